@@ -1,0 +1,63 @@
+import type { RawBlock } from './wire.ts'
+
+/** A stored block by which a source finds where its chain leaves ours. */
+export interface BlockRef {
+  number: number
+  /** Lower-case block hash. */
+  hash: string
+}
+
+/**
+ * What a source tells. A reorganisation is an ordinary event: `rollback` names the last block that stays, and the blocks
+ * of the new branch follow. Blocks that a source yields have passed `checkBlock`.
+ */
+export type ChainEvent = { type: 'block'; block: RawBlock } | { type: 'rollback'; to: number }
+
+export interface FollowOptions {
+  /** First block that is wanted when nothing is stored yet. */
+  from: number
+  /** The stored block of that number, or undefined where none is held: the source walks back through it to the common ancestor. */
+  stored(number: number): BlockRef | undefined
+  /** The newest stored block of the range that is being followed. */
+  tip: BlockRef | undefined
+  /** Deepest reorganisation that is followed, in blocks; a deeper one stops with `reorg_too_deep`. */
+  finality: number
+  signal: AbortSignal
+}
+
+export interface RangeOptions {
+  from: number
+  /** Inclusive. */
+  to: number
+  /** `newest` yields runs of blocks from the top down; inside a run blocks are ascending. */
+  order: 'oldest' | 'newest'
+  /** Blocks that form one run, i.e. one transaction of the store. */
+  run: number
+  signal: AbortSignal
+}
+
+/** What is known of one endpoint of a source, for `GET /status`. */
+export interface EndpointStatus {
+  /** The endpoint's address without credentials, path secrets or query. */
+  url: string
+  lastError: string | null
+  /** ISO-8601 UTC. */
+  lastErrorAt: string | null
+  requests: number
+  errors: number
+}
+
+/** A place that blocks come from. */
+export interface ChainSource {
+  /** EIP-155 chain id as the source states it. */
+  chainId(signal: AbortSignal): Promise<number>
+  /** Number of the newest block that the source has. */
+  head(signal: AbortSignal): Promise<number>
+  /** Checked, ascending and linked blocks of a range, run by run (see RangeOptions.order). */
+  range(options: RangeOptions): AsyncIterable<RawBlock[]>
+  /** The chain from the stored tip on, for ever, until the signal aborts. */
+  follow(options: FollowOptions): AsyncIterable<ChainEvent>
+  /** `eth_call` at the head, batched: the returned data, or null where the call reverts. Absent where a source has no EVM. */
+  call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
+  endpoints(): EndpointStatus[]
+}
