@@ -1,0 +1,38 @@
+import { type DocumentMapping, is, list } from '../kinds.ts'
+
+export const block = {
+  doc: 'A block. Its id is its hash.',
+  fields: {
+    number: is.quantity('Height of the block.', { origin: 'position' }),
+    hash: is.hex('Hash of the block.', { indexed: true, bulk: true }),
+    parentHash: is.hex('Hash of the block below.'),
+    miner: is.address('Account that the fees went to.'),
+    timestamp: is.seconds('Time of the block, in seconds since 1970.'),
+    miningNonce: is.hex('Proof-of-work nonce.', { wire: 'nonce' }),
+    mixHash: is.hex('Proof-of-work mix hash; since the merge, the beacon chain’s randomness.'),
+    sha3Uncles: is.hex('Hash of the list of uncles.'),
+    logsBloom: is.hex('Bloom filter over the addresses and topics of the block’s logs.'),
+    transactionsRoot: is.hex('Root of the transaction trie.'),
+    stateRoot: is.hex('Root of the state trie after the block.'),
+    receiptsRoot: is.hex('Root of the receipt trie.'),
+    extraData: is.hex('Bytes the block’s builder left.'),
+    size: is.quantity('Size of the block, in bytes.'),
+    gasLimit: is.quantity('Most gas that the block may use.'),
+    gasUsed: is.quantity('Gas that the block’s transactions used.'),
+    difficulty: is.wide('Difficulty of the block; 0 since the merge.'),
+    totalDifficulty: is.wide('Difficulty of the chain up to this block.'),
+    baseFeePerGas: is.quantity('Base fee, in the smallest unit per gas (EIP-1559).'),
+    blobGasUsed: is.quantity('Blob gas that the block’s transactions used (EIP-4844).'),
+    excessBlobGas: is.quantity('Running excess of blob gas (EIP-4844).'),
+    withdrawalsRoot: is.hex('Root of the withdrawals trie (EIP-4895).'),
+    parentBeaconBlockRoot: is.hex('Root of the parent beacon block (EIP-4788).'),
+    transactions: is.hexList('Hashes of the block’s transactions, in order.', { origin: 'position' }),
+    uncles: is.hexList('Hashes of the block’s uncles.'),
+    withdrawals: list('object', 'Validator withdrawals (EIP-4895).', {
+      index: is.hex('Running number of the withdrawal.'),
+      validatorIndex: is.hex('Number of the validator.'),
+      address: is.address('Account the amount went to.', { indexed: false }),
+      amount: is.hex('Amount, in Gwei.'),
+    }),
+  },
+} satisfies DocumentMapping

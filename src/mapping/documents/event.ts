@@ -1,0 +1,42 @@
+import { type DocumentMapping, is, list } from '../kinds.ts'
+
+export const event = {
+  doc: 'A log decoded by its event’s declaration. Its id is `<transaction hash>_e_<log index>`.',
+  fields: {
+    event: is.text('Name of the event.', { origin: 'decoded' }),
+    args: list(
+      'nested',
+      'Arguments of the event, in the order of their declaration.',
+      {
+        name: is.keyword('Name of the argument.', { origin: 'decoded' }),
+        pos: is.long('Zero-based position of the argument.', { origin: 'decoded' }),
+        'value.hex': is.hex('The value in hex; addresses checksummed.', { origin: 'decoded', indexed: true }),
+        'value.num': is.integer256('The value as an integer, null where it is none or does not fit 64 bits.', {
+          origin: 'decoded',
+          indexed: true,
+        }),
+        'value.scaled': is.double(
+          'The value divided by 10^decimals of the emitting token, null where these are unknown.',
+          {
+            origin: 'decoded',
+            indexed: true,
+          },
+        ),
+        'value.type': is.keyword('Solidity type of the argument.', { origin: 'decoded' }),
+      },
+      'decoded',
+    ),
+    logIndex: is.quantity('Place of the log in its block.', { origin: 'position' }),
+    transactionIndex: is.quantity('Place of the transaction in its block.', { origin: 'transaction' }),
+    transactionHash: is.hex('Transaction that caused the event.', { origin: 'transaction' }),
+    address: is.address('Contract that emitted the event.'),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
+    error: is.keyword('Why decoding failed, null where it did not.', { origin: 'decoded' }),
+    str: is.keyword('The event written like a call.', { origin: 'decoded' }),
+    timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
+    probability: is.double('How sure the decoding is: 1 for an ABI that was given, less where it was guessed.', {
+      origin: 'decoded',
+    }),
+  },
+} satisfies DocumentMapping

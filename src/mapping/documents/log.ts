@@ -1,0 +1,18 @@
+import { type DocumentMapping, is } from '../kinds.ts'
+
+export const log = {
+  doc: 'A log as its contract emitted it. Its id is `<transaction hash>_l_<log index>`.',
+  fields: {
+    address: is.address('Contract that emitted the log.'),
+    topics: is.hexList('Up to four topics of 32 bytes.', { indexed: true }),
+    signature: is.hex('First topic: the hash of the event’s signature.', { indexed: true }),
+    data: is.hex('Unindexed arguments, ABI-encoded.'),
+    logIndex: is.quantity('Place of the log in its block.', { origin: 'position' }),
+    transactionIndex: is.quantity('Place of the transaction in its block.', { origin: 'transaction' }),
+    transactionHash: is.hex('Transaction that emitted the log.', { origin: 'transaction' }),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
+    timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
+    removed: is.boolean('Whether the log was reorganised away; always false for a stored log.', { origin: 'decoded' }),
+  },
+} satisfies DocumentMapping

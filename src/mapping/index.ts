@@ -1,0 +1,95 @@
+import { block } from './documents/block.ts'
+import { event } from './documents/event.ts'
+import { log } from './documents/log.ts'
+import { tx } from './documents/tx.ts'
+import { type DocumentMapping, ENCODINGS, type Encoding, type Field, type FieldKind, type List } from './kinds.ts'
+
+export * from './kinds.ts'
+
+/** Kinds of entities that are indexed, in the order in which they stand at one place of the chain. */
+export const KINDS = ['block', 'tx', 'log', 'event'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** THE declaration of what is indexed. Everything that knows a field's name derives it from here. */
+export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event }
+
+/** One way to ask for a field: what a query's field name resolves to. */
+export interface FieldPath {
+  /** Full path in its spelling of today, e.g. `blockNumber.num`, `args.value.hex`, `from.raw`. */
+  path: string
+  /** Path of the field without its encoding, e.g. `blockNumber`, `args.value.hex`, `from`. */
+  field: string
+  /** Sub-path of the encoding: `''`, `num`, `raw`, `coin`, `padded`. */
+  encoding: string
+  kind: FieldKind
+  compare: Encoding['compare']
+  es: Encoding['es']
+  ignoreAbove: number | undefined
+  declaration: Field
+  /** The list that the field is a member of. */
+  list: { name: string; nested: boolean } | undefined
+}
+
+export const isList = (field: Field | List): field is List => 'list' in field
+
+interface FlatField {
+  path: string
+  field: Field
+  list: { name: string; nested: boolean } | undefined
+}
+
+/** Every field of a kind, lists flattened into their members. */
+export const fieldsOf = (kind: Kind): FlatField[] =>
+  Object.entries(MAPPING[kind].fields).flatMap(([name, field]): FlatField[] =>
+    isList(field)
+      ? Object.entries(field.members).map(([member, inner]) => ({
+          path: `${name}.${member}`,
+          field: inner,
+          list: { name, nested: field.list === 'nested' },
+        }))
+      : [{ path: name, field, list: undefined }],
+  )
+
+const pathsOf = (kind: Kind): Map<string, FieldPath> => {
+  const paths = new Map<string, FieldPath>()
+  for (const { path: field, field: declaration, list } of fieldsOf(kind)) {
+    if (declaration.hidden) continue
+    for (const [encoding, how] of Object.entries<Encoding>(ENCODINGS[declaration.kind])) {
+      const path = encoding === '' ? field : `${field}.${encoding}`
+      const { compare, es, ignoreAbove } = how
+      paths.set(path, { path, field, encoding, kind: declaration.kind, compare, es, ignoreAbove, declaration, list })
+    }
+  }
+  return paths
+}
+
+const PATHS: Record<Kind, Map<string, FieldPath>> = {
+  block: pathsOf('block'),
+  tx: pathsOf('tx'),
+  log: pathsOf('log'),
+  event: pathsOf('event'),
+}
+
+/** Every path that a query on this kind may name. */
+export const queryPaths = (kind: Kind): ReadonlyMap<string, FieldPath> => PATHS[kind]
+
+/**
+ * The field that a query means by a name, or undefined. Names of the closed service's older generations resolve too:
+ * `.keyword` for `.raw` and for a keyword itself, `.eth` for `.coin`.
+ */
+export const lookup = (kind: Kind, name: string): FieldPath | undefined => {
+  const paths = PATHS[kind]
+  const found = paths.get(name)
+  if (found) return found
+  if (name.endsWith('.eth')) return paths.get(`${name.slice(0, -'eth'.length)}coin`)
+  if (!name.endsWith('.keyword')) return undefined
+  const base = name.slice(0, -'.keyword'.length)
+  const exact = paths.get(`${base}.raw`) ?? lookup(kind, base)
+  return exact?.es === 'keyword' ? exact : undefined
+}
+
+/** Names of the lists of a kind that a `nested` clause may name as its path. */
+export const nestedPaths = (kind: Kind): string[] =>
+  Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
+    isList(field) && field.list === 'nested' ? [name] : [],
+  )

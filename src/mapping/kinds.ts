@@ -1,0 +1,157 @@
+/**
+ * The kinds that a field can have. A kind fixes how a value looks in `_source`, under which sub-paths it can be asked
+ * for, and how each of those compares. Where kinds differ, readers of the mapping keep one exhaustive table each
+ * (`satisfies Record<FieldKind, …>`), so that a new kind is a compile error until every reader knows it.
+ */
+export type FieldKind =
+  | 'address'
+  | 'hex'
+  | 'hexList'
+  | 'quantity'
+  | 'wide'
+  | 'amount'
+  | 'boolean'
+  | 'seconds'
+  | 'datetime'
+  | 'keyword'
+  | 'text'
+  | 'long'
+  | 'double'
+  | 'integer256'
+
+/** How Elasticsearch types one encoding of a field. */
+export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date'
+
+/**
+ * What two values of an encoding are compared as.
+ * `hex`: hex text without letter case, as lower-case text. `exact`: text with letter case. `token`: one token of
+ * Elasticsearch's standard analysis. `long`: 64-bit integer. `double`: IEEE double. `instant`: milliseconds since 1970.
+ */
+export type Comparison = 'hex' | 'exact' | 'token' | 'long' | 'double' | 'boolean' | 'instant'
+
+export interface Encoding {
+  es: EsType
+  compare: Comparison
+  /** Longest text that is indexed, in characters; longer values stay in `_source` but match nothing. */
+  ignoreAbove?: number
+}
+
+const LONGEST = 256
+const hex: Encoding = { es: 'keyword', compare: 'hex', ignoreAbove: LONGEST }
+const exact: Encoding = { es: 'keyword', compare: 'exact', ignoreAbove: LONGEST }
+const token: Encoding = { es: 'text', compare: 'token' }
+const long: Encoding = { es: 'long', compare: 'long' }
+const double: Encoding = { es: 'double', compare: 'double' }
+const instant: Encoding = { es: 'date', compare: 'instant' }
+
+/**
+ * Sub-path → encoding; `''` is the field's own path.
+ *
+ * - `address`: EIP-55 checksummed 20 bytes.
+ * - `hex`: bytes of any length. `hexList`: a list of them.
+ * - `quantity`: unsigned integer shown as `{num, raw}`; `num` is null where it does not fit a signed 64-bit long.
+ * - `wide`: unsigned integer shown as `{padded, raw}`; `padded` has 64 hex digits, for sorting.
+ * - `amount`: `{num, coin, padded, raw}`; `coin` is the amount in the chain's native unit.
+ * - `seconds`: a date shown as epoch seconds. `datetime`: a date shown as `YYYY-MM-DDThh:mm:ss` in UTC.
+ * - `text`: text with an exact `raw` sub-field. `keyword`: exact text.
+ * - `integer256`: JSON integer or null where the value does not fit a signed 64-bit long; never a `raw`.
+ */
+export const ENCODINGS = {
+  address: { '': token, raw: exact },
+  hex: { '': hex },
+  hexList: { '': hex },
+  quantity: { num: long, raw: hex },
+  wide: { padded: hex, raw: hex },
+  amount: { num: long, coin: double, padded: hex, raw: hex },
+  boolean: { '': { es: 'boolean', compare: 'boolean' } },
+  seconds: { '': instant },
+  datetime: { '': instant },
+  keyword: { '': exact },
+  text: { '': token, raw: exact },
+  long: { '': long },
+  double: { '': double },
+  integer256: { '': long },
+} as const satisfies Record<FieldKind, Record<string, Encoding>>
+
+/** Where the values of a field come from. */
+export type Origin =
+  /** A member of the wire object of this kind of document (`wire` names it where it differs from the field's name). */
+  | 'wire'
+  /** A member of the transaction's receipt. */
+  | 'receipt'
+  /** The block that holds the document. */
+  | 'block'
+  /** The transaction that holds the document. */
+  | 'transaction'
+  /** The document's place in the chain. */
+  | 'position'
+  /** Worked out by decoding. */
+  | 'decoded'
+
+export interface Field {
+  kind: FieldKind
+  /** One sentence for the reference docs. */
+  doc: string
+  origin: Origin
+  /** Member of the wire object, where it differs from the field's name. */
+  wire?: string
+  /** Kept beside the small columns, since it is long and seldom asked for. */
+  bulk?: true
+  /** Has an inverted index: conditions on it cost no scan. */
+  indexed?: boolean
+  /** Stays in `_source` but cannot be asked for (`index: false` in Elasticsearch). */
+  hidden?: true
+}
+
+/**
+ * A list of objects. `nested`: conditions inside a `nested` clause hold within one element, and outside of one they match
+ * nothing. `object`: the members are flattened over all elements, as Elasticsearch does with plain objects.
+ */
+export interface List {
+  list: 'nested' | 'object'
+  doc: string
+  origin: Origin
+  members: Record<string, Field>
+}
+
+export interface DocumentMapping {
+  doc: string
+  fields: Record<string, Field | List>
+}
+
+type Options = Partial<Omit<Field, 'kind' | 'doc'>>
+type Maker = (doc: string, options?: Options) => Field
+
+const maker =
+  (kind: FieldKind, defaults: Options = {}): Maker =>
+  (doc, options = {}) => ({ kind, doc, origin: 'wire', ...defaults, ...options })
+
+/** Makers of fields, by kind: what the declarations in `documents/` are written with. */
+export const is: Record<FieldKind, Maker> = {
+  address: maker('address', { indexed: true }),
+  hex: maker('hex', { bulk: true }),
+  hexList: maker('hexList', { bulk: true }),
+  quantity: maker('quantity'),
+  wide: maker('wide'),
+  amount: maker('amount'),
+  boolean: maker('boolean'),
+  seconds: maker('seconds'),
+  datetime: maker('datetime'),
+  keyword: maker('keyword'),
+  text: maker('text', { indexed: true }),
+  long: maker('long'),
+  double: maker('double'),
+  integer256: maker('integer256'),
+}
+
+export const list = (
+  list: List['list'],
+  doc: string,
+  members: Record<string, Field>,
+  origin: Origin = 'wire',
+): List => ({
+  list,
+  doc,
+  origin,
+  members,
+})

@@ -1,0 +1,21 @@
+/**
+ * What the HTTP room and the command line ask of the search room. Bodies travel as bytes, so that the event loop neither
+ * parses a large query nor builds a large answer.
+ */
+export interface SearchService {
+  /** Networks that can be searched, as `technology/blockchain/network`. */
+  networks(): string[]
+  search(request: {
+    network: string
+    entities: string
+    body: Uint8Array | undefined
+    signal: AbortSignal
+  }): Promise<Answer>
+  get(request: { network: string; entity: string; id: string; signal: AbortSignal }): Promise<Answer>
+}
+
+/** An HTTP answer: JSON text, whole or as a stream of chunks in constant memory. */
+export interface Answer {
+  status: number
+  body: Uint8Array | ReadableStream<Uint8Array>
+}
