@@ -7,6 +7,7 @@ export type FieldKind =
   | 'address'
   | 'hex'
   | 'hexList'
+  | 'hexNumber'
   | 'quantity'
   | 'wide'
   | 'amount'
@@ -48,7 +49,7 @@ const instant: Encoding = { es: 'date', compare: 'instant' }
  * Sub-path → encoding; `''` is the field's own path.
  *
  * - `address`: EIP-55 checksummed 20 bytes.
- * - `hex`: bytes of any length. `hexList`: a list of them.
+ * - `hex`: bytes of any length. `hexList`: a list of them. `hexNumber`: an integer shown as hex text only.
  * - `quantity`: unsigned integer shown as `{num, raw}`; `num` is null where it does not fit a signed 64-bit long.
  * - `wide`: unsigned integer shown as `{padded, raw}`; `padded` has 64 hex digits, for sorting.
  * - `amount`: `{num, coin, padded, raw}`; `coin` is the amount in the chain's native unit.
@@ -60,6 +61,7 @@ export const ENCODINGS = {
   address: { '': token, raw: exact },
   hex: { '': hex },
   hexList: { '': hex },
+  hexNumber: { '': hex },
   quantity: { num: long, raw: hex },
   wide: { padded: hex, raw: hex },
   amount: { num: long, coin: double, padded: hex, raw: hex },
@@ -131,6 +133,7 @@ export const is: Record<FieldKind, Maker> = {
   address: maker('address', { indexed: true }),
   hex: maker('hex', { bulk: true }),
   hexList: maker('hexList', { bulk: true }),
+  hexNumber: maker('hexNumber', { bulk: true }),
   quantity: maker('quantity'),
   wide: maker('wide'),
   amount: maker('amount'),

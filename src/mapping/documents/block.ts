@@ -29,10 +29,10 @@ export const block = {
     transactions: is.hexList('Hashes of the block’s transactions, in order.', { origin: 'position' }),
     uncles: is.hexList('Hashes of the block’s uncles.'),
     withdrawals: list('object', 'Validator withdrawals (EIP-4895).', {
-      index: is.hex('Running number of the withdrawal.'),
-      validatorIndex: is.hex('Number of the validator.'),
+      index: is.hexNumber('Running number of the withdrawal.'),
+      validatorIndex: is.hexNumber('Number of the validator.'),
       address: is.address('Account the amount went to.', { indexed: false }),
-      amount: is.hex('Amount, in Gwei.'),
+      amount: is.hexNumber('Amount, in Gwei.'),
     }),
   },
 } satisfies DocumentMapping
