@@ -1,0 +1,103 @@
+import { inspect } from 'node:util'
+import { ChainsieveError } from './errors.ts'
+import { redact } from './secret.ts'
+
+export type Fields = Record<string, unknown>
+
+/** Messages are in the past tense and fixed; whatever varies is a field: `log.info('Stored blocks', { network, blocks })`. */
+export interface Log {
+  debug(message: string, fields?: Fields): void
+  info(message: string, fields?: Fields): void
+  warn(message: string, fields?: Fields): void
+  error(message: string, fields?: Fields): void
+  /** The same log with fields that every line carries. */
+  with(fields: Fields): Log
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof LEVELS)[number]
+
+export interface LogOptions {
+  /** Takes one line without its line feed. */
+  write(line: string): void
+  /** JSON lines instead of text. */
+  json: boolean
+  /** Lines below it are dropped; default `info`. */
+  level?: Level
+  now?: () => Date
+}
+
+export const createLog = ({ write, json, level = 'info', now = () => new Date() }: LogOptions): Log => {
+  const render = json ? jsonLine : textLine
+  const least = LEVELS.indexOf(level)
+  const at = (common: Fields): Log => {
+    const line = (level: Level) => (message: string, fields?: Fields) => {
+      if (LEVELS.indexOf(level) >= least) write(render(now(), level, message, { ...common, ...fields }))
+    }
+    return {
+      debug: line('debug'),
+      info: line('info'),
+      warn: line('warn'),
+      error: line('error'),
+      with: fields => at({ ...common, ...fields }),
+    }
+  }
+  return at({})
+}
+
+/** A log that nobody reads. */
+export const silent: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  with: () => silent,
+}
+
+const jsonLine = (time: Date, level: Level, message: string, fields: Fields): string =>
+  redact(JSON.stringify({ time: time.toISOString(), level, message, ...plainFields(fields) }))
+
+const textLine = (time: Date, level: Level, message: string, fields: Fields): string => {
+  const parts = Object.entries(plainFields(fields)).map(([name, value]) => `${name}=${textValue(value)}`)
+  return redact([time.toISOString(), level.padEnd(5), message, ...parts].join(' '))
+}
+
+/** Names under which a value is a secret whatever it looks like. */
+const SECRET_NAME = /^(authorization|cookie|password|secret|token|api_?key|private_?key)$/i
+
+const plainFields = (fields: Fields): Fields => {
+  const plain: Fields = {}
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) plain[name] = plainValue(name, value)
+  }
+  return plain
+}
+
+/** Errors become what an operator needs: of a known one its message, of a bug its stack too. */
+const plainValue = (name: string, value: unknown): unknown => {
+  if (SECRET_NAME.test(name)) return '[secret]'
+  if (typeof value === 'bigint') return value.toString()
+  if (value instanceof ChainsieveError) return describe(value)
+  if (value instanceof Error) return value.stack ?? String(value)
+  if (typeof value !== 'object' || value === null) return value
+  try {
+    return JSON.parse(
+      JSON.stringify(value, (inner, part) =>
+        part === value || typeof part === 'object' ? part : plainValue(inner, part),
+      ),
+    )
+  } catch {
+    return inspect(value, { depth: 2, breakLength: Number.POSITIVE_INFINITY })
+  }
+}
+
+const describe = (error: Error): string => {
+  const cause = error.cause instanceof Error ? ` (${describe(error.cause)})` : ''
+  return `${error.message}${cause}`
+}
+
+// A value that could be mistaken for two fields, or that could forge a line of its own, is quoted.
+const textValue = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' && !/^[\w.:/@+[\]-]+$/.test(text) ? JSON.stringify(text) : text
+}

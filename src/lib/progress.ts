@@ -1,0 +1,159 @@
+import type { Log } from './log.ts'
+
+/** How far a run has come: what it has stored since it started. */
+export interface Step {
+  blocks: number
+  logs: number
+  events: number
+  /** What this run has done of what it set out to do, both in one unit (blocks of a range, bytes of files); `total` 0 where that is unknown. */
+  done: number
+  total: number
+}
+
+export interface Progress {
+  update(step: Step): void
+  /** Shows the whole run and frees the line. */
+  finish(): void
+}
+
+/** The terminal's lines, one of which may be rewritten in place: ordinary lines are written above it. */
+export interface Screen {
+  line(text: string): void
+  /** Shows or rewrites the last line; an empty text takes it away. */
+  status(text: string): void
+}
+
+export interface Output {
+  write(text: string): unknown
+  isTTY?: boolean
+  columns?: number
+}
+
+export const createScreen = (out: Output): Screen => {
+  let shown = ''
+  const CLEAR = '\r\x1b[2K'
+  return {
+    line: text => void out.write(shown === '' ? `${text}\n` : `${CLEAR}${text}\n${shown}`),
+    status: text => {
+      // A line that wraps could not be cleared.
+      const fitting = text.slice(0, Math.max(0, (out.columns ?? 80) - 1))
+      if (fitting !== shown) out.write(`${shown === '' ? '' : CLEAR}${fitting}`)
+      shown = fitting
+    },
+  }
+}
+
+export interface ProgressOptions {
+  /** What is shown beside the numbers, e.g. the network. */
+  label: string
+  /** Milliseconds, monotonic; default `performance.now`. */
+  now?: () => number
+}
+
+/** A bar that is redrawn in place, for a terminal. */
+export const progressBar = (screen: Screen, { label, now }: ProgressOptions): Progress =>
+  paced(100, now, (pace, last) => {
+    screen.status(last ? '' : bar(label, pace))
+    if (last) screen.line(bar(label, pace))
+  })
+
+/** A line every five seconds, for a file, a pipe or a log collector. */
+export const progressLines = (log: Log, { label, now }: ProgressOptions): Progress =>
+  paced(5_000, now, ({ step, blocksPerSecond, eventsPerSecond, secondsLeft }, last) =>
+    log.info(last ? 'Finished' : 'Made progress', {
+      network: label,
+      blocks: step.blocks,
+      logs: step.logs,
+      events: step.events,
+      percent: step.total > 0 ? percent(step) : undefined,
+      blocksPerSecond: Math.round(blocksPerSecond),
+      eventsPerSecond: Math.round(eventsPerSecond),
+      secondsLeft: last ? undefined : secondsLeft,
+    }),
+  )
+
+/** Progress that nobody watches. */
+export const noProgress: Progress = { update: () => {}, finish: () => {} }
+
+interface Pace {
+  step: Step
+  blocksPerSecond: number
+  eventsPerSecond: number
+  /** Undefined while nobody can tell. */
+  secondsLeft: number | undefined
+}
+
+interface Sample {
+  at: number
+  step: Step
+}
+
+const NOTHING: Step = { blocks: 0, logs: 0, events: 0, done: 0, total: 0 }
+const WINDOW_MS = 10_000
+
+/** Calls `show` at most once in `everyMs` with the rates of the last ten seconds, and at the end with those of the whole run. */
+const paced = (everyMs: number, now = () => performance.now(), show: (pace: Pace, last: boolean) => void): Progress => {
+  const start: Sample = { at: now(), step: NOTHING }
+  let samples = [start]
+  let latest = start
+  let shownAt = start.at
+
+  return {
+    update: step => {
+      latest = { at: now(), step }
+      if (latest.at - samples.at(-1)!.at >= 1_000) samples.push(latest)
+      samples = samples.filter(({ at }, i) => i === samples.length - 1 || latest.at - at <= WINDOW_MS)
+      if (latest.at - shownAt < everyMs) return
+      shownAt = latest.at
+      const older = samples[0] === latest ? start : samples[0]!
+      show(paceOf(older, latest), false)
+    },
+    finish: () => show(paceOf(start, { at: now(), step: latest.step }), true),
+  }
+}
+
+const paceOf = (older: Sample, { at, step }: Sample): Pace => {
+  const seconds = (at - older.at) / 1_000
+  const rate = (unit: keyof Step) => (seconds > 0 ? (step[unit] - older.step[unit]) / seconds : 0)
+  const speed = rate('done')
+  return {
+    step,
+    blocksPerSecond: rate('blocks'),
+    eventsPerSecond: rate('events'),
+    secondsLeft: step.total > 0 && speed > 0 ? Math.ceil(Math.max(0, step.total - step.done) / speed) : undefined,
+  }
+}
+
+const bar = (label: string, { step, blocksPerSecond, eventsPerSecond, secondsLeft }: Pace): string =>
+  [
+    label,
+    ...(step.total > 0 ? [`${boxes(step)} ${percent(step)} %`] : []),
+    `${count(step.blocks)} blocks (${count(blocksPerSecond)}/s)`,
+    `${count(step.events)} events (${count(eventsPerSecond)}/s)`,
+    ...(secondsLeft ? [`${timeOf(secondsLeft)} left`] : []),
+  ].join('  ')
+
+const BAR_WIDTH = 20
+
+const boxes = ({ done, total }: Step): string => {
+  const full = Math.min(BAR_WIDTH, Math.floor((done / total) * BAR_WIDTH))
+  return '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full)
+}
+
+// Rounded down: 100 is shown when all is done, not before.
+const percent = ({ done, total }: Step): number => Math.floor((done / total) * 1_000) / 10
+
+const count = (n: number): string => Math.round(n).toLocaleString('en')
+
+/** `3 s`, `4 min 5 s`, `2 h 30 min`, `3 d 4 h`. */
+export const timeOf = (seconds: number): string => {
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.floor(seconds) % 60, 's'],
+  ]
+  const first = parts.findIndex(([n]) => n > 0)
+  const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2).filter(([n]) => n > 0)
+  return shown.map(([n, unit]) => `${n} ${unit}`).join(' ')
+}

@@ -1,0 +1,32 @@
+import { inspect } from 'node:util'
+
+/** A value that must not be printed: whatever writes it as text or JSON gets `shown` instead. */
+export interface Secret {
+  reveal(): string
+  toString(): string
+  toJSON(): string
+  [inspect.custom](): string
+}
+
+export const secret = (value: string, shown = HIDDEN): Secret => ({
+  reveal: () => value,
+  toString: () => shown,
+  toJSON: () => shown,
+  [inspect.custom]: () => shown,
+})
+
+/** Nodes are paid for by keys inside their URLs: scheme and host are shown, the rest is not. */
+export const secretUrl = (url: string): Secret => {
+  const { protocol, host, username, pathname, search, hash } = new URL(url)
+  const bare = username === '' && pathname === '/' && search === '' && hash === ''
+  return secret(url, `${protocol}//${host}${bare ? '' : `/${HIDDEN}`}`)
+}
+
+/** Text as it may be logged: our tokens, credentials in URLs and key-like URL parameters are taken out. */
+export const redact = (text: string): string =>
+  text
+    .replace(/\bcs_[\w-]{8,}/g, `cs_${HIDDEN}`)
+    .replace(/(\w:\/\/)[^\s/?#@"]+@/g, `$1${HIDDEN}@`)
+    .replace(/([?&](?:access_token|api_?key|key|token|secret|password)=)[^\s&#"]+/gi, `$1${HIDDEN}`)
+
+const HIDDEN = '[secret]'
