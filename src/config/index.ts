@@ -1,0 +1,213 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { parse, TomlError } from 'smol-toml'
+import * as v from 'valibot'
+import { messageOf, refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Values } from './settings.ts'
+
+export type { BlockPoint } from './kinds.ts'
+
+/** Settings of the program, durations in milliseconds and sizes in bytes. */
+export interface Config extends Omit<Values<typeof SETTINGS>, 'config'> {
+  /** The config file that was read. */
+  file: string | undefined
+  networks: NetworkConfig[]
+  /** The network that flags or environment name: the one that a command is about. */
+  network: string | undefined
+}
+
+/** Settings of one network, `network` being its name. */
+export interface NetworkConfig extends Values<typeof NETWORK_SETTINGS> {
+  network: string
+}
+
+/** Values of flags by the name of their setting, as typed; a list setting has an array. */
+export type Flags = Readonly<Record<string, string | string[] | boolean>>
+
+export interface Sources {
+  flags?: Flags
+  env?: Readonly<Record<string, string | undefined>>
+  cwd?: string
+}
+
+/**
+ * Reads the configuration: flags go before environment, environment before config file, file before defaults. Whatever is
+ * not known or not valid is refused with its place.
+ */
+export const loadConfig = ({ flags = {}, env = process.env, cwd = process.cwd() }: Sources = {}): Config => {
+  const fromEnv = readEnvironment(env)
+  const named = { ...fromEnv, ...fromFlags(flags) }
+  const file = findFile(named, cwd)
+  const [common, networks] = file === undefined ? [{}, []] : readFile(file.path)
+  if (file?.found && common.data)
+    throw refuse(
+      'bad_setting',
+      `${common.data.place}: a config file that is found in the data folder cannot name another one.`,
+    )
+
+  const raw = { ...common, ...named }
+  const values = check(SETTINGS, raw)
+  const { config: _, ...settings } = values
+  return {
+    ...settings,
+    data: resolve(raw.data?.base ?? cwd, values.data),
+    file: file?.path,
+    ...checkNetworks(networks, pick(NETWORK_SETTINGS, named)),
+  }
+}
+
+/** A value as it was given, and where, for error messages. */
+interface Raw {
+  value: unknown
+  place: string
+  /** The folder that a relative path is meant from; absent where that is the working directory. */
+  base?: string
+}
+
+type RawSettings = Partial<Record<string, Raw>>
+
+const ALL: Record<string, Setting> = { ...SETTINGS, ...NETWORK_SETTINGS }
+
+const fromFlags = (flags: Flags): RawSettings =>
+  Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, { value, place: placesOf(name).flag }]))
+
+const readEnvironment = (env: Readonly<Record<string, string | undefined>>): RawSettings => {
+  const names = new Map(Object.keys(ALL).map(name => [placesOf(name).env, name]))
+  const raw: RawSettings = {}
+  for (const [variable, text] of Object.entries(env)) {
+    if (!variable.startsWith('CHAINSIEVE_') || isServiceLink(variable, text)) continue
+    const name = names.get(variable)
+    if (name === undefined)
+      throw refuse(
+        'unknown_setting',
+        `Environment variable ${variable} is no setting.${didYouMean(variable, names.keys())}`,
+      )
+    // Compose files and unit files set variables to nothing to say that they are not set.
+    if (text === undefined || text === '') continue
+    const value = ALL[name]!.list ? text.split(',').map(part => part.trim()) : text
+    raw[name] = { value, place: variable }
+  }
+  return raw
+}
+
+// Kubernetes gives every container variables for a service that is called chainsieve.
+const isServiceLink = (variable: string, text = '') =>
+  /^CHAINSIEVE_(SERVICE_(HOST|PORT)|PORT_\d+_)/.test(variable) ||
+  (variable === 'CHAINSIEVE_PORT' && /^(tcp|udp|sctp):\/\//.test(text))
+
+const findFile = (named: RawSettings, cwd: string): { path: string; found: boolean } | undefined => {
+  const { config, data } = check(SETTINGS, pick(SETTINGS, named))
+  if (config !== undefined) return { path: resolve(cwd, config), found: false }
+  const path = join(resolve(cwd, data), 'chainsieve.toml')
+  return existsSync(path) ? { path, found: true } : undefined
+}
+
+const readFile = (path: string): [RawSettings, RawSettings[]] => {
+  const { networks = [], ...common } = parseFile(path)
+  if (!Array.isArray(networks) || !networks.every(isTable))
+    throw refuse('bad_setting', `${path}: networks takes a list of tables, each of which begins with [[networks]].`)
+  return [
+    readTable(common, path, FILE_NAMES, key => {
+      if (NETWORK_FILE_NAMES.has(key)) return ' It is a setting of a network: put it under [[networks]].'
+      return didYouMean(key, [...FILE_NAMES.keys(), 'networks'])
+    }),
+    networks.map((table, i) =>
+      readTable(table, `${path}: networks[${i}]`, NETWORK_FILE_NAMES, key => {
+        if (FILE_NAMES.has(key)) return ' It is no setting of a network: put it above the first [[networks]].'
+        return didYouMean(key, NETWORK_FILE_NAMES.keys())
+      }),
+    ),
+  ]
+}
+
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+
+const parseFile = (path: string): Record<string, unknown> => {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw refuse('config_file_unreadable', `The config file ${path} cannot be read: ${messageOf(error)}`, error)
+  }
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const reason = error.message.split('\n', 1)[0]!.replace('Invalid TOML document: ', '')
+    // Not as its cause: that quotes the file, keys included.
+    throw refuse('config_file_broken', `${path}, line ${error.line}, column ${error.column}: ${reason}.`)
+  }
+}
+
+const fileNames = (names: string[]) => new Map(names.map(name => [placesOf(name).file, name]))
+
+const FILE_NAMES = fileNames(Object.keys(SETTINGS).filter(name => name !== 'config'))
+const NETWORK_FILE_NAMES = fileNames(Object.keys(NETWORK_SETTINGS))
+
+const readTable = (
+  table: Record<string, unknown>,
+  where: string,
+  names: ReadonlyMap<string, string>,
+  hint: (key: string) => string,
+): RawSettings => {
+  const raw: RawSettings = {}
+  for (const [key, value] of Object.entries(table)) {
+    const name = names.get(key)
+    if (name === undefined) throw refuse('unknown_setting', `${where}: ${key} is no setting.${hint(key)}`)
+    raw[name] = { value, place: `${where}: ${key}`, base: dirname(where) }
+  }
+  return raw
+}
+
+const pick = (settings: Record<string, Setting>, raw: RawSettings): RawSettings =>
+  Object.fromEntries(Object.entries(raw).filter(([name]) => name in settings))
+
+const checkNetworks = (fromFile: RawSettings[], named: RawSettings): Pick<Config, 'networks' | 'network'> => {
+  const networks = fromFile.map((raw, i) => {
+    if (!raw.network) throw refuse('bad_setting', `networks[${i}] in the config file needs a name: network = "T/B/N".`)
+    return { name: read(NETWORK_SETTINGS.network, raw.network) as string, raw }
+  })
+  const twice = networks.find(({ name }, i) => networks.findIndex(other => other.name === name) < i)
+  if (twice) throw refuse('bad_setting', `${twice.raw.network!.place}: ${twice.name} is configured twice.`)
+
+  let network = named.network && (read(NETWORK_SETTINGS.network, named.network) as string)
+  const [first] = Object.values(named)
+  if (first) {
+    if (network === undefined && networks.length === 1) network = networks[0]!.name
+    if (network === undefined) throw refuse('bad_setting', `${first.place} needs a network: add --network T/B/N.`)
+    const known = networks.find(({ name }) => name === network)
+    if (known) known.raw = { ...known.raw, ...named }
+    else networks.push({ name: network, raw: named })
+  }
+  return { network, networks: networks.map(({ name, raw }) => checkNetwork(name, raw)) }
+}
+
+const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {
+  const values = check(NETWORK_SETTINGS, raw)
+  const { from, to } = values
+  if (from && to && 'block' in from && 'block' in to && from.block > to.block)
+    throw refuse('bad_setting', `${raw.to!.place}: the last block, ${to.block}, is before the first, ${from.block}.`)
+  return { ...values, network }
+}
+
+const check = <T extends Record<string, Setting>>(settings: T, raw: RawSettings): Values<T> =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => {
+      const given = raw[name] ?? (setting.fallback === undefined ? undefined : { value: setting.fallback, place: name })
+      if (given) return [name, read(setting, given)]
+      return [name, setting.list ? [] : undefined]
+    }),
+  ) as Values<T>
+
+const read = ({ kind, list }: Setting, { value, place }: Raw): unknown => {
+  const one = (value: unknown) => {
+    const result = v.safeParse(kind.schema, value)
+    if (result.success) return result.output
+    const got = kind.secret ? '' : `, not ${JSON.stringify(value)}`
+    throw refuse('bad_setting', `${place} takes ${kind.takes}${got}.`)
+  }
+  if (!list) return one(value)
+  return (Array.isArray(value) ? value : [value]).map(one)
+}

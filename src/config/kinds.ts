@@ -1,0 +1,156 @@
+import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
+import * as v from 'valibot'
+import { type Secret, secretUrl } from '../lib/secret.ts'
+
+/**
+ * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
+ * completes the sentence "--port takes …"; `placeholder` stands for the value in usage texts.
+ */
+export interface Kind<T> {
+  schema: v.GenericSchema<unknown, T>
+  takes: string
+  placeholder: string
+  /** A bad value is not repeated in the error: it may hold a key. */
+  secret?: true
+}
+
+/** A network's name, `technology/blockchain/network`. It names files and URLs: lower case, no other separators. */
+export const network: Kind<string> = {
+  schema: v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}(\/[a-z0-9][a-z0-9_.-]{0,63}){2}$/)),
+  takes: 'technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet',
+  placeholder: 'T/B/N',
+}
+
+export const text = (takes: string, placeholder: string): Kind<string> => ({
+  schema: v.pipe(v.string(), v.minLength(1)),
+  takes,
+  placeholder,
+})
+
+export const toggle: Kind<boolean> = {
+  schema: v.union([
+    v.boolean(),
+    v.pipe(
+      v.string(),
+      v.regex(/^(true|false|1|0|yes|no)$/i),
+      v.transform(text => /^(true|1|yes)$/i.test(text)),
+    ),
+  ]),
+  takes: 'true or false',
+  placeholder: 'BOOL',
+}
+
+const integer = v.pipe(
+  v.union([
+    v.number(),
+    v.pipe(
+      v.string(),
+      v.regex(/^\d+(_\d+)*$/),
+      v.transform(text => Number(text.replaceAll('_', ''))),
+    ),
+  ]),
+  v.safeInteger(),
+)
+
+export const count = (min: number, max = Number.MAX_SAFE_INTEGER): Kind<number> => ({
+  schema: v.pipe(integer, v.minValue(min), v.maxValue(max)),
+  takes: max === Number.MAX_SAFE_INTEGER ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`,
+  placeholder: 'N',
+})
+
+export const port: Kind<number> = { ...count(0, 65_535), takes: 'a port from 0 (any free one) to 65535' }
+
+/** Worker threads that search; `auto` is one per core, two at least and eight at most. */
+export const threads: Kind<number> = {
+  schema: v.union([
+    v.pipe(
+      v.literal('auto'),
+      v.transform(() => Math.min(8, Math.max(2, availableParallelism()))),
+    ),
+    v.pipe(integer, v.minValue(1), v.maxValue(64)),
+  ]),
+  takes: 'auto or an integer from 1 to 64',
+  placeholder: 'N',
+}
+
+const measured = (units: Record<string, number>, max: number) =>
+  v.pipe(
+    v.string(),
+    v.transform(text => text.match(/^(\d+(?:\.\d+)?) ?([a-z]+)$/i)),
+    v.nonNullable(v.any()),
+    v.transform(([, amount, unit]) => Math.round(Number(amount) * (units[unit.toLowerCase()] ?? Number.NaN))),
+    v.safeInteger(),
+    v.minValue(0),
+    v.maxValue(max),
+  )
+
+/** Milliseconds. */
+export const duration: Kind<number> = {
+  schema: measured({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }, 100 * 366 * 86_400_000),
+  takes: 'a time with its unit (ms, s, m, h, d, w), such as 10s',
+  placeholder: 'TIME',
+}
+
+/** Bytes. */
+export const size: Kind<number> = {
+  schema: measured({ b: 1, kb: 1_000, mb: 1_000_000, gb: 1e9, kib: 1_024, mib: 1_048_576, gib: 2 ** 30 }, 2 ** 31),
+  takes: 'a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB',
+  placeholder: 'SIZE',
+}
+
+const url = (protocols: string[]): Kind<Secret> => ({
+  schema: v.pipe(
+    v.string(),
+    v.check(text => URL.canParse(text) && protocols.includes(new URL(text).protocol)),
+    v.transform(secretUrl),
+  ),
+  takes: `a URL that starts with ${protocols.map(protocol => `${protocol}//`).join(' or ')}`,
+  placeholder: 'URL',
+  secret: true,
+})
+
+export const httpUrl = url(['http:', 'https:'])
+export const wsUrl = url(['ws:', 'wss:'])
+
+/** A block by its number, or counted back from the head at the time of the start. */
+export type BlockPoint = { block: number } | { latest: number }
+
+export const blockPoint: Kind<BlockPoint> = {
+  schema: v.union([
+    v.pipe(
+      integer,
+      v.minValue(0),
+      v.transform(block => ({ block })),
+    ),
+    v.pipe(
+      v.string(),
+      v.regex(/^latest(-\d{1,15})?$/),
+      v.transform(text => ({ latest: Number(text.slice('latest-'.length)) })),
+    ),
+  ]),
+  takes: 'a block number, latest, or latest-K for K blocks before the head',
+  placeholder: 'N|latest-K',
+}
+
+export const oneOf = <const T extends string>(choices: readonly T[]): Kind<T> => ({
+  schema: v.picklist(choices),
+  takes: choices.join(' or '),
+  placeholder: choices.join('|'),
+})
+
+/** An address range in CIDR notation; a single address is a range of one. */
+export const cidr: Kind<string> = {
+  schema: v.pipe(
+    v.string(),
+    v.transform(text => {
+      const [address = '', bits, ...rest] = text.split('/')
+      const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!
+      const valid = rest.length === 0 && /^\d{1,3}$/.test(bits ?? String(most)) && Number(bits ?? 0) <= most
+      return valid && most > 0 ? `${address}/${bits ?? most}` : undefined
+    }),
+    v.string(),
+  ),
+  takes: 'an address range such as 10.0.0.0/8 or fd00::/8',
+  placeholder: 'CIDR',
+}

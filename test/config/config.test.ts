@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import * as v from 'valibot'
+import { loadConfig, type Sources } from '../../src/config/index.ts'
+import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, settingRows } from '../../src/config/settings.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'chainsieve-config-'))
+after(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+const fileOf = (text: string): string => {
+  const path = join(folder, `${++files}.toml`)
+  writeFileSync(path, text)
+  return path
+}
+
+const load = (sources: Sources = {}) => loadConfig({ env: {}, cwd: folder, ...sources })
+/** The configuration as plain values, URLs as they really are. */
+const plain = (sources: Sources = {}) => {
+  const config = load(sources)
+  const networks = config.networks.map(({ rpc, ws, ...rest }) => ({
+    ...rest,
+    rpc: rpc.map(url => url.reveal()),
+    ws: ws?.reveal(),
+  }))
+  return { ...config, networks }
+}
+const fails = (sources: Sources, message: string) =>
+  assert.throws(() => load(sources), { name: 'ChainsieveError', next: 'refuse', message })
+
+const DEFAULTS = {
+  data: join(folder, 'chainsieve-data'),
+  host: '127.0.0.1',
+  port: 8640,
+  json: false,
+  queryDeadline: 10_000,
+  bodyLimit: 16_000_000,
+  allowTarget: [],
+  file: undefined,
+  network: undefined,
+}
+const NETWORK_DEFAULTS = {
+  rpc: [],
+  ws: undefined,
+  from: undefined,
+  to: undefined,
+  order: 'newest',
+  finality: 64,
+  pollInterval: 2_000,
+  requestTimeout: 20_000,
+  rpcBatch: 20,
+  rpcConcurrency: 16,
+  storeBatch: 100,
+}
+
+test('without any source the defaults hold', () => {
+  const { readers, ...config } = plain()
+  assert.deepEqual(config, { ...DEFAULTS, networks: [] })
+  assert.ok(readers >= 2 && readers <= 8)
+})
+
+test('every setting comes in by flag, by environment and by file, and in that order of precedence', () => {
+  const path = fileOf('port = 1\nreaders = 1\nhost = "file"\n')
+  const env = { CHAINSIEVE_READERS: '2', CHAINSIEVE_HOST: 'env', CHAINSIEVE_CONFIG: path }
+  assert.deepEqual(plain({ env, flags: { host: 'flag' } }), {
+    ...DEFAULTS,
+    port: 1,
+    readers: 2,
+    host: 'flag',
+    networks: [],
+    file: path,
+  })
+})
+
+test('a network comes in by flags', () => {
+  const flags = {
+    network: 'ethereum/ethereum/mainnet',
+    rpc: ['https://one.example.org/v2/KEY', 'http://127.0.0.1:8545'],
+    ws: 'wss://one.example.org/KEY',
+    from: 'latest-100',
+    to: '17_000_000',
+    order: 'oldest',
+    storeBatch: '50',
+  }
+  const config = plain({ flags })
+  assert.deepEqual(config.networks, [
+    {
+      ...NETWORK_DEFAULTS,
+      ...flags,
+      from: { latest: 100 },
+      to: { block: 17_000_000 },
+      storeBatch: 50,
+    },
+  ])
+  assert.equal(config.network, 'ethereum/ethereum/mainnet')
+})
+
+test('networks come in by file, and flags change the one they name or add one', () => {
+  const path = fileOf(`
+    data = "store"
+    [[networks]]
+    network = "ethereum/ethereum/mainnet"
+    rpc = ["http://a", "http://b"]
+    from = 100
+    poll-interval = "500ms"
+    [[networks]]
+    network = "ethereum/gnosis/mainnet"
+    rpc = "http://c"
+  `)
+  const config = path
+  const mainnet = {
+    ...NETWORK_DEFAULTS,
+    network: 'ethereum/ethereum/mainnet',
+    rpc: ['http://a', 'http://b'],
+    from: { block: 100 },
+    pollInterval: 500,
+  }
+  const gnosis = { ...NETWORK_DEFAULTS, network: 'ethereum/gnosis/mainnet', rpc: ['http://c'] }
+  assert.deepEqual(plain({ flags: { config } }).networks, [mainnet, gnosis])
+  assert.deepEqual(plain({ flags: { config, network: 'ethereum/gnosis/mainnet', rpc: ['http://d'] } }).networks, [
+    mainnet,
+    { ...gnosis, rpc: ['http://d'] },
+  ])
+  const added = plain({ flags: { config, network: 'ethereum/goerli/testnet' } })
+  assert.deepEqual(added.networks, [mainnet, gnosis, { ...NETWORK_DEFAULTS, network: 'ethereum/goerli/testnet' }])
+  assert.equal(added.network, 'ethereum/goerli/testnet')
+  assert.equal(plain({ flags: { config } }).network, undefined)
+})
+
+test('flags without a name mean the only network of the file', () => {
+  const config = fileOf('[[networks]]\nnetwork = "ethereum/ethereum/mainnet"\n')
+  const { network, networks } = plain({ flags: { config }, env: { CHAINSIEVE_RPC: 'http://a, http://b' } })
+  assert.equal(network, 'ethereum/ethereum/mainnet')
+  assert.deepEqual(networks, [{ ...NETWORK_DEFAULTS, network, rpc: ['http://a', 'http://b'] }])
+})
+
+test('a config file in the data folder is found, and its paths are its own', () => {
+  const data = join(folder, 'found')
+  mkdirSync(data)
+  writeFileSync(join(data, 'chainsieve.toml'), 'port = 1')
+  const found = plain({ flags: { data: 'found' } })
+  assert.deepEqual([found.port, found.data, found.file], [1, data, join(data, 'chainsieve.toml')])
+
+  const path = fileOf('data = "elsewhere"')
+  assert.equal(load({ flags: { config: path }, cwd: '/' }).data, join(folder, 'elsewhere'))
+  assert.equal(load({ flags: { config: path, data: 'here' }, cwd: '/' }).data, '/here')
+
+  writeFileSync(join(data, 'chainsieve.toml'), 'data = "elsewhere"')
+  fails(
+    { flags: { data: 'found' } },
+    `${join(data, 'chainsieve.toml')}: data: a config file that is found in the data folder cannot name another one.`,
+  )
+})
+
+test('what is not known is refused with its place and the nearest name', () => {
+  fails(
+    { env: { CHAINSIEVE_PROT: '1' } },
+    'Environment variable CHAINSIEVE_PROT is no setting. Did you mean "CHAINSIEVE_PORT"?',
+  )
+  const path = (text: string) => ({ flags: { config: fileOf(text) } })
+  const at = () => join(folder, `${files}.toml`)
+  const inFile = (text: string, message: string) => {
+    const sources = path(text)
+    fails(sources, `${at()}${message}`)
+  }
+  inFile('prot = 1', ': prot is no setting. Did you mean "port"?')
+  inFile('network = []', ': network is no setting. It is a setting of a network: put it under [[networks]].')
+  inFile('[[network]]\nrpc = 1', ': network is no setting. It is a setting of a network: put it under [[networks]].')
+  inFile('[[networks]]\nrcp = 1', ': networks[0]: rcp is no setting. Did you mean "rpc"?')
+  inFile(
+    '[[networks]]\n[[networks]]\nport = 1',
+    ': networks[1]: port is no setting. It is no setting of a network: put it above the first [[networks]].',
+  )
+  inFile('config = "x"', ': config is no setting.')
+  inFile('networks = 3', ': networks takes a list of tables, each of which begins with [[networks]].')
+  inFile('port = 1\nhost = "x', ', line 2, column 8: unfinished string.')
+})
+
+test('a file that is not there is refused', () => {
+  assert.throws(() => load({ flags: { config: 'absent.toml' } }), {
+    code: 'config_file_unreadable',
+    message: new RegExp(`^The config file ${join(folder, 'absent.toml')} cannot be read: ENOENT`),
+  })
+})
+
+test('what is not valid is refused with its place', () => {
+  const network = 'ethereum/ethereum/mainnet'
+  const cases: [Sources['flags'], string][] = [
+    [{ port: '65536' }, '--port takes a port from 0 (any free one) to 65535, not "65536".'],
+    [{ port: '-1' }, '--port takes a port from 0 (any free one) to 65535, not "-1".'],
+    [{ port: '80.5' }, '--port takes a port from 0 (any free one) to 65535, not "80.5".'],
+    [{ host: '' }, '--host takes a host name or address, not "".'],
+    [{ json: 'maybe' }, '--json takes true or false, not "maybe".'],
+    [
+      { queryDeadline: '10' },
+      '--query-deadline takes a time with its unit (ms, s, m, h, d, w), such as 10s, not "10".',
+    ],
+    [
+      { queryDeadline: '10y' },
+      '--query-deadline takes a time with its unit (ms, s, m, h, d, w), such as 10s, not "10y".',
+    ],
+    [
+      { bodyLimit: '16 parsecs' },
+      '--body-limit takes a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB, not "16 parsecs".',
+    ],
+    [{ readers: '0' }, '--readers takes auto or an integer from 1 to 64, not "0".'],
+    [
+      { allowTarget: ['10.0.0.0/8', '10.0.0.0/33'] },
+      '--allow-target takes an address range such as 10.0.0.0/8 or fd00::/8, not "10.0.0.0/33".',
+    ],
+    [
+      { network: 'mainnet' },
+      '--network takes technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, not "mainnet".',
+    ],
+    [
+      { network: '../../x' },
+      '--network takes technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, not "../../x".',
+    ],
+    // A URL may hold a key: it is not repeated.
+    [{ network, rpc: ['node.example.org/KEY'] }, '--rpc takes a URL that starts with http:// or https://.'],
+    [{ network, ws: 'https://a' }, '--ws takes a URL that starts with ws:// or wss://.'],
+    [
+      { network, from: 'latest+1' },
+      '--from takes a block number, latest, or latest-K for K blocks before the head, not "latest+1".',
+    ],
+    [
+      { network, from: '99999999999999999999' },
+      '--from takes a block number, latest, or latest-K for K blocks before the head, not "99999999999999999999".',
+    ],
+    [{ network, from: '10', to: '9' }, '--to: the last block, 9, is before the first, 10.'],
+    [{ network, order: 'random' }, '--order takes newest or oldest, not "random".'],
+    [{ rpc: ['http://a'] }, '--rpc needs a network: add --network T/B/N.'],
+  ]
+  for (const [flags, message] of cases) fails({ flags: flags! }, message)
+  fails({ env: { CHAINSIEVE_PORT: 'x' } }, 'CHAINSIEVE_PORT takes a port from 0 (any free one) to 65535, not "x".')
+  const config = fileOf('[[networks]]\nnetwork = "a/b/c"\nfinality = 0')
+  fails({ flags: { config } }, `${config}: networks[0]: finality takes an integer from 1 to 100000, not 0.`)
+  const nameless = fileOf('[[networks]]\nrpc = "http://a"')
+  fails({ flags: { config: nameless } }, 'networks[0] in the config file needs a name: network = "T/B/N".')
+  const twice = fileOf('[[networks]]\nnetwork = "a/b/c"\n[[networks]]\nnetwork = "a/b/c"')
+  fails({ flags: { config: twice } }, `${twice}: networks[1]: network: a/b/c is configured twice.`)
+})
+
+test('values are read from text and from typed values alike', () => {
+  const config = fileOf('port = "81"\njson = true\nquery-deadline = "1.5 s"\nbody-limit = "1MiB"\nallow-target = "::1"')
+  const { port, json, queryDeadline, bodyLimit, allowTarget } = load({ flags: { config } })
+  assert.deepEqual([port, json, queryDeadline, bodyLimit, allowTarget], [81, true, 1_500, 1_048_576, ['::1/128']])
+  const env = { CHAINSIEVE_JSON: 'yes', CHAINSIEVE_ALLOW_TARGET: '10.0.0.0/8, 192.168.0.1', CHAINSIEVE_HOST: '' }
+  const fromEnv = load({ env })
+  assert.deepEqual(
+    [fromEnv.json, fromEnv.allowTarget, fromEnv.host],
+    [true, ['10.0.0.0/8', '192.168.0.1/32'], '127.0.0.1'],
+  )
+})
+
+test('variables that Kubernetes sets for a service called chainsieve are not taken for settings', () => {
+  const env = {
+    CHAINSIEVE_PORT: 'tcp://10.0.0.1:8640',
+    CHAINSIEVE_PORT_8640_TCP: 'tcp://10.0.0.1:8640',
+    CHAINSIEVE_PORT_8640_TCP_ADDR: '10.0.0.1',
+    CHAINSIEVE_SERVICE_HOST: '10.0.0.1',
+    CHAINSIEVE_SERVICE_PORT_HTTP: '8640',
+  }
+  assert.equal(load({ env }).port, 8640)
+})
+
+test('a configuration can be printed without showing a key', () => {
+  const flags = { network: 'a/b/c', rpc: ['https://node.example.org/SESAME'], ws: 'wss://node.example.org/SESAME' }
+  assert.doesNotMatch(JSON.stringify(load({ flags })), /SESAME/)
+})
+
+test('the table of settings is sound: names are unique, defaults are valid, every line says what it means', () => {
+  const all: Record<string, Setting> = { ...SETTINGS, ...NETWORK_SETTINGS }
+  assert.equal(Object.keys(all).length, Object.keys(SETTINGS).length + Object.keys(NETWORK_SETTINGS).length)
+  for (const [name, { kind, fallback, meaning }] of Object.entries(all)) {
+    if (fallback !== undefined) assert.equal(v.is(kind.schema, fallback), true, name)
+    assert.match(meaning, /^[A-Z].*\.$/, name)
+  }
+  assert.deepEqual(placesOf('queryDeadline'), {
+    flag: '--query-deadline',
+    env: 'CHAINSIEVE_QUERY_DEADLINE',
+    file: 'query-deadline',
+  })
+  assert.deepEqual(
+    settingRows().map(({ flag, env, file }) => `${flag} ${env} ${file}`),
+    [
+      '--data CHAINSIEVE_DATA data',
+      '--config CHAINSIEVE_CONFIG ',
+      '--host CHAINSIEVE_HOST host',
+      '--port CHAINSIEVE_PORT port',
+      '--json CHAINSIEVE_JSON json',
+      '--query-deadline CHAINSIEVE_QUERY_DEADLINE query-deadline',
+      '--body-limit CHAINSIEVE_BODY_LIMIT body-limit',
+      '--readers CHAINSIEVE_READERS readers',
+      '--allow-target CHAINSIEVE_ALLOW_TARGET allow-target',
+      '--network CHAINSIEVE_NETWORK networks[].network',
+      '--rpc CHAINSIEVE_RPC networks[].rpc',
+      '--ws CHAINSIEVE_WS networks[].ws',
+      '--from CHAINSIEVE_FROM networks[].from',
+      '--to CHAINSIEVE_TO networks[].to',
+      '--order CHAINSIEVE_ORDER networks[].order',
+      '--finality CHAINSIEVE_FINALITY networks[].finality',
+      '--poll-interval CHAINSIEVE_POLL_INTERVAL networks[].poll-interval',
+      '--request-timeout CHAINSIEVE_REQUEST_TIMEOUT networks[].request-timeout',
+      '--rpc-batch CHAINSIEVE_RPC_BATCH networks[].rpc-batch',
+      '--rpc-concurrency CHAINSIEVE_RPC_CONCURRENCY networks[].rpc-concurrency',
+      '--store-batch CHAINSIEVE_STORE_BATCH networks[].store-batch',
+    ],
+  )
+})
