@@ -1,0 +1,237 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { retry } from '../lib/errors.ts'
+import type { BlockRef } from './source.ts'
+import type { Hex, RawBlock, RpcBlock, RpcLog } from './wire.ts'
+
+export interface CheckOptions {
+  /**
+   * Whether the block's logs bloom must be exactly that of its logs. It is on every chain that keeps Ethereum's header rules;
+   * some rollups send zeros or leave system transactions out, and their networks turn it off. Default true.
+   */
+  bloom?: boolean
+  /**
+   * Whether a block may be an excerpt: one that states by `transactionCount` that it had more transactions than it
+   * carries. Its indexes then ascend with holes and its bloom is not compared. For files alone. Default false.
+   */
+  excerpts?: boolean
+}
+
+/**
+ * Throws `retry('block_inconsistent')` unless everything in the answer belongs to one block and is complete: receipts match
+ * the transactions one by one, every log names its block, its transaction and the next log index, and the block's logs
+ * bloom is that of these logs, no bit more or less. A bit more means that logs are missing.
+ *
+ * A block whose bloom is all zeros although it has logs fails too: guessing that its chain has no blooms would let a
+ * forged answer through on all others. See `CheckOptions.bloom`.
+ */
+export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
+  const { block, receipts } = raw
+  if (block === null || typeof block !== 'object') throw inconsistent('the block is null')
+  const number = checkHeader(block)
+  const { hash, transactions } = block
+  const where = `block ${number}`
+  if (!Array.isArray(transactions)) throw inconsistent(`${where} carries no list of transactions`)
+  if (!Array.isArray(receipts)) throw inconsistent(`${where} has no receipts`)
+  if (receipts.length !== transactions.length) {
+    throw inconsistent(`${where} has ${transactions.length} transactions but ${receipts.length} receipts`)
+  }
+  const stated = block.transactionCount
+  const excerpt = options.excerpts === true && typeof stated === 'number' && stated > transactions.length
+
+  let lastTransaction = -1
+  let lastLog = -1
+  bloomSum.fill(0)
+  for (let i = 0; i < transactions.length; i++) {
+    const tx = transactions[i]!
+    const receipt = receipts[i]!
+    if (typeof tx !== 'object' || tx === null) {
+      throw inconsistent(`${where} carries only the hash of transaction ${i}, not the transaction`)
+    }
+    if (typeof receipt !== 'object' || receipt === null) throw inconsistent(`${where} has no receipt ${i}`)
+    if (!isHash(tx.hash)) throw inconsistent(`${where} has a malformed hash of transaction ${i}: ${show(tx.hash)}`)
+    const index = excerpt ? parseIndex(tx.transactionIndex) : i
+    if (excerpt ? !(index > lastTransaction && index < stated) : !isIndex(tx.transactionIndex, i)) {
+      throw inconsistent(`${where} has transaction index ${show(tx.transactionIndex)} at place ${i}`)
+    }
+    lastTransaction = index
+    if (tx.blockHash !== hash || !isSameNumber(tx.blockNumber, block.number, number)) {
+      throw inconsistent(
+        `${where} ${hash}: transaction ${index} says block ${show(tx.blockNumber)} ${show(tx.blockHash)}`,
+      )
+    }
+    if (receipt.blockHash !== hash || !isSameNumber(receipt.blockNumber, block.number, number)) {
+      throw inconsistent(
+        `${where} ${hash}: receipt ${index} is of block ${show(receipt.blockNumber)} ${show(receipt.blockHash)}`,
+      )
+    }
+    if (receipt.transactionHash !== tx.hash || !isIndex(receipt.transactionIndex, index)) {
+      throw inconsistent(
+        `${where}: receipt ${index} is of transaction ${show(receipt.transactionIndex)} ${show(receipt.transactionHash)}, not ${tx.hash}`,
+      )
+    }
+    const logs = receipt.logs
+    if (!Array.isArray(logs)) throw inconsistent(`${where}: receipt ${index} has no list of logs`)
+    for (const log of logs) {
+      const next = excerpt ? parseIndex(log?.logIndex) : lastLog + 1
+      const fault =
+        logFault(log) ??
+        (log.blockHash !== hash || !isSameNumber(log.blockNumber, block.number, number)
+          ? `is of block ${show(log.blockNumber)} ${show(log.blockHash)}, not ${hash}`
+          : log.transactionHash !== tx.hash || !isIndex(log.transactionIndex, index)
+            ? `is of transaction ${show(log.transactionIndex)} ${show(log.transactionHash)}, not ${index} ${tx.hash}`
+            : (excerpt ? !(next > lastLog) : !isIndex(log.logIndex, next))
+              ? `has index ${show(log.logIndex)} where ${lastLog + 1} is due`
+              : log.removed === true
+                ? 'is marked as removed'
+                : undefined)
+      if (fault !== undefined) throw inconsistent(`${where}: log ${lastLog + 1} (of transaction ${index}) ${fault}`)
+      lastLog = next
+      addBloom(log.address)
+      for (const topic of log.topics) addBloom(topic)
+    }
+  }
+  if (!excerpt && options.bloom !== false) checkBloom(block.logsBloom, lastLog + 1, where)
+}
+
+/** Throws `retry('block_unlinked')` unless `block` is the next one after `parent` and names it as its parent. */
+export const checkLink = (parent: BlockRef, block: RpcBlock): void => {
+  const number = Number(block.number)
+  if (number === parent.number + 1 && block.parentHash === parent.hash) return
+  throw retry(
+    'block_unlinked',
+    `block ${number} ${block.hash} names ${block.parentHash} as its parent, but block ${parent.number} is ${parent.hash}`,
+  )
+}
+
+export const refOf = (block: RpcBlock): BlockRef => ({ number: Number(block.number), hash: block.hash })
+
+/** Checks what makes a header usable, and returns the block's number. */
+export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHash' | 'timestamp'>): number => {
+  const number = parseIndex(block.number)
+  if (!(number <= MAX_BLOCK)) throw inconsistent(`the block has no usable number: ${show(block.number)}`)
+  for (const name of ['hash', 'parentHash'] as const) {
+    if (!isHash(block[name])) throw inconsistent(`block ${number} has a malformed ${name}: ${show(block[name])}`)
+  }
+  if (!(parseIndex(block.timestamp) <= Number.MAX_SAFE_INTEGER)) {
+    throw inconsistent(`block ${number} has a malformed timestamp: ${show(block.timestamp)}`)
+  }
+  return number
+}
+
+/** A position is block number x 2^22 + ordinal and stays below 2^53. */
+const MAX_BLOCK = 2 ** 31 - 1
+
+const inconsistent = (what: string) => retry('block_inconsistent', what)
+
+/** A value from outside, short enough for a message. */
+const show = (value: unknown): string => {
+  const text =
+    value === undefined ? 'nothing' : typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+}
+
+const HASH = /^0x[0-9a-f]{64}$/
+const isHash = (value: unknown): value is Hex => typeof value === 'string' && HASH.test(value)
+
+const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
+/** NaN where the value is no hex quantity. */
+const parseIndex = (value: unknown): number =>
+  typeof value === 'string' && QUANTITY.test(value) ? Number(value) : Number.NaN
+
+/** Nodes write quantities without leading zeros; comparing with the text that is due spares the parsing. */
+const indexText: Hex[] = []
+const isIndex = (value: unknown, due: number): boolean => {
+  let text = indexText[due]
+  if (text === undefined) {
+    text = `0x${due.toString(16)}`
+    if (due < 65_536) indexText[due] = text
+  }
+  return value === text || parseIndex(value) === due
+}
+
+const isSameNumber = (value: unknown, text: Hex, number: number): boolean =>
+  value === text || parseIndex(value) === number
+
+const logFault = (log: RpcLog | null): string | undefined => {
+  if (log === null || typeof log !== 'object') return 'is no object'
+  if (typeof log.address !== 'string' || log.address.length !== 42)
+    return `has a malformed address: ${show(log.address)}`
+  if (!Array.isArray(log.topics) || log.topics.length > 4) return 'has no list of up to four topics'
+  for (const topic of log.topics) {
+    if (typeof topic !== 'string' || topic.length !== 66) return `has a malformed topic: ${show(topic)}`
+  }
+  const data = log.data
+  if (typeof data !== 'string' || data.length % 2 !== 0 || !data.startsWith('0x')) return 'has malformed data'
+  return undefined
+}
+
+/**
+ * The bloom of the block at hand: 2048 bits as 512 hex digits, most significant first, as the header's text has them.
+ * One array for all calls: `checkBlock` neither waits nor calls itself.
+ */
+const bloomSum = new Uint8Array(512)
+
+/** Topics and addresses repeat: each costs a hash only once in two generations of this many. About 30 MB when full. */
+const BLOOM_GENERATION = 65_536
+let young = new Map<string, number>()
+let old = new Map<string, number>()
+
+/** ORs the three bits of an address or topic into the bloom at hand. */
+const addBloom = (value: Hex): void => {
+  let bits = young.get(value)
+  if (bits === undefined) {
+    bits = old.get(value) ?? bloomBits(value)
+    if (young.size >= BLOOM_GENERATION) {
+      old = young
+      young = new Map()
+    }
+    young.set(value, bits)
+  }
+  setBit(bits % 2048)
+  setBit(Math.floor(bits / 2048) % 2048)
+  setBit(Math.floor(bits / 4194304))
+}
+
+const setBit = (bit: number): void => {
+  bloomSum[511 - (bit >> 2)]! |= 1 << (bit & 3)
+}
+
+/** The three bit numbers of 11 bits each, packed into one number. */
+const bloomBits = (value: Hex): number => {
+  const bytes = Buffer.from(value.slice(2), 'hex')
+  if (bytes.length * 2 + 2 !== value.length)
+    throw inconsistent(`a log has an address or topic that is not hex: ${show(value)}`)
+  const hash = keccak_256(bytes)
+  const part = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
+  return part(0) + part(2) * 2048 + part(4) * 4194304
+}
+
+const HEX_DIGIT = new Int8Array(128).fill(-1)
+for (let i = 0; i < 16; i++) {
+  HEX_DIGIT[i.toString(16).charCodeAt(0)] = i
+  HEX_DIGIT[i.toString(16).toUpperCase().charCodeAt(0)] = i
+}
+
+const checkBloom = (bloom: unknown, logs: number, where: string): void => {
+  if (typeof bloom !== 'string' || bloom.length !== 514)
+    throw inconsistent(`${where} has no logs bloom: ${show(bloom)}`)
+  let stated = 0
+  let missing = false
+  let surplus = false
+  for (let i = 0; i < 512; i++) {
+    const digit = HEX_DIGIT[bloom.charCodeAt(i + 2)] ?? -1
+    if (digit < 0) throw inconsistent(`${where} has a malformed logs bloom`)
+    stated |= digit
+    const sum = bloomSum[i]!
+    if ((sum & ~digit) !== 0) missing = true
+    if ((digit & ~sum) !== 0) surplus = true
+  }
+  if (missing && stated === 0) {
+    throw inconsistent(
+      `${where} has ${logs} logs but an empty logs bloom. If this chain does not fill its blooms, turn the bloom check off for this network`,
+    )
+  }
+  if (missing) throw inconsistent(`${where}: its logs bloom does not cover its ${logs} logs: they are not this block's`)
+  if (surplus)
+    throw inconsistent(`${where}: its logs bloom tells of more logs than the ${logs} received: some are missing`)
+}

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
+import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
+import { ChainsieveError } from '../../src/lib/errors.ts'
+import { bloomOf, gunzipLines, hasMainnet, mainnetPack, makeChain } from '../support/pack.ts'
+
+const good = (): RawBlock => makeChain({ from: 5, blocks: 1, txs: 3, logs: 3 })[0]!
+
+/** Keccak digests of the generator's texts, cut to their beginnings in messages below. */
+const anyHash = /0x[0-9a-f]{40,64}/g
+
+/** What `checkBlock` says of a block that was tampered with, with every hash replaced by `#`. */
+const faultOf = (tamper: (raw: RawBlock) => void, options = {}): string | undefined => {
+  const raw = good()
+  tamper(raw)
+  try {
+    checkBlock(raw, options)
+    return undefined
+  } catch (error) {
+    assert.ok(error instanceof ChainsieveError, String(error))
+    assert.equal(error.next, 'retry')
+    assert.equal(error.code, 'block_inconsistent')
+    return error.message.replaceAll(anyHash, '#')
+  }
+}
+
+const other = `0x${'ab'.repeat(32)}`
+const logs = (raw: RawBlock): RpcLog[] => raw.receipts.flatMap(it => it.logs)
+
+test('a consistent block passes', () => {
+  assert.equal(
+    faultOf(() => {}),
+    undefined,
+  )
+  for (const raw of makeChain({ blocks: 3, txs: 0 })) checkBlock(raw)
+})
+
+test('quantities with leading zeros and addresses in capitals pass', () => {
+  assert.equal(
+    faultOf(raw => {
+      raw.receipts[1]!.transactionIndex = '0x01'
+      raw.receipts[1]!.blockNumber = '0x05'
+      raw.receipts[1]!.logs[0]!.logIndex = '0x03'
+      raw.receipts[1]!.logs[0]!.address = `0x${raw.receipts[1]!.logs[0]!.address.slice(2).toUpperCase()}`
+    }),
+    undefined,
+  )
+})
+
+test('every lie about a block is named', () => {
+  const lies: [string, (raw: RawBlock) => void, string][] = [
+    ['null block', raw => Object.assign(raw, { block: null }), 'the block is null'],
+    ['no number', raw => Object.assign(raw.block, { number: null }), 'the block has no usable number: null'],
+    [
+      'number beyond positions',
+      raw => Object.assign(raw.block, { number: '0x80000000' }),
+      'the block has no usable number: 0x80000000',
+    ],
+    ['pending block', raw => Object.assign(raw.block, { hash: null }), 'block 5 has a malformed hash: null'],
+    [
+      'short parent',
+      raw => Object.assign(raw.block, { parentHash: '0x12' }),
+      'block 5 has a malformed parentHash: 0x12',
+    ],
+    ['timestamp', raw => Object.assign(raw.block, { timestamp: 'now' }), 'block 5 has a malformed timestamp: now'],
+    [
+      'no transactions',
+      raw => Object.assign(raw.block, { transactions: undefined }),
+      'block 5 carries no list of transactions',
+    ],
+    [
+      'hashes for transactions',
+      raw => Object.assign(raw.block, { transactions: raw.block.transactions.map(it => it.hash) }),
+      'block 5 carries only the hash of transaction 0, not the transaction',
+    ],
+    ['null receipts', raw => Object.assign(raw, { receipts: null }), 'block 5 has no receipts'],
+    ['a receipt too few', raw => raw.receipts.pop(), 'block 5 has 3 transactions but 2 receipts'],
+    ['a null receipt', raw => Object.assign(raw.receipts, { 1: null }), 'block 5 has no receipt 1'],
+    [
+      'transaction hash',
+      raw => Object.assign(raw.block.transactions[1]!, { hash: '0x1' }),
+      'block 5 has a malformed hash of transaction 1: 0x1',
+    ],
+    ['transaction order', raw => raw.block.transactions.reverse(), 'block 5 has transaction index 0x2 at place 0'],
+    [
+      'transaction of another block',
+      raw => Object.assign(raw.block.transactions[2]!, { blockHash: other }),
+      'block 5 #: transaction 2 says block 0x5 #',
+    ],
+    [
+      "another block's receipts",
+      raw =>
+        Object.assign(raw, { receipts: makeChain({ from: 5, blocks: 1, txs: 3, logs: 3, salt: 'fork' })[0]!.receipts }),
+      'block 5 #: receipt 0 is of block 0x5 #',
+    ],
+    [
+      'receipt of another number',
+      raw => Object.assign(raw.receipts[0]!, { blockNumber: '0x6' }),
+      'block 5 #: receipt 0 is of block 0x6 #',
+    ],
+    ['receipt order', raw => raw.receipts.reverse(), 'block 5: receipt 0 is of transaction 0x2 #, not #'],
+    ['no logs', raw => Object.assign(raw.receipts[1]!, { logs: null }), 'block 5: receipt 1 has no list of logs'],
+    [
+      'log of another block',
+      raw => Object.assign(logs(raw)[4]!, { blockHash: other }),
+      'block 5: log 4 (of transaction 1) is of block 0x5 #, not #',
+    ],
+    [
+      'log of another transaction',
+      raw => Object.assign(logs(raw)[4]!, { transactionHash: other }),
+      'block 5: log 4 (of transaction 1) is of transaction 0x1 #, not 1 #',
+    ],
+    [
+      'removed log',
+      raw => Object.assign(logs(raw)[4]!, { removed: true }),
+      'block 5: log 4 (of transaction 1) is marked as removed',
+    ],
+    [
+      'missing log inside',
+      raw => raw.receipts[1]!.logs.shift(),
+      'block 5: log 3 (of transaction 1) has index 0x4 where 3 is due',
+    ],
+    [
+      'missing logs at the end',
+      raw => {
+        raw.receipts[2]!.logs = []
+      },
+      'block 5: its logs bloom tells of more logs than the 6 received: some are missing',
+    ],
+    [
+      'log indexes by transaction',
+      raw => {
+        for (const receipt of raw.receipts) for (const [i, log] of receipt.logs.entries()) log.logIndex = `0x${i}`
+      },
+      'block 5: log 3 (of transaction 1) has index 0x0 where 3 is due',
+    ],
+    [
+      'forged log',
+      raw => {
+        logs(raw)[8]!.address = `0x${'cd'.repeat(20)}`
+      },
+      "block 5: its logs bloom does not cover its 9 logs: they are not this block's",
+    ],
+    [
+      'empty bloom',
+      raw => {
+        raw.block.logsBloom = `0x${'0'.repeat(512)}`
+      },
+      'block 5 has 9 logs but an empty logs bloom. If this chain does not fill its blooms, turn the bloom check off for this network',
+    ],
+    ['null bloom', raw => Object.assign(raw.block, { logsBloom: null }), 'block 5 has no logs bloom: null'],
+    [
+      'malformed bloom',
+      raw => {
+        raw.block.logsBloom = `0x${'g'.repeat(512)}`
+      },
+      'block 5 has a malformed logs bloom',
+    ],
+    [
+      'malformed address',
+      raw => {
+        logs(raw)[0]!.address = '0x1234'
+      },
+      'block 5: log 0 (of transaction 0) has a malformed address: 0x1234',
+    ],
+    [
+      'address that is not hex',
+      raw => {
+        logs(raw)[0]!.address = `0x${'zz'.repeat(20)}`
+      },
+      `a log has an address or topic that is not hex: 0x${'zz'.repeat(20)}`,
+    ],
+    [
+      'five topics',
+      raw => {
+        logs(raw)[0]!.topics = Array(5).fill(other)
+      },
+      'block 5: log 0 (of transaction 0) has no list of up to four topics',
+    ],
+    [
+      'short topic',
+      raw => {
+        logs(raw)[1]!.topics = ['0x01']
+      },
+      'block 5: log 1 (of transaction 0) has a malformed topic: 0x01',
+    ],
+    [
+      'odd data',
+      raw => {
+        logs(raw)[0]!.data = '0x1'
+      },
+      'block 5: log 0 (of transaction 0) has malformed data',
+    ],
+    [
+      'null log',
+      raw => Object.assign(raw.receipts[0]!.logs, { 1: null }),
+      'block 5: log 1 (of transaction 0) is no object',
+    ],
+  ]
+  for (const [name, tamper, message] of lies) assert.equal(faultOf(tamper), message, name)
+})
+
+test('a network can do without blooms', () => {
+  const empty = (raw: RawBlock) => Object.assign(raw.block, { logsBloom: `0x${'0'.repeat(512)}` })
+  assert.equal(faultOf(empty, { bloom: false }), undefined)
+})
+
+test('an excerpt passes only where excerpts may come', () => {
+  const excerpt = (raw: RawBlock) => {
+    raw.block.transactionCount = 3
+    raw.block.transactions.splice(1, 1)
+    raw.receipts.splice(1, 1)
+  }
+  assert.equal(faultOf(excerpt, { excerpts: true }), undefined)
+  assert.equal(faultOf(excerpt), 'block 5 has transaction index 0x2 at place 1')
+  const beyond = (raw: RawBlock) => {
+    excerpt(raw)
+    raw.block.transactions[1]!.transactionIndex = '0x3'
+  }
+  assert.equal(faultOf(beyond, { excerpts: true }), 'block 5 has transaction index 0x3 at place 1')
+})
+
+test('links', () => {
+  const [first, second, third] = makeChain({ from: 7, blocks: 3 }) as [RawBlock, RawBlock, RawBlock]
+  checkLink(refOf(first.block), second.block)
+  assert.throws(() => checkLink(refOf(first.block), third.block), { next: 'retry', code: 'block_unlinked' })
+  assert.throws(() => checkLink({ number: 7, hash: other }, second.block), {
+    message: `block 8 ${second.block.hash} names ${first.block.hash} as its parent, but block 7 is ${other}`,
+  })
+})
+
+test('real mainnet blocks pass, and their blooms are exactly those of their logs', { skip: !hasMainnet }, () => {
+  const raws = gunzipLines(readFileSync(mainnetPack)).map(line => JSON.parse(line) as RawBlock)
+  for (const raw of raws) checkBlock(raw, { excerpts: true })
+  const whole = raws.filter(raw => raw.block.transactionCount === undefined)
+  assert.equal(whole.length, 3)
+  for (const raw of whole) {
+    checkBlock(raw)
+    assert.equal(raw.block.logsBloom, bloomOf(raw.receipts))
+    for (const receipt of raw.receipts) {
+      const last = receipt.logs.pop()
+      if (last === undefined) continue
+      assert.throws(() => checkBlock(raw), { code: 'block_inconsistent' })
+      receipt.logs.push(last)
+    }
+  }
+})

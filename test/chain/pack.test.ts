@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { findJsonFault } from '../../src/chain/json-fault.ts'
+import { formatPackLine, type PackOptions, readPack, readPackLines } from '../../src/chain/pack.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { ChainsieveError } from '../../src/lib/errors.ts'
+import { hasMainnet, mainnetPack, makeChain, tempFolder } from '../support/pack.ts'
+
+const chain = makeChain({ from: 10, blocks: 3, chainId: 5 })
+const lines = chain.map(formatPackLine)
+const text = lines.join('')
+
+const readAll = async (path: string, options?: PackOptions) => {
+  const blocks: { line: number; block: RawBlock }[] = []
+  for await (const it of readPack(path, options)) blocks.push(it)
+  return blocks
+}
+
+test('a pack is read as it was written, plain and gzip, whatever its name', async t => {
+  const put = await tempFolder(t)
+  const expected = chain.map((block, i) => ({ line: i + 1, block }))
+  const contents: Record<string, string | Uint8Array> = {
+    plain: text,
+    'named.gz': text,
+    gzip: gzipSync(text),
+    'several gzip members': Buffer.concat(lines.map(line => gzipSync(line))),
+    'no line feed at the end': text.trimEnd(),
+    'blank last lines': `${text}\n  \n`,
+    'carriage returns': text.replaceAll('\n', '\r\n'),
+    'byte order mark': `\ufeff${text}`,
+  }
+  for (const [name, content] of Object.entries(contents)) {
+    assert.deepEqual(await readAll(await put(name, content), { chainId: 5 }), expected, name)
+  }
+})
+
+test('chain ids may be hex or absent; traces may be null', async t => {
+  const put = await tempFolder(t)
+  const [first] = chain as [RawBlock]
+  const path = await put('pack', `${JSON.stringify({ ...first, chainId: '0x5', traces: null })}\n`)
+  assert.deepEqual(await readAll(path, { chainId: 5 }), [{ line: 1, block: first }])
+  const { chainId: _, ...without } = first
+  assert.deepEqual(await readAll(await put('none', formatPackLine(without)), { chainId: 7 }), [
+    { line: 1, block: without },
+  ])
+})
+
+test('lines longer than a chunk, and the memory of each its own', async t => {
+  const put = await tempFolder(t)
+  const long = makeChain({ blocks: 3, txs: 300, logs: 20 })
+  const path = await put('long', long.map(formatPackLine).join(''))
+  assert.deepEqual(
+    (await readAll(path)).map(it => it.block),
+    long,
+  )
+  for await (const line of readPackLines(path)) {
+    assert.equal(line.bytes.buffer.byteLength, line.bytes.length)
+    assert.ok(line.bytes.length > 1 << 20)
+    structuredClone(line.bytes, { transfer: [line.bytes.buffer] })
+  }
+})
+
+test('everything wrong with a pack is refused with file, line and remedy, after the good lines before it', async t => {
+  const put = await tempFolder(t)
+  const zipped = gzipSync(text)
+  const damaged = Buffer.from(zipped)
+  damaged.fill(0xff, 200, 260)
+  const [one, two, three] = lines as [string, string, string]
+  const branch = makeChain({ parent: chain[0]!, blocks: 1, salt: 'branch', chainId: 5 })[0]!
+  const edit = (change: (raw: RawBlock) => void) => {
+    const raw = structuredClone(chain[1]!)
+    change(raw)
+    return formatPackLine(raw)
+  }
+  const cases: [string, string | Uint8Array, number, string, string][] = [
+    [
+      'empty',
+      '',
+      0,
+      'pack_empty',
+      '@: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line',
+    ],
+    [
+      'blank',
+      '\n \n',
+      0,
+      'pack_empty',
+      '@: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line',
+    ],
+    [
+      'gzip of nothing',
+      gzipSync(''),
+      0,
+      'pack_empty',
+      '@: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line',
+    ],
+    [
+      'broken line',
+      `${one}${two.replace('"receipts":[', '"receipts":[,')}${three}`,
+      1,
+      'pack_broken_line',
+      `@, line 2, column ${two.indexOf('"receipts":[') + 13}, at $.receipts[0]: this is no JSON: expected a value, found ",". Record this block again, or take the line out`,
+    ],
+    [
+      'line cut off amid the file',
+      `${one}${two.slice(0, 100)}\n${three}`,
+      1,
+      'pack_broken_line',
+      '@, line 2, column 101, at $.block.hash: this is no JSON: expected the rest of a string, the text ends. Record this block again, or take the line out',
+    ],
+    [
+      'file cut off',
+      `${one}${two}${three.slice(0, 100)}`,
+      2,
+      'pack_truncated',
+      '@: the file ends in the middle of line 3 (column 101, at $.block.hash). Copy or record it again',
+    ],
+    [
+      'file cut off in gzip',
+      gzipSync(`${one}${two.slice(0, 20)}`),
+      1,
+      'pack_truncated',
+      '@: the file ends in the middle of line 2 (column 21, at $.block). Copy or record it again',
+    ],
+    [
+      'broken last line without line feed',
+      `${one}nonsense`,
+      1,
+      'pack_broken_line',
+      '@, line 2, column 1, at $: this is no JSON: expected a value, found "n". Record this block again, or take the line out',
+    ],
+    [
+      'gzip cut off at once',
+      zipped.subarray(0, 30),
+      0,
+      'pack_truncated',
+      '@: the gzip file is cut off before the end of its first line. Copy or record it again',
+    ],
+    [
+      'zstd',
+      Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0]),
+      0,
+      'pack_format',
+      '@: this is zstd. Block packs are plain NDJSON or gzip: unpack it with zstd -d',
+    ],
+    [
+      'not an object',
+      `${one}[1]\n`,
+      1,
+      'pack_not_a_block',
+      '@, line 2: a JSON object {"chainId","block","receipts"} is due, found an array',
+    ],
+    [
+      'bare block',
+      JSON.stringify(chain[0]!.block),
+      0,
+      'pack_not_a_block',
+      '@, line 1, at $.block: an object is due, found nothing. This line is a bare block: wrap it as {"block": …, "receipts": …}',
+    ],
+    [
+      'whole response',
+      `{"id":1,"result":{}}`,
+      0,
+      'pack_not_a_block',
+      '@, line 1, at $.block: an object is due, found nothing. This line is a whole JSON-RPC response: take its result alone',
+    ],
+    [
+      'null block',
+      `{"block":null,"receipts":[]}`,
+      0,
+      'pack_not_a_block',
+      '@, line 1, at $.block: an object is due, found null. It is the result of eth_getBlockByNumber(n, true)',
+    ],
+    [
+      'no receipts',
+      JSON.stringify({ block: chain[0]!.block }),
+      0,
+      'pack_not_a_block',
+      '@, line 1, at $.receipts: an array is due, found nothing. It is the result of eth_getBlockReceipts(n)',
+    ],
+    [
+      'traces of another kind',
+      JSON.stringify({ ...chain[0]!, traces: {} }),
+      0,
+      'pack_not_a_block',
+      '@, line 1, at $.traces: an array is due, found an object. It is the result of trace_block(n), and may be absent',
+    ],
+    [
+      'malformed chain id',
+      edit(raw => Object.assign(raw, { chainId: 'main' })),
+      0,
+      'pack_not_a_block',
+      '@, line 1, at $.chainId: a chain id is due, found a string. Ethereum has 1',
+    ],
+    [
+      "another chain's block",
+      `${one}${edit(raw => {
+        raw.chainId = 1
+      })}`,
+      1,
+      'pack_other_chain',
+      '@, line 2, at $.chainId: this is a block of chain 1, but the network holds chain 5. Import it into a network of its own',
+    ],
+    [
+      'inconsistent block',
+      `${one}${edit(raw => raw.receipts.pop())}`,
+      1,
+      'pack_inconsistent_block',
+      '@, line 2: block 11 has 2 transactions but 1 receipts. Record this block again, or take the line out',
+    ],
+    [
+      'unlinked block',
+      `${one}${formatPackLine(branch)}${three}`,
+      2,
+      'pack_unlinked',
+      `@, line 3: block 12 names ${chain[1]!.block.hash} as its parent, but the block 11 on the line before is ${branch.block.hash}. One of them was recorded from another branch: record both again`,
+    ],
+  ]
+  for (const [name, content, good, code, message] of cases) {
+    const path = await put('pack', content)
+    const before: number[] = []
+    const error = await (async () => {
+      for await (const { line } of readPack(path, { chainId: 5 })) before.push(line)
+    })().then(
+      () => assert.fail(`${name}: accepted`),
+      (it: unknown) => it,
+    )
+    assert.ok(error instanceof ChainsieveError, `${name}: ${error}`)
+    assert.deepEqual(
+      { next: error.next, code: error.code, message: error.message.replaceAll(path, '@'), good: before.length },
+      { next: 'refuse', code, message, good },
+      name,
+    )
+  }
+
+  await assert.rejects(readAll(await put('damaged', damaged)), { next: 'refuse', code: 'pack_damaged' })
+  await assert.rejects(readAll(await put('long', text), { maxLineBytes: 500 }), {
+    next: 'refuse',
+    code: 'pack_line_too_long',
+    message: /long, line 1: longer than 500 bytes\. A line holds one block/,
+  })
+  await assert.rejects(readAll('/nowhere/pack'), {
+    code: 'pack_not_found',
+    message: '/nowhere/pack: there is no such file',
+  })
+  await assert.rejects(readAll(tmpdir()), { code: 'pack_not_a_file', message: /this is a folder/ })
+})
+
+test('a gzip file that is cut off gives its whole lines first', async t => {
+  const put = await tempFolder(t)
+  const many = makeChain({ blocks: 200 }).map(formatPackLine).join('')
+  const zipped = gzipSync(many)
+  const path = await put('pack', zipped.subarray(0, zipped.length >> 1))
+  const seen: number[] = []
+  await assert.rejects(
+    async () => {
+      for await (const { line } of readPack(path)) seen.push(line)
+    },
+    error => {
+      assert.ok(error instanceof ChainsieveError)
+      assert.equal(error.code, 'pack_truncated')
+      assert.equal(
+        error.message,
+        `${path}: the gzip file is cut off after line ${seen.length}. Copy or record it again`,
+      )
+      return true
+    },
+  )
+  assert.ok(seen.length > 10 && seen.length < 200, String(seen.length))
+})
+
+test('an abort ends reading, and so does leaving the loop', async t => {
+  const put = await tempFolder(t)
+  const path = await put('pack', text)
+  const controller = new AbortController()
+  await assert.rejects(async () => {
+    for await (const _ of readPack(path, { signal: controller.signal })) controller.abort(new Error('enough'))
+    controller.signal.throwIfAborted()
+  }, /enough/)
+  for await (const { line } of readPack(path)) {
+    assert.equal(line, 1)
+    break
+  }
+})
+
+test('a pack larger than the memory it takes', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'chainsieve-test-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'pack')
+  const file = createWriteStream(path)
+  const block = formatPackLine(makeChain({ blocks: 1, txs: 300, logs: 10 })[0]!)
+  for (let i = 0; i < 150; i++) if (!file.write(block)) await once(file, 'drain')
+  file.end()
+  await once(file, 'close')
+  let bytes = 0
+  let most = 0
+  const before = process.memoryUsage()
+  for await (const line of readPackLines(path)) {
+    bytes += line.bytes.length
+    const now = process.memoryUsage()
+    most = Math.max(most, now.rss - before.rss)
+  }
+  assert.ok(bytes > 150e6, String(bytes))
+  assert.ok(most < 100e6, `${most} bytes more`)
+})
+
+test('the real mainnet pack', { skip: !hasMainnet }, async () => {
+  const blocks = await readAll(mainnetPack, { chainId: 1 })
+  assert.deepEqual(
+    blocks.map(it => [it.line, Number(it.block.block.number), it.block.receipts.length]),
+    [
+      [1, 17173049, 116],
+      [2, 17173050, 182],
+      [3, 17999999 + 1, 94],
+      [4, 18000256, 9],
+      [5, 18000512, 5],
+    ],
+  )
+})
+
+test('the fault finder agrees with JSON.parse on any text, and tells cut from wrong', () => {
+  const isJson = (it: string) => {
+    try {
+      JSON.parse(it)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const json = fc.json({ maxDepth: 4 })
+  fc.assert(
+    fc.property(
+      json,
+      fc.nat(),
+      fc.nat(),
+      fc.constantFrom('', '"', ',', '[', '}', ':', '\\', '\\u12', 'x', '0', '-', 'e', '.', ' ', '\n', '\t'),
+      (it, a, b, put) => {
+        const from = a % (it.length + 1)
+        const edited = it.slice(0, from) + put + it.slice(from + (b % 3))
+        assert.equal(findJsonFault(edited) === undefined, isJson(edited), edited)
+      },
+    ),
+    { numRuns: 3000 },
+  )
+  fc.assert(
+    fc.property(fc.array(json), fc.nat(), (items, a) => {
+      const whole = `[${items.join(',')}]`
+      const part = whole.slice(0, a % whole.length)
+      const fault = findJsonFault(part)
+      assert.deepEqual([fault?.cut, fault?.offset], [true, part.length], part)
+    }),
+    { numRuns: 1000 },
+  )
+  assert.deepEqual(findJsonFault('['.repeat(100_000))?.cut, true)
+})
