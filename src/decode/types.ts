@@ -34,3 +34,25 @@ export interface DecodedArg {
 }
 
 export type DecodeResult = { args: DecodedArg[]; error: null } | { args: null; error: string }
+
+/** What logs of one form are decoded by: the first topic, the number of indexed arguments and the declaration in use. */
+export interface Signature {
+  /** Identifies the signature for good: equal keys mean equal signatures. */
+  key: string
+  /** First topic in lower case, null for a log without topics. */
+  topic: string | null
+  /** Topics behind the first. */
+  indexed: number
+  /** The declaration, null where none is known. */
+  event: EventAbi | null
+  /** 1 for a declaration that the user gave, less where it was guessed by its topic. */
+  probability: number
+  /** Why logs of this signature could not be decoded although their name is known; null where they were. */
+  error: string | null
+}
+
+export interface DecodedLog {
+  signature: Signature
+  /** Null where the log could not be decoded. */
+  args: DecodedArg[] | null
+}

@@ -1,0 +1,95 @@
+import type { RpcLog } from '../chain/wire.ts'
+import type { DecodedLog, DecodeResult, EventAbi, Signature } from './types.ts'
+
+/** A declaration that logs may be decoded by. */
+export interface Candidate {
+  event: EventAbi
+  /** How sure it is that a log of this topic means this declaration. */
+  probability: number
+}
+
+export interface LogDecoderOptions {
+  /** Declarations of a first topic and a number of indexed arguments, the likeliest first. */
+  find(topic: string, indexed: number): readonly Candidate[]
+  /** Declarations that hold for one contract alone; they go before all others. */
+  own?(address: string, topic: string, indexed: number): readonly Candidate[]
+  compile(event: EventAbi): (topics: readonly string[], data: string) => DecodeResult
+}
+
+interface Compiled {
+  decode: (topics: readonly string[], data: string) => DecodeResult
+  signature: Signature
+  failures: Map<string, Signature>
+}
+
+/** Distinct reasons that are kept apart for one declaration; chain data must not be able to fill the dictionary. */
+const REASONS = 16
+
+/** Decodes logs one by one: the first declaration that decodes without remainder is the log's meaning. */
+export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): ((log: RpcLog) => DecodedLog) => {
+  const compiled = new Map<string, Compiled[]>()
+  const unknown = new Map<string, Signature>()
+  const compiledByEvent = new Map<EventAbi, Compiled>()
+
+  const compileOne = ({ event, probability }: Candidate, topic: string, indexed: number): Compiled => {
+    let one = compiledByEvent.get(event)
+    if (!one) {
+      const key = `${topic}/${indexed}/${probability}/${JSON.stringify(event)}`
+      one = {
+        decode: compile(event),
+        signature: { key, topic, indexed, event, probability, error: null },
+        failures: new Map(),
+      }
+      compiledByEvent.set(event, one)
+    }
+    return one
+  }
+
+  const candidatesOf = (topic: string, indexed: number): Compiled[] => {
+    const key = topic + indexed
+    let found = compiled.get(key)
+    if (!found) {
+      found = find(topic, indexed).map(candidate => compileOne(candidate, topic, indexed))
+      compiled.set(key, found)
+    }
+    return found
+  }
+
+  const unknownOf = (topic: string | null, indexed: number): Signature => {
+    const key = `${topic}/${indexed}`
+    let signature = unknown.get(key)
+    if (!signature) {
+      signature = { key, topic, indexed, event: null, probability: 0, error: null }
+      unknown.set(key, signature)
+    }
+    return signature
+  }
+
+  const failureOf = ({ signature, failures }: Compiled, error: string): Signature => {
+    const reason = failures.has(error) || failures.size < REASONS ? error : 'the data does not decode'
+    let failure = failures.get(reason)
+    if (!failure) {
+      failure = { ...signature, key: `${signature.key}/${reason}`, error: reason }
+      failures.set(reason, failure)
+    }
+    return failure
+  }
+
+  return log => {
+    const topic = log.topics[0]?.toLowerCase() ?? null
+    if (topic === null) return { signature: unknownOf(null, 0), args: null }
+    const indexed = log.topics.length - 1
+    const special = own?.(log.address, topic, indexed)
+    const candidates = special?.length
+      ? [...special.map(candidate => compileOne(candidate, topic, indexed)), ...candidatesOf(topic, indexed)]
+      : candidatesOf(topic, indexed)
+    let failed: string | undefined
+    for (const { decode, signature } of candidates) {
+      const { args, error } = decode(log.topics, log.data)
+      if (args) return { signature, args }
+      failed ??= error
+    }
+    if (failed === undefined) return { signature: unknownOf(topic, indexed), args: null }
+    return { signature: failureOf(candidates[0]!, failed), args: null }
+  }
+}

@@ -1,0 +1,311 @@
+import type { RawBlock, RpcReceipt } from '../chain/wire.ts'
+import type { DecodedLog, Signature } from '../decode/types.ts'
+import type { Hash62 } from '../lib/hash.ts'
+import { encodeRlp, type Rlp } from '../lib/rlp.ts'
+import type { Field, List } from '../mapping/index.ts'
+import { type Column, tableColumns } from './columns.ts'
+import type { Added, Dictionary } from './dictionary.ts'
+import { createNumbersBuilder, type Numbers } from './numbers.ts'
+import { pack } from './pack.ts'
+import { createPostingsBuilder, type Postings } from './postings.ts'
+import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
+import { positionOf } from './schema.ts'
+import { encodeHeader, type SegmentHeader } from './segment.ts'
+import { argumentFacet, argumentSlot, FACETS, HASHED, integersOf, logFacet, scaledOf, termOf } from './terms.ts'
+
+/** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
+export interface Batch {
+  first: number
+  last: number
+  txs: number
+  logs: number
+  events: number
+  header: Uint8Array<ArrayBuffer>
+  rows: Record<TableName, Rows>
+  postings: Postings
+  numbers: Numbers
+  /** Dictionary entries that this or an earlier batch uses. */
+  addresses: Added
+  names: Added
+  signatures: { first: number; entries: Signature[] }
+}
+
+export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log'
+
+export interface BlockInput {
+  raw: RawBlock
+  /** All logs of the block in order. */
+  logs: DecodedLog[]
+  /** Name of the function that each transaction calls, where known. */
+  methods: (string | null)[]
+}
+
+export interface BatchContext {
+  addresses: Dictionary
+  names: Dictionary
+  signatureId(signature: Signature): number
+  takeSignatures(): { first: number; entries: Signature[] }
+  hash(text: string): Hash62
+  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
+  decimals(address: string): number | undefined
+  /** The logs bloom filter of a receipt, as `0x` hex. */
+  bloom(receipt: RpcReceipt): string
+}
+
+const COLUMNS = {
+  block: tableColumns('block', 'block'),
+  tx: tableColumns('tx', 'tx'),
+  tx_bulk: tableColumns('tx', 'tx_bulk'),
+}
+
+/** Builds the batch of a run of neighbouring blocks, which have been checked and decoded. */
+export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext): Batch => {
+  const rows = {
+    block: createRowsBuilder(),
+    tx: createRowsBuilder(),
+    tx_bulk: createRowsBuilder(),
+    log: createRowsBuilder(),
+  }
+  const postings = createPostingsBuilder()
+  const numbers = createNumbersBuilder()
+  const first = Number(blocks[0]!.raw.block.number)
+  const header: SegmentHeader = {
+    first,
+    last: first + blocks.length - 1,
+    txEnds: new Uint32Array(blocks.length),
+    logEnds: new Uint32Array(blocks.length),
+    times: new Float64Array(blocks.length),
+  }
+  const hashed = (text: string, facet: number, ordinal: number) => {
+    const { high, low } = context.hash(text)
+    postings.add(termOf(HASHED + high, facet), low, ordinal)
+  }
+  const addressTerm = (address: unknown, facet: number, ordinal: number) => {
+    if (typeof address === 'string') postings.add(termOf(context.addresses.id(digitsOf(address)), facet), 0, ordinal)
+  }
+
+  let txs = 0
+  let logs = 0
+  let events = 0
+  for (const [index, input] of blocks.entries()) {
+    const { block, receipts } = input.raw
+    const number = first + index
+    rows.block.number(positionOf(number, 0))
+    for (const column of COLUMNS.block) encode(rows.block, column, block[column.wire], context)
+    hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
+    addressTerm(block.miner, FACETS['block.miner'], index)
+
+    let logPlace = 0
+    for (let place = 0; place < receipts.length; place++) {
+      const tx = block.transactions[place]!
+      const receipt = receipts[place]!
+      const position = positionOf(number, place)
+      rows.tx.number(position)
+      rows.tx_bulk.number(position)
+      const method = input.methods[place] ?? undefined
+      for (const table of ['tx', 'tx_bulk'] as const)
+        for (const column of COLUMNS[table]) {
+          const value =
+            column.origin === 'receipt' ? receipt[column.wire] : column.origin === 'decoded' ? method : tx[column.wire]
+          if (column.form === 'bloom') encodeBloom(rows[table], value, receipt, context)
+          else encode(rows[table], column, value, context)
+        }
+      hashed(tx.hash.toLowerCase(), FACETS['tx.hash'], txs)
+      addressTerm(tx.from, FACETS['tx.from'], txs)
+      addressTerm(tx.to, FACETS['tx.to'], txs)
+      addressTerm(receipt.contractAddress, FACETS['tx.contractAddress'], txs)
+      if (method !== undefined) postings.add(termOf(context.names.id(method), FACETS['tx.method']), 0, txs)
+      if (receipt.status === '0x0') postings.add(termOf(0, FACETS.failed), 0, txs)
+
+      for (const log of receipt.logs) {
+        const { signature, args } = input.logs[logPlace]!
+        const signatureId = context.signatureId(signature)
+        const emitter = digitsOf(log.address)
+        const emitterId = context.addresses.id(emitter)
+        const decimals = args && hasInteger(args) ? context.decimals(emitter) : undefined
+        const row = rows.log
+        row.number(positionOf(number, logPlace))
+        row.number(emitterId)
+        row.number(signatureId)
+        row.number(place)
+        if (decimals === undefined) row.null()
+        else row.number(decimals)
+        words(
+          row,
+          log.topics.length > 1
+            ? `0x${log.topics
+                .slice(1)
+                .map(topic => topic.slice(2))
+                .join('')}`
+            : '0x',
+          context,
+        )
+        words(row, log.data, context)
+
+        postings.add(termOf(0, logFacet(signatureId)), 0, logs)
+        postings.add(termOf(emitterId, logFacet(signatureId)), 0, logs)
+        if (signature.event === null) {
+          postings.add(termOf(0, FACETS.undecoded), 0, logs)
+          for (let i = 1; i < log.topics.length; i++)
+            hashed(log.topics[i]!.toLowerCase(), argumentFacet(signatureId, i - 1), logs)
+        } else events++
+        if (args)
+          for (const { pos, type, hex, int } of args) {
+            const slot = argumentSlot(pos)
+            if (hex.length > 256) continue
+            const facet = argumentFacet(signatureId, slot)
+            if (type === 'address' && hex.length === 42)
+              postings.add(termOf(context.addresses.id(hex.slice(2)), facet), 0, logs)
+            else hashed(hex, facet, logs)
+            if (int === null) continue
+            if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signatureId, slot), int, logs)
+            if (decimals !== undefined && type !== 'bool')
+              numbers.add(scaledOf(signatureId, slot), scale(int, decimals), logs)
+          }
+        logPlace++
+        logs++
+      }
+      txs++
+    }
+    header.txEnds[index] = txs
+    header.logEnds[index] = logs
+    header.times[index] = Number(block.timestamp)
+  }
+  return {
+    first,
+    last: header.last,
+    txs,
+    logs,
+    events,
+    header: encodeHeader(header),
+    rows: { block: rows.block.finish(), tx: rows.tx.finish(), tx_bulk: rows.tx_bulk.finish(), log: rows.log.finish() },
+    postings: postings.finish(),
+    numbers: numbers.finish(),
+    addresses: context.addresses.takeAdded(),
+    names: context.names.takeAdded(),
+    signatures: context.takeSignatures(),
+  }
+}
+
+/** The buffers of a batch, to be moved to another thread instead of copied. */
+export const transferables = (batch: Batch): ArrayBuffer[] => [
+  batch.header.buffer,
+  ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
+  ...Object.values(batch.postings).map(array => array.buffer),
+  ...Object.values(batch.numbers).map(array => array.buffer),
+]
+
+const LEAST_LONG = -(2n ** 63n)
+const GREATEST_LONG = 2n ** 63n - 1n
+/** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
+const EXACT_DIGITS = 13
+
+/** A token amount as a double: the integer divided by 10^decimals, rounded once. */
+export const scale = (int: bigint, decimals: number): number => Number(`${int}e-${decimals}`)
+
+const hasInteger = (args: { int: bigint | null }[]): boolean => args.some(({ int }) => int !== null)
+
+const digitsOf = (address: string): string => address.slice(2).toLowerCase()
+
+const words = (row: RowsBuilder, data: string, context: BatchContext) => {
+  if (data.length <= 2) return row.null()
+  row.beginBlob()
+  pack(row.pool, data, context.addresses.id)
+  row.endBlob()
+}
+
+const encodeBloom = (row: RowsBuilder, value: unknown, receipt: RpcReceipt, context: BatchContext) => {
+  if (typeof value !== 'string') return value === null ? row.explicitNull() : row.null()
+  if (value === context.bloom(receipt)) return row.number(1)
+  bytes(row, value)
+}
+
+const bytes = (row: RowsBuilder, hex: string) => {
+  row.beginBlob()
+  row.pool.hex(hex.length % 2 ? `0${hex.slice(2)}` : hex.slice(2))
+  row.endBlob()
+}
+
+/** An integer in SQLite's own order (see the form `uint` in columns.ts). `digits` without leading zeros. */
+export const encodeInteger = (row: RowsBuilder, digits: string) => {
+  if (digits.length <= EXACT_DIGITS) return row.number(digits === '' ? 0 : Number.parseInt(digits, 16))
+  const number = Number(`0x${digits}`)
+  if (number < Number.MAX_SAFE_INTEGER) return row.number(number)
+  row.beginBlob()
+  row.pool.byte((digits.length + 1) >> 1)
+  row.pool.hex(digits.length % 2 ? `0${digits}` : digits)
+  row.endBlob()
+}
+
+const withoutLeadingZeros = (hex: string): string => {
+  let start = 2
+  while (start < hex.length && hex.charCodeAt(start) === 48) start++
+  return hex.slice(start)
+}
+
+const encode = (row: RowsBuilder, column: Column, value: unknown, context: BatchContext) => {
+  if (value === undefined) return row.null()
+  if (value === null)
+    return column.form === 'uint' || column.form === 'digits' ? row.explicitNull() : nullOf(row, column)
+  switch (column.form) {
+    case 'address':
+      return row.number(context.addresses.id(digitsOf(value as string)))
+    case 'bytes':
+    case 'bloom':
+      return bytes(row, value as string)
+    case 'words':
+      return value === '0x' ? emptyBlob(row) : words(row, value as string, context)
+    case 'hashes':
+      row.beginBlob()
+      for (const hash of value as string[]) row.pool.hex(hash.slice(2))
+      return row.endBlob()
+    case 'uint':
+      return encodeInteger(row, withoutLeadingZeros(integerHex(value)))
+    case 'digits': {
+      const hex = integerHex(value)
+      const digits = withoutLeadingZeros(hex)
+      // Padded digits keep their zeros; their first byte is below 0x10, by which the reader tells them from a length.
+      if (digits.length < hex.length - 2 && hex.length > 3 && hex.length % 2 === 0) return bytes(row, hex)
+      return encodeInteger(row, digits)
+    }
+    case 'boolean':
+      return row.number(value === '0x1' || value === true ? 1 : 0)
+    case 'name':
+      return row.number(context.names.id(value as string))
+    case 'list':
+      row.beginBlob()
+      row.pool.bytes(encodeRlp(listItems(column.declaration as List, value as Record<string, unknown>[])))
+      return row.endBlob()
+  }
+}
+
+const emptyBlob = (row: RowsBuilder) => {
+  row.beginBlob()
+  row.endBlob()
+}
+
+const nullOf = (row: RowsBuilder, column: Column) => row.number(column.form === 'boolean' ? 2 : 0)
+
+/** Some nodes write small integers as JSON numbers. */
+const integerHex = (value: unknown): string =>
+  typeof value === 'number' ? `0x${value.toString(16)}` : (value as string)
+
+/** Members in the order of the mapping; a member that an item does not carry is an empty list. */
+const listItems = (declaration: List, items: Record<string, unknown>[]): Rlp =>
+  items.map(item =>
+    Object.entries(declaration.members).map(([name, member]) =>
+      listMember(member, item[name] ?? item[snakeCase(name)]),
+    ),
+  )
+
+const listMember = (member: Field, value: unknown): Rlp => {
+  if (value === undefined || value === null) return []
+  if (member.kind === 'hexList') return [(value as string[]).map(hex => Buffer.from(hex.slice(2), 'hex'))]
+  const hex = integerHex(value)
+  return [Buffer.from(member.kind === 'hexNumber' ? evenDigits(withoutLeadingZeros(hex)) : hex.slice(2), 'hex')]
+}
+
+const evenDigits = (digits: string): string => (digits.length % 2 ? `0${digits}` : digits)
+
+/** Some older nodes and exports write `validator_index`. */
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

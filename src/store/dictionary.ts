@@ -1,0 +1,73 @@
+/**
+ * A dictionary on the side that decodes: gives text a small integer, remembering what the store knows already. What it adds is handed on
+ * (`takeAdded`) to be written with or before the first rows that use it; ids that were never written are never seen by anyone.
+ */
+export interface Dictionary {
+  id(text: string): number
+  /** What was added since the last call, in the order of ids. */
+  takeAdded(): Added
+  /** The store has written everything up to this id. */
+  written(upTo: number): void
+}
+
+export interface Added {
+  /** Id of the first text. */
+  first: number
+  texts: string[]
+}
+
+export interface DictionaryOptions {
+  /** Highest id that is stored. */
+  last: number
+  find(text: string): number | undefined
+  /** Entries that one of the two generations of the cache holds. */
+  capacity?: number
+}
+
+export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions): Dictionary => {
+  let next = last + 1
+  // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other.
+  let young = new Map<string, number>()
+  let old = new Map<string, number>()
+  // Ids that the store cannot find yet.
+  const unwritten = new Map<string, number>()
+  let added: Added = { first: next, texts: [] }
+
+  const remember = (text: string, id: number) => {
+    if (young.size >= capacity) {
+      old = young
+      young = new Map()
+    }
+    young.set(text, id)
+  }
+
+  return {
+    id(text) {
+      const cached = young.get(text)
+      if (cached !== undefined) return cached
+      const own = detach(text)
+      let id = old.get(text) ?? unwritten.get(text) ?? find(text)
+      if (id === undefined) {
+        id = next++
+        unwritten.set(own, id)
+        added.texts.push(own)
+      }
+      remember(own, id)
+      return id
+    },
+    takeAdded() {
+      const taken = added
+      added = { first: next, texts: [] }
+      return taken
+    },
+    written(upTo) {
+      for (const [text, id] of unwritten) {
+        if (id > upTo) break
+        unwritten.delete(text)
+      }
+    },
+  }
+}
+
+/** A copy that does not keep the (maybe huge) text alive that it is a slice of. */
+const detach = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')

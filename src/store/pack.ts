@@ -1,0 +1,130 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import type { ByteWriter } from '../lib/bytes.ts'
+
+/**
+ * Packed form of ABI data, which is mostly zeros and addresses: one control byte for every 32-byte word.
+ *
+ *     0 … 32       so many bytes follow, the word's leading zeros left out
+ *     33 … 63      control − 32 bytes follow, the word's trailing zeros left out
+ *     64           an address: its dictionary id follows as varint
+ *     65           the rest, less than a word: varint length, then its bytes
+ *     66           the whole data compressed by zstd: the frame follows
+ *     67           a selector: 4 bytes follow (only first, where the data is 4 bytes longer than whole words)
+ *
+ * The form depends on nothing but the
+ * data and the dictionary, so that equal data have equal packed forms and SQL can compare them. Only data over
+ * `COMPARABLE` bytes may be compressed; it is longer than what an index may hold anyway (`ignore_above`).
+ */
+const ADDRESS = 64
+const REST = 65
+const ZSTD = 66
+const SELECTOR = 67
+const COMPARABLE = 127
+/** Below this packed size the compressor costs more than it saves. */
+const WORTH_COMPRESSING = 512
+
+/** Dictionary id of an address given as 40 lower-case hex digits, or undefined where it has none (and gets none). */
+export type AddressId = (digits: string) => number | undefined
+
+/**
+ * Appends the packed form of `0x` hex data. Returns false, having written nothing, where an address in it has no id: then no stored data
+ * equals it.
+ */
+export const pack = (out: ByteWriter, data: string, addressId: AddressId): boolean => {
+  const start = out.length
+  const size = (data.length - 2) >> 1
+  const digits = data.slice(2)
+  scratch = scratch.length < size ? Buffer.allocUnsafeSlow(size * 2) : scratch
+  const bytes = scratch
+  if (size > 0 && bytes.write(digits, 0, 'hex') !== size) throw new Error(`not hex: ${data.slice(0, 80)}`)
+  let at = 0
+  if (size % 32 === 4) {
+    out.byte(SELECTOR)
+    out.bytes(bytes, 0, 4)
+    at = 4
+  }
+  for (; at + 32 <= size; at += 32) {
+    let leading = 0
+    while (leading < 32 && bytes[at + leading] === 0) leading++
+    if (leading === 12) {
+      const id = addressId(digits.slice((at + 12) * 2, (at + 32) * 2))
+      if (id === undefined) {
+        out.truncate(start)
+        return false
+      }
+      out.byte(ADDRESS)
+      out.varint(id)
+      continue
+    }
+    let trailing = 0
+    if (leading === 0) while (bytes[at + 31 - trailing] === 0) trailing++
+    if (trailing > 0) {
+      out.byte(64 - trailing)
+      out.bytes(bytes, at, at + 32 - trailing)
+    } else {
+      out.byte(32 - leading)
+      out.bytes(bytes, at + leading, at + 32)
+    }
+  }
+  if (at < size) {
+    out.byte(REST)
+    out.varint(size - at)
+    out.bytes(bytes, at, size)
+  }
+  if (size > COMPARABLE && out.length - start > WORTH_COMPRESSING) compress(out, start, bytes.subarray(0, size))
+  return true
+}
+
+/** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
+export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
+  if (packed[0] === ZSTD) return `0x${zstdDecompressSync(packed.subarray(1)).toString('hex')}`
+  let hex = '0x'
+  for (let at = 0; at < packed.length; ) {
+    const control = packed[at++]!
+    if (control <= 32) {
+      hex += ZEROS.slice(0, 64 - 2 * control) + hexOf(packed, at, at + control)
+      at += control
+    } else if (control < 64) {
+      hex += hexOf(packed, at, at + control - 32) + ZEROS.slice(0, 64 - 2 * (control - 32))
+      at += control - 32
+    } else if (control === SELECTOR) {
+      hex += hexOf(packed, at, at + 4)
+      at += 4
+    } else {
+      const { value, start } = varint(packed, at)
+      if (control === ADDRESS) {
+        hex += ZEROS.slice(0, 24) + address(value)
+        at = start
+      } else {
+        hex += hexOf(packed, start, start + value)
+        at = start + value
+      }
+    }
+  }
+  return hex
+}
+
+const ZEROS = '0'.repeat(64)
+let scratch = Buffer.allocUnsafeSlow(1 << 16)
+
+const hexOf = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.prototype.hexSlice.call(bytes, start, end)
+
+const compress = (out: ByteWriter, start: number, data: Buffer) => {
+  const frame = zstdCompressSync(data)
+  if (frame.length + 1 >= out.length - start) return
+  out.truncate(start)
+  out.byte(ZSTD)
+  out.bytes(frame)
+}
+
+const varint = (bytes: Uint8Array, at: number): { value: number; start: number } => {
+  let value = 0
+  let factor = 1
+  for (;;) {
+    const byte = bytes[at++]!
+    value += (byte & 0x7f) * factor
+    if (byte < 0x80) return { value, start: at }
+    factor *= 128
+  }
+}

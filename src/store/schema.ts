@@ -1,0 +1,50 @@
+import { columnsOf, SQL_TYPES } from './columns.ts'
+
+/**
+ * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
+ */
+export const SCHEMA_VERSION = 1
+
+const table = (kind: 'block' | 'tx', name: string): string => {
+  const columns = columnsOf(kind)
+    .filter(column => column.table === name)
+    .map(column => `"${column.field}" ${SQL_TYPES[column.form]}`)
+  return `CREATE TABLE "${name}" (pos INTEGER PRIMARY KEY, ${columns.join(', ')})`
+}
+
+/**
+ * Tables of one network.
+ *
+ * Documents: `block`, `tx`, `tx_bulk`, `log`, by position = block number × 2^22 + place in the block (of its kind). An event is its
+ * log seen through a signature, and has no row of its own.
+ *
+ * Index: `segment` is a run of neighbouring blocks whose documents are numbered 0, 1, … by kind (ordinals); `post` holds for each
+ * term of a segment the ordinals of the documents that have it; `num` holds the values of a numeric facet in ascending order beside their
+ * ordinals. Segments never overlap. See segment.ts.
+ *
+ * Dictionaries: `address`, `name`, `signature`. `token`: decimals that were asked for, null where a contract refused.
+ */
+export const SCHEMA = [
+  'CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID',
+  table('block', 'block'),
+  table('tx', 'tx'),
+  table('tx', 'tx_bulk'),
+  `CREATE TABLE log (pos INTEGER PRIMARY KEY, address INT NOT NULL, signature INT NOT NULL, tx INT NOT NULL, decimals INT,
+     topics BLOB, data BLOB)`,
+  `CREATE TABLE segment (id INTEGER PRIMARY KEY, first INT NOT NULL, last INT NOT NULL, txs INT NOT NULL, logs INT NOT NULL,
+     events INT NOT NULL, level INT NOT NULL, blocks BLOB NOT NULL)`,
+  'CREATE UNIQUE INDEX segment_first ON segment (first)',
+  `CREATE TABLE post (segment INT NOT NULL, term INT NOT NULL, mark INT NOT NULL, n INT NOT NULL, ords, PRIMARY KEY (segment, term, mark))
+     WITHOUT ROWID`,
+  'CREATE TABLE num (segment INT NOT NULL, facet INT NOT NULL, n INT NOT NULL, vals BLOB, ords BLOB, PRIMARY KEY (segment, facet)) WITHOUT ROWID',
+  'CREATE TABLE address (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE)',
+  'CREATE TABLE name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)',
+  'CREATE TABLE signature (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, topic BLOB, indexed INT NOT NULL, abi TEXT, probability REAL NOT NULL, error TEXT)',
+  'CREATE TABLE token (address BLOB PRIMARY KEY, decimals INT) WITHOUT ROWID',
+]
+
+/** Documents of one block may take this many places; positions stay below 2^53. */
+export const PLACES = 2 ** 22
+export const positionOf = (block: number, place: number): number => block * PLACES + place
+export const blockOf = (position: number): number => Math.floor(position / PLACES)
+export const placeOf = (position: number): number => position % PLACES
