@@ -1,0 +1,73 @@
+/**
+ * Writes `data/events.txt`, `data/functions.txt` and `data/tokens.txt` from pinned packages: `node scripts/registry/build.ts`.
+ * It needs npm, tar, python3 with pip, their registries, 1.5 GB below the temporary folder and some minutes; the output is
+ * committed, so that nothing else needs any of these.
+ */
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hashOf } from './declaration.ts'
+import { extractFolder } from './extract.ts'
+import { fetchNpm, fetchPython, type Package } from './fetch.ts'
+import { handEvents, handFunctions } from './hand.ts'
+import { readHuman } from './human.ts'
+import { npmPackages, pythonPackages } from './packages.ts'
+import { createResolver } from './resolve.ts'
+import { collectTokens, tokenPackages } from './tokens.ts'
+
+const cache = join(tmpdir(), 'chainsieve-registry')
+const data = new URL('../../data/', import.meta.url)
+
+/** Test contracts are published along with the rest; nobody calls them on a chain. */
+const foundryTest = /^(test(Fuzz|Fork|Fail)?_?[A-Z_0-9]|invariant_|IS_TEST$)/
+
+const events = createResolver()
+const functions = createResolver()
+for (const found of npmPackages) collect(found.name, fetchNpm(cache, found))
+for (const found of pythonPackages) collect(found.name, fetchPython(cache, found))
+for (const [hash, signature] of handEvents) events.fix(read('event', hash, signature))
+for (const [hash, signature] of handFunctions) functions.fix(read('function', hash, signature))
+
+const sources = [...npmPackages, ...pythonPackages]
+write(
+  'events.txt',
+  ['Events: topic 0 and the declaration that the number of indexed arguments goes with.', ...sourceLines(sources)],
+  events.resolve().map(({ hash, text }) => `${hash} ${text}`),
+)
+write(
+  'functions.txt',
+  ['Functions: selector and declaration.', ...sourceLines(sources)],
+  functions.resolve().map(({ hash, text, outputs }) => `${hash} ${text}${outputs}`),
+)
+write(
+  'tokens.txt',
+  ['Tokens: chain id, address, decimals, symbol.', ...sourceLines(tokenPackages)],
+  collectTokens(cache).map(({ chainId, address, decimals, symbol }) => `${chainId} ${address} ${decimals} ${symbol}`),
+)
+
+function collect(name: string, folder: string): void {
+  for (const declaration of extractFolder(folder)) {
+    if (declaration.kind === 'event') events.add(declaration, name)
+    else if (!foundryTest.test(declaration.name)) functions.add(declaration, name)
+  }
+}
+
+function read(kind: 'event' | 'function', hash: string, signature: string) {
+  const [declaration] = readHuman(`${kind} ${signature}`, new Map())
+  if (declaration === undefined || hashOf(declaration) !== hash) {
+    throw new Error(`hand.ts: ${signature} does not hash to ${hash}`)
+  }
+  return declaration
+}
+
+function sourceLines(packages: readonly (Package & { licence: string })[]): string[] {
+  return [
+    'Written by scripts/registry/build.ts, which see; do not edit. Sources, with the licence they are used under:',
+    ...packages.map(({ name, version, licence }) => `  ${name} ${version} (${licence})`),
+  ]
+}
+
+function write(file: string, head: string[], lines: string[]): void {
+  writeFileSync(new URL(file, data), [...head.map(line => `# ${line}`), ...lines, ''].join('\n'))
+  console.log(`${file}: ${lines.length} lines`)
+}

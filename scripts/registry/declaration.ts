@@ -1,0 +1,88 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import type { AbiParam } from '../../src/decode/types.ts'
+
+/** What an ABI says of one event or function. */
+export interface Declaration {
+  kind: 'event' | 'function'
+  name: string
+  inputs: AbiParam[]
+  outputs: AbiParam[]
+}
+
+const identifier = /^[A-Za-z_$][\w$]*$/
+const elementary =
+  /^(address|bool|string|bytes|bytes([1-9]|[12]\d|3[0-2])|u?int(8|16|24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256))$/
+
+/**
+ * Reads an ABI item, or gives nothing where it is none: anonymous events (no topic tells them), library functions with
+ * storage pointers or type names of the source, names that are no identifiers.
+ */
+export function declarationOf(item: unknown): Declaration | undefined {
+  if (!isObject(item) || (item.type !== 'event' && item.type !== 'function')) return undefined
+  if (typeof item.name !== 'string' || !identifier.test(item.name) || item.anonymous === true) return undefined
+  const inputs = paramsOf(item.inputs)
+  const outputs = item.outputs == null ? [] : paramsOf(item.outputs)
+  if (inputs === undefined || outputs === undefined) return undefined
+  if (item.type === 'function') for (const input of inputs) delete input.indexed
+  else if (inputs.filter(input => input.indexed).length > 3) return undefined
+  return { kind: item.type, name: item.name, inputs, outputs: item.type === 'function' ? outputs : [] }
+}
+
+function paramsOf(list: unknown): AbiParam[] | undefined {
+  if (!Array.isArray(list)) return undefined
+  const params = list.map(paramOf)
+  return params.includes(undefined) ? undefined : (params as AbiParam[])
+}
+
+function paramOf(item: unknown): AbiParam | undefined {
+  if (!isObject(item) || typeof item.type !== 'string') return undefined
+  const name = item.name == null ? '' : item.name
+  if (typeof name !== 'string' || (name !== '' && !identifier.test(name))) return undefined
+  const [, base, dimensions] = /^([a-z0-9]+?| *address payable)((?:\[\d*\])*)$/.exec(item.type) ?? []
+  if (base === undefined || dimensions === undefined) return undefined
+  const indexed = item.indexed === true ? { indexed: true } : {}
+  if (base === 'tuple') {
+    const components = paramsOf(item.components)
+    if (components === undefined || components.length === 0) return undefined
+    for (const component of components) delete component.indexed
+    return { name, type: `tuple${dimensions}`, components, ...indexed }
+  }
+  const type = canonical(base)
+  return elementary.test(type) ? { name, type: type + dimensions, ...indexed } : undefined
+}
+
+/** Short and old spellings; a function value is an address and a selector. */
+function canonical(type: string): string {
+  if (type === 'uint' || type === 'int') return `${type}256`
+  if (type === 'byte') return 'bytes1'
+  if (type === 'function') return 'bytes24'
+  return type
+}
+
+/** `Transfer(address,address,uint256)`: what is hashed. */
+export const hashedForm = ({ name, inputs }: Declaration): string => `${name}(${inputs.map(typeOf).join(',')})`
+
+const typeOf = ({ type, components }: AbiParam): string =>
+  components === undefined ? type : `(${components.map(typeOf).join(',')})${type.slice('tuple'.length)}`
+
+/** Topic 0 of an event, the four-byte selector of a function. */
+export function hashOf(declaration: Declaration): string {
+  const hash = `0x${bytesToHex(keccak_256(utf8ToBytes(hashedForm(declaration))))}`
+  return declaration.kind === 'event' ? hash : hash.slice(0, 10)
+}
+
+/** `Transfer(address indexed from, address indexed to, uint256 value)`; outputs are left to `formatOutputs`. */
+export const format = ({ name, inputs }: Declaration): string => `${name}${formatParams(inputs)}`
+
+export const formatOutputs = ({ outputs }: Declaration): string =>
+  outputs.length === 0 ? '' : ` returns ${formatParams(outputs)}`
+
+const formatParams = (params: readonly AbiParam[]): string => `(${params.map(formatParam).join(', ')})`
+
+const formatParam = ({ name, type, components, indexed }: AbiParam): string => {
+  const spelt = components === undefined ? type : formatParams(components) + type.slice('tuple'.length)
+  return [spelt, indexed ? 'indexed' : '', name].filter(word => word !== '').join(' ')
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
