@@ -1,6 +1,5 @@
-import { keccak_256 } from '@noble/hashes/sha3.js'
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { AbiParam } from '../../src/decode/types.ts'
+import { keccakHex } from '../../src/lib/keccak.ts'
 
 /** What an ABI says of one event or function. */
 export interface Declaration {
@@ -39,7 +38,7 @@ function paramOf(item: unknown): AbiParam | undefined {
   if (!isObject(item) || typeof item.type !== 'string') return undefined
   const name = item.name == null ? '' : item.name
   if (typeof name !== 'string' || (name !== '' && !identifier.test(name))) return undefined
-  const [, base, dimensions] = /^([a-z0-9]+?| *address payable)((?:\[\d*\])*)$/.exec(item.type) ?? []
+  const [, base, dimensions] = /^([a-z0-9]+)((?:\[\d*\])*)$/.exec(item.type) ?? []
   if (base === undefined || dimensions === undefined) return undefined
   const indexed = item.indexed === true ? { indexed: true } : {}
   if (base === 'tuple') {
@@ -68,7 +67,7 @@ const typeOf = ({ type, components }: AbiParam): string =>
 
 /** Topic 0 of an event, the four-byte selector of a function. */
 export function hashOf(declaration: Declaration): string {
-  const hash = `0x${bytesToHex(keccak_256(utf8ToBytes(hashedForm(declaration))))}`
+  const hash = keccakHex(hashedForm(declaration))
   return declaration.kind === 'event' ? hash : hash.slice(0, 10)
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { getAddress, isAddress } from 'viem'
+import { checksumAddress } from '../../src/lib/keccak.ts'
 import { fetchNpm } from './fetch.ts'
 
 /** Lists of tokens under permissive licences; earlier ones win where symbols differ. */
@@ -31,8 +31,8 @@ export function collectTokens(cache: string): Token[] {
   const disputed = new Set<string>()
   for (const { name, version, read } of tokenPackages) {
     for (const token of read(fetchNpm(cache, { name, version }))) {
-      if (!isAddress(token.address, { strict: false }) || !(token.decimals >= 0 && token.decimals <= 255)) continue
-      const address = getAddress(token.address)
+      if (!/^0x[0-9a-fA-F]{40}$/.test(token.address) || !(token.decimals >= 0 && token.decimals <= 255)) continue
+      const address = checksumAddress(token.address)
       const key = `${token.chainId} ${address}`
       const known = found.get(key)
       if (known !== undefined && known.decimals !== token.decimals) disputed.add(key)

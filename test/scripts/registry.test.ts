@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Declaration, format, formatOutputs, hashOf } from '../../scripts/registry/declaration.ts'
+import { extractJson, extractSource } from '../../scripts/registry/extract.ts'
+import { handEvents, handFunctions } from '../../scripts/registry/hand.ts'
+import { readHuman } from '../../scripts/registry/human.ts'
+import { createResolver } from '../../scripts/registry/resolve.ts'
+
+const show = (found: Iterable<Declaration>) =>
+  [...found].map(declaration => `${declaration.kind} ${format(declaration)}${formatOutputs(declaration)}`)
+
+const human = (text: string) => show(readHuman(text, new Map()))
+
+const event = (signature: string): Declaration => [...readHuman(`event ${signature}`, new Map())][0]!
+
+/** Lets packages speak in the order given and tells what is settled on. */
+const settle = (...said: readonly (readonly [packageName: string, ...signatures: string[]])[]) => {
+  const resolver = createResolver()
+  for (const [name, ...signatures] of said) for (const signature of signatures) resolver.add(event(signature), name)
+  return resolver.resolve().map(({ text }) => text)
+}
+
+test('variants that differ in the number of indexed arguments all stay', () => {
+  assert.deepEqual(settle(['a', 'F(uint256 x, uint256 y)', 'F(uint256 indexed x, uint256 y)']), [
+    'F(uint256 indexed x, uint256 y)',
+    'F(uint256 x, uint256 y)',
+  ])
+})
+
+test('unnamed and _param arguments give way, however many packages have them', () => {
+  assert.deepEqual(settle(['a', 'F(uint256 _x)'], ['b', 'F(uint256 _x)'], ['c', 'F(uint256)'], ['d', 'F(uint256 x)']), [
+    'F(uint256 x)',
+  ])
+  assert.deepEqual(settle(['a', 'F(uint256)'], ['b', 'F(uint256)'], ['c', 'F(uint256 _x)']), ['F(uint256 _x)'])
+  assert.deepEqual(settle(['a', 'F((uint256 _x) item)'], ['b', 'F((uint256 x) thing)']), ['F((uint256 x) thing)'])
+  assert.deepEqual(settle(['a', 'F(uint256)']), ['F(uint256)'])
+})
+
+test('most packages win, and versions of one package count once', () => {
+  assert.deepEqual(settle(['a', 'F(uint256 x)'], ['b', 'F(uint256 y)'], ['c', 'F(uint256 y)']), ['F(uint256 y)'])
+  assert.deepEqual(
+    settle(['a', 'F(uint256 x)', 'F(uint256 x)'], ['a', 'F(uint256 x)'], ['b', 'F(uint256 y)'], ['c', 'F(uint256 y)']),
+    ['F(uint256 y)'],
+  )
+})
+
+test('a tie goes to the package that comes first, within one package to the alphabet', () => {
+  assert.deepEqual(settle(['a', 'F(uint256 z)'], ['b', 'F(uint256 y)']), ['F(uint256 z)'])
+  assert.deepEqual(settle(['first', 'G(uint256 g)'], ['b', 'F(uint256 z)'], ['first', 'F(uint256 y)']), [
+    'F(uint256 y)',
+    'G(uint256 g)',
+  ])
+  assert.deepEqual(settle(['a', 'F(uint256 z)', 'F(uint256 y)']), ['F(uint256 y)'])
+})
+
+test('what is fixed by hand stands above all packages', () => {
+  const resolver = createResolver()
+  resolver.fix(event('F(uint256 _mine)'))
+  resolver.add(event('F(uint256 x)'), 'a')
+  resolver.add(event('F(uint256 indexed x)'), 'a')
+  assert.deepEqual(
+    resolver.resolve().map(({ text }) => text),
+    ['F(uint256 _mine)', 'F(uint256 indexed x)'],
+  )
+})
+
+test('outputs of a function are what most packages say of the spelling chosen', () => {
+  const resolver = createResolver()
+  const add = (name: string, text: string) => resolver.add([...readHuman(`function ${text}`, new Map())][0]!, name)
+  add('a', 'approve(address spender, uint256 value)')
+  add('b', 'approve(address spender, uint256 value) returns (bool)')
+  add('c', 'approve(address spender, uint256 value) returns (bool)')
+  add('d', 'approve(address _spender, uint256 _value) returns (bool ok)')
+  assert.deepEqual(resolver.resolve(), [
+    { hash: '0x095ea7b3', text: 'approve(address spender, uint256 value)', outputs: ' returns (bool)' },
+  ])
+})
+
+test('the hand list hashes to what was seen on chain', () => {
+  for (const [hash, signature] of handEvents) assert.equal(hashOf(event(signature)), hash, signature)
+  for (const [hash, signature] of handFunctions) {
+    assert.equal(hashOf([...readHuman(`function ${signature}`, new Map())][0]!), hash, signature)
+  }
+})
+
+test('reads ABIs anywhere in JSON, in strings too', () => {
+  const abi = [
+    { type: 'constructor', inputs: [] },
+    {
+      type: 'event',
+      name: 'Filled',
+      inputs: [
+        { name: 'hash', type: 'bytes32', indexed: true },
+        {
+          name: 'items',
+          type: 'tuple[2][]',
+          components: [
+            { name: 'token', type: 'address' },
+            { name: '', type: 'uint' },
+          ],
+        },
+      ],
+    },
+    {
+      type: 'function',
+      name: 'run',
+      inputs: [{ name: 'how', type: 'function' }],
+      outputs: [{ name: '', type: 'bool' }],
+    },
+  ]
+  const expected = [
+    'event Filled(bytes32 indexed hash, (address token, uint256)[2][] items)',
+    'function run(bytes24 how) returns (bool)',
+  ]
+  assert.deepEqual(show(extractJson(JSON.stringify({ deep: [{ abi }] }))), expected)
+  assert.deepEqual(show(extractJson(JSON.stringify({ metadata: JSON.stringify({ output: { abi } }) }))), expected)
+  assert.deepEqual(show(extractJson(JSON.stringify({ abi: ['event Done(address by)', 'eventual'] }))), [
+    'event Done(address by)',
+  ])
+  assert.deepEqual(show(extractJson('{ broken')), [])
+})
+
+test('reads object literals in source text', () => {
+  const source = `
+    import x from 'y' // { type: 'event'
+    export const abi = [
+      { anonymous: false, inputs: [{ indexed: true, internalType: "address", name: 'owner', type: \`address\`, },], name: 'Took', type: 'event' } as const,
+      {"inputs":[{"internalType":"struct S[]","name":"s","type":"tuple[]","components":[{"name":"a","type":"int8"}]}],"name":"put","outputs":[],"stateMutability":"payable","type":"function"},
+      {type:"event",anonymous:!1,name:"Mini",inputs:[{indexed:!0,name:"id",type:"uint256"}]},
+      { type: 'event', name: 'Computed', inputs: inputsOf(x) },
+      { type: 'event', name: 'Spread', inputs: [...inputs] },
+    ] as const
+    const text = "[{\\"type\\":\\"event\\",\\"name\\":\\"Quoted\\",\\"inputs\\":[]}]"
+    const tool = { type: 'function', function: { name: 'no ABI' } }
+  `
+  assert.deepEqual(show(extractSource(source)), [
+    'event Took(address indexed owner)',
+    'function put((int8 a)[] s)',
+    'event Mini(uint256 indexed id)',
+    'event Quoted()',
+  ])
+})
+
+test('reads human-readable declarations in source text, with their structs', () => {
+  const source = `
+    const abi = parseAbi([
+      'struct Inner { uint a; bytes32[] b; }',
+      'struct Outer { Inner inner; address who; }',
+      'event Made(address indexed by, Outer[] outers)',
+      "function make(tuple(uint8 x, bool)[3] parts, bytes calldata data) external payable returns (uint256 id, Inner memory)",
+      'function text that is no declaration',
+      'event Unknown(Missing x)',
+    ])`
+  assert.deepEqual(show(extractSource(source)), [
+    'event Made(address indexed by, ((uint256 a, bytes32[] b) inner, address who)[] outers)',
+    'function make((uint8 x, bool)[3] parts, bytes data) returns (uint256 id, (uint256 a, bytes32[] b))',
+  ])
+})
+
+test('passes over what no topic or selector tells', () => {
+  for (const text of [
+    'event Hidden(uint256 x) anonymous',
+    'event Pointer(Data.Reserve storage x)',
+    'event Four(uint256 indexed a, uint256 indexed b, uint256 indexed c, uint256 indexed d)',
+    'event Odd(uint7 x)',
+    'event Open(uint256 x',
+    'function f(uint256 x) { return x }',
+    'error Failed(uint256 x)',
+  ]) {
+    assert.deepEqual(human(text), [], text)
+  }
+})
