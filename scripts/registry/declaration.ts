@@ -10,6 +10,8 @@ export interface Declaration {
 }
 
 const identifier = /^[A-Za-z_$][\w$]*$/
+/** Names from before these were words of Solidity; behind a type they would be read as such. */
+const modifiers = new Set<unknown>(['indexed', 'memory', 'calldata', 'storage', 'payable'])
 const elementary =
   /^(address|bool|string|bytes|bytes([1-9]|[12]\d|3[0-2])|u?int(8|16|24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256))$/
 
@@ -36,7 +38,7 @@ function paramsOf(list: unknown): AbiParam[] | undefined {
 
 function paramOf(item: unknown): AbiParam | undefined {
   if (!isObject(item) || typeof item.type !== 'string') return undefined
-  const name = item.name == null ? '' : item.name
+  const name = item.name == null || modifiers.has(item.name) ? '' : item.name
   if (typeof name !== 'string' || (name !== '' && !identifier.test(name))) return undefined
   const [, base, dimensions] = /^([a-z0-9]+)((?:\[\d*\])*)$/.exec(item.type) ?? []
   if (base === undefined || dimensions === undefined) return undefined

@@ -122,6 +122,11 @@ export const handEvents: readonly (readonly [topic0: string, signature: string])
 ]
 
 export const handFunctions: readonly (readonly [selector: string, signature: string])[] = [
+  // Tokens.
+  ['0xa9059cbb', 'transfer(address to, uint256 amount) returns (bool)'],
+  ['0x23b872dd', 'transferFrom(address from, address to, uint256 amount) returns (bool)'],
+  ['0x095ea7b3', 'approve(address spender, uint256 amount) returns (bool)'],
+  ['0x70a08231', 'balanceOf(address account) returns (uint256)'],
   // Kyber's aggregator.
   [
     '0xe21fd0e9',

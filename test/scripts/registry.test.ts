@@ -86,6 +86,7 @@ test('the hand list hashes to what was seen on chain', () => {
 test('reads ABIs anywhere in JSON, in strings too', () => {
   const abi = [
     { type: 'constructor', inputs: [] },
+    { type: 'function', name: 'old', inputs: [{ name: 'calldata', type: 'bytes' }] },
     {
       type: 'event',
       name: 'Filled',
@@ -109,6 +110,7 @@ test('reads ABIs anywhere in JSON, in strings too', () => {
     },
   ]
   const expected = [
+    'function old(bytes)',
     'event Filled(bytes32 indexed hash, (address token, uint256)[2][] items)',
     'function run(bytes24 how) returns (bool)',
   ]
