@@ -1,0 +1,41 @@
+import type { Log } from '../lib/log.ts'
+import type { Answer } from '../search/service.ts'
+import type { Context } from './context.ts'
+import { JSON_TYPE } from './errors.ts'
+
+/** Clients of version 7.14 and later take a server without this header for a wrong one. */
+const PRODUCT = { ...JSON_TYPE, 'x-elastic-product': 'Elasticsearch' }
+
+/** Sends what a service answered, whole or chunk by chunk as the client takes it. */
+export const sendAnswer = (c: Context, log: Log, { status, body }: Answer): Response =>
+  new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
+    status,
+    headers: status < 300 ? PRODUCT : JSON_TYPE,
+  })
+
+/**
+ * An answer that fails half-way breaks its connection: that is the only way left to tell the client that what it got is not
+ * all.
+ */
+const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
+  const reader = stream.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async controller => {
+        try {
+          const { done, value } = await reader.read()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch (error) {
+          log.error('Failed in the middle of an answer', { path: c.req.path, error })
+          const outgoing = c.env?.outgoing
+          if (!outgoing) return controller.error(error)
+          outgoing.destroy()
+          controller.close()
+        }
+      },
+      cancel: reason => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+}

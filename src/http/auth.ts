@@ -1,0 +1,37 @@
+import type { MiddlewareHandler } from 'hono'
+import { refuse } from '../lib/errors.ts'
+import { type Account, type Context, type Env, header } from './context.ts'
+
+/** Lets through whoever shows a valid token, as a bearer token, as the password of basic authentication, or as `?access_token=`. */
+export const authenticate =
+  (verify: (token: string) => Account | undefined): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const account = verify(tokenOf(c))
+    if (!account) throw denied('The token is not valid: it is unknown, expired or revoked.')
+    c.set('account', account)
+    await next()
+  }
+
+const tokenOf = (c: Context): string => {
+  const authorization = header(c, 'authorization')
+  if (authorization === undefined) {
+    const token = c.req.query('access_token')
+    if (token) return token
+    throw denied('A token is missing: send it as "Authorization: Bearer <token>".')
+  }
+  const [scheme = '', credentials = ''] = authorization.trim().split(/ +/, 2)
+  if (/^bearer$/i.test(scheme)) return credentials
+  if (/^basic$/i.test(scheme)) {
+    const text = Buffer.from(credentials, 'base64').toString()
+    return text.slice(text.indexOf(':') + 1)
+  }
+  throw denied(
+    'The Authorization header is not understood: send "Bearer <token>", or "Basic" with the token as password.',
+  )
+}
+
+const denied = (why: string) =>
+  refuse(
+    'security_exception',
+    `${why} The operator of this server makes one with: chainsieve token create --account NAME`,
+  )

@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context as HonoContext } from 'hono'
+
+export interface Account {
+  id: number
+  name: string
+}
+
+export interface Env {
+  /** Node's own request and response; absent, or even without `env` around them, where the app is called without a socket. */
+  Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
+  Variables: { account: Account }
+}
+
+export type Context = HonoContext<Env>
+export type Handler = (c: Context) => Response | Promise<Response>
+
+/** The path that routes are matched with: `//` is `/` (clients join paths carelessly), and a slash at the end is as good as none. */
+export const pathOf = (request: Request): string => {
+  const { url } = request
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  const end = url.slice(start).search(/[?#]/)
+  const path = end < 0 ? url.slice(start) : url.slice(start, start + end)
+  const single = path.includes('//') ? path.replace(/\/{2,}/g, '/') : path
+  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
+}
+
+/** A header of the request, without building what the standard's Headers would be built from. */
+export const header = (
+  c: Context,
+  name: 'authorization' | 'content-encoding' | 'content-length',
+): string | undefined => (c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name))
+
+/** Aborts when the client goes away before it has the whole answer. */
+export const whileConnected = (c: Context): AbortSignal => {
+  const outgoing = c.env?.outgoing
+  if (!outgoing) return c.req.raw.signal
+  const controller = new AbortController()
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) controller.abort()
+  })
+  return controller.signal
+}
+
+export const disconnected = (c: Context): boolean =>
+  c.env?.outgoing ? c.env.outgoing.destroyed && !c.env.outgoing.writableFinished : c.req.raw.signal.aborted

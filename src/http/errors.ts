@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { ChainsieveError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { type Context, disconnected, type Handler } from './context.ts'
+
+export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
+
+/** An error in Elasticsearch's shape. */
+export const errorResponse = (status: number, type: string, reason: string, headers?: Record<string, string>) =>
+  new Response(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason }, status }), {
+    status,
+    headers: { ...headers, ...JSON_TYPE },
+  })
+
+/** A refusal is 400, and its code is its type; these have a status of their own. */
+const STATUS: Record<string, number> = {
+  security_exception: 401,
+  index_not_found_exception: 404,
+  content_too_large_exception: 413,
+  unsupported_media_type_exception: 415,
+  search_timeout_exception: 429,
+}
+
+const HEADERS: Record<string, Record<string, string>> = {
+  security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
+}
+
+/** Whatever a handler throws ends here, once: told to the caller, and logged where it is not the caller's fault. */
+export const renderError =
+  (log: Log) =>
+  (error: unknown, c: Context): Response => {
+    if (error instanceof ChainsieveError && error.next === 'refuse')
+      return errorResponse(STATUS[error.code] ?? 400, error.code, error.message, HEADERS[error.code])
+
+    // Clients answer a 503 by asking again at once; 429 they take to heart.
+    if (error instanceof ChainsieveError && error.next === 'retry') {
+      const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
+      return errorResponse(429, error.code, error.message, { 'retry-after': String(seconds) })
+    }
+
+    // A search that was given up because its client went away is no fault, and nobody is there to read an answer.
+    if (disconnected(c)) return new Response(null, { status: 499 })
+
+    const request = randomUUID()
+    log.error('Failed to answer a request', { request, method: c.req.method, path: c.req.path, error })
+    return error instanceof ChainsieveError
+      ? errorResponse(500, error.code, error.message)
+      : errorResponse(
+          500,
+          'internal_server_error',
+          `This is a fault of the server, which it has logged as request ${request}.`,
+        )
+  }
+
+export const unknownRoute: Handler = c =>
+  errorResponse(
+    404,
+    'resource_not_found_exception',
+    `There is nothing at ${c.req.path}: searches go to /{technology}/{blockchain}/{network}/es/{entity}/search/, ` +
+      'documents are at /{technology}/{blockchain}/{network}/es/{entity}/{id}/.',
+  )
+
+export const wrongMethod =
+  (allowed: readonly string[]): Handler =>
+  c =>
+    errorResponse(
+      405,
+      'method_not_allowed_exception',
+      `${c.req.path} takes ${allowed.join(' and ')}, not ${c.req.method}.`,
+      {
+        allow: allowed.join(', '),
+      },
+    )

@@ -1,0 +1,56 @@
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import type { Context } from '../context.ts'
+
+/** URL parameters that clients send and that change nothing here. */
+const IGNORED = [
+  'access_token',
+  'allow_no_indices',
+  'allow_partial_search_results',
+  'batched_reduce_size',
+  'ccs_minimize_roundtrips',
+  'error_trace',
+  'expand_wildcards',
+  'filter_path',
+  'human',
+  'ignore_throttled',
+  'ignore_unavailable',
+  'max_concurrent_shard_requests',
+  'pre_filter_shard_size',
+  'preference',
+  'pretty',
+  'realtime',
+  'refresh',
+  'request_cache',
+  'rest_total_hits_as_int',
+  'routing',
+  'search_type',
+  'type',
+  'typed_keys',
+]
+
+/** Those that say what to answer, and belong into the body here. */
+const IN_BODY = [
+  'from',
+  'q',
+  'size',
+  'sort',
+  'track_total_hits',
+  '_source',
+  '_source_includes',
+  '_source_excludes',
+  'timeout',
+]
+
+/** Refuses what would otherwise be left out of account without a word. */
+export const checkParameters = (c: Context): void => {
+  const start = c.req.url.indexOf('?')
+  if (start < 0) return
+  for (const name of new URLSearchParams(c.req.url.slice(start)).keys()) {
+    if (IGNORED.includes(name)) continue
+    const why = IN_BODY.includes(name)
+      ? 'is not read from the URL: put it into the body.'
+      : `is not known.${didYouMean(name, [...IGNORED, ...IN_BODY])}`
+    throw refuse('illegal_argument_exception', `The URL parameter [${name}] ${why}`)
+  }
+}

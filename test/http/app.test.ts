@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { Services } from '../../src/http/app.ts'
+import { refuse, retry, stop } from '../../src/lib/errors.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { appOf, echo, MAINNET, TOKEN } from './support.ts'
+
+type Body = string | Uint8Array<ArrayBuffer>
+const JSON_UTF8 = 'application/json; charset=UTF-8'
+const bearer = { authorization: `Bearer ${TOKEN}` }
+const ES = `/${MAINNET}/es`
+
+const call = async (path: string, init: RequestInit = {}, services: Partial<Services> = {}) => {
+  const reply = await appOf(services).request(path, { headers: bearer, ...init })
+  const text = await reply.text()
+  return { status: reply.status, headers: Object.fromEntries(reply.headers), body: text === '' ? '' : JSON.parse(text) }
+}
+const post = (path: string, body?: Body, services: Partial<Services> = {}) =>
+  call(path, { method: 'POST', ...(body === undefined ? {} : { body }) }, services)
+
+const error = (status: number, type: string, reason: string, headers: Record<string, string> = {}) => ({
+  status,
+  headers: { 'content-type': JSON_UTF8, ...headers },
+  body: { error: { root_cause: [{ type, reason }], type, reason }, status },
+})
+const found = (body: unknown) => ({
+  status: 200,
+  headers: { 'content-type': JSON_UTF8, 'x-elastic-product': 'Elasticsearch' },
+  body,
+})
+
+test('a search is handed to the service as it came', async () => {
+  const body = '{"query": {"term": {"value.num": 123456789012345678901234567890}}}'
+  assert.deepEqual(await post(`${ES}/event/search/`, body), found({ network: MAINNET, entities: 'event', body }))
+  assert.deepEqual(await post(`${ES}/tx/search/`), found({ network: MAINNET, entities: 'tx', body: null }))
+})
+
+test('a search is found under every spelling of its path', async () => {
+  const spellings = [
+    'block,tx/search/',
+    'block,tx/search',
+    'block,tx/_search',
+    'block,tx/_search/',
+    'block%2Ctx/_search',
+    'block%2ctx/search/',
+    '/block,tx/_search',
+    'block,tx//search//',
+    'block,tx,block/search/',
+    'block,%20tx/search/',
+    'block,tx/search/?pretty=true&rest_total_hits_as_int=true',
+  ]
+  for (const spelling of spellings)
+    assert.deepEqual(
+      await post(`${ES}/${spelling}`, '{}'),
+      found({ network: MAINNET, entities: 'block,tx', body: '{}' }),
+      spelling,
+    )
+  assert.deepEqual(await post(`//${MAINNET.replaceAll('/', '//')}//es//tx//search`), await post(`${ES}/tx/search`))
+})
+
+test('a body is read whatever its content type says', async () => {
+  for (const type of [
+    '',
+    'text/plain',
+    'application/x-ndjson',
+    'application/vnd.elasticsearch+json; compatible-with=8',
+  ]) {
+    const reply = await call(`${ES}/tx/search/`, {
+      method: 'POST',
+      headers: { ...bearer, 'content-type': type },
+      body: 'no JSON',
+    })
+    assert.deepEqual(reply, found({ network: MAINNET, entities: 'tx', body: 'no JSON' }), type)
+  }
+})
+
+test('a document is found under every spelling of its path', async () => {
+  for (const spelling of ['tx/0xAb/', 'tx/0xAb', 'tx/_doc/0xAb', 'tx/_doc/0xAb/', '/tx//0xAb', 'tx/%30xAb'])
+    assert.deepEqual(await call(`${ES}/${spelling}`), found({ network: MAINNET, entity: 'tx', id: '0xAb' }), spelling)
+  const head = await call(`${ES}/tx/0xAb`, { method: 'HEAD' })
+  assert.deepEqual(head, { ...found({}), body: '' })
+  assert.deepEqual(await call(`${ES}/tx/a%2Fb`), found({ network: MAINNET, entity: 'tx', id: 'a/b' }))
+  assert.deepEqual(await call(`${ES}/tx/absent/`), {
+    status: 404,
+    headers: { 'content-type': JSON_UTF8 },
+    body: { network: MAINNET, entity: 'tx', id: 'absent' },
+  })
+  assert.deepEqual(
+    await call(`${ES}/block,tx/0xAb/`),
+    error(
+      400,
+      'illegal_argument_exception',
+      'A document is of one entity, not of [block,tx]: to look in several, search for ids.',
+    ),
+  )
+})
+
+test('health is open, status is not', async () => {
+  const ok = { status: 200, headers: { 'content-type': JSON_UTF8 }, body: { status: 'ok' } }
+  assert.deepEqual(await call('/health', { headers: {} }), ok)
+  assert.deepEqual(await call('/health/', { headers: {} }), ok)
+  const status = { status: 200, headers: { 'content-type': JSON_UTF8 }, body: { version: '0', networks: [] } }
+  assert.deepEqual(await call('/status/'), status)
+  assert.equal((await call('/status', { headers: {} })).status, 401)
+})
+
+const MAKE = 'The operator of this server makes one with: chainsieve token create --account NAME'
+const denied = (why: string) =>
+  error(401, 'security_exception', `${why} ${MAKE}`, { 'www-authenticate': 'Bearer realm="chainsieve"' })
+
+test('a token opens, in each way that clients send it', async () => {
+  const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
+  const good = [
+    `Bearer ${TOKEN}`,
+    `bearer  ${TOKEN}`,
+    basic(`alice@example.org:${TOKEN}`),
+    basic(`:${TOKEN}`),
+    basic(TOKEN),
+  ]
+  for (const authorization of good)
+    assert.equal((await call(`${ES}/tx/1`, { headers: { authorization } })).status, 200, authorization)
+  assert.equal((await call(`${ES}/tx/1?access_token=${TOKEN}`, { headers: {} })).status, 200)
+})
+
+test('without a valid token nothing opens, not even what is not there', async () => {
+  const missing = denied('A token is missing: send it as "Authorization: Bearer <token>".')
+  for (const path of [`${ES}/tx/1`, `${ES}/tx/search/`, '/nowhere', '/a/b/c/es/tx/1', `${ES}/tx/1?access_token=`])
+    assert.deepEqual(await call(path, { headers: {} }), missing, path)
+  const invalid = denied('The token is not valid: it is unknown, expired or revoked.')
+  for (const authorization of ['Bearer', 'Bearer cs_bad', 'Basic', 'Basic ???', `Bearer ${TOKEN}x`])
+    assert.deepEqual(await call(`${ES}/tx/1`, { headers: { authorization } }), invalid, authorization)
+  assert.deepEqual(await call(`${ES}/tx/1?access_token=cs_bad`, { headers: {} }), invalid)
+  assert.deepEqual(
+    await call(`${ES}/tx/1`, { headers: { authorization: `Digest ${TOKEN}` } }),
+    denied('The Authorization header is not understood: send "Bearer <token>", or "Basic" with the token as password.'),
+  )
+})
+
+test('a network that is not configured is no index', async () => {
+  assert.deepEqual(
+    await post('/ethereum/ethereum/mainet/es/tx/search/'),
+    error(
+      404,
+      'index_not_found_exception',
+      'no such index [ethereum-ethereum-mainet-tx]: there is no network ethereum/ethereum/mainet. ' +
+        'Did you mean "ethereum/ethereum/mainnet"? (known: ethereum/ethereum/mainnet, ethereum/gnosis/mainnet)',
+    ),
+  )
+  assert.deepEqual(
+    await call('/a/b/c/es/tx/1', {}, { search: { ...echo, networks: () => [] } }),
+    error(
+      404,
+      'index_not_found_exception',
+      'no such index [a-b-c-tx]: there is no network a/b/c. (none is configured)',
+    ),
+  )
+})
+
+test('an unknown entity is no index', async () => {
+  const reason = (entity: string, why: string) => `no such index [ethereum-ethereum-mainnet-${entity}]: ${why}`
+  const known = '(known: block, tx, log, event)'
+  assert.deepEqual(
+    await post(`${ES}/block,evnet/search/`),
+    error(
+      404,
+      'index_not_found_exception',
+      reason('block,evnet', `there is no entity "evnet". Did you mean "event"? ${known}`),
+    ),
+  )
+  assert.deepEqual(
+    await call(`${ES}/unicorn/1/`),
+    error(404, 'index_not_found_exception', reason('unicorn', `there is no entity "unicorn". ${known}`)),
+  )
+  assert.deepEqual(
+    await post(`${ES}/tx,/search/`),
+    error(404, 'index_not_found_exception', reason('tx,', `there is no entity "". ${known}`)),
+  )
+})
+
+test('an unknown route and a wrong method are told apart', async () => {
+  const nothing = (path: string) =>
+    error(
+      404,
+      'resource_not_found_exception',
+      `There is nothing at ${path}: searches go to /{technology}/{blockchain}/{network}/es/{entity}/search/, ` +
+        'documents are at /{technology}/{blockchain}/{network}/es/{entity}/{id}/.',
+    )
+  assert.deepEqual(await call('/nowhere/'), nothing('/nowhere'))
+  assert.deepEqual(await post(`/${MAINNET}/tx/search/`), nothing(`/${MAINNET}/tx/search`))
+  assert.deepEqual(
+    await call(`${ES}/tx/search/`, { method: 'PUT', body: '{}' }),
+    error(405, 'method_not_allowed_exception', `${ES}/tx/search takes GET and POST, not PUT.`, { allow: 'GET, POST' }),
+  )
+  assert.deepEqual(
+    await post('/health', '{}'),
+    error(405, 'method_not_allowed_exception', '/health takes GET, not POST.', { allow: 'GET' }),
+  )
+  assert.equal((await call(`${ES}/tx/1`, { method: 'DELETE' })).status, 405)
+})
+
+test('a URL parameter that would change the answer is not left out without a word', async () => {
+  assert.deepEqual(
+    await post(`${ES}/tx/search/?size=5`, '{}'),
+    error(
+      400,
+      'illegal_argument_exception',
+      'The URL parameter [size] is not read from the URL: put it into the body.',
+    ),
+  )
+  assert.deepEqual(
+    await post(`${ES}/tx/search/?pretyt`, '{}'),
+    error(400, 'illegal_argument_exception', 'The URL parameter [pretyt] is not known. Did you mean "pretty"?'),
+  )
+})
+
+test('a large body is refused, one of just the limit is not', async () => {
+  const large = error(
+    413,
+    'content_too_large_exception',
+    'The body is larger than 1000 bytes: ask for less in one request, or raise --body-limit.',
+  )
+  assert.equal((await post(`${ES}/tx/search/`, 'x'.repeat(1_000))).status, 200)
+  assert.deepEqual(await post(`${ES}/tx/search/`, 'x'.repeat(1_001)), large)
+  // A small body that would grow large is one too.
+  const headers = { ...bearer, 'content-encoding': 'gzip' }
+  const bomb = gzipSync('x'.repeat(100_000))
+  assert.deepEqual(await call(`${ES}/tx/search/`, { method: 'POST', headers, body: bomb }), large)
+})
+
+test('a compressed body is read, one that is not what it says is refused', async () => {
+  const of = (encoding: string, body: Body) =>
+    call(`${ES}/tx/search/`, { method: 'POST', headers: { ...bearer, 'content-encoding': encoding }, body })
+  assert.deepEqual(await of('gzip', gzipSync('{}')), found({ network: MAINNET, entities: 'tx', body: '{}' }))
+  assert.deepEqual(
+    await of('gzip', '{}'),
+    error(400, 'parsing_exception', 'The body is not gzip, as its Content-Encoding says: incorrect header check'),
+  )
+  assert.deepEqual(
+    await of('lzma', '{}'),
+    error(
+      415,
+      'unsupported_media_type_exception',
+      'A body in the encoding "lzma" cannot be read: send one of gzip, x-gzip, deflate, br, zstd, or none.',
+    ),
+  )
+})
+
+test("an error of the service is told by its kind, and logged where it is not the caller's", async () => {
+  const lines: { time?: string; error?: unknown; request?: string }[] = []
+  const log = createLog({ write: line => void lines.push(JSON.parse(line)), json: true })
+  const failing = (thrown: Error) => ({ log, search: { ...echo, search: () => Promise.reject(thrown) } })
+  const path = `${ES}/tx/search`
+
+  assert.deepEqual(
+    await post(path, '{}', failing(refuse('parsing_exception', 'unknown query [trem]'))),
+    error(400, 'parsing_exception', 'unknown query [trem]'),
+  )
+  assert.deepEqual(
+    await post(path, '{}', failing(refuse('search_timeout_exception', 'gave up after 10 s'))),
+    error(429, 'search_timeout_exception', 'gave up after 10 s'),
+  )
+  assert.deepEqual(
+    await post(path, '{}', failing(retry('too_many_requests', 'come later', { retryAfterMs: 1_500 }))),
+    error(429, 'too_many_requests', 'come later', { 'retry-after': '2' }),
+  )
+  assert.equal(lines.length, 0)
+
+  assert.deepEqual(
+    await post(path, '{}', failing(stop('store_broken', 'the store is damaged'))),
+    error(500, 'store_broken', 'the store is damaged'),
+  )
+  const bug = await post(path, '{}', failing(new TypeError('x is undefined')))
+  const request = /request ([0-9a-f-]{36})\.$/.exec(bug.body.error.reason)?.[1]
+  assert.deepEqual(
+    bug,
+    error(500, 'internal_server_error', `This is a fault of the server, which it has logged as request ${request}.`),
+  )
+  const common = { level: 'error', message: 'Failed to answer a request', method: 'POST', path }
+  assert.deepEqual(
+    lines.map(({ time: _, error, ...line }) => ({ ...line, error: String(error).split('\n')[0] })),
+    [
+      { ...common, request: lines[0]?.request, error: 'the store is damaged' },
+      { ...common, request, error: 'TypeError: x is undefined' },
+    ],
+  )
+})
+
+test('a stream is passed on, and one that fails is logged and broken off', async () => {
+  const lines: string[] = []
+  const log = createLog({ write: line => void lines.push(line), json: false })
+  const streaming = (chunks: (string | Error)[]) => ({
+    log,
+    search: {
+      ...echo,
+      search: async () => ({
+        status: 200,
+        body: new ReadableStream<Uint8Array>({
+          pull: controller => {
+            const chunk = chunks.shift()
+            if (chunk === undefined) controller.close()
+            else if (chunk instanceof Error) controller.error(chunk)
+            else controller.enqueue(Buffer.from(chunk))
+          },
+        }),
+      }),
+    },
+  })
+  assert.deepEqual(await post(`${ES}/tx/search`, '{}', streaming(['{"a"', ':1}'])), found({ a: 1 }))
+  await assert.rejects(post(`${ES}/tx/search`, '{}', streaming(['{"a"', new Error('disk')])), { message: 'disk' })
+  assert.match(lines.join('\n'), /^\S+ error Failed in the middle of an answer path=\S+ error="Error: disk/)
+})

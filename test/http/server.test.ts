@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { after, test } from 'node:test'
+import type { Services } from '../../src/http/app.ts'
+import { type HttpServer, listen } from '../../src/http/server.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { appOf, echo, MAINNET, send, TOKEN } from './support.ts'
+
+const servers: HttpServer[] = []
+after(() => Promise.all(servers.map(server => server.close(0))))
+const start = async (services: Partial<Services> = {}) => {
+  const server = await listen(appOf(services), { host: '127.0.0.1', port: 0 })
+  servers.push(server)
+  return { server, search: `${server.url}/${MAINNET}/es/tx/search/` }
+}
+const answer = (body: string | null, entities = 'tx') => JSON.stringify({ network: MAINNET, entities, body })
+
+/** A large JSON body that comes in bit by bit, until the other side has had enough. */
+const LIMIT = 1_000
+const tooLarge = JSON.stringify({
+  error: {
+    root_cause: [
+      {
+        type: 'content_too_large_exception',
+        reason: `The body is larger than ${LIMIT} bytes: ask for less in one request, or raise --body-limit.`,
+      },
+    ],
+    type: 'content_too_large_exception',
+    reason: `The body is larger than ${LIMIT} bytes: ask for less in one request, or raise --body-limit.`,
+  },
+  status: 413,
+})
+
+test('a GET has a body, since clients send one', async () => {
+  const { search } = await start()
+  for (const headers of [{ 'content-length': '12' }, { 'transfer-encoding': 'chunked' }]) {
+    const reply = await send(search, {
+      method: 'GET',
+      headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+      body: '{"size": 5 }',
+    })
+    assert.deepEqual([reply.status, reply.text], [200, answer('{"size": 5 }')])
+  }
+  assert.equal((await send(search, { method: 'GET' })).text, answer(null))
+  assert.equal((await send(search, { method: 'POST' })).text, answer(null))
+})
+
+test('what goes over the wire is what clients need, and nothing else', async () => {
+  const { search } = await start()
+  const { date: _, ...headers } = (await send(search, { method: 'POST', body: '{}' })).headers
+  assert.deepEqual(headers, {
+    'content-type': 'application/json; charset=UTF-8',
+    'x-elastic-product': 'Elasticsearch',
+    'content-length': String(answer('{}').length),
+    connection: 'keep-alive',
+    'keep-alive': 'timeout=75',
+  })
+})
+
+test('a double slash is one, and nothing redirects', async () => {
+  const { server } = await start()
+  for (const path of [`//${MAINNET}/es//block%2Ctx/_search`, `/${MAINNET}/es//block,tx/_search/`]) {
+    const reply = await send(server.url + path, { method: 'POST', body: '{}' })
+    assert.deepEqual([reply.status, reply.text], [200, answer('{}', 'block,tx')])
+  }
+})
+
+test('one connection serves many requests', async () => {
+  const { search } = await start()
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ports = new Set<number | undefined>()
+  for (let i = 0; i < 5; i++) {
+    const body = i % 2 === 0 ? '{}' : 'x'.repeat(LIMIT + 1)
+    const reply = await send(search, { method: 'POST', body, agent })
+    assert.equal(reply.status, i % 2 === 0 ? 200 : 413)
+    ports.add((Object.values(agent.freeSockets)[0] ?? [])[0]?.localPort)
+  }
+  assert.equal(ports.size, 1)
+  agent.destroy()
+})
+
+test('a body of 100 MB is refused at once, whether or not it says its size', async () => {
+  const { search } = await start()
+  const chunk = Buffer.alloc(1_000_000, ' ')
+  for (const headers of [{ 'content-length': 100_000_000 }, {}]) {
+    let sent = 0
+    let answered = false
+    const reply = await send(search, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+      body: request => {
+        request.on('response', () => {
+          answered = true
+        })
+        const more = () => {
+          if (answered || sent >= 100) return void request.destroy()
+          sent++
+          request.write(chunk, () => setImmediate(more))
+        }
+        more()
+      },
+    })
+    assert.deepEqual([reply.status, reply.text], [413, tooLarge])
+    assert.ok(sent < 100, `${sent} MB were sent`)
+  }
+})
+
+test('a client that asks first is told before it sends a large body', async () => {
+  const { search } = await start()
+  const ask = (length: number) =>
+    new Promise<{ continued: boolean; status: number | undefined }>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${TOKEN}`, expect: '100-continue', 'content-length': length }
+      let continued = false
+      const sent = request(search, { method: 'POST', headers }, reply => {
+        reply.resume()
+        resolve({ continued, status: reply.statusCode })
+        sent.destroy()
+      })
+      sent.on('continue', () => {
+        continued = true
+        sent.end(' '.repeat(length))
+      })
+      sent.on('error', reject)
+      sent.flushHeaders()
+    })
+  assert.deepEqual(await ask(10), { continued: true, status: 200 })
+  assert.deepEqual(await ask(100_000_000), { continued: false, status: 413 })
+})
+
+test('a client that goes away aborts its search', async () => {
+  let aborted: Promise<unknown> | undefined
+  const lines: string[] = []
+  const searching = new Promise<void>(begun => {
+    const hanging: Partial<Services> = {
+      log: createLog({ write: line => void lines.push(line), json: false }),
+      search: {
+        ...echo,
+        search: ({ signal }) => {
+          aborted = once(signal, 'abort')
+          begun()
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        },
+      },
+    }
+    void start(hanging).then(({ search }) => {
+      const sent = request(search, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
+      sent.on('error', () => {})
+      sent.end('{}')
+      void searching.then(() => sent.destroy())
+    })
+  })
+  await searching
+  await aborted
+  await new Promise(resolve => setTimeout(resolve, 10))
+  // That nobody waits any more is no failure.
+  assert.deepEqual(lines, [])
+})
+
+test('a stream is taken as fast as the client reads it, and ends when the client goes away', async () => {
+  let pulled = 0
+  let cancelled = (_: unknown) => {}
+  const cancel = new Promise(resolve => {
+    cancelled = resolve
+  })
+  const endless: Partial<Services> = {
+    search: {
+      ...echo,
+      search: async () => ({
+        status: 200,
+        body: new ReadableStream<Uint8Array>({
+          pull: controller => {
+            pulled++
+            controller.enqueue(Buffer.alloc(100_000, ' '))
+          },
+          cancel: cancelled,
+        }),
+      }),
+    },
+  }
+  const { search } = await start(endless)
+  const sent = request(search, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
+  sent.end('{}')
+  const [reply] = await once(sent, 'response')
+  assert.equal(reply.statusCode, 200)
+  await new Promise(resolve => setTimeout(resolve, 100))
+  // Nobody has read a byte yet: what was pulled is what fits the buffers on the way.
+  const before = pulled
+  await new Promise(resolve => setTimeout(resolve, 100))
+  assert.equal(pulled, before)
+  assert.ok(before < 200, `${before} chunks were pulled`)
+  sent.destroy()
+  await cancel
+})
+
+test('an answer that fails half-way is seen to be incomplete', async () => {
+  const lines: string[] = []
+  const failing: Partial<Services> = {
+    log: createLog({ write: line => void lines.push(line), json: false }),
+    search: {
+      ...echo,
+      search: async () => {
+        const chunks = ['{"hits":[']
+        const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+          const chunk = chunks.shift()
+          if (chunk === undefined) controller.error(new Error('disk'))
+          else controller.enqueue(Buffer.from(chunk))
+        }
+        return { status: 200, body: new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 }) }
+      },
+    },
+  }
+  const { search } = await start(failing)
+  await assert.rejects(send(search, { method: 'POST', body: '{}' }), { code: 'ECONNRESET' })
+  assert.match(lines.join('\n'), /^\S+ error Failed in the middle of an answer .*"Error: disk/)
+})
+
+test('closing lets a request finish and takes no further one', async () => {
+  let finish = () => {}
+  const begun = Promise.withResolvers<void>()
+  const slow: Partial<Services> = {
+    search: {
+      ...echo,
+      search: async call => {
+        begun.resolve()
+        await new Promise<void>(resolve => {
+          finish = resolve
+        })
+        return echo.search(call)
+      },
+    },
+  }
+  const { server, search } = await start(slow)
+  const agent = new Agent({ keepAlive: true })
+  // An idle connection must not keep the server open.
+  await send(`${server.url}/health`, { agent })
+  const reply = send(search, { method: 'POST', body: '{}', agent })
+  await begun.promise
+  const closed = server.close()
+  await assert.rejects(send(`${server.url}/health`), { code: 'ECONNREFUSED' })
+  finish()
+  assert.equal((await reply).text, answer('{}'))
+  await closed
+  agent.destroy()
+})
+
+test('closing breaks off what takes too long', async () => {
+  const begun = Promise.withResolvers<void>()
+  const hanging: Partial<Services> = {
+    search: {
+      ...echo,
+      search: () => {
+        begun.resolve()
+        return new Promise(() => {})
+      },
+    },
+  }
+  const { server, search } = await start(hanging)
+  const reply = assert.rejects(send(search, { method: 'POST', body: '{}' }), { code: 'ECONNRESET' })
+  await begun.promise
+  await server.close(20)
+  await reply
+})
+
+test('an address that cannot be had is refused with the remedy', async () => {
+  const { server } = await start()
+  await assert.rejects(listen(appOf(), { host: '127.0.0.1', port: server.port }), {
+    next: 'stop',
+    code: 'cannot_listen',
+    message: `127.0.0.1:${server.port} is taken by another process: stop that one, or choose another port with --port.`,
+  })
+  await assert.rejects(listen(appOf(), { host: '192.0.2.1', port: 0 }), {
+    message: '192.0.2.1 is no address of this machine: choose another with --host.',
+  })
+})
+
+test('what is no HTTP is answered and does no harm', async () => {
+  const { server } = await start()
+  const raw = async (text: string) => {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.end(text)
+    const chunks: Buffer[] = []
+    for await (const chunk of socket) chunks.push(chunk)
+    return Buffer.concat(chunks).toString().split('\r\n')[0]
+  }
+  assert.equal(await raw('nonsense\r\n\r\n'), 'HTTP/1.1 400 Bad Request')
+  assert.equal(await raw('GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'), 'HTTP/1.1 400 Bad Request')
+  assert.equal(await raw('GET /%ff%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), 'HTTP/1.1 401 Unauthorized')
+  assert.equal((await send(`${server.url}/health`)).text, '{"status":"ok"}')
+})

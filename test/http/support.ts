@@ -1,0 +1,56 @@
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { createApp, type Services } from '../../src/http/app.ts'
+import { silent } from '../../src/lib/log.ts'
+import type { Answer, SearchService } from '../../src/search/service.ts'
+
+export const TOKEN = 'cs_good'
+export const ALICE = { id: 1, name: 'alice' }
+export const MAINNET = 'ethereum/ethereum/mainnet'
+
+const json = (value: unknown, status = 200): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) })
+
+/** Answers every call with what it was called with. */
+export const echo: SearchService = {
+  networks: () => [MAINNET, 'ethereum/gnosis/mainnet'],
+  search: async ({ signal: _, body, ...call }) =>
+    json({ ...call, body: body === undefined ? null : Buffer.from(body).toString() }),
+  get: async ({ signal: _, ...call }) => json(call, call.id === 'absent' ? 404 : 200),
+}
+
+export const appOf = (services: Partial<Services> = {}) =>
+  createApp({
+    search: echo,
+    accounts: { verify: token => (token === TOKEN ? ALICE : undefined) },
+    status: () => ({ version: '0', networks: [] }),
+    bodyLimit: 1_000,
+    log: silent,
+    ...services,
+  })
+
+export interface Reply {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+}
+
+/** One request over a socket, as no `fetch` can send it. */
+export const send = (
+  url: string,
+  options: RequestOptions & { body?: string | Uint8Array | ((request: ClientRequest) => void) } = {},
+): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    const { body, ...rest } = options
+    const sent = request(url, { headers: { authorization: `Bearer ${TOKEN}` }, ...rest }, reply => {
+      read(reply).then(resolve, reject)
+    })
+    // Once there is an answer, it does not matter that the server no longer reads.
+    sent.on('error', reject)
+    if (typeof body === 'function') body(sent)
+    else sent.end(body)
+  })
+
+const read = async (reply: IncomingMessage): Promise<Reply> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of reply) chunks.push(chunk)
+  return { status: reply.statusCode!, headers: reply.headers, text: Buffer.concat(chunks).toString() }
+}
