@@ -4,7 +4,7 @@ import { parse, TomlError } from 'smol-toml'
 import * as v from 'valibot'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Values } from './settings.ts'
+import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
 
 export type { BlockPoint } from './kinds.ts'
 
@@ -56,6 +56,9 @@ export const loadConfig = ({ flags = {}, env = process.env, cwd = process.cwd() 
     ...checkNetworks(networks, pick(NETWORK_SETTINGS, named)),
   }
 }
+
+/** Reads flags that are no settings but a command's own, by their table. */
+export const readFlags = <T extends Table>(table: T, flags: Flags): Values<T> => check(table, fromFlags(flags))
 
 /** A value as it was given, and where, for error messages. */
 interface Raw {
@@ -192,7 +195,7 @@ const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {
   return { ...values, network }
 }
 
-const check = <T extends Record<string, Setting>>(settings: T, raw: RawSettings): Values<T> =>
+const check = <T extends Table>(settings: T, raw: RawSettings): Values<T> =>
   Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => {
       const given = raw[name] ?? (setting.fallback === undefined ? undefined : { value: setting.fallback, place: name })

@@ -34,7 +34,11 @@ export const NETWORK_SETTINGS = {
   to: setting(kinds.blockPoint, undefined, 'Last block to index; by default the head, which is followed from then on.'),
   order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Where a back-fill begins.'),
   finality: setting(kinds.count(1, 100_000), '64', 'Deepest reorganisation that is followed, in blocks.'),
-  pollInterval: setting(kinds.duration, '2s', 'Time between two looks at the head where there is no WebSocket.'),
+  pollInterval: setting(
+    kinds.duration,
+    undefined,
+    "Time between two looks at the head where there is no WebSocket; by default it follows the chain's pace.",
+  ),
   requestTimeout: setting(kinds.duration, '20s', 'A node that takes longer to answer has failed.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Most calls in one JSON-RPC request.'),
   rpcConcurrency: setting(kinds.count(1, 256), '16', 'Most JSON-RPC requests under way at once.'),
@@ -69,7 +73,7 @@ export const settingRows = () =>
     meaning,
   }))
 
-type Table = Record<string, Setting>
+export type Table = Record<string, Setting>
 
 type Value<S> =
   S extends Setting<infer T>
@@ -82,7 +86,7 @@ type Value<S> =
 
 export type Values<T extends Table> = { [N in keyof T]: Value<T[N]> }
 
-function setting<T, const F extends string | undefined>(kind: Kind<T>, fallback: F, meaning: string) {
+export function setting<T, const F extends string | undefined>(kind: Kind<T>, fallback: F, meaning: string) {
   return { kind, fallback, meaning, list: false as const }
 }
 

@@ -49,7 +49,7 @@ const NETWORK_DEFAULTS = {
   to: undefined,
   order: 'newest',
   finality: 64,
-  pollInterval: 2_000,
+  pollInterval: undefined,
   requestTimeout: 20_000,
   rpcBatch: 20,
   rpcConcurrency: 16,

@@ -1,6 +1,13 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Context } from '../context.ts'
+import { findTarget, type Target } from './target.ts'
+
+/** What the path of `/:technology/:blockchain/:network/es/:entity/…` is about. */
+export const targetOf = (c: Context, networks: readonly string[]): Target => {
+  const { technology, blockchain, network, entity } = c.req.param() as Record<string, string>
+  return findTarget(`${technology}/${blockchain}/${network}`, entity!, networks)
+}
 
 /** URL parameters that clients send and that change nothing here. */
 const IGNORED = [
