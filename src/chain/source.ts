@@ -47,7 +47,10 @@ export interface EndpointStatus {
   errors: number
 }
 
-/** A place that blocks come from. */
+/**
+ * A place that blocks come from. When a signal aborts, promises reject and iterations throw with the signal's reason: a
+ * range that was interrupted cannot be mistaken for a finished one.
+ */
 export interface ChainSource {
   /** EIP-155 chain id as the source states it. */
   chainId(signal: AbortSignal): Promise<number>
@@ -57,7 +60,12 @@ export interface ChainSource {
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
   /** The chain from the stored tip on, for ever, until the signal aborts. */
   follow(options: FollowOptions): AsyncIterable<ChainEvent>
-  /** `eth_call` at the head, batched: the returned data, or null where the call reverts. Absent where a source has no EVM. */
+  /**
+   * `eth_call` at the head, batched: the returned data, or null where the call reverts. Absent where a source has no EVM.
+   * Gives up after a while with `retry`: then nothing is known of the contract, not even that it refuses.
+   */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
   endpoints(): EndpointStatus[]
+  /** Gives up connections. Nothing may be asked afterwards. */
+  close?(): Promise<void>
 }

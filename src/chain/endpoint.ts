@@ -1,0 +1,379 @@
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { Pool } from 'undici'
+import { ChainsieveError, messageOf, refuse, retry } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { backoff, type Clock, parseRetryAfter, withTimeout } from '../lib/retry.ts'
+import { secretUrl } from '../lib/secret.ts'
+import type { EndpointStatus } from './source.ts'
+import { createWindow, type Outcome } from './window.ts'
+
+export interface Call {
+  method: string
+  params: readonly unknown[]
+}
+
+export interface RpcError {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** A node's answer to one call. */
+export type Answer = { result: unknown; error?: undefined } | { error: RpcError }
+
+export interface EndpointOptions {
+  /** Longest time for one HTTP request and its answer. */
+  timeoutMs: number
+  /** Most calls in one HTTP request. */
+  batch: number
+  /** Most HTTP requests in flight. */
+  concurrency: number
+  log: Log
+  clock: Clock
+  random: () => number
+}
+
+/** One node by its address: sends calls, learns what the node can bear, and keeps its health. */
+export interface Endpoint {
+  /** The address without its secrets. */
+  readonly name: string
+  /** Before this time (epoch, ms) the node should be left alone. */
+  readonly restUntil: number
+  /** Mean size of an answer to one call, in bytes. */
+  readonly bytesPerCall: number
+  /** The chain that the node answers for, once it was asked. */
+  chainId: number | undefined
+  /** Methods that the node does not have. */
+  readonly lacks: Set<string>
+  /**
+   * Answers in the order of the calls. Sends them in as many requests as the node wants, splitting further where it
+   * complains. Throws `retry` with a code `node_…` where there is no answer to be had now.
+   */
+  send(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
+  /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
+  mark(): number
+  well(mark: number): void
+  failed(mark: number, error: ChainsieveError): void
+  status(): EndpointStatus
+  close(): Promise<void>
+}
+
+export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
+  const { timeoutMs, concurrency, log, clock, random } = options
+  const url = parseNodeUrl(text, ['http:', 'https:'])
+  const name = secretUrl(text).toString()
+  const hide = createHider(url)
+  const pool = new Pool(url.origin, {
+    connections: concurrency,
+    maxResponseSize: MAX_ANSWER_BYTES,
+    connectTimeout: timeoutMs,
+  })
+  const path = url.pathname + url.search
+  const local = LOOPBACK.test(url.hostname)
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    // Compressing costs a local node more than the loopback gains.
+    ...(!local && { 'accept-encoding': 'gzip' }),
+    ...authorization(url),
+  }
+  const window = createWindow({ start: Math.min(4, concurrency), max: concurrency })
+
+  let batch = options.batch
+  let requests = 0
+  let errors = 0
+  let lastError: string | null = null
+  let lastErrorAt: string | null = null
+  let epoch = 0
+  let failures = 0
+  let failingSince = 0
+  let loggedAt = 0
+  let restUntil = 0
+  let bytesPerCall = 0
+
+  const note = (message: string) => {
+    errors++
+    lastError = message
+    lastErrorAt = new Date(clock.now()).toISOString()
+  }
+
+  /** One HTTP request. `too large` where the node wants fewer calls at once. */
+  const post = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[] | 'too large'> => {
+    const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
+    const leave = await window.enter(signal)
+    let outcome: Outcome = 'overload'
+    requests++
+    try {
+      const { status, retryAfterMs, body } = await withTimeout(
+        timeoutMs,
+        signal,
+        () => retry('node_timeout', `no answer within ${timeoutMs} ms`),
+        inner => request(JSON.stringify(calls.length === 1 ? messages[0] : messages), inner),
+      )
+      bytesPerCall =
+        bytesPerCall === 0 ? body.length / calls.length : bytesPerCall * 0.9 + (body.length / calls.length) * 0.1
+      outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'
+      if (status === 413) return 'too large'
+      const parsed = parseBody(body)
+      // Some nodes answer a batch that they refuse with HTTP 400; worse states say nothing about its size.
+      const answers = status < 300 || status === 400 ? toAnswers(parsed, calls.length) : undefined
+      if (answers === 'too large') return answers
+      if (status >= 300) {
+        const said = toAnswer(Array.isArray(parsed) ? parsed[0] : parsed)?.error?.message ?? head(body)
+        throw statusError(status, said === undefined ? '' : hide(said), retryAfterMs)
+      }
+      if (answers === undefined) {
+        throw retry(
+          'node_bad_answer',
+          `HTTP ${status} with a body that is no JSON-RPC answer: ${hide(head(body) ?? 'empty')}`,
+        )
+      }
+      for (const answer of answers) {
+        if (answer.error === undefined) continue
+        answer.error.message = hide(answer.error.message)
+        if (RATE_LIMIT_CODES.has(answer.error.code)) {
+          outcome = 'overload'
+          throw retry('node_rate_limited', `asks to slow down (${answer.error.code}: ${answer.error.message})`, {
+            ...(retryAfterMs !== undefined && { retryAfterMs }),
+          })
+        }
+      }
+      outcome = 'ok'
+      return answers
+    } catch (error) {
+      if (signal.aborted) {
+        outcome = 'neutral'
+        throw error
+      }
+      if (TOO_LARGE_CODES.has((error as { code?: unknown }).code)) {
+        outcome = 'neutral'
+        return 'too large'
+      }
+      if (error instanceof ChainsieveError) throw error
+      throw retry('node_unreachable', hide(describeNetwork(error)), { cause: error })
+    } finally {
+      leave(outcome)
+    }
+  }
+
+  const request = async (body: string, signal: AbortSignal) => {
+    const response = await pool.request({ path, method: 'POST', headers, body, signal })
+    const bytes = Buffer.from(await response.body.arrayBuffer())
+    const text =
+      response.headers['content-encoding'] === 'gzip'
+        ? await gunzipAsync(bytes, { maxOutputLength: MAX_ANSWER_BYTES })
+        : bytes
+    return {
+      status: response.statusCode,
+      retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()),
+      body: text.toString(),
+    }
+  }
+
+  const send = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
+    if (calls.length === 0) return []
+    const size = Math.max(1, Math.floor(batch))
+    if (calls.length > size) {
+      const parts: Promise<Answer[]>[] = []
+      for (let i = 0; i < calls.length; i += size) parts.push(send(calls.slice(i, i + size), signal))
+      return (await Promise.all(parts)).flat()
+    }
+    const answers = await post(calls, signal)
+    if (answers !== 'too large') {
+      // A limit may have come from exceptionally large blocks: it is tried again, slowly.
+      if (batch < options.batch) batch = Math.min(options.batch, batch + 1 / 64)
+      return answers
+    }
+    if (calls.length === 1) {
+      throw retry(
+        'node_answer_too_large',
+        `cannot give the answer to a single ${calls[0]!.method}: it is too large for the node or for us`,
+      )
+    }
+    const smaller = Math.floor(calls.length / 2)
+    if (smaller < batch) {
+      batch = smaller
+      note(`a batch of ${calls.length} calls was too large, sends ${smaller}`)
+      log.info('Shrank the batches to a node', { endpoint: name, calls: smaller })
+    }
+    return send(calls, signal)
+  }
+
+  return {
+    name,
+    get restUntil() {
+      return restUntil
+    },
+    get bytesPerCall() {
+      return bytesPerCall
+    },
+    chainId: undefined,
+    lacks: new Set(),
+    send,
+    mark: () => epoch,
+    well(mark) {
+      if (mark !== epoch || failures === 0) return
+      log.info('Got answers from the node again', {
+        endpoint: name,
+        seconds: Math.round((clock.now() - failingSince) / 1000),
+      })
+      failures = 0
+      loggedAt = 0
+    },
+    failed(mark, error) {
+      note(error.message)
+      const now = clock.now()
+      if (now - loggedAt >= LOG_EVERY_MS) {
+        log.warn('Got no usable answer from the node, goes on trying', { endpoint: name, error: error.message })
+        loggedAt = now
+      }
+      if (mark !== epoch) return
+      epoch++
+      if (failures++ === 0) failingSince = now
+      // A wrong answer about one block says nothing about the next one: only a node that does not answer is left alone.
+      if (!error.code.startsWith('node_')) return
+      if (error.code === 'node_unreachable') this.chainId = undefined
+      restUntil = now + (error.retryAfterMs ?? 0) + backoff(failures, { random })
+    },
+    status: () => ({ url: name, lastError, lastErrorAt, requests, errors }),
+    close: () => pool.destroy(),
+  }
+}
+
+/** A node's address, or a `refuse` that does not repeat it where it may hold a secret. */
+export const parseNodeUrl = (text: string, protocols: readonly string[]): URL => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && protocols.includes(url.protocol)) return url
+  const kinds = protocols.map(it => `${it}//`).join(' or ')
+  throw refuse(
+    'bad_node_url',
+    url === undefined
+      ? `the node's address is no URL: write it as ${kinds}host:port`
+      : `the node's address begins with ${url.protocol}, but ${kinds} is needed`,
+  )
+}
+
+/** User name and password of a URL as a header. */
+export const authorization = (url: URL): { authorization?: string } => {
+  if (url.username === '' && url.password === '') return {}
+  const plain = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` }
+}
+
+/** Takes the secrets of a URL out of what a node says about them, and line feeds, and all beyond 300 characters. */
+export const createHider = (url: URL): ((text: string) => string) => {
+  const secrets = [
+    url.username,
+    url.password,
+    decodeURIComponent(url.password),
+    ...url.pathname.split('/').filter(it => it.length >= 8),
+    ...url.searchParams.values(),
+  ].filter(it => it !== '')
+  return text => {
+    const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).replace(/\s+/g, ' ')
+    return shown.length > 300 ? `${shown.slice(0, 297)}...` : shown
+  }
+}
+
+/** The most telling line of a failed connection. */
+export const describeNetwork = (error: unknown): string => {
+  const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
+  const code = (inner as NodeJS.ErrnoException).code
+  const message = messageOf(inner) || 'no connection'
+  return code === undefined || message.includes(code) ? message : `${message} (${code})`
+}
+
+/** Whether an error says that the node does not have the method, rather than that the call went wrong. */
+export const isMissingMethod = ({ code, message }: RpcError): boolean =>
+  code === -32601 ||
+  code === -32004 ||
+  code === -32600 ||
+  // Gateways invent codes of their own for it; no code is common to them.
+  (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
+
+/** The result of an answer, or `retry` with what the node said. */
+export const resultOf = (answer: Answer, what: string): unknown => {
+  if (answer.error === undefined) return answer.result
+  throw retry('node_error', `${what}: ${answer.error.message} (${answer.error.code})`)
+}
+
+/** Well below the longest string that there can be. */
+const MAX_ANSWER_BYTES = 400 << 20
+/** Of undici, of zlib. */
+const TOO_LARGE_CODES = new Set<unknown>(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'ERR_BUFFER_TOO_LARGE'])
+const LOG_EVERY_MS = 60_000
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+const gunzipAsync = promisify(gunzip)
+
+/** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
+const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
+
+const parseBody = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+const head = (body: string): string | undefined => body.trim().slice(0, 120) || undefined
+
+/** Answers in the order of the calls. Undefined where the body is none. */
+const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' | undefined => {
+  if (calls === 1) {
+    const answer = toAnswer(Array.isArray(body) && body.length === 1 ? body[0] : body)
+    return answer && [answer]
+  }
+  // One error for the whole batch: the node takes none, or none of this size.
+  if (!Array.isArray(body)) {
+    const answer = toAnswer(body)
+    return answer?.error === undefined || RATE_LIMIT_CODES.has(answer.error.code) ? answer && [answer] : 'too large'
+  }
+  const answers: Answer[] = new Array(calls)
+  let given = 0
+  let good = 0
+  for (const item of body) {
+    const answer = toAnswer(item)
+    if (answer === undefined) return undefined
+    if (answer.error !== undefined && RATE_LIMIT_CODES.has(answer.error.code)) return [answer]
+    if (answer.error?.code === RESPONSE_TOO_LARGE) return 'too large'
+    const index = Number((item as { id: unknown }).id) - 1
+    if (!(index >= 0 && index < calls) || answers[index] !== undefined) {
+      // An error for the batch as a whole carries no id, or the first one's.
+      if (answer.error !== undefined && body.length < calls) continue
+      return undefined
+    }
+    answers[index] = answer
+    given++
+    if (answer.error === undefined) good++
+  }
+  if (given === calls && (good > 0 || answers.some(it => it.error?.code !== -32600))) return answers
+  return 'too large'
+}
+
+/** Code of go-ethereum for a batch whose answers have grown too large on the way. */
+const RESPONSE_TOO_LARGE = -32003
+
+const toAnswer = (item: unknown): Answer | undefined => {
+  if (typeof item !== 'object' || item === null) return undefined
+  const { result, error } = item as { result?: unknown; error?: Partial<RpcError> | string | null }
+  if (error !== undefined && error !== null) {
+    if (typeof error === 'string') return { error: { code: 0, message: error } }
+    return { error: { ...error, code: Number(error.code ?? 0), message: String(error.message ?? 'no message') } }
+  }
+  return result === undefined ? undefined : { result }
+}
+
+const statusError = (status: number, said: string, retryAfterMs: number | undefined): ChainsieveError => {
+  const tail = said === '' ? '' : `: ${said}`
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
+  if (status === 429) return retry('node_rate_limited', `asks to slow down (HTTP 429${tail})`, wait)
+  if (status === 401 || status === 403) {
+    return retry('node_refused', `refuses us (HTTP ${status}${tail}): check the key or password in its address`, wait)
+  }
+  if (status === 404 || status === 405) {
+    return retry('node_http_status', `HTTP ${status}${tail}: is this address that of a JSON-RPC endpoint?`, wait)
+  }
+  return retry('node_http_status', `HTTP ${status}${tail}`, wait)
+}

@@ -1,0 +1,187 @@
+import { ChainsieveError, retry, stop } from '../lib/errors.ts'
+import { backoff, type Clock } from '../lib/retry.ts'
+import { type Head, readHead, readHeads } from './blocks.ts'
+import { refOf } from './check.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Heads } from './heads.ts'
+import { type FetchOptions, fetchAscending } from './range.ts'
+import type { Rpc } from './rpc.ts'
+import type { BlockRef, ChainEvent, FollowOptions } from './source.ts'
+
+export interface FollowSettings extends FetchOptions {
+  rpc: Rpc
+  heads: Heads
+  clock: Clock
+  random: () => number
+  /**
+   * Whether a head below ours means that the chain was cut back, as a development node does on `evm_revert`. Elsewhere it means that
+   * the node lags. Default false.
+   */
+  shrinks?: boolean
+}
+
+/**
+ * The chain from the stored tip on. When do we leave a block that we hold for another one?
+ *
+ * - The node has a block above our tip whose parent is not our tip, and the headers below it, read from the same node,
+ *   link down to a block that we hold. Then the node's chain is at least as long as ours and consistent: it is followed.
+ * - The node's head is as high as our tip and is another block. Siblings take turns for a moment, so it is read twice, and the
+ *   headers below it have to link down likewise.
+ * - The node's head is below our tip: it lags, and we wait, even where its blocks differ from ours; a shorter branch that
+ *   wins outgrows our tip soon. Only with `shrinks` the chain is cut back.
+ *
+ * Whatever does not fit together (a parent that the node itself does not have, a block that it announced and answers null for) is
+ * read again, with the reason in the status of the node; it is neither skipped nor a reason to rewind.
+ */
+export async function* followChain(options: FollowOptions, settings: FollowSettings): AsyncGenerator<ChainEvent> {
+  const { finality, signal } = options
+  const { rpc, heads, clock, random } = settings
+  let tip = options.tip
+  /** The block that is wanted next while there is no tip. */
+  let first = options.from
+  /** What was yielded but may not be stored yet, by number. */
+  const yielded = new Map<number, string>()
+  const held = (number: number): BlockRef | undefined => {
+    const hash = yielded.get(number) ?? (options.tip?.number === number ? options.tip.hash : undefined)
+    return hash === undefined ? options.stored(number) : { number, hash }
+  }
+
+  let failures = 0
+  for (;;) {
+    const head = await heads.next(signal)
+    if (head === undefined) continue
+    try {
+      yield* advance(head)
+      failures = 0
+    } catch (error) {
+      signal.throwIfAborted()
+      // The nodes' statuses have the reason; here it only means that what was announced is not to be had yet.
+      if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+      await clock.sleep(backoff(++failures, { random, capMs: 5_000 }), signal)
+      heads.poke()
+    }
+  }
+
+  async function* advance(head: Head): AsyncGenerator<ChainEvent> {
+    if (tip === undefined) {
+      if (head.number >= first) yield* extend(first, head.number)
+    } else if (head.number > tip.number) {
+      yield* extend(tip.number + 1, head.number)
+    } else if (head.number === tip.number) {
+      if (head.hash !== tip.hash) {
+        if (await isConfirmed(head)) yield* leave(tip, head.number)
+        heads.poke()
+      }
+    } else if (settings.shrinks === true && (await isConfirmed(head))) {
+      yield* leave(tip, head.number)
+      heads.poke()
+    } else {
+      yield* advance(await newerHead(tip))
+    }
+  }
+
+  /** Fetches and yields blocks as long as each links to the one before. */
+  async function* extend(from: number, to: number): AsyncGenerator<ChainEvent> {
+    for await (const block of fetchAscending(rpc, from, to, { ...settings, tries: BLOCK_TRIES }, signal)) {
+      if (tip !== undefined && block.block.parentHash !== tip.hash) {
+        yield* leave(tip, tip.number)
+        heads.poke()
+        return
+      }
+      tip = refOf(block.block)
+      yielded.set(tip.number, tip.hash)
+      yielded.delete(tip.number - KEPT)
+      yield { type: 'block', block }
+    }
+  }
+
+  /**
+   * Finds where the node's chain, read down from block `top`, leaves ours, and rolls back to there. The blocks of the new
+   * branch come with the next head.
+   */
+  async function* leave(ours: BlockRef, top: number): AsyncGenerator<ChainEvent> {
+    let ancestor: number | undefined
+    // What would stop everything has to be seen twice.
+    for (let seen = 0; seen < 2 && ancestor === undefined; seen++) {
+      if (seen > 0) await clock.sleep(SECOND_LOOK_MS, signal)
+      ancestor = await rpc.attempt(endpoint => findAncestor(endpoint, ours, top), signal, { tries: BLOCK_TRIES })
+    }
+    if (ancestor === undefined) {
+      throw stop(
+        'reorg_too_deep',
+        `the node's chain leaves the stored one more than ${finality} blocks below block ${ours.number} (${ours.hash}), and a reorganisation deeper than this finality is not followed. ` +
+          'If the node is right (it was reset, or the chain really did this), raise the finality above that depth or index into an empty data folder; if not, name another node',
+      )
+    }
+    if (ancestor === ours.number) return
+    for (const number of yielded.keys()) if (number > ancestor) yielded.delete(number)
+    tip = held(ancestor)
+    first = ancestor + 1
+    yield { type: 'rollback', to: ancestor }
+  }
+
+  /** The newest block that the node and we have in common; undefined where it lies deeper than finality. */
+  async function findAncestor(endpoint: Endpoint, ours: BlockRef, top: number): Promise<number | undefined> {
+    const lowest = Math.max(0, ours.number - finality)
+    let above: Head | undefined
+    for (let high = top; high >= lowest; high -= HEADS_PER_CALL) {
+      const branch = await readHeads(endpoint, Math.max(lowest, high - HEADS_PER_CALL + 1), high, signal)
+      for (const head of branch.reverse()) {
+        if (above !== undefined && above.parentHash !== head.hash) throw notItsParent(above, head)
+        const same = held(head.number)
+        // Below everything that we hold there is nothing left to differ.
+        if (same === undefined || same.hash === head.hash) {
+          if (head.number === ours.number) await checkNext(endpoint, head)
+          return head.number
+        }
+        above = head
+      }
+    }
+    return undefined
+  }
+
+  /** The node has our tip after all: then the block above it, which made us doubt, has to name it as its parent now. */
+  async function checkNext(endpoint: Endpoint, head: Head): Promise<void> {
+    const newest = await readHead(endpoint, signal)
+    if (newest.number <= head.number) return
+    const [next] = (await readHeads(endpoint, head.number + 1, head.number + 1, signal)) as [Head]
+    if (next.parentHash !== head.hash) throw notItsParent(next, head)
+  }
+
+  /** Reads the block of a head again, after a moment; false where it has changed meanwhile. */
+  async function isConfirmed(head: Head): Promise<boolean> {
+    await clock.sleep(CONFIRM_MS, signal)
+    const again = async (endpoint: Endpoint) => {
+      const [now] = await readHeads(endpoint, head.number, head.number, signal)
+      return now!.hash === head.hash
+    }
+    return rpc.attempt(again, signal, { tries: BLOCK_TRIES })
+  }
+
+  /** A head that is not below our tip, from whichever node has one. */
+  async function newerHead(ours: BlockRef): Promise<Head> {
+    const read = async (endpoint: Endpoint) => {
+      const head = await readHead(endpoint, signal)
+      if (head.number >= ours.number) return head
+      throw retry(
+        'head_behind',
+        `its head is block ${head.number}, but block ${ours.number} was already there: it lags`,
+      )
+    }
+    return rpc.attempt(read, signal, { tries: rpc.endpoints.length })
+  }
+}
+
+const notItsParent = (block: Head, parent: Head) =>
+  retry(
+    'block_unlinked',
+    `block ${block.number} names ${block.parentHash} as its parent, but the node's block ${parent.number} is ${parent.hash}`,
+  )
+
+/** Tries for a block that was announced, before the head is asked for again: it may be gone. */
+const BLOCK_TRIES = 4
+/** Blocks whose hashes are remembered in case that the store is not that far yet. */
+const KEPT = 1024
+const HEADS_PER_CALL = 8
+const CONFIRM_MS = 200
+const SECOND_LOOK_MS = 1_000

@@ -1,0 +1,251 @@
+import { Agent, type MessageEvent, WebSocket } from 'undici'
+import { ChainsieveError, retry } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { backoff, type Clock } from '../lib/retry.ts'
+import { secretUrl } from '../lib/secret.ts'
+import { type Head, readHead, toHead } from './blocks.ts'
+import { authorization, createHider, parseNodeUrl } from './endpoint.ts'
+import type { Rpc } from './rpc.ts'
+import type { EndpointStatus } from './source.ts'
+
+/** Tells when the head of the chain may have moved. */
+export interface Heads {
+  /**
+   * The newest head that was announced since the last call, or else the one that the next poll finds. An announcement that comes
+   * while nobody waits replaces the one before it. The first call polls at once. Undefined where a poll came to nothing.
+   */
+  next(signal: AbortSignal): Promise<Head | undefined>
+  /** Has the next call poll at once. */
+  poke(): void
+}
+
+export interface HeadsOptions {
+  rpc: Rpc
+  /** Time between polls. Left out, it follows the chain: a sixth of a block's time, between 100 ms and 2 s. */
+  pollMs?: number
+  clock: Clock
+}
+
+export interface HeadsState extends Heads {
+  push(head: Head): void
+  /** Whether announcements come in, so that polls are only a safety net. */
+  pushing: boolean
+  /** Called where a poll finds that announcements have stopped coming although the chain moves. */
+  onSilence: (() => void) | undefined
+}
+
+export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): HeadsState => {
+  let pushed: Head | undefined
+  let highest = -1
+  let pushedAt = 0
+  let due = 0
+  let wake: (() => void) | undefined
+  /** Mean time of a block in ms, and when the last one came. */
+  let blockMs = 6_000
+  let movedAt = 0
+
+  const moved = (head: Head) => {
+    const now = clock.now()
+    if (head.number > highest) {
+      if (highest >= 0 && movedAt > 0) blockMs = blockMs * 0.8 + ((now - movedAt) / (head.number - highest)) * 0.2
+      highest = head.number
+      movedAt = now
+    }
+  }
+  const interval = () => {
+    const active = pollMs ?? Math.min(Math.max(blockMs / 6, 100), 2_000)
+    return heads.pushing ? Math.max(active, SAFETY_POLL_MS) : active
+  }
+  /** Sleeps until the next poll is due, or until something wakes it. */
+  const wait = async (ms: number, signal: AbortSignal) => {
+    const controller = new AbortController()
+    const abort = () => controller.abort()
+    signal.addEventListener('abort', abort, { once: true })
+    wake = abort
+    try {
+      await clock.sleep(ms, controller.signal)
+    } catch (error) {
+      if (!controller.signal.aborted) throw error
+      signal.throwIfAborted()
+    } finally {
+      wake = undefined
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  const heads: HeadsState = {
+    pushing: false,
+    onSilence: undefined,
+    async next(signal) {
+      for (;;) {
+        signal.throwIfAborted()
+        if (pushed !== undefined) {
+          const head = pushed
+          pushed = undefined
+          return head
+        }
+        const now = clock.now()
+        if (now < due) {
+          await wait(due - now, signal)
+          continue
+        }
+        const before = highest
+        let head: Head | undefined
+        try {
+          head = await rpc.attempt(endpoint => readHead(endpoint, signal), signal, { tries: rpc.endpoints.length })
+          moved(head)
+        } catch (error) {
+          if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        }
+        due = clock.now() + interval()
+        if (heads.pushing && head !== undefined && head.number > before && clock.now() - pushedAt > SAFETY_POLL_MS) {
+          heads.onSilence?.()
+        }
+        return head
+      }
+    },
+    poke() {
+      due = 0
+      wake?.()
+    },
+    push(head) {
+      pushed = head
+      pushedAt = clock.now()
+      moved(head)
+      due = pushedAt + interval()
+      wake?.()
+    },
+  }
+  return heads
+}
+
+/** Polls go on at this pace while announcements come in, in case that they stop unnoticed. */
+const SAFETY_POLL_MS = 10_000
+
+export interface AnnouncerOptions {
+  url: string
+  /** Longest time for connecting and subscribing. */
+  timeoutMs: number
+  log: Log
+  clock: Clock
+  random: () => number
+}
+
+/** A WebSocket subscription to new heads, kept up as long as it is run. */
+export interface Announcer {
+  /** Feeds the heads until the signal aborts; connects again whenever the connection is lost. */
+  run(heads: HeadsState, signal: AbortSignal): Promise<void>
+  status(): EndpointStatus
+}
+
+export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: AnnouncerOptions): Announcer => {
+  const url = parseNodeUrl(text, ['ws:', 'wss:'])
+  const name = secretUrl(text).toString()
+  const hide = createHider(url)
+  const headers = authorization(url)
+  url.username = ''
+  url.password = ''
+  const status: EndpointStatus = { url: name, lastError: null, lastErrorAt: null, requests: 0, errors: 0 }
+
+  return {
+    status: () => ({ ...status }),
+    async run(heads, signal) {
+      let failures = 0
+      let loggedAt = 0
+      while (!signal.aborted) {
+        status.requests++
+        const fault = await subscribe(url, headers, timeoutMs, signal, heads, () => {
+          if (failures > 0) log.info('Got new heads from the node again', { endpoint: name })
+          failures = 0
+          loggedAt = 0
+        })
+        heads.pushing = false
+        if (signal.aborted) return
+        // What was announced while the connection was down is found by a poll.
+        heads.poke()
+        failures++
+        status.errors++
+        status.lastError = hide(fault)
+        const now = clock.now()
+        status.lastErrorAt = new Date(now).toISOString()
+        if (now - loggedAt >= 60_000) {
+          log.warn('Lost the subscription to new heads, polls until it is back', {
+            endpoint: name,
+            error: status.lastError,
+          })
+          loggedAt = now
+        }
+        await clock.sleep(backoff(failures, { random }), signal).catch(() => {})
+      }
+    },
+  }
+}
+
+/** One connection from its opening to its end; resolves with the reason why it ended. */
+const subscribe = (
+  url: URL,
+  headers: Record<string, string>,
+  timeoutMs: number,
+  signal: AbortSignal,
+  heads: HeadsState,
+  subscribed: () => void,
+): Promise<string> => {
+  const agent = new Agent({ connectTimeout: timeoutMs })
+  const socket = new WebSocket(url, { dispatcher: agent, headers })
+  return new Promise<string>(resolve => {
+    const end = (reason: string) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+      heads.onSilence = undefined
+      // Without waiting for the other side to say goodbye: it may be gone.
+      agent.destroy().catch(() => {})
+      resolve(reason)
+    }
+    const abort = () => end('stopped')
+    const timer = setTimeout(() => end(`no subscription within ${timeoutMs} ms`), timeoutMs)
+    signal.addEventListener('abort', abort, { once: true })
+
+    socket.addEventListener('open', () => {
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
+    })
+    socket.addEventListener('message', event => {
+      try {
+        const message = parseMessage(event)
+        if (message.id === 1) {
+          if (typeof message.result !== 'string') {
+            return end(`the node refuses the subscription: ${message.error?.message ?? 'no reason given'}`)
+          }
+          clearTimeout(timer)
+          heads.pushing = true
+          heads.onSilence = () => end('the subscription has gone silent while the chain moves')
+          subscribed()
+        } else if (message.method === 'eth_subscription') heads.push(toHead(message.params?.result))
+      } catch (error) {
+        end(error instanceof ChainsieveError ? error.message : String(error))
+      }
+    })
+    socket.addEventListener('error', event => end((event as { message?: string }).message || 'no connection'))
+    socket.addEventListener('close', event =>
+      end(`the connection was closed (${event.code}${event.reason ? `: ${event.reason}` : ''})`),
+    )
+  })
+}
+
+interface Message {
+  id?: unknown
+  result?: unknown
+  error?: { message?: string }
+  method?: string
+  params?: { result?: unknown }
+}
+
+const parseMessage = (event: MessageEvent): Message => {
+  if (typeof event.data !== 'string') throw retry('node_bad_answer', 'the node sent a message that is no text')
+  let value: unknown
+  try {
+    value = JSON.parse(event.data)
+  } catch {
+    throw retry('node_bad_answer', 'the node sent a message that is no JSON')
+  }
+  return typeof value === 'object' && value !== null ? value : {}
+}

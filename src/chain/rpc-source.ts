@@ -1,0 +1,110 @@
+import { refuse, retry } from '../lib/errors.ts'
+import { type Log, silent } from '../lib/log.ts'
+import { type Clock, systemClock } from '../lib/retry.ts'
+import { readHead } from './blocks.ts'
+import { type Answer, createEndpoint, resultOf } from './endpoint.ts'
+import { followChain } from './follow.ts'
+import { createAnnouncer, createHeads } from './heads.ts'
+import { fetchRange } from './range.ts'
+import { createRpc } from './rpc.ts'
+import type { ChainEvent, ChainSource, FollowOptions } from './source.ts'
+
+export interface RpcSourceOptions {
+  /** Addresses of nodes, http or https; the first is preferred, the others stand in for it. */
+  urls: readonly string[]
+  /** Address of a WebSocket that announces new heads; without it, or while it is down, the head is polled. */
+  wsUrl?: string
+  /** The chain that the nodes have to be of; by default that of the first one to answer. */
+  chainId?: number
+  /** Longest time for one request. Default 20 s. */
+  timeoutMs?: number
+  /** Time between polls of the head; by default it follows the chain's pace, between 100 ms and 2 s. */
+  pollMs?: number
+  /** Most calls in one request, less where a node complains. Default 20. */
+  batch?: number
+  /** Most requests in flight at one node, less while it is overloaded. Default 16. */
+  concurrency?: number
+  /** Whether logs blooms are compared; see `CheckOptions`. Default true. */
+  bloom?: boolean
+  /** Whether the chain may be cut back, as development nodes can; see `FollowSettings`. Default false. */
+  shrinks?: boolean
+  log?: Log
+  clock?: Clock
+  /** Numbers from 0 to 1, for jitter. */
+  random?: () => number
+}
+
+/**
+ * A chain as its nodes tell it by JSON-RPC. Nothing is sent before the first question. All of its methods go on trying until they have an
+ * answer or the signal aborts; then they reject with the signal's reason. What is wrong meanwhile is in `endpoints()` and in the log.
+ */
+export const createRpcSource = (options: RpcSourceOptions): ChainSource & { close(): Promise<void> } => {
+  const { urls, wsUrl, timeoutMs = 20_000, batch = 20, concurrency = 16, log = silent } = options
+  const { clock = systemClock, random = Math.random } = options
+  if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the address of at least one')
+  const endpoints = urls.map(url => createEndpoint(url, { timeoutMs, batch, concurrency, log, clock, random }))
+  const rpc = createRpc({
+    endpoints,
+    clock,
+    random,
+    ...(options.chainId !== undefined && { chainId: options.chainId }),
+  })
+  const announcer = wsUrl === undefined ? undefined : createAnnouncer({ url: wsUrl, timeoutMs, log, clock, random })
+  const fetching = { chunk: Math.max(1, batch >> 1), ahead: concurrency, bloom: options.bloom ?? true, log }
+
+  async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
+    const controller = new AbortController()
+    const signal = AbortSignal.any([follow.signal, controller.signal])
+    const heads = createHeads({ rpc, clock, ...(options.pollMs !== undefined && { pollMs: options.pollMs }) })
+    const announcing = announcer?.run(heads, signal)
+    try {
+      const settings = { ...fetching, rpc, heads, clock, random, shrinks: options.shrinks ?? false }
+      yield* followChain({ ...follow, signal }, settings)
+    } finally {
+      controller.abort()
+      await announcing
+    }
+  }
+
+  return {
+    chainId: signal => rpc.chainId(signal),
+    head: signal => rpc.attempt(async endpoint => (await readHead(endpoint, signal)).number, signal),
+    range: range => fetchRange(rpc, range, fetching),
+    follow,
+    call: (calls, signal) =>
+      rpc.attempt(
+        async endpoint => {
+          const messages = calls.map(call => ({ method: 'eth_call', params: [call, 'latest'] }))
+          return (await endpoint.send(messages, signal)).map(toCallResult)
+        },
+        signal,
+        { tries: CALL_TRIES * endpoints.length },
+      ),
+    endpoints: () => [...endpoints.map(it => it.status()), ...(announcer === undefined ? [] : [announcer.status()])],
+    close: async () => {
+      await Promise.all(endpoints.map(it => it.close()))
+    },
+  }
+}
+
+/** What a contract refuses is an answer; what the node cannot do now is not. */
+const toCallResult = (answer: Answer): string | null => {
+  if (answer.error !== undefined && isRevert(answer.error)) return null
+  const result = resultOf(answer, 'eth_call')
+  if (typeof result === 'string' && result.startsWith('0x')) return result
+  throw retry('node_bad_answer', 'eth_call: the answer is no hex text')
+}
+
+/**
+ * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it
+ * in words only.
+ */
+const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
+  code === 3 ||
+  code === -32015 ||
+  /revert|invalid (opcode|jump)|opcode|out of gas|stack (under|over)flow|(vm|evm)\b.*(error|exception)|outofgas|gas required exceeds/i.test(
+    message,
+  )
+
+/** A call that one node cannot run for reasons of its own must not hold up its caller for ever. */
+const CALL_TRIES = 6

@@ -1,0 +1,88 @@
+import { ChainsieveError, retry } from '../lib/errors.ts'
+import { backoff, type Clock } from '../lib/retry.ts'
+import { type Call, type Endpoint, resultOf } from './endpoint.ts'
+
+/** Several nodes of one chain, seen as one that always answers in the end. */
+export interface Rpc {
+  readonly endpoints: readonly Endpoint[]
+  /**
+   * Runs `work` against a node, and again until it succeeds or the signal aborts: the first node in the order given that is
+   * well, another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
+   * errors is thrown. Errors other than `retry` are thrown at once.
+   */
+  attempt<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal, options?: { tries?: number }): Promise<T>
+  /** The chain that all nodes have to be of. */
+  chainId(signal: AbortSignal): Promise<number>
+}
+
+export interface RpcOptions {
+  endpoints: readonly Endpoint[]
+  /** The chain that the nodes have to be of; that of the first one to answer where it is left out. */
+  chainId?: number
+  clock: Clock
+  random: () => number
+}
+
+export const createRpc = ({ endpoints, chainId, clock, random }: RpcOptions): Rpc => {
+  let expected = chainId
+
+  /** Waits for a node that may be asked: one that has not failed in this attempt if there is any. */
+  const choose = async (failed: ReadonlySet<Endpoint>, signal: AbortSignal): Promise<Endpoint> => {
+    for (;;) {
+      const now = clock.now()
+      const rested = endpoints.filter(it => it.restUntil <= now)
+      const best = rested.find(it => !failed.has(it)) ?? rested[0]
+      if (best !== undefined) return best
+      await clock.sleep(Math.max(1, Math.min(...endpoints.map(it => it.restUntil)) - now), signal)
+    }
+  }
+
+  /** A second node on another chain would answer everything, and all of it wrong. */
+  const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
+    if (endpoint.chainId !== undefined) return
+    const [answer] = await endpoint.send([CHAIN_ID], signal)
+    const id = Number(resultOf(answer!, CHAIN_ID.method))
+    if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not tell its chain id as a number')
+    expected ??= id
+    if (id !== expected) {
+      throw retry(
+        'node_other_chain',
+        `is a node of chain ${id}, but chain ${expected} is followed: take its address out`,
+      )
+    }
+    endpoint.chainId = id
+  }
+
+  const attempt: Rpc['attempt'] = async (work, signal, { tries = Number.POSITIVE_INFINITY } = {}) => {
+    const failed = new Set<Endpoint>()
+    for (let tried = 1; ; tried++) {
+      signal.throwIfAborted()
+      const endpoint = await choose(failed, signal)
+      if (failed.has(endpoint)) {
+        failed.clear()
+        await clock.sleep(backoff(Math.ceil(tried / endpoints.length), { random, capMs: 5_000 }), signal)
+      }
+      const mark = endpoint.mark()
+      try {
+        await introduce(endpoint, signal)
+        const value = await work(endpoint)
+        endpoint.well(mark)
+        return value
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        endpoint.failed(mark, error)
+        failed.add(endpoint)
+        if (tried >= tries) throw error
+      }
+    }
+  }
+
+  return {
+    endpoints,
+    attempt,
+    chainId: signal => attempt(async endpoint => endpoint.chainId!, signal),
+  }
+}
+
+const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }

@@ -1,0 +1,64 @@
+/** Time as the program sees it, so that tests can run it faster. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Resolves after so many milliseconds; rejects with the signal's reason, and leaves no timer behind, when it aborts before. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: Date.now,
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const abort = () => {
+        clearTimeout(timer)
+        reject(signal!.reason)
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      }, ms)
+      signal?.addEventListener('abort', abort, { once: true })
+    }),
+}
+
+/**
+ * Milliseconds to wait before try number `failures + 1`: exponential with full jitter, i.e. any time up to the bound, so
+ * that clients which failed together do not come back together.
+ */
+export const backoff = (failures: number, { baseMs = 250, capMs = 30_000, random = Math.random } = {}): number =>
+  random() * Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 30))
+
+/**
+ * What a `Retry-After` header asks for, in milliseconds: seconds or an HTTP date, at most an hour. Undefined where there is
+ * none that can be read.
+ */
+export const parseRetryAfter = (header: string | string[] | undefined, now: number): number | undefined => {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim()
+  if (text === undefined || text === '') return undefined
+  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), 3_600_000)
+}
+
+/** Runs `work` with a signal that aborts when the outer one does or when the time is up, then with what `late` makes. */
+export const withTimeout = async <T>(
+  ms: number,
+  signal: AbortSignal,
+  late: () => unknown,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  signal.throwIfAborted()
+  const controller = new AbortController()
+  const abort = () => controller.abort(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  const timer = setTimeout(() => controller.abort(late()), ms)
+  try {
+    return await work(controller.signal)
+  } catch (error) {
+    throw controller.signal.aborted ? controller.signal.reason : error
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+  }
+}

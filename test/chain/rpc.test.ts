@@ -1,0 +1,449 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
+import type { RawBlock, RpcBlock, RpcReceipt } from '../../src/chain/wire.ts'
+import { ChainsieveError } from '../../src/lib/errors.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { type FakeNode, fastClock, firstTimes, NodeError, startNode, type Trouble } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+
+const chain = makeChain({ from: 0, blocks: 40 })
+const never = new AbortController().signal
+
+const sourceOf = (t: TestContext, nodes: FakeNode | FakeNode[], options: Partial<RpcSourceOptions> = {}) => {
+  const urls = (Array.isArray(nodes) ? nodes : [nodes]).map(it => it.url)
+  const source = createRpcSource({ urls, clock: fastClock(), ...options })
+  t.after(() => source.close())
+  return source
+}
+
+const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+const rangeOf = async (
+  source: ReturnType<typeof createRpcSource>,
+  from: number,
+  to: number,
+  { order = 'oldest' as 'oldest' | 'newest', run = 8, signal = never } = {},
+): Promise<RawBlock[][]> => collect(source.range({ from, to, order, run, signal }))
+
+test('a range comes in linked runs, oldest or newest first', async t => {
+  const node = await startNode(t, chain)
+  const source = sourceOf(t, node)
+  assert.equal(await source.chainId(never), 31337)
+  assert.equal(await source.head(never), 39)
+  const oldest = await rangeOf(source, 5, 29)
+  assert.deepEqual(oldest.flat(), chain.slice(5, 30))
+  assert.deepEqual(
+    oldest.map(run => [Number(run[0]!.block.number), run.length]),
+    [
+      [5, 3],
+      [8, 8],
+      [16, 8],
+      [24, 6],
+    ],
+  )
+  const newest = await rangeOf(source, 5, 29, { order: 'newest' })
+  assert.deepEqual(newest, oldest.toReversed())
+  assert.deepEqual(source.endpoints(), [
+    { url: node.url, lastError: null, lastErrorAt: null, requests: node.batches.length, errors: 0 },
+  ])
+})
+
+test('calls go in batches, several at once, no larger than allowed', async t => {
+  const node = await startNode(t, chain)
+  await rangeOf(sourceOf(t, node, { batch: 6 }), 0, 39, { run: 16 })
+  assert.equal(Math.max(...node.batches), 6)
+  assert.equal(node.calls.filter(it => it.method === 'eth_getBlockByNumber').length, 40)
+})
+
+test('every lie of a node is asked again until it is true, and shows in its status', async t => {
+  const other = makeChain({ from: 0, blocks: 40, salt: 'other' })
+  const isBlock = (method: string, params: unknown[]) => method === 'eth_getBlockByNumber' && params[0] === '0x7'
+  const isReceipts = (method: string, params: unknown[]) => method === 'eth_getBlockReceipts' && params[0] === '0x7'
+  const edit = <T>(result: unknown, change: (it: T) => void) => {
+    change(result as T)
+    return result
+  }
+  const lies: [string, (method: string, params: unknown[], result: unknown) => unknown, RegExp][] = [
+    ['null block', (m, p, it) => (isBlock(m, p) ? null : it), /^block 7: the node does not have it \(null\)$/],
+    ['null receipts', (m, p, it) => (isReceipts(m, p) ? null : it), /^block 7 has no receipts$/],
+    [
+      "another fork's receipts",
+      (m, p, it) => (isReceipts(m, p) ? other[7]!.receipts : it),
+      /^block 7 0x\w+: receipt 0 is of block 0x7 0x\w+$/,
+    ],
+    [
+      "another block's receipts",
+      (m, p, it) => (isReceipts(m, p) ? chain[8]!.receipts : it),
+      /^block 7 0x\w+: receipt 0 is of block 0x8 0x\w+$/,
+    ],
+    ['no receipts', (m, p, it) => (isReceipts(m, p) ? [] : it), /^block 7 has 2 transactions but 0 receipts$/],
+    [
+      'no logs',
+      (m, p, it) =>
+        isReceipts(m, p)
+          ? edit<RpcReceipt[]>(it, receipts => {
+              for (const receipt of receipts) receipt.logs = []
+            })
+          : it,
+      /^block 7: its logs bloom tells of more logs than the 0 received/,
+    ],
+    [
+      'forged logs',
+      (m, p, it) =>
+        isReceipts(m, p)
+          ? edit<RpcReceipt[]>(it, receipts => {
+              receipts[0]!.logs[0]!.address = `0x${'12'.repeat(20)}`
+            })
+          : it,
+      /^block 7: its logs bloom does not cover its 4 logs/,
+    ],
+    ['another block', (m, p, it) => (isBlock(m, p) ? chain[8]!.block : it), /^block 7: the node gave block 0x8$/],
+    [
+      'transaction hashes alone',
+      (m, p, it) =>
+        isBlock(m, p)
+          ? edit<RpcBlock>(it, block => {
+              Object.assign(block, { transactions: block.transactions.map(tx => tx.hash) })
+            })
+          : it,
+      /^block 7 carries only the hash/,
+    ],
+    [
+      'wrong parent',
+      (m, p, it) =>
+        isBlock(m, p)
+          ? edit<RpcBlock>(it, block => {
+              block.parentHash = `0x${'34'.repeat(32)}`
+            })
+          : it,
+      /^block 7 0x\w+ names 0x3434\w+ as its parent, but block 6 is 0x\w+$/,
+    ],
+    [
+      'an error',
+      (m, p, it) => (isReceipts(m, p) ? new NodeError(-32000, 'pruned history unavailable') : it),
+      /^receipts of block 7: pruned history unavailable \(-32000\)$/,
+    ],
+  ]
+  for (const [name, lie, message] of lies) {
+    for (const order of ['oldest', 'newest'] as const) {
+      const node = await startNode(t, chain)
+      const telling = firstTimes(name === 'wrong parent' ? 2 : 3)
+      node.lie = ({ method, params }, result) => {
+        const lied = lie(method, params, structuredClone(result))
+        return JSON.stringify(lied) !== JSON.stringify(result) && telling() ? lied : result
+      }
+      const source = sourceOf(t, node)
+      const runs = await rangeOf(source, 2, 19, { order })
+      assert.deepEqual(
+        runs.flat().sort((a, b) => Number(a.block.number) - Number(b.block.number)),
+        chain.slice(2, 20),
+        `${name} ${order}`,
+      )
+      const [status] = source.endpoints()
+      assert.match(status!.lastError ?? '', message, `${name} ${order}`)
+      assert.equal(status!.errors, name === 'wrong parent' ? 1 : 3, `${name} ${order}`)
+      assert.match(status!.lastErrorAt ?? '', /^\d{4}-\d\d-\d\dT.*Z$/)
+    }
+  }
+})
+
+test('a run that never links ends the range: what was yielded has to be reconciled', async t => {
+  const node = await startNode(t, chain)
+  const branch = makeChain({ parent: chain[14]!, blocks: 20, salt: 'branch' })
+  const source = sourceOf(t, node, { clock: fastClock(200) })
+  const runs: RawBlock[][] = []
+  await assert.rejects(
+    async () => {
+      for await (const run of source.range({ from: 0, to: 31, order: 'oldest', run: 8, signal: never })) {
+        runs.push(run)
+        if (runs.length === 2) node.extend(branch)
+      }
+    },
+    { next: 'retry', code: 'block_unlinked' },
+  )
+  assert.ok(runs.length >= 2)
+})
+
+test('trouble of every kind is survived, seen and told', async t => {
+  const troubles: [string, Trouble, string][] = [
+    ['500', { status: 500, body: 'oops\n<html>' }, 'HTTP 500: oops <html>'],
+    [
+      '502 with an error object',
+      { status: 502, body: '{"error":{"code":-32603,"message":"upstream"}}' },
+      'HTTP 502: upstream',
+    ],
+    ['401', { status: 401 }, 'refuses us (HTTP 401): check the key or password in its address'],
+    [
+      '404',
+      { status: 404, body: 'nothing here' },
+      'HTTP 404: nothing here: is this address that of a JSON-RPC endpoint?',
+    ],
+    ['redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'HTTP 302'],
+    ['reset', 'reset', 'other side closed (UND_ERR_SOCKET)'],
+    ['hang', 'hang', 'no answer within 60 ms'],
+    ['no JSON', { garbage: '<!doctype html>' }, 'HTTP 200 with a body that is no JSON-RPC answer: <!doctype html>'],
+    ['no answer', { garbage: '{}' }, 'HTTP 200 with a body that is no JSON-RPC answer: {}'],
+    ['empty', { garbage: '' }, 'HTTP 200 with a body that is no JSON-RPC answer: empty'],
+    [
+      'rate limit in the body',
+      { garbage: '{"id":null,"error":{"code":-32005,"message":"daily limit"}}' },
+      'asks to slow down (-32005: daily limit)',
+    ],
+    [
+      'rate limit inside a batch',
+      { garbage: '[{"id":1,"error":{"code":429,"message":"too many"}}]' },
+      'asks to slow down (429: too many)',
+    ],
+  ]
+  for (const [name, trouble, message] of troubles) {
+    const node = await startNode(t, chain)
+    const troubled = firstTimes(2)
+    node.trouble = () => (troubled() ? trouble : undefined)
+    const source = sourceOf(t, node, { timeoutMs: 60 })
+    assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10), name)
+    const [status] = source.endpoints()
+    assert.equal(status!.lastError, message, name)
+    assert.equal(status!.errors, 2, name)
+  }
+})
+
+test('Retry-After is honoured', async t => {
+  const node = await startNode(t, chain)
+  const limited = firstTimes(1)
+  node.trouble = () => (limited() ? { status: 429, headers: { 'retry-after': '7' }, body: 'slow down' } : undefined)
+  const clock = fastClock(100)
+  const source = sourceOf(t, node, { clock })
+  const before = clock.now()
+  assert.equal(await source.head(never), 39)
+  const waited = clock.now() - before
+  assert.ok(waited >= 7_000 && waited < 30_000, String(waited))
+  assert.equal(source.endpoints()[0]!.lastError, 'asks to slow down (HTTP 429: slow down)')
+})
+
+test('an overloaded node gets fewer requests at once', async t => {
+  const node = await startNode(t, chain)
+  let open = 0
+  let most = 0
+  node.trouble = async () => {
+    most = Math.max(most, ++open)
+    const trouble = open > 2 ? { status: 429 } : undefined
+    await new Promise(resolve => setTimeout(resolve, 4))
+    open--
+    return trouble
+  }
+  const source = sourceOf(t, node, { batch: 2, clock: fastClock(100) })
+  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  assert.ok(most <= 4, `${most} at once`)
+})
+
+test('another node stands in for one that fails or lies, and the first is used again when it is well', async t => {
+  const first = await startNode(t, chain)
+  const second = await startNode(t, chain)
+  const source = sourceOf(t, [first, second])
+  await rangeOf(source, 0, 9)
+  assert.equal(second.batches.length, 0)
+
+  await first.stop()
+  await rangeOf(source, 10, 19)
+  assert.match(source.endpoints()[0]!.lastError!, /ECONNREFUSED|other side closed/)
+  assert.ok(second.batches.length > 0)
+
+  await first.start()
+  first.lie = ({ method }, result) => (method === 'eth_getBlockReceipts' ? [] : result)
+  const before = second.batches.length
+  await rangeOf(source, 20, 24)
+  assert.ok(second.batches.length > before)
+
+  first.lie = (_, result) => result
+  await new Promise(resolve => setTimeout(resolve, 100))
+  const used = second.batches.length
+  assert.deepEqual((await rangeOf(source, 30, 39)).flat(), chain.slice(30))
+  assert.equal(second.batches.length, used)
+})
+
+test('a node of another chain is not asked for blocks', async t => {
+  const other = await startNode(t, makeChain({ blocks: 40, chainId: 5 }))
+  const right = await startNode(t, chain)
+  const source = sourceOf(t, [other, right], { chainId: 31337 })
+  assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
+  assert.deepEqual(new Set(other.calls.map(it => it.method)), new Set(['eth_chainId']))
+  assert.equal(
+    source.endpoints()[0]!.lastError,
+    'is a node of chain 5, but chain 31337 is followed: take its address out',
+  )
+})
+
+test('a node that is down at start is waited for, with a line in the log', async t => {
+  const node = await startNode(t, chain)
+  await node.stop()
+  const lines: string[] = []
+  const log = createLog({ write: line => lines.push(line), json: false })
+  const source = sourceOf(t, node, { log })
+  const head = source.head(never)
+  await new Promise(resolve => setTimeout(resolve, 100))
+  await node.start()
+  assert.equal(await head, 39)
+  assert.equal(lines.length, 2)
+  const port = new URL(node.url).port
+  assert.match(
+    lines[0]!,
+    new RegExp(
+      `warn +Got no usable answer from the node, goes on trying endpoint=${node.url}/? error="connect ECONNREFUSED 127.0.0.1:${port}"$`,
+    ),
+  )
+  assert.match(lines[1]!, new RegExp(`info +Got answers from the node again endpoint=${node.url}/? seconds=\\d+$`))
+})
+
+test('a node that limits batches gets smaller ones', async t => {
+  const node = await startNode(t, chain)
+  node.batchLimit = 5
+  const source = sourceOf(t, node)
+  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  assert.match(source.endpoints()[0]!.lastError!, /^a batch of \d+ calls was too large, sends \d$/)
+
+  const alone = await startNode(t, chain)
+  alone.trouble = calls =>
+    calls.length > 1 ? { garbage: '{"error":{"code":-32601,"message":"batch requests are not supported"}}' } : undefined
+  assert.deepEqual((await rangeOf(sourceOf(t, alone), 0, 9)).flat(), chain.slice(0, 10))
+
+  for (const status of [413, 400]) {
+    const full = await startNode(t, chain)
+    full.trouble = calls =>
+      calls.length > 3 ? { status, body: '{"error":{"code":-32003,"message":"response too large"}}' } : undefined
+    assert.deepEqual((await rangeOf(sourceOf(t, full), 0, 9)).flat(), chain.slice(0, 10))
+  }
+
+  const cut = await startNode(t, chain)
+  cut.lie = ({ method }, result) =>
+    cut.batches.at(-1)! > 4 && method === 'eth_getBlockReceipts' ? new NodeError(-32003, 'response too large') : result
+  assert.deepEqual((await rangeOf(sourceOf(t, cut), 0, 9)).flat(), chain.slice(0, 10))
+})
+
+test('a node without eth_getBlockReceipts is asked for them one by one, and only once whether it has it', async t => {
+  for (const error of [
+    new NodeError(-32601, 'Method not found'),
+    new NodeError(-32600, 'Unsupported method: eth_getBlockReceipts'),
+    new NodeError(-32004, 'method not supported'),
+    new NodeError(-32046, 'this method is not available on your plan'),
+  ]) {
+    const node = await startNode(t, chain)
+    node.missing.set('eth_getBlockReceipts', error)
+    const source = sourceOf(t, node, { concurrency: 1 })
+    assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain, error.message)
+    const asked = node.calls.filter(it => it.method === 'eth_getBlockReceipts').length
+    assert.ok(asked <= 20, `${error.message}: asked ${asked} times`)
+    assert.equal(source.endpoints()[0]!.errors, 0, error.message)
+  }
+})
+
+test('blocks without transactions may have null for receipts', async t => {
+  const empty = makeChain({ blocks: 5, txs: 0 })
+  const node = await startNode(t, empty)
+  node.lie = ({ method }, result) => (method === 'eth_getBlockReceipts' ? null : result)
+  assert.deepEqual((await rangeOf(sourceOf(t, node), 0, 4)).flat(), empty)
+})
+
+test('calls: data, null for what reverts, and nothing known where the node fails', async t => {
+  const node = await startNode(t, chain)
+  let failing = false
+  const answers: Record<string, string | NodeError> = {
+    '0x1': '0x12',
+    '0x2': new NodeError(3, 'execution reverted', '0x'),
+    '0x3': '0x',
+    '0x4': new NodeError(-32000, 'invalid opcode: INVALID'),
+    '0x5': new NodeError(-32603, 'EVM error InvalidFEOpcode'),
+    '0x6': new NodeError(-32015, 'VM execution error.'),
+  }
+  node.methods.set('eth_call', ([call, tag]) => {
+    assert.equal(tag, 'latest')
+    const { to } = call as { to: string }
+    return failing && to === '0x3' ? new NodeError(-32000, 'missing trie node') : answers[to]
+  })
+  const source = sourceOf(t, node, { clock: fastClock(500) })
+  const calls = Object.keys(answers).map(to => ({ to, data: '0x313ce567' }))
+  assert.deepEqual(await source.call!(calls, never), ['0x12', null, '0x', null, null, null])
+  failing = true
+  await assert.rejects(source.call!(calls, never), {
+    next: 'retry',
+    code: 'node_error',
+    message: 'eth_call: missing trie node (-32000)',
+  })
+})
+
+test('secrets of an address are used but never shown', async t => {
+  const node = await startNode(t, chain)
+  const { port } = new URL(node.url)
+  const lines: string[] = []
+  const log = createLog({ write: line => lines.push(line), json: false })
+  const secrets = ['topsecretpathkey', 'hunter2pass', 'querykey99', 'someuser']
+  const source = createRpcSource({
+    urls: [`http://someuser:hunter2pass@127.0.0.1:${port}/v3/topsecretpathkey?apikey=querykey99`],
+    wsUrl: `ws://someuser:hunter2pass@127.0.0.1:${port}/topsecretpathkey`,
+    clock: fastClock(),
+    log,
+  })
+  t.after(() => source.close())
+  const refusing = firstTimes(2)
+  node.trouble = () =>
+    refusing() ? { status: 403, body: `no: topsecretpathkey hunter2pass querykey99 someuser` } : undefined
+  assert.equal(await source.head(never), 39)
+  assert.equal(node.headers.authorization, `Basic ${Buffer.from('someuser:hunter2pass').toString('base64')}`)
+  const [http, ws] = source.endpoints()
+  assert.equal(http!.url, `http://127.0.0.1:${port}/[secret]`)
+  assert.equal(ws!.url, `ws://127.0.0.1:${port}/[secret]`)
+  assert.match(http!.lastError!, /^refuses us \(HTTP 403: no: \[secret\] \[secret\] \[secret\] \[secret\]\)/)
+  const shown = JSON.stringify([source.endpoints(), lines])
+  for (const secret of secrets) assert.ok(!shown.includes(secret), secret)
+})
+
+test('addresses that are none are refused without repeating them', () => {
+  const refusal = (options: RpcSourceOptions) => {
+    try {
+      createRpcSource(options)
+    } catch (error) {
+      assert.ok(error instanceof ChainsieveError && error.next === 'refuse')
+      return error.message
+    }
+    return assert.fail('accepted')
+  }
+  assert.equal(refusal({ urls: [] }), 'no node is named: give the address of at least one')
+  assert.equal(refusal({ urls: ['key123'] }), "the node's address is no URL: write it as http:// or https://host:port")
+  assert.equal(
+    refusal({ urls: ['ws://host/key123'] }),
+    "the node's address begins with ws:, but http:// or https:// is needed",
+  )
+  assert.equal(
+    refusal({ urls: ['http://host'], wsUrl: 'http://host/key123' }),
+    "the node's address begins with http:, but ws:// or wss:// is needed",
+  )
+})
+
+test('an abort rejects with its reason, wherever it strikes', async t => {
+  const node = await startNode(t, chain)
+  const troubles: FakeNode['trouble'][] = [() => 'hang', () => ({ status: 429, headers: { 'retry-after': '3600' } })]
+  for (const trouble of troubles) {
+    node.trouble = trouble
+    const source = sourceOf(t, node, { clock: fastClock(1) })
+    const controller = new AbortController()
+    const reason = new Error('stopped by the test')
+    setTimeout(() => controller.abort(reason), 50)
+    const is = (error: unknown) => error === reason
+    await Promise.all([
+      assert.rejects(source.head(controller.signal), is),
+      assert.rejects(source.chainId(controller.signal), is),
+      assert.rejects(rangeOf(source, 0, 30, { signal: controller.signal }), is),
+      assert.rejects(source.call!([{ to: '0x1', data: '0x' }], controller.signal), is),
+      assert.rejects(
+        collect(
+          source.follow({ from: 0, stored: () => undefined, tip: undefined, finality: 64, signal: controller.signal }),
+        ),
+        is,
+      ),
+    ])
+  }
+})
