@@ -2,21 +2,21 @@ import type { FieldPath } from '../mapping/index.ts'
 
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
- * in the tree. It knows neither Elasticsearch's spelling nor SQL. Nodes are frozen data.
+ * in the tree. It knows neither Elasticsearch's spelling nor SQL. Nodes are frozen data, made by `simplify.ts`.
  */
 export type Node =
   | { readonly op: 'all' }
   | { readonly op: 'none' }
   | { readonly op: 'and'; readonly of: readonly Node[] }
   | { readonly op: 'or'; readonly of: readonly Node[] }
-  /** At least `count` of the nodes hold (Elasticsearch's minimum_should_match). */
+  /** At least `count` of the nodes hold (Elasticsearch's minimum_should_match). A node may occur twice, and counts twice. */
   | { readonly op: 'atLeast'; readonly count: number; readonly of: readonly Node[] }
   | { readonly op: 'not'; readonly of: Node }
   /** The field has one of these values. Of a list field: one of its elements has. */
   | { readonly op: 'in'; readonly field: FieldPath; readonly values: readonly Value[] }
   /** The field lies within the bounds. Of a list field: one of its elements does. */
   | { readonly op: 'range'; readonly field: FieldPath; readonly bounds: Bounds }
-  /** The field has a value that is not null. */
+  /** The field has an indexed value: not null, not an empty list, and not longer than the encoding's `ignoreAbove`. */
   | { readonly op: 'exists'; readonly field: FieldPath }
   /** The document's id is one of these. Hex parts in lower case. */
   | { readonly op: 'ids'; readonly values: readonly string[] }
@@ -25,11 +25,12 @@ export type Node =
 
 /**
  * Canonical values, by what the field's encoding compares as: `long` → bigint within 64 bits, `double` → number,
- * `instant` → milliseconds since 1970 as number, `boolean` → boolean, `hex` → lower-case text, `exact` and `token` → text.
+ * `instant` → milliseconds since 1970 as number, in whole seconds, `boolean` → boolean, `hex` → lower-case text, `exact`
+ * and `token` → text.
  */
 export type Value = bigint | number | boolean | string
 
-/** At most one lower and one upper bound. */
+/** One bound at least, at most one lower and one upper. Those of `long` and `instant` are always inclusive. */
 export interface Bounds {
   readonly gt?: Value
   readonly gte?: Value
@@ -37,5 +38,24 @@ export interface Bounds {
   readonly lte?: Value
 }
 
-export const ALL: Node = { op: 'all' }
-export const NONE: Node = { op: 'none' }
+export const ALL: Node = Object.freeze({ op: 'all' })
+export const NONE: Node = Object.freeze({ op: 'none' })
+
+/**
+ * Order of two values of one comparison, negative where `a` comes first. Text is ordered by code point, as its UTF-8 bytes
+ * are, not by UTF-16 unit.
+ */
+export const compareValues = (a: Value, b: Value): number => {
+  if (typeof a !== 'string' || typeof b !== 'string') return a < b ? -1 : a > b ? 1 : 0
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (x === y) continue
+    // A surrogate stands for a code point beyond all other units.
+    const [high, low] = [isSurrogate(x), isSurrogate(y)]
+    return high === low ? x - y : high ? 1 : -1
+  }
+  return a.length - b.length
+}
+
+const isSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdfff

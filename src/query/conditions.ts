@@ -1,0 +1,88 @@
+import { refuse } from '../lib/errors.ts'
+import type { Comparison, FieldPath } from '../mapping/index.ts'
+import { analyze } from './analysis.ts'
+import { type Bounds, NONE, type Node, type Value } from './ast.ts'
+import { createDateReader, type DateReader } from './dates.ts'
+import { readDouble, readLong } from './numbers.ts'
+import { boolean, type Place, scalar, where } from './place.ts'
+import { isIn, range, tooLong } from './simplify.ts'
+
+/** The field equals the value, as the field's encoding compares. */
+export const equals = (field: FieldPath, place: Place, now: number): Node => EQUALS[field.compare](field, place, now)
+
+/** The field lies within the bounds. `dates` reads the values of date fields. */
+export const within = (field: FieldPath, bounds: BoundPlaces, dates: DateReader): Node => {
+  const found: { [bound in keyof Bounds]: Value } = {}
+  for (const bound of ['gt', 'gte', 'lt', 'lte'] as const) {
+    const place = bounds[bound]
+    if (place !== undefined) Object.assign(found, BOUND[field.compare](field, place, bound, dates))
+  }
+  return range(field, found)
+}
+
+export type BoundPlaces = { readonly [bound in keyof Bounds]: Place | undefined }
+
+/** Whether the letter case of a text makes no difference to the field, so that a value is compared in lower case. */
+export const ignoresCase = (field: FieldPath): boolean =>
+  field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
+
+const textOf = (field: FieldPath, place: Place): string => {
+  const text = scalar(place, 'a text')
+  return ignoresCase(field) ? text.toLowerCase() : text
+}
+
+const equalsText = (field: FieldPath, place: Place): Node => {
+  const text = textOf(field, place)
+  return tooLong(field, text) ? NONE : isIn(field, [text])
+}
+
+const EQUALS = {
+  hex: equalsText,
+  exact: equalsText,
+  // What is no single token as the analysis leaves them, such as a text with capitals, equals none.
+  token: (field, place) => {
+    const text = textOf(field, place)
+    const tokens = analyze(text)
+    return tokens.length === 1 && tokens[0] === text ? isIn(field, [text]) : NONE
+  },
+  long: (field, place) => {
+    const { floor, exact } = readLong(field, place)
+    return exact ? isIn(field, [floor]) : NONE
+  },
+  double: (field, place) => isIn(field, [readDouble(place)]),
+  boolean: (field, place) => isIn(field, [readBoolean(place)]),
+  // A date that leaves something open, such as a day, equals every moment of it.
+  instant: (field, place, now) => within(field, { gte: place, lte: place }, createDateReader({ now })),
+} as const satisfies Record<Comparison, (field: FieldPath, place: Place, now: number) => Node>
+
+type Bound = keyof Bounds
+type ReadBound = (field: FieldPath, place: Place, bound: Bound, dates: DateReader) => Bounds
+
+const textBound: ReadBound = (field, place, bound) => ({ [bound]: textOf(field, place) })
+
+const BOUND = {
+  hex: textBound,
+  exact: textBound,
+  token: textBound,
+  // Between two integers, bounds move inwards.
+  long: (field, place, bound) => {
+    const { floor, exact } = readLong(field, place)
+    if (exact) return { [bound]: floor }
+    return bound === 'gt' || bound === 'gte' ? { gte: floor + 1n } : { lte: floor }
+  },
+  double: (_, place, bound) => ({ [bound]: readDouble(place) }),
+  boolean: (_, place, bound) => ({ [bound]: readBoolean(place) }),
+  // What a date leaves open is rounded so that `gt` and `lt` exclude all of it and `gte` and `lte` include it.
+  instant: (_, place, bound, dates) => ({
+    [bound]: dates.read(place, scalar(place, 'a date'), bound === 'gt' || bound === 'lte'),
+  }),
+} as const satisfies Record<Comparison, ReadBound>
+
+const readBoolean = (place: Place): boolean => {
+  if (typeof place.value === 'boolean' || place.value === 'true' || place.value === 'false') return boolean(place)
+  const received = scalar(place, 'true or false')
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: can't parse boolean value [${received.slice(0, 100)}], expected [true] or [false].`,
+  )
+}

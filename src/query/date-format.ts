@@ -1,0 +1,158 @@
+import { refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { type Place, show, where } from './place.ts'
+
+/** A date and time as it was written; what was not written is absent. `offset` from UTC in milliseconds. */
+export interface LocalTime {
+  year: number
+  month?: number
+  day?: number
+  hour?: number
+  minute?: number
+  second?: number
+  millisecond?: number
+  offset?: number
+}
+
+/** Reads a text, as an instant in milliseconds since 1970 or as local time; undefined where it has another form. */
+export type DateParser = (text: string) => number | LocalTime | undefined
+
+/** What a date means where the query names no format. */
+export const DEFAULT_FORMAT = 'epoch_second||epoch_millis||strict_date_optional_time'
+
+/**
+ * The parser of a format: Elasticsearch's names and patterns of Java letters, alternatives divided by `||`. Of the
+ * default format, a number is seconds, or milliseconds where it is too large for seconds.
+ */
+export const parserOf = (place: Place | undefined, format: string): DateParser => {
+  if (format === DEFAULT_FORMAT) return text => epoch(text) ?? ISO(text)
+  const parsers = format.split('||').map(part => NAMED[part] ?? patternParser(place!, part))
+  return text => {
+    for (const parse of parsers) {
+      const parsed = parse(text)
+      if (parsed !== undefined) return parsed
+    }
+    return undefined
+  }
+}
+
+/** From here on a number is milliseconds: as seconds it would lie beyond the year 5138, as milliseconds before March 1973. */
+const MILLISECONDS_FROM = 1e11
+
+const epoch: DateParser = text => {
+  const number = EPOCH.test(text) ? Number(text) : undefined
+  return number && Math.floor(Math.abs(number) >= MILLISECONDS_FROM ? number : number * 1000)
+}
+const EPOCH = /^-?\d{1,20}(?:\.\d{0,9})?$/
+
+const epochOf =
+  (scale: number): DateParser =>
+  text =>
+    EPOCH.test(text) ? Math.floor(Number(text) * scale) : undefined
+
+const byExpression =
+  (expression: RegExp): DateParser =>
+  text => {
+    const groups = expression.exec(text)?.groups
+    return groups && localTime(groups)
+  }
+
+const localTime = (groups: Record<string, string | undefined>): LocalTime => {
+  const time: LocalTime = { year: Number(groups.year ?? 1970) }
+  for (const unit of ['month', 'day', 'hour', 'minute', 'second'] as const) {
+    if (groups[unit] !== undefined) time[unit] = Number(groups[unit])
+  }
+  if (groups.fraction !== undefined) time.millisecond = Number(groups.fraction.slice(0, 3).padEnd(3, '0'))
+  if (groups.zone !== undefined) time.offset = offsetOf(groups.zone)
+  return time
+}
+
+const offsetOf = (zone: string): number => {
+  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone) ?? []
+  return (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1)
+}
+
+const YEAR = '(?<year>\\d{4})'
+const MONTH = '(?<month>\\d{2})'
+const DAY = '(?<day>\\d{2})'
+const HOUR = '(?<hour>\\d{2})'
+const MINUTE = '(?<minute>\\d{2})'
+const SECOND = '(?<second>\\d{2})'
+const FRACTION = '\\.(?<fraction>\\d{1,9})'
+const ZONE = '(?<zone>Z|[+-]\\d{2}(?::?\\d{2})?)'
+
+const of = (...parts: string[]) => byExpression(new RegExp(`^${parts.join('')}$`))
+
+const OPTIONAL_TIME = `(?:T(?:${HOUR}(?::${MINUTE}(?::${SECOND}(?:${FRACTION})?)?)?${ZONE}?)?)?`
+const ISO = of(YEAR, `(?:-${MONTH}(?:-${DAY}${OPTIONAL_TIME})?)?`)
+
+const FORMS: Record<string, DateParser> = {
+  date_optional_time: ISO,
+  date_optional_time_nanos: ISO,
+  date: of(YEAR, '-', MONTH, '-', DAY),
+  year_month_day: of(YEAR, '-', MONTH, '-', DAY),
+  year_month: of(YEAR, '-', MONTH),
+  year: of(YEAR),
+  date_hour: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR),
+  date_hour_minute: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE),
+  date_hour_minute_second: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND),
+  date_time: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND, `(?:${FRACTION})?`, ZONE),
+  date_time_no_millis: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND, ZONE),
+}
+
+const NAMED: Record<string, DateParser> = {
+  epoch_second: epochOf(1000),
+  epoch_millis: epochOf(1),
+  basic_date: of(YEAR, MONTH, DAY),
+  basic_date_time_no_millis: of(YEAR, MONTH, DAY, 'T', HOUR, MINUTE, SECOND, ZONE),
+  iso8601: ISO,
+  ...FORMS,
+  ...Object.fromEntries(Object.entries(FORMS).map(([name, parse]) => [`strict_${name}`, parse])),
+}
+
+/** Letters of a pattern, by how often they stand in a row. */
+const LETTERS: Record<string, (count: number) => string | undefined> = {
+  y: count => (count === 4 ? YEAR : count === 1 ? '(?<year>\\d{1,9})' : undefined),
+  u: count => LETTERS.y!(count),
+  M: count => digits('month', count),
+  d: count => digits('day', count),
+  H: count => digits('hour', count),
+  m: count => digits('minute', count),
+  s: count => digits('second', count),
+  S: count => (count <= 9 ? `(?<fraction>\\d{${count}})` : undefined),
+  X: count => (count <= 3 ? ZONE : undefined),
+  x: count => (count <= 3 ? ZONE : undefined),
+  Z: count => (count <= 3 ? '(?<zone>[+-]\\d{4})' : undefined),
+}
+
+const digits = (unit: string, count: number) =>
+  count === 2 ? `(?<${unit}>\\d{2})` : count === 1 ? `(?<${unit}>\\d{1,2})` : undefined
+
+const LONGEST_PATTERN = 100
+
+const patternParser = (place: Place, pattern: string): DateParser => {
+  const bad = (why: string) => {
+    const message = `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, Object.keys(NAMED))}`
+    return refuse(
+      'illegal_argument_exception',
+      `${message} Formats are patterns of y M d H m s S X Z, such as "yyyy-MM-dd HH:mm:ss", and the names ${Object.keys(FORMS).join(', ')}, epoch_second and epoch_millis.`,
+    )
+  }
+  if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
+  const parts = pattern.match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g)!
+  const seen = new Set<string>()
+  const source = parts.map(part => {
+    if (part === "''") return "'"
+    if (part.length > 1 && part.startsWith("'")) return literal(part.slice(1, -1).replaceAll("''", "'"))
+    if (!/^[A-Za-z]/.test(part)) return literal(part)
+    const expression = LETTERS[part[0]!]?.(part.length)
+    if (expression === undefined) throw bad(`[${part}] is not supported`)
+    const unit = /\?<(\w+)>/.exec(expression)![1]!
+    if (seen.has(unit)) throw bad(`the ${unit} occurs twice`)
+    seen.add(unit)
+    return expression
+  })
+  return of(...source)
+}
+
+const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')

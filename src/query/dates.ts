@@ -1,0 +1,195 @@
+import { refuse } from '../lib/errors.ts'
+import { DEFAULT_FORMAT, type LocalTime, parserOf } from './date-format.ts'
+import { type Place, show, where } from './place.ts'
+
+/** How the texts of a clause are read as dates. All times are milliseconds since 1970. */
+export interface DateReader {
+  /**
+   * The instant that a value means. What the value leaves open (a day without its hour, a rounding such as `/d`) becomes the
+   * first millisecond of it, or with `up` the last.
+   */
+  read(place: Place, text: string, up: boolean): number
+}
+
+/**
+ * Elasticsearch's date values: epoch seconds and milliseconds, ISO-8601, date math (`now-7d/d`, `2020-01-01||+1M`). `format`
+ * replaces the first two, `zone` holds for dates and roundings that name none.
+ */
+export const createDateReader = (options: {
+  now: number
+  format?: { place: Place; text: string } | undefined
+  zone?: { place: Place; text: string } | undefined
+}): DateReader => {
+  const zone = options.zone === undefined ? UTC : zoneOf(options.zone.place, options.zone.text)
+  const format = options.format?.text ?? DEFAULT_FORMAT
+  const parse = parserOf(options.format?.place, format)
+
+  const date = (place: Place, text: string, up: boolean): number => {
+    const parsed = parse(text)
+    const instant = typeof parsed === 'number' ? parsed : parsed && instantOf(parsed, zone, up)
+    if (instant === undefined || Math.abs(instant) > FURTHEST) throw notADate(place, format)
+    return instant
+  }
+
+  return {
+    read(place, text, up) {
+      const isNow = text.startsWith('now')
+      const end = isNow ? 3 : text.indexOf('||')
+      if (end < 0) return date(place, text, up)
+      const start = isNow ? options.now : date(place, text.slice(0, end), false)
+      return calculate(place, start, text.slice(isNow ? end : end + 2), zone, up)
+    },
+  }
+}
+
+/** Offset of local time from UTC at an instant, in milliseconds. */
+type Zone = (instant: number) => number
+
+const UTC: Zone = () => 0
+
+const zoneOf = (place: Place, text: string): Zone => {
+  const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
+  if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {
+    const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE * (sign === '-' ? -1 : 1)
+    return () => offset
+  }
+  if (text === 'Z') return UTC
+  let format: Intl.DateTimeFormat
+  try {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: text,
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      hourCycle: 'h23',
+    })
+  } catch (cause) {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: ${show(text)} is no time zone. Write an offset such as "+02:00" or a name such as "Europe/Berlin".`,
+      cause,
+    )
+  }
+  return instant => {
+    const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]))
+    const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
+    const local = utc(year, Number(parts.month), Number(parts.day)) + time(parts.hour, parts.minute, parts.second)
+    return local - Math.floor(instant / SECOND) * SECOND
+  }
+}
+
+const time = (hour = '0', minute = '0', second = '0') =>
+  Number(hour) * HOUR + Number(minute) * MINUTE + Number(second) * SECOND
+
+/** Where the clock is put back, the earlier of two instants; where it is put forward, as if it had not been yet. */
+const toInstant = (local: number, zone: Zone): number => {
+  const before = zone(local - DAY)
+  if (zone(local - before) === before) return local - before
+  const after = zone(local + DAY)
+  return zone(local - after) === after ? local - after : local - before
+}
+
+const instantOf = (parts: LocalTime, zone: Zone, up: boolean): number | undefined => {
+  const { year, month = 1, day = 1 } = parts
+  const hour = parts.hour ?? (up ? 23 : 0)
+  const minute = parts.minute ?? (up ? 59 : 0)
+  const second = parts.second ?? (up ? 59 : 0)
+  const millisecond = parts.millisecond ?? (up ? 999 : 0)
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
+  if (hour > 23 || minute > 59 || second > 59) return undefined
+  const local = utc(year, month, day) + hour * HOUR + minute * MINUTE + second * SECOND + millisecond
+  return parts.offset === undefined ? toInstant(local, zone) : local - parts.offset
+}
+
+/** `+1M-7d/d`: what stands behind `now` or `||`. */
+const calculate = (place: Place, start: number, math: string, zone: Zone, up: boolean): number => {
+  let instant = start
+  let rest = math
+  while (rest !== '') {
+    const [step, operator, digits, unit] = /^([+\-/])(\d{0,9})([yMwdhHms])/.exec(rest) ?? []
+    if (step === undefined || (operator === '/' && digits !== '' && digits !== '1')) {
+      throw refuse(
+        'parse_exception',
+        `${where(place)}: cannot calculate ${show(place.value)} from ${show(rest)} on. Date math is +1d, -2h or /d (rounding) in any order, without spaces, with the units y M w d h m s.`,
+      )
+    }
+    rest = rest.slice(step.length)
+    if (operator === '/') {
+      const floor = startOf(instant, unit!, zone)
+      instant = up ? plus(floor, 1, unit!, zone) - 1 : floor
+    } else {
+      const count = digits === '' ? 1 : Number(digits)
+      instant = plus(instant, operator === '-' ? -count : count, unit!, zone)
+    }
+    if (!(Math.abs(instant) <= FURTHEST)) {
+      throw refuse('parse_exception', `${where(place)}: ${show(place.value)} lies further away than dates reach.`)
+    }
+  }
+  return instant
+}
+
+const plus = (instant: number, count: number, unit: string, zone: Zone): number => {
+  const fixed = FIXED[unit]
+  if (fixed !== undefined) return instant + count * fixed
+  const local = instant + zone(instant)
+  if (unit === 'w' || unit === 'd') return toInstant(local + count * (unit === 'w' ? 7 * DAY : DAY), zone)
+  const date = new Date(local)
+  const months = date.getUTCMonth() + count * (unit === 'y' ? 12 : 1)
+  const year = date.getUTCFullYear() + Math.floor(months / 12)
+  const month = (((months % 12) + 12) % 12) + 1
+  // The 31st becomes the last day of a shorter month.
+  const day = Math.min(date.getUTCDate(), daysIn(year, month))
+  return toInstant(utc(year, month, day) + (local - Math.floor(local / DAY) * DAY), zone)
+}
+
+const startOf = (instant: number, unit: string, zone: Zone): number => {
+  const local = instant + zone(instant)
+  const date = new Date(local)
+  const midnight = Math.floor(local / DAY) * DAY
+  switch (unit) {
+    case 'y':
+      return toInstant(utc(date.getUTCFullYear(), 1, 1), zone)
+    case 'M':
+      return toInstant(utc(date.getUTCFullYear(), date.getUTCMonth() + 1, 1), zone)
+    case 'w':
+      // Weeks start on Monday.
+      return toInstant(midnight - ((date.getUTCDay() + 6) % 7) * DAY, zone)
+    case 'd':
+      return toInstant(midnight, zone)
+    default: {
+      const size = FIXED[unit]!
+      return toInstant(Math.floor(local / size) * size, zone)
+    }
+  }
+}
+
+const notADate = (place: Place, format: string) =>
+  refuse(
+    'parse_exception',
+    `${where(place)}: failed to parse date ${show(place.value)} with format [${format}]. ${
+      format === DEFAULT_FORMAT
+        ? 'Write epoch seconds (1583971200), ISO-8601 (2020-03-12T00:00:00Z) or date math (now-7d/d).'
+        : 'Write the date in this format, or leave the format out.'
+    }`,
+  )
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const FIXED: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, H: HOUR }
+/** The furthest that a JavaScript date reaches. */
+const FURTHEST = 8.64e15
+
+/** `Date.UTC` takes the years 0 to 99 for 1900 to 1999. */
+const utc = (year: number, month: number, day: number): number => {
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
+  return date.getTime()
+}
+
+const daysIn = (year: number, month: number): number => new Date(utc(year, month + 1, 0)).getUTCDate()

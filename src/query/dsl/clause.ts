@@ -1,0 +1,37 @@
+import { refuse } from '../../lib/errors.ts'
+import type { Node } from '../ast.ts'
+import { isObject, known, members, type Place, unexpected, where } from '../place.ts'
+import type { Scope } from '../scope.ts'
+
+/** One kind of query clause. */
+export interface Clause {
+  /** What it means, for the reference docs. */
+  doc: string
+  /** The body of a working clause on events, for the reference docs. */
+  example: unknown
+  /** The meaning of the clause's body. `inner` reads a clause inside of it. */
+  lower(place: Place, scope: Scope, inner: (place: Place, scope: Scope) => Node): Node
+}
+
+/** The one field that a clause such as `{"term": {"from": …}}` names. */
+export const onlyField = (clause: string, place: Place): [name: string, place: Place] => {
+  const [first, second] = members(place, `an object that names a field, such as {"${clause}": {"event": …}}`)
+  if (first === undefined) throw unexpected(place, 'the name of a field')
+  if (second === undefined) return first
+  throw refuse(
+    'parsing_exception',
+    `${where(place)}: [${clause}] query doesn't support multiple fields, found [${first[0]}] and [${second[0]}]. Write one [${clause}] for each field, all in one bool.`,
+  )
+}
+
+/** A value in its short form, or in its long one: `{"value": …, "boost": …}` with options. */
+export const shortOrLong = <Name extends string, Option extends string>(
+  place: Place,
+  name: Name,
+  options: readonly Option[],
+): { value: Place } & Partial<Record<Option, Place>> => {
+  if (!isObject(place.value)) return { value: place } as { value: Place } & Partial<Record<Option, Place>>
+  const { [name]: value, ...given } = known<Name | Option>(place, 'an object', [name, ...options])
+  if (value === undefined) throw unexpected(place, `a value, or an object with [${name}]`)
+  return { ...given, value } as { value: Place } & Partial<Record<Option, Place>>
+}

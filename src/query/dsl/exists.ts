@@ -1,0 +1,20 @@
+import { ALL } from '../ast.ts'
+import { known, string, unexpected } from '../place.ts'
+import { checkIdsInSight, fieldsBelow, META_FIELDS } from '../scope.ts'
+import { exists as existsNode, or } from '../simplify.ts'
+import type { Clause } from './clause.ts'
+
+export const exists: Clause = {
+  doc: 'The field has a value: it is not null, not an empty list, and not a keyword of more than 256 characters. An object exists where one of its fields does.',
+  example: { field: 'error' },
+  lower(place, scope) {
+    const { field } = known(place, 'an object such as {"field": "error"}', ['field'])
+    if (field === undefined) throw unexpected(place, 'an object with [field]')
+    const name = string(field, 'the name of a field')
+    if ((META_FIELDS as readonly string[]).includes(name)) {
+      checkIdsInSight(field, scope)
+      return ALL
+    }
+    return or(fieldsBelow(name, field, scope).map(existsNode))
+  },
+}

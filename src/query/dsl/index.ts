@@ -1,0 +1,60 @@
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import type { Node } from '../ast.ts'
+import { members, type Place, unexpected, where } from '../place.ts'
+import type { Scope } from '../scope.ts'
+import { bool } from './bool.ts'
+import type { Clause } from './clause.ts'
+import { constantScore } from './constant-score.ts'
+import { disMax } from './dis-max.ts'
+import { exists } from './exists.ts'
+import { ids } from './ids.ts'
+import { match } from './match.ts'
+import { matchAll } from './match-all.ts'
+import { matchNone } from './match-none.ts'
+import { nested } from './nested.ts'
+import { prefix } from './prefix.ts'
+import { range } from './range.ts'
+import { term } from './term.ts'
+import { terms } from './terms.ts'
+import { type } from './type.ts'
+
+/** Every clause that a query may hold, by its name in the body. */
+export const CLAUSES = {
+  bool,
+  term,
+  terms,
+  range,
+  ids,
+  nested,
+  exists,
+  match,
+  prefix,
+  match_all: matchAll,
+  match_none: matchNone,
+  constant_score: constantScore,
+  dis_max: disMax,
+  type,
+} satisfies Record<string, Clause>
+
+/** The meaning of a clause such as `{"term": {…}}` on the kind that the scope names. */
+export const lowerClause = (place: Place, scope: Scope): Node => {
+  const [first, second] = members(place, 'a query clause, such as {"term": {…}}')
+  if (first === undefined) throw unexpected(place, 'a query clause, such as {"term": {…}}')
+  const [name, body] = first
+  const clause: Clause | undefined = Object.hasOwn(CLAUSES, name) ? CLAUSES[name as keyof typeof CLAUSES] : undefined
+  if (clause === undefined) {
+    const names = Object.keys(CLAUSES)
+    throw refuse(
+      'parsing_exception',
+      `${where(body)}: unknown query [${name.slice(0, 100)}].${didYouMean(name, names)} Supported are ${names.join(', ')}.`,
+    )
+  }
+  if (second !== undefined) {
+    throw refuse(
+      'parsing_exception',
+      `${where(place)}: [${name}] malformed query, expected one clause but found [${second[0].slice(0, 100)}] beside it. Put both into the filter list of a bool.`,
+    )
+  }
+  return clause.lower(body, scope, lowerClause)
+}

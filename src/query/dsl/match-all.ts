@@ -1,0 +1,12 @@
+import { ALL } from '../ast.ts'
+import { known } from '../place.ts'
+import type { Clause } from './clause.ts'
+
+export const matchAll: Clause = {
+  doc: 'Matches everything.',
+  example: {},
+  lower(place) {
+    known(place, 'an empty object', [])
+    return ALL
+  },
+}

@@ -1,0 +1,43 @@
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { nestedPaths } from '../../mapping/index.ts'
+import { NONE } from '../ast.ts'
+import { boolean, known, show, string, unexpected, unknownKey, where } from '../place.ts'
+import { nested as nestedNode } from '../simplify.ts'
+import type { Clause } from './clause.ts'
+
+export const nested: Clause = {
+  doc: 'One element of the list (path) fulfils the whole inner query, which names fields by their full path.',
+  example: {
+    path: 'args',
+    query: { bool: { filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.num': { gte: 1000 } } }] } },
+  },
+  lower(place, scope, inner) {
+    const keys = known(place, 'an object such as {"path": "args", "query": {…}}', KEYS)
+    const { path: pathPlace, query, ignore_unmapped, inner_hits } = keys
+    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', ['path', 'query', 'ignore_unmapped'])
+    if (pathPlace === undefined) throw unexpected(place, 'an object with [path]')
+    if (query === undefined) throw unexpected(place, 'an object with [query]')
+    const path = string(pathPlace, 'the name of a nested list')
+    if (scope.nested !== undefined) {
+      throw refuse(
+        'query_shard_exception',
+        `${where(place)}: there is no nested list [${path.slice(0, 100)}] inside of [${scope.nested}]. Put the inner query beside the other conditions.`,
+      )
+    }
+    const known_ = scope.kinds.flatMap(nestedPaths)
+    if (known_.includes(path)) {
+      const node = inner(query, { ...scope, nested: path })
+      return nestedPaths(scope.kind).includes(path) ? nestedNode(path, node) : NONE
+    }
+    if (ignore_unmapped !== undefined && boolean(ignore_unmapped)) return NONE
+    const there = known_.length > 0 ? `Nested lists are ${known_.join(', ')}.` : 'It has none.'
+    throw refuse(
+      'query_shard_exception',
+      `${where(pathPlace)}: [nested] failed to find nested object under path [${show(path).slice(1, -1)}] of ${scope.kinds.join(', ')}.${didYouMean(path, known_)} ${there}`,
+    )
+  },
+}
+
+/** A score is the same for every hit, so its mode makes no difference. */
+const KEYS = ['path', 'query', 'ignore_unmapped', 'score_mode', 'inner_hits'] as const

@@ -1,0 +1,13 @@
+import { known, unexpected } from '../place.ts'
+import { onMetaField } from '../scope.ts'
+import type { Clause } from './clause.ts'
+
+export const type: Clause = {
+  doc: 'The document is of this entity; the same as a term on _type.',
+  example: { value: 'event' },
+  lower(place, scope) {
+    const { value } = known(place, 'an object such as {"value": "tx"}', ['value'])
+    if (value === undefined) throw unexpected(place, 'an object with [value]')
+    return onMetaField('_type', [value], scope)!
+  },
+}

@@ -1,0 +1,164 @@
+import { refuse } from '../lib/errors.ts'
+
+/**
+ * JSON without loss: a number that a double does not hold exactly stays as its text, and an object keeps every key (a key
+ * that occurs twice is refused, since one of the two conditions would be lost without a word).
+ */
+export type Json = null | boolean | number | Numeral | string | readonly Json[] | JsonObject
+export type JsonObject = ReadonlyMap<string, Json>
+
+/** A JSON number that is no safe integer, as it was written. */
+export class Numeral {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** Objects and lists inside each other. Thirty `bool` in a row, Elasticsearch's own limit, take at most 91. */
+export const MAX_DEPTH = 100
+
+/** Throws a refusal that names line and column where the text is no JSON. */
+export const parseJson = (text: string): Json => {
+  let at = 0
+
+  const value = (depth: number): Json => {
+    skipSpace()
+    const char = text[at]
+    if (char === '{') return object(depth + 1)
+    if (char === '[') return list(depth + 1)
+    if (char === '"') return string()
+    for (const [word, meaning] of WORDS) {
+      if (text.startsWith(word, at)) {
+        at += word.length
+        return meaning
+      }
+    }
+    NUMBER.lastIndex = at
+    const number = NUMBER.exec(text)?.[0]
+    if (number === undefined) throw fault('a value')
+    at += number.length
+    const double = Number(number)
+    return Number.isSafeInteger(double) ? double : new Numeral(number)
+  }
+
+  const object = (depth: number): JsonObject => {
+    checkDepth(depth)
+    const members = new Map<string, Json>()
+    at++
+    skipSpace()
+    if (text[at] === '}') {
+      at++
+      return members
+    }
+    for (;;) {
+      skipSpace()
+      if (text[at] !== '"') throw fault('a name in double quotes')
+      const start = at
+      const name = string()
+      if (members.has(name)) {
+        at = start
+        throw refuse('json_parse_exception', `${place()}: the name ${JSON.stringify(name)} occurs twice in one object.`)
+      }
+      skipSpace()
+      if (text[at] !== ':') throw fault('a colon')
+      at++
+      members.set(name, value(depth))
+      skipSpace()
+      const end = text[at]
+      if (end !== ',' && end !== '}') throw fault('a comma or }')
+      at++
+      if (end === '}') return members
+    }
+  }
+
+  const list = (depth: number): Json[] => {
+    checkDepth(depth)
+    const elements: Json[] = []
+    at++
+    skipSpace()
+    if (text[at] === ']') {
+      at++
+      return elements
+    }
+    for (;;) {
+      elements.push(value(depth))
+      skipSpace()
+      const end = text[at]
+      if (end !== ',' && end !== ']') throw fault('a comma or ]')
+      at++
+      if (end === ']') return elements
+    }
+  }
+
+  const string = (): string => {
+    const start = at
+    let escaped = false
+    for (at++; ; at++) {
+      const code = text.charCodeAt(at)
+      if (code === QUOTE) break
+      if (Number.isNaN(code)) throw fault('the rest of a string')
+      if (code < SPACE) throw fault('a string without control characters')
+      if (code !== BACKSLASH) continue
+      escaped = true
+      ESCAPE.lastIndex = at
+      const sequence = ESCAPE.exec(text)?.[0]
+      if (sequence === undefined) throw fault('an escape sequence of JSON')
+      at += sequence.length - 1
+    }
+    at++
+    return escaped ? (JSON.parse(text.slice(start, at)) as string) : text.slice(start + 1, at - 1)
+  }
+
+  const skipSpace = () => {
+    for (;;) {
+      const code = text.charCodeAt(at)
+      if (code !== SPACE && code !== 10 && code !== 13 && code !== 9) return
+      at++
+    }
+  }
+
+  const checkDepth = (depth: number) => {
+    if (depth <= MAX_DEPTH) return
+    throw refuse(
+      'parsing_exception',
+      `${place()}: objects and lists may be nested ${MAX_DEPTH} deep at most. Flatten the query: a list of clauses in one bool means the same as bools inside each other.`,
+    )
+  }
+
+  const place = () => {
+    const before = text.slice(0, at)
+    const line = before.split('\n').length
+    return `line ${line}, column ${at - before.lastIndexOf('\n')}`
+  }
+
+  const fault = (expected: string) => {
+    if (at >= text.length) {
+      return refuse(
+        'json_e_o_f_exception',
+        `${place()}: the body is cut off: expected ${expected}, found the end. Send one whole JSON object.`,
+      )
+    }
+    const found = JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
+    return refuse(
+      'json_parse_exception',
+      `${place()}: the body is not JSON: expected ${expected}, found ${found}. Send one JSON object, such as {"query":{"match_all":{}}}.`,
+    )
+  }
+
+  const whole = value(0)
+  skipSpace()
+  if (at < text.length) throw fault('the end of the body')
+  return whole
+}
+
+const WORDS: [string, Json][] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+]
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const QUOTE = 34
+const BACKSLASH = 92
+const SPACE = 32

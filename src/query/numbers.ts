@@ -1,0 +1,73 @@
+import { refuse } from '../lib/errors.ts'
+import type { FieldPath } from '../mapping/index.ts'
+import { type Place, scalar, show, where } from './place.ts'
+import { GREATEST_LONG, LEAST_LONG } from './simplify.ts'
+
+/** A number's integer part towards minus infinity, and whether nothing was cut off. */
+export interface Whole {
+  floor: bigint
+  exact: boolean
+}
+
+/** An integer or decimal number, or a 0x-hex integer, without loss; refused where it lies outside of 64 bits. */
+export const readLong = (field: FieldPath, place: Place): Whole => {
+  const text = numeric(place)
+  const whole = HEX.test(text) ? { floor: BigInt(text), exact: true } : wholeOf(text)
+  if (whole === undefined) throw notANumber(place, 'an integer, as a number, as decimal text or as 0x-hex text')
+  if (whole.floor < LEAST_LONG || whole.floor > GREATEST_LONG) throw outOfRange(field, place, whole)
+  return whole
+}
+
+export const readDouble = (place: Place): number => {
+  const text = numeric(place)
+  const number = DECIMAL.test(text) ? Number(text) : Number.NaN
+  if (Number.isNaN(number)) throw notANumber(place, 'a number, or a number as text')
+  if (!Number.isFinite(number)) {
+    throw refuse('illegal_argument_exception', `${where(place)}: ${show(place.value)} is too large for a double.`)
+  }
+  // Minus zero is another number to Elasticsearch, and one that no document has.
+  return number === 0 ? 0 : number
+}
+
+const numeric = (place: Place): string => {
+  if (typeof place.value === 'boolean') throw notANumber(place, 'a number')
+  const text = scalar(place, 'a number')
+  if (text.length > LONGEST) throw notANumber(place, `a number of at most ${LONGEST} characters`)
+  return text
+}
+
+const LONGEST = 400
+const HEX = /^0[xX][0-9a-fA-F]+$/
+const DECIMAL = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/
+
+const wholeOf = (text: string): Whole | undefined => {
+  const [, sign, before, after = '', exponent = '0'] = DECIMAL.exec(text) ?? []
+  if (before === undefined) return undefined
+  const digits = BigInt(before + after)
+  const scale = Number(exponent) - after.length
+  const signed = sign === '-' ? -digits : digits
+  if (digits === 0n) return { floor: 0n, exact: true }
+  // Far more digits than a long has; the number itself no longer matters.
+  if (scale > 2 * LONGEST) return { floor: signed << 64n, exact: true }
+  if (scale >= 0) return { floor: signed * 10n ** BigInt(scale), exact: true }
+  if (scale < -2 * LONGEST) return { floor: signed < 0n ? -1n : 0n, exact: false }
+  const unit = 10n ** BigInt(-scale)
+  const exact = digits % unit === 0n
+  const truncated = signed / unit
+  return { floor: !exact && signed < 0n ? truncated - 1n : truncated, exact }
+}
+
+const notANumber = (place: Place, expected: string) =>
+  refuse('number_format_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
+
+const outOfRange = (field: FieldPath, place: Place, { floor, exact }: Whole) => {
+  const range = `${show(place.value)} is out of range for a long: [${field.path}] holds the numbers from ${LEAST_LONG} to ${GREATEST_LONG}.`
+  const hex = exact && floor > 0n && floor < 2n ** 256n ? floor.toString(16) : undefined
+  const remedies: Partial<Record<FieldPath['kind'], string>> = {
+    quantity: `Larger ones are found by ${field.field}.raw${hex ? ` (0x${hex})` : ''}.`,
+    amount: `Larger ones are found by ${field.field}.raw${hex ? ` (0x${hex})` : ''}, and their ranges by ${field.field}.padded${hex ? ` (0x${hex.padStart(64, '0')})` : ''}.`,
+    integer256: `Larger ones are found by ${field.path.replace(/num$/, 'hex')}${hex ? ` (0x${hex})` : ''}.`,
+  }
+  const remedy = remedies[field.kind]
+  return refuse('illegal_argument_exception', `${where(place)}: ${range}${remedy ? ` ${remedy}` : ''}`)
+}

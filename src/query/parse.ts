@@ -1,0 +1,112 @@
+import { refuse } from '../lib/errors.ts'
+import type { Kind } from '../mapping/index.ts'
+import { ALL, type Node } from './ast.ts'
+import { lowerClause } from './dsl/index.ts'
+import { parseJson } from './json.ts'
+import {
+  bodyPlace,
+  boolean,
+  elements,
+  integer,
+  isObject,
+  known,
+  type Place,
+  string,
+  unexpected,
+  where,
+} from './place.ts'
+import type { SearchRequest, SourceFilter } from './request.ts'
+import { parseSort } from './sort.ts'
+
+/**
+ * Reads the body of a search over these kinds. `now` is the moment that date math counts from, in milliseconds since 1970.
+ * Whatever is no search of these kinds is refused by the name of its place, with Elasticsearch's type of error as the code.
+ */
+export const parseSearch = (body: string | undefined, kinds: readonly Kind[], now: number): SearchRequest => {
+  const root = bodyPlace(body === undefined || body.trim() === '' ? new Map() : parseJson(body))
+  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
+  const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
+  const from = keys.from ? parseFrom(keys.from) : 0
+  if (size >= 0 && from + size > MAX_WINDOW) {
+    throw refuse(
+      'illegal_argument_exception',
+      `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
+    )
+  }
+  return {
+    parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, kind, kinds, now) })),
+    sort: parseSort(keys.sort, kinds),
+    from,
+    size,
+    source: keys._source ? parseSource(keys._source) : true,
+    trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+  }
+}
+
+const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
+
+/**
+ * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
+ * `highlight` and the further ones that would add something to a hit add nothing.
+ */
+export const IGNORED_KEYS = [
+  'docvalue_fields',
+  'explain',
+  'fields',
+  'highlight',
+  'profile',
+  'script_fields',
+  'seq_no_primary_term',
+  'stats',
+  'stored_fields',
+  'timeout',
+  'track_scores',
+  'version',
+] as const
+
+const DEFAULT_SIZE = 10
+const MAX_WINDOW = 10_000
+
+const parseQuery = (place: Place | undefined, kind: Kind, kinds: readonly Kind[], now: number): Node => {
+  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
+  return lowerClause(place, { kind, kinds, now, nested: undefined })
+}
+
+const parseSize = (place: Place): number => {
+  const size = integer(place, 'an integer: the number of hits, or -1 for all')
+  if (size >= -1) return size
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: [size] parameter cannot be negative but was [${size}]. Only -1 has a meaning: all hits.`,
+  )
+}
+
+const parseFrom = (place: Place): number => {
+  const from = integer(place, 'an integer: the number of hits to skip')
+  if (from >= 0) return from
+  throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
+}
+
+const parseTrackTotal = (place: Place): boolean | number => {
+  if (typeof place.value !== 'number') return boolean(place)
+  if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
+  return place.value
+}
+
+/** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
+const parseSource = (place: Place): SourceFilter => {
+  const { value } = place
+  if (typeof value === 'boolean') return value
+  if (!isObject(value)) return { includes: patterns(place), excludes: [] }
+  const { includes, include, excludes, exclude } = known(
+    place,
+    'an object such as {"includes": ["event", "args"]}',
+    ['includes', 'excludes', 'include', 'exclude'],
+    [],
+  )
+  const all = (...places: (Place | undefined)[]) => places.flatMap(at => (at === undefined ? [] : patterns(at)))
+  return { includes: all(includes, include), excludes: all(excludes, exclude) }
+}
+
+const patterns = (place: Place): string[] =>
+  elements(place).map(at => string(at, 'the name of a field, or a list of names'))

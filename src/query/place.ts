@@ -1,0 +1,110 @@
+import { type ChainsieveError, refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { type Json, type JsonObject, Numeral } from './json.ts'
+
+/** A value of the body and where it stands, e.g. `query.bool.filter[1].term.gas`. */
+export interface Place {
+  readonly path: string
+  readonly value: Json
+}
+
+export const bodyPlace = (value: Json): Place => ({ path: '', value })
+
+/** The members of an object with their places, in the order in which they were written. */
+export const members = (place: Place, expected: string): [name: string, place: Place][] =>
+  Array.from(object(place, expected), ([name, value]) => [name, inside(place, name, value)])
+
+/** The elements of a list; anything else counts as a list of one. */
+export const elements = (place: Place): Place[] =>
+  Array.isArray(place.value) ? place.value.map((value: Json, i) => element(place, value, i)) : [place]
+
+export const list = (place: Place, expected: string): Place[] => {
+  if (!Array.isArray(place.value)) throw unexpected(place, expected)
+  return elements(place)
+}
+
+/**
+ * The members that the table knows, by name. What it does not know is refused by name with the nearest known one, unless it
+ * is in `ignored`.
+ */
+export const known = <Name extends string>(
+  place: Place,
+  expected: string,
+  names: readonly Name[],
+  ignored: readonly string[] = IGNORED_IN_CLAUSES,
+): Partial<Record<Name, Place>> => {
+  const found: Partial<Record<Name, Place>> = {}
+  for (const [name, inner] of members(place, expected)) {
+    if ((names as readonly string[]).includes(name)) found[name as Name] = inner
+    else if (!ignored.includes(name)) throw unknownKey(inner, name, names)
+  }
+  return found
+}
+
+/** Keys of any clause that change neither which documents match nor their order, and are ignored. */
+export const IGNORED_IN_CLAUSES = ['boost', '_name'] as const
+
+export const isObject = (value: Json): value is JsonObject => value instanceof Map
+
+export const object = (place: Place, expected: string): JsonObject => {
+  if (!isObject(place.value)) throw unexpected(place, expected)
+  return place.value
+}
+
+export const string = (place: Place, expected: string): string => {
+  if (typeof place.value !== 'string') throw unexpected(place, expected)
+  return place.value
+}
+
+/** `true`, `false`, or the same as text, as Elasticsearch takes them. */
+export const boolean = (place: Place): boolean => {
+  if (place.value === true || place.value === 'true') return true
+  if (place.value === false || place.value === 'false') return false
+  throw unexpected(place, 'true or false')
+}
+
+/** An integer, as a number or as a numeric string. */
+export const integer = (place: Place, expected: string): number => {
+  const { value } = place
+  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw unexpected(place, expected)
+  return number
+}
+
+/** The text of a scalar as it was written; objects, lists and null are refused. */
+export const scalar = (place: Place, expected: string): string => {
+  const { value } = place
+  if (value instanceof Numeral) return value.text
+  if (value === null || typeof value === 'object') throw unexpected(place, expected)
+  return String(value)
+}
+
+export const unexpected = (place: Place, expected: string): ChainsieveError =>
+  refuse('parsing_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
+
+export const unknownKey = (place: Place, name: string, names: readonly string[]): ChainsieveError =>
+  refuse(
+    'parsing_exception',
+    `${where(place)}: unknown key [${name}].${didYouMean(name, names)} Known are ${names.join(', ')}.`,
+  )
+
+export const where = (place: Place): string => (place.path === '' ? 'the body' : place.path)
+
+/** A received value, short enough for a message. */
+export const show = (value: Json): string => {
+  if (isObject(value))
+    return value.size === 0 ? 'an empty object' : `an object with [${cut([...value.keys()].join(', '))}]`
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`
+  if (value instanceof Numeral) return cut(value.text)
+  return cut(JSON.stringify(value))
+}
+
+const LONGEST_SHOWN = 100
+const cut = (text: string) => (text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text)
+
+export const inside = (place: Place, name: string, value: Json): Place => ({
+  path: place.path === '' ? cut(name) : `${place.path}.${cut(name)}`,
+  value,
+})
+
+const element = (place: Place, value: Json, i: number): Place => ({ path: `${place.path}[${i}]`, value })

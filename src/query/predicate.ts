@@ -1,0 +1,147 @@
+import type { Comparison, FieldPath, Kind } from '../mapping/index.ts'
+import { analyze } from './analysis.ts'
+import type { Node, Value } from './ast.ts'
+import { canonicalId } from './scope.ts'
+import { isWithin } from './simplify.ts'
+
+/** A document as a search shows it. Integers of `_source` may be numbers or bigints. */
+export interface Document {
+  _id: string
+  _source: Record<string, unknown>
+}
+
+/** Whether a document fulfils a query: the back end of the query tree that needs no store. */
+export const compile = (kind: Kind, node: Node): ((document: Document) => boolean) => {
+  const test = compileNode(node, undefined)
+  void kind
+  return document => test(document._source, document._id)
+}
+
+/** The indexed values of a field, canonical as in the query tree. Of a text field: its words. */
+export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Value[] => {
+  const values: Value[] = []
+  collect(source, stepsOf(field, undefined), 0, raw => READ[field.compare](field, raw, values))
+  return values
+}
+
+/** `id` is the whole document's, also where `source` is an element of one of its lists. */
+type Test = (source: Record<string, unknown>, id: string) => boolean
+
+const compileNode = (node: Node, list: string | undefined): Test => {
+  switch (node.op) {
+    case 'all':
+      return () => true
+    case 'none':
+      return () => false
+    case 'and': {
+      const tests = node.of.map(inner => compileNode(inner, list))
+      return (source, id) => tests.every(test => test(source, id))
+    }
+    case 'or': {
+      const tests = node.of.map(inner => compileNode(inner, list))
+      return (source, id) => tests.some(test => test(source, id))
+    }
+    case 'atLeast': {
+      const { count } = node
+      const tests = node.of.map(inner => compileNode(inner, list))
+      return (source, id) => {
+        let holding = 0
+        return tests.some(test => test(source, id) && ++holding >= count)
+      }
+    }
+    case 'not': {
+      const test = compileNode(node.of, list)
+      return (source, id) => !test(source, id)
+    }
+    case 'in': {
+      const values = new Set(node.values)
+      return someValue(node.field, list, value => values.has(value))
+    }
+    case 'range': {
+      const { bounds } = node
+      return someValue(node.field, list, value => isWithin(value, bounds))
+    }
+    case 'exists':
+      return hasValue(node.field, list)
+    case 'ids': {
+      const ids = new Set(node.values)
+      return (_, id) => ids.has(canonicalId(id))
+    }
+    case 'nested': {
+      const { path } = node
+      const test = compileNode(node.of, path)
+      return (source, id) => {
+        const elements = source[path]
+        return Array.isArray(elements) && elements.some(element => test(element, id))
+      }
+    }
+  }
+}
+
+const someValue = (field: FieldPath, list: string | undefined, test: (value: Value) => boolean): Test => {
+  const steps = stepsOf(field, list)
+  const read = READ[field.compare]
+  return source => {
+    const values: Value[] = []
+    collect(source, steps, 0, raw => read(field, raw, values))
+    return values.some(test)
+  }
+}
+
+const hasValue = (field: FieldPath, list: string | undefined): Test => {
+  const steps = stepsOf(field, list)
+  const { ignoreAbove } = field
+  return source => {
+    let found = false
+    collect(source, steps, 0, raw => {
+      found ||= ignoreAbove === undefined || String(raw).length <= ignoreAbove
+    })
+    return found
+  }
+}
+
+/** Where the field stands in `_source`, or in an element of its nested list. Its analysed form stands at its own path. */
+const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
+  const isText = field.compare === 'token' || (field.encoding === 'raw' && TEXT_KINDS.has(field.kind))
+  const path = isText ? field.field : field.path
+  return (list === undefined ? path : path.slice(list.length + 1)).split('.')
+}
+
+/** Kinds that are shown as one text, so that `raw` is a way to ask and no member. */
+const TEXT_KINDS: ReadonlySet<FieldPath['kind']> = new Set(['address', 'text'])
+
+/** Hands over every value at the path that is not null, through all lists on the way. */
+const collect = (value: unknown, steps: readonly string[], step: number, found: (raw: unknown) => void): void => {
+  if (value === null || value === undefined) return
+  if (Array.isArray(value)) for (const element of value) collect(element, steps, step, found)
+  else if (step === steps.length) found(value)
+  else collect((value as Record<string, unknown>)[steps[step]!], steps, step + 1, found)
+}
+
+type Read = (field: FieldPath, raw: unknown, values: Value[]) => void
+
+const READ = {
+  hex: ({ ignoreAbove = Number.POSITIVE_INFINITY }, raw, values) => {
+    const text = String(raw)
+    if (text.length <= ignoreAbove) values.push(text.toLowerCase())
+  },
+  exact: ({ ignoreAbove = Number.POSITIVE_INFINITY }, raw, values) => {
+    const text = String(raw)
+    if (text.length <= ignoreAbove) values.push(text)
+  },
+  token: (_, raw, values) => {
+    values.push(...analyze(String(raw)))
+  },
+  long: (_, raw, values) => {
+    values.push(BigInt(raw as number | bigint))
+  },
+  double: (_, raw, values) => {
+    values.push(Number(raw))
+  },
+  boolean: (_, raw, values) => {
+    values.push(raw as boolean)
+  },
+  instant: (_, raw, values) => {
+    values.push(typeof raw === 'string' ? Date.parse(`${raw}Z`) : Number(raw) * 1000)
+  },
+} as const satisfies Record<Comparison, Read>

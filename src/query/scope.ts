@@ -1,0 +1,91 @@
+import { refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
+import { ALL, NONE, type Node } from './ast.ts'
+import { type Place, scalar, where } from './place.ts'
+import { ids, or } from './simplify.ts'
+
+/** What a clause is read against. */
+export interface Scope {
+  kind: Kind
+  /** All kinds of the search: a field that only some of them have matches nothing in the others. */
+  kinds: readonly Kind[]
+  /** Milliseconds since 1970, one moment for the whole request. */
+  now: number
+  /** The list whose elements are looked at: the path of the `nested` clause around. */
+  nested: string | undefined
+}
+
+/**
+ * The condition that `make` makes of the field. As in Elasticsearch, the members of a nested list are seen by a `nested`
+ * clause of their path alone, and it sees nothing else: a condition on what is out of sight matches nothing.
+ */
+export const onField = (name: string, place: Place, scope: Scope, make: (field: FieldPath) => Node): Node => {
+  const field = lookup(scope.kind, name)
+  if (field === undefined) {
+    checkKnown(name, place, scope)
+    return NONE
+  }
+  const node = make(field)
+  return isInSight(field, scope) ? node : NONE
+}
+
+/** Every field at or below a path, so far as it is in sight: `value` stands for `value.num`, `value.coin` and so on. */
+export const fieldsBelow = (name: string, place: Place, scope: Scope): FieldPath[] => {
+  const field = lookup(scope.kind, name)
+  const fields = field ? [field] : below(scope.kind, name)
+  if (fields.length === 0 && scope.kinds.every(kind => below(kind, name).length === 0)) checkKnown(name, place, scope)
+  return fields.filter(field => isInSight(field, scope))
+}
+
+/** The condition on one of the fields that are no part of the mapping, or undefined where the name is none of them. */
+export const onMetaField = (name: string, values: readonly Place[], scope: Scope): Node | undefined => {
+  if (name === '_id') {
+    const place = values[0]
+    if (place !== undefined) checkIdsInSight(place, scope)
+    return ids(values.map(place => canonicalId(scalar(place, 'an id'))))
+  }
+  if (name === '_type') return or(values.map(place => (scalar(place, 'an entity') === scope.kind ? ALL : NONE)))
+  return undefined
+}
+
+export const META_FIELDS = ['_id', '_type'] as const
+
+export const checkIdsInSight = (place: Place, scope: Scope): void => {
+  if (scope.nested === undefined) return
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: ids are of documents, not of the elements of [${scope.nested}]. Put this condition beside the nested clause, both into one bool.`,
+  )
+}
+
+/**
+ * Ids begin with a hash, which is the same hash in any letter case: explorers and wallets differ in it. The rest of an id
+ * is taken as it is.
+ */
+export const canonicalId = (id: string): string => id.replace(/^0[xX][0-9a-fA-F]+/, hash => hash.toLowerCase())
+
+/** A path without a field: an object such as `value`, or a name that nothing has, which is refused with the nearest one. */
+export const checkKnown = (name: string, place: Place, scope: Pick<Scope, 'kinds'>): void => {
+  const { kinds } = scope
+  if (kinds.some(kind => lookup(kind, name) !== undefined)) return
+  const inner = [...new Set(kinds.flatMap(kind => below(kind, name).map(field => field.path)))]
+  const of = kinds.join(', ')
+  if (inner.length > 0) {
+    throw refuse(
+      'query_shard_exception',
+      `${where(place)}: [${name}] of ${of} is an object. Ask for one of its fields: ${inner.join(', ')}.`,
+    )
+  }
+  const known = kinds.flatMap(kind => [...queryPaths(kind).keys()])
+  throw refuse(
+    'query_shard_exception',
+    `${where(place)}: no field [${name.slice(0, 200)}] in ${of}.${didYouMean(name, [...known, ...META_FIELDS])} GET …/_mapping lists all fields.`,
+  )
+}
+
+const below = (kind: Kind, name: string): FieldPath[] =>
+  Array.from(queryPaths(kind).values()).filter(field => field.path.startsWith(`${name}.`))
+
+const isInSight = ({ list }: FieldPath, { nested }: Scope): boolean =>
+  nested === undefined ? list?.nested !== true : list?.nested === true && list.name === nested

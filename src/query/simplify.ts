@@ -1,0 +1,176 @@
+import type { FieldPath } from '../mapping/index.ts'
+import { ALL, type Bounds, compareValues, NONE, type Node, type Value } from './ast.ts'
+
+/**
+ * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on
+ * one field are one node where that means the same. Whoever builds a tree with these has it in its simplest form.
+ */
+
+export const and = (nodes: readonly Node[]): Node => {
+  const flat = nodes.flatMap(node => (node.op === 'and' ? node.of : [node])).filter(node => node.op !== 'all')
+  if (flat.some(node => node.op === 'none')) return NONE
+  const rest: Node[] = []
+  const ranges = new Map<string, Node & { op: 'range' }>()
+  for (const node of flat) {
+    if (node.op !== 'range' || !isSingleInteger(node.field)) {
+      rest.push(node)
+      continue
+    }
+    const { path } = node.field
+    const other = ranges.get(path)
+    const both = other === undefined ? node : range(node.field, intersect(node.bounds, other.bounds))
+    if (both.op === 'none') return NONE
+    ranges.delete(path)
+    if (both.op === 'range') ranges.set(path, both)
+    else rest.push(both)
+  }
+  return several('and', [...rest, ...ranges.values()], ALL)
+}
+
+export const or = (nodes: readonly Node[]): Node => {
+  const flat = nodes.flatMap(node => (node.op === 'or' ? node.of : [node])).filter(node => node.op !== 'none')
+  if (flat.some(node => node.op === 'all')) return ALL
+  const rest: Node[] = []
+  const values = new Map<string, { field: FieldPath; values: Value[] }>()
+  const idValues: string[] = []
+  for (const node of flat) {
+    if (node.op === 'in') {
+      const same = values.get(node.field.path)
+      if (same === undefined) values.set(node.field.path, { field: node.field, values: [...node.values] })
+      else for (const value of node.values) same.values.push(value)
+    } else if (node.op === 'ids') for (const id of node.values) idValues.push(id)
+    else rest.push(node)
+  }
+  const sets = Array.from(values.values(), same => isIn(same.field, same.values))
+  return several('or', [...(idValues.length > 0 ? [ids(idValues)] : []), ...sets, ...rest], NONE)
+}
+
+export const atLeast = (count: number, nodes: readonly Node[]): Node => {
+  const certain = nodes.filter(node => node.op === 'all').length
+  const of = nodes.filter(node => node.op !== 'all' && node.op !== 'none')
+  const needed = count - certain
+  if (needed <= 0) return ALL
+  if (needed > of.length) return NONE
+  if (needed === 1) return or(of)
+  if (needed === of.length) return and(of)
+  return Object.freeze({ op: 'atLeast', count: needed, of: Object.freeze(of) })
+}
+
+export const not = (of: Node): Node => {
+  if (of.op === 'all') return NONE
+  if (of.op === 'none') return ALL
+  return of.op === 'not' ? of.of : Object.freeze({ op: 'not', of })
+}
+
+export const isIn = (field: FieldPath, values: readonly Value[]): Node =>
+  values.length === 0 ? NONE : Object.freeze({ op: 'in', field, values: Object.freeze([...new Set(values)]) })
+
+export const exists = (field: FieldPath): Node => Object.freeze({ op: 'exists', field })
+
+export const ids = (values: readonly string[]): Node =>
+  values.length === 0 ? NONE : Object.freeze({ op: 'ids', values: Object.freeze([...new Set(values)]) })
+
+/** That an element exists at all is still a condition, so only an inner query that nothing fulfils folds. */
+export const nested = (path: string, of: Node): Node =>
+  of.op === 'none' ? NONE : Object.freeze({ op: 'nested', path, of })
+
+/** Without a bound: that the field has a value. */
+export const range = (field: FieldPath, given: Bounds): Node => {
+  const bounds = field.compare === 'long' ? wholeLong(given) : field.compare === 'instant' ? wholeSeconds(given) : given
+  const lower = bounds.gte ?? bounds.gt
+  const upper = bounds.lte ?? bounds.lt
+  if (lower === undefined && upper === undefined) return exists(field)
+  if (typeof lower === 'bigint' && lower > GREATEST_LONG) return NONE
+  if (typeof upper === 'bigint' && upper < LEAST_LONG) return NONE
+  if (field.compare === 'boolean')
+    return isIn(
+      field,
+      [false, true].filter(value => isWithin(value, bounds)),
+    )
+  if (lower !== undefined && upper !== undefined) {
+    const order = compareValues(lower, upper)
+    const inclusive = bounds.gte !== undefined && bounds.lte !== undefined
+    if (order > 0 || (order === 0 && !inclusive)) return NONE
+    if (order === 0) return tooLong(field, lower) ? NONE : isIn(field, [lower])
+  }
+  return Object.freeze({ op: 'range', field, bounds: Object.freeze({ ...bounds }) })
+}
+
+export const isWithin = (value: Value, { gt, gte, lt, lte }: Bounds): boolean =>
+  (gt === undefined || compareValues(value, gt) > 0) &&
+  (gte === undefined || compareValues(value, gte) >= 0) &&
+  (lt === undefined || compareValues(value, lt) < 0) &&
+  (lte === undefined || compareValues(value, lte) <= 0)
+
+/** The same query in its simplest form, for trees that were built by hand. */
+export const simplify = (node: Node): Node => {
+  switch (node.op) {
+    case 'and':
+      return and(node.of.map(simplify))
+    case 'or':
+      return or(node.of.map(simplify))
+    case 'atLeast':
+      return atLeast(node.count, node.of.map(simplify))
+    case 'not':
+      return not(simplify(node.of))
+    case 'nested':
+      return nested(node.path, simplify(node.of))
+    case 'in':
+      return isIn(node.field, node.values)
+    case 'range':
+      return range(node.field, node.bounds)
+    case 'ids':
+      return ids(node.values)
+    case 'exists':
+      return exists(node.field)
+    case 'all':
+      return ALL
+    case 'none':
+      return NONE
+  }
+}
+
+export const LEAST_LONG = -(2n ** 63n)
+export const GREATEST_LONG = 2n ** 63n - 1n
+
+/** Whether a text is longer than what its encoding indexes. */
+export const tooLong = (field: FieldPath, value: Value): boolean =>
+  typeof value === 'string' && field.ignoreAbove !== undefined && value.length > field.ignoreAbove
+
+const several = (op: 'and' | 'or', of: readonly Node[], empty: Node): Node =>
+  of.length === 0 ? empty : of.length === 1 ? of[0]! : Object.freeze({ op, of: Object.freeze([...of]) })
+
+/** Of a list field two conditions may hold on two elements, so that only single values can be taken together. */
+const isSingleInteger = ({ compare, list }: FieldPath) =>
+  (compare === 'long' || compare === 'instant') && (list === undefined || list.nested)
+
+const intersect = (a: Bounds, b: Bounds): Bounds => {
+  const lower = [a.gte, b.gte]
+    .filter(value => value !== undefined)
+    .toSorted(compareValues)
+    .at(-1)
+  const upper = [a.lte, b.lte]
+    .filter(value => value !== undefined)
+    .toSorted(compareValues)
+    .at(0)
+  return { ...(lower !== undefined && { gte: lower }), ...(upper !== undefined && { lte: upper }) }
+}
+
+/** Integers have a next one, so every bound can be inclusive. */
+const wholeLong = (bounds: Bounds): Bounds => {
+  const { gt, gte, lt, lte } = bounds as { [bound in keyof Bounds]: bigint }
+  const lower = gte ?? (gt === undefined ? undefined : gt + 1n)
+  const upper = lte ?? (lt === undefined ? undefined : lt - 1n)
+  return { ...(lower !== undefined && { gte: lower }), ...(upper !== undefined && { lte: upper }) }
+}
+
+/** The time of a block is a whole second, so every bound can be one. */
+const wholeSeconds = (bounds: Bounds): Bounds => {
+  const { gt, gte, lt, lte } = bounds as { [bound in keyof Bounds]: number }
+  const lower = gte ?? (gt === undefined ? undefined : gt + 1)
+  const upper = lte ?? (lt === undefined ? undefined : lt - 1)
+  return {
+    ...(lower !== undefined && { gte: Math.ceil(lower / 1000) * 1000 }),
+    ...(upper !== undefined && { lte: Math.floor(upper / 1000) * 1000 }),
+  }
+}

@@ -1,0 +1,84 @@
+import { refuse } from '../lib/errors.ts'
+import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
+import { elements, isObject, known, members, type Place, string, unexpected, where } from './place.ts'
+import type { Sort } from './request.ts'
+import { checkKnown } from './scope.ts'
+
+/** `"f"`, `{"f": "desc"}`, `{"f": {"order": "desc", "missing": "_first"}}`, and lists of them; an object may hold several. */
+export const parseSort = (place: Place | undefined, kinds: readonly Kind[]): Sort[] =>
+  place === undefined
+    ? []
+    : elements(place).flatMap(at => {
+        if (typeof at.value === 'string') return [sortBy(at.value, at, {}, kinds)]
+        return members(at, 'the name of a field, or an object such as {"timestamp": "desc"}').map(([name, inner]) =>
+          sortBy(name, inner, options(inner), kinds),
+        )
+      })
+
+type Options = Partial<Record<(typeof KEYS)[number], Place>>
+
+const KEYS = ['order', 'missing', 'unmapped_type', 'mode'] as const
+
+const options = (place: Place): Options => {
+  if (isObject(place.value)) return known(place, 'an object such as {"order": "desc"}', KEYS, [])
+  return { order: place }
+}
+
+const sortBy = (name: string, place: Place, given: Options, kinds: readonly Kind[]): Sort => {
+  const order = given.order ? direction(given.order) : name === '_score' ? 'desc' : 'asc'
+  if (given.mode !== undefined) checkMode(given.mode, order)
+  const missing = given.missing ? missingPlace(given.missing) : '_last'
+  if (name === '_score' || name === '_doc') return { by: name, fields: {}, order, missing }
+
+  const fields: Partial<Record<Kind, FieldPath>> = {}
+  for (const kind of kinds) {
+    const field = lookup(kind, name)
+    if (field === undefined) continue
+    checkSortable(field, place)
+    fields[kind] = field
+  }
+  if (Object.keys(fields).length === 0 && given.unmapped_type === undefined) {
+    if (name === '_id' || name === '_type' || name === '_index') {
+      throw refuse(
+        'illegal_argument_exception',
+        `${where(place)}: sorting by [${name}] is not supported. [_doc] sorts in the order of the chain.`,
+      )
+    }
+    checkKnown(name, place, { kinds })
+  }
+  return { by: 'field', fields, order, missing }
+}
+
+const direction = (place: Place): 'asc' | 'desc' => {
+  const order = string(place, '"asc" or "desc"').toLowerCase()
+  if (order !== 'asc' && order !== 'desc') throw unexpected(place, '"asc" or "desc"')
+  return order
+}
+
+const missingPlace = (place: Place): '_last' | '_first' => {
+  if (place.value === '_last' || place.value === '_first') return place.value
+  throw unexpected(place, '"_last" or "_first" (a value in place of a missing one is not supported)')
+}
+
+/** Of several values the least counts in an ascending sort and the greatest in a descending one. */
+const checkMode = (place: Place, order: 'asc' | 'desc'): void => {
+  const only = order === 'asc' ? 'min' : 'max'
+  if (string(place, `"${only}"`).toLowerCase() !== only) {
+    throw unexpected(place, `"${only}", the one mode that a sort in order "${order}" supports`)
+  }
+}
+
+const checkSortable = (field: FieldPath, place: Place): void => {
+  if (field.es === 'text') {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: fielddata is disabled on text fields, so that [${field.path}] cannot be sorted by. Sort by [${field.path}.raw].`,
+    )
+  }
+  if (field.list?.nested) {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: sorting by a member of the nested list [${field.list.name}] is not supported.`,
+    )
+  }
+}

@@ -1,0 +1,86 @@
+import type { SourceFilter } from './request.ts'
+
+type Source = Record<string, unknown>
+
+/**
+ * What a search shows of a document. As in Elasticsearch, a name selects everything below it, `*` stands for any characters,
+ * excludes win, and lists are filtered element by element. Undefined where no `_source` is wanted.
+ */
+export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => Source | undefined) => {
+  if (filter === true) return source => source
+  if (filter === false) return () => undefined
+  const { includes, excludes } = filter
+  if (includes.length === 0 && excludes.length === 0) return source => source
+  const isIncluded = memoize(path => includes.length === 0 || selects(includes, path))
+  const isExcluded = memoize(path => selects(excludes, path))
+  const isWhole = memoize(path => excludes.length === 0 && isIncluded(path))
+
+  const filterObject = (source: Source, prefix: string): Source => {
+    const kept: Source = {}
+    for (const [name, value] of Object.entries(source)) {
+      const path = prefix + name
+      const shown = isWhole(path) ? value : isExcluded(path) ? undefined : filterValue(value, path)
+      if (shown !== undefined) kept[name] = shown
+    }
+    return kept
+  }
+
+  const filterValue = (value: unknown, path: string): unknown => {
+    const included = isIncluded(path)
+    if (Array.isArray(value)) {
+      const kept = value.map(element => filterValue(element, path)).filter(element => element !== undefined)
+      return included || kept.length > 0 ? kept : undefined
+    }
+    if (isObject(value)) {
+      const kept = filterObject(value, `${path}.`)
+      return included || Object.keys(kept).length > 0 ? kept : undefined
+    }
+    return included ? value : undefined
+  }
+
+  return source => filterObject(source, '')
+}
+
+const isObject = (value: unknown): value is Source => typeof value === 'object' && value !== null
+
+/** Whether one of the patterns names the path or something above it. */
+const selects = (patterns: readonly string[], path: string): boolean => {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+    const name = path.slice(0, end)
+    if (patterns.some(pattern => globMatches(pattern, name))) return true
+  }
+  return false
+}
+
+/** `*` stands for any characters, also none. Takes time in proportion to both lengths, however many stars there are. */
+export const globMatches = (pattern: string, text: string): boolean => {
+  let [p, t] = [0, 0]
+  let [star, resume] = [-1, 0]
+  while (t < text.length) {
+    if (pattern[p] === '*') {
+      star = p++
+      resume = t
+    } else if (pattern[p] === text[t]) {
+      p++
+      t++
+    } else if (star >= 0) {
+      p = star + 1
+      t = ++resume
+    } else return false
+  }
+  while (pattern[p] === '*') p++
+  return p === pattern.length
+}
+
+/** The paths of a kind of document are few and the same in each, so each is decided once. */
+const memoize = (decide: (path: string) => boolean): ((path: string) => boolean) => {
+  const decided = new Map<string, boolean>()
+  return path => {
+    let answer = decided.get(path)
+    if (answer === undefined) {
+      answer = decide(path)
+      decided.set(path, answer)
+    }
+    return answer
+  }
+}
