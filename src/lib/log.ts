@@ -91,9 +91,10 @@ const plainValue = (name: string, value: unknown): unknown => {
   }
 }
 
-const describe = (error: Error): string => {
-  const cause = error.cause instanceof Error ? ` (${describe(error.cause)})` : ''
-  return `${error.message}${cause}`
+/** The message of an error, with those of its causes. */
+export const describe = (error: Error): string => {
+  const cause = error.cause instanceof Error ? describe(error.cause) : ''
+  return cause === '' || error.message.includes(cause) ? error.message : `${error.message} (${cause})`
 }
 
 // A value that could be mistaken for two fields, or that could forge a line of its own, is quoted.

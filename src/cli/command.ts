@@ -1,0 +1,130 @@
+import type { Readable, Writable } from 'node:stream'
+import type { Accounts } from '../accounts/index.ts'
+import type { Config, NetworkConfig } from '../config/index.ts'
+import type { NETWORK_SETTINGS, SETTINGS, SettingName, Table, Values } from '../config/settings.ts'
+import type { Status } from '../http/status.ts'
+import { refuse } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { Output, Progress } from '../lib/progress.ts'
+import type { Shutdown } from '../lib/shutdown.ts'
+import type { SearchService } from '../search/service.ts'
+
+/** What the commands set to work; main.ts puts it together. */
+export interface Services {
+  /** Serves until it is asked to stop. */
+  serve(config: Config, run: Run): Promise<void>
+  /** Back-fills one network. */
+  index(config: Config, network: NetworkConfig, run: Run & { progress: Progress }): Promise<Summary>
+  importPacks(config: Config, network: string, files: string[], run: Run & { progress: Progress }): Promise<Summary>
+  /** Opens what is stored for searching. */
+  openSearch(config: Config, run: Run): Promise<SearchService>
+  openAccounts(folder: string): Accounts
+  status(config: Config, run: Run): Promise<Status>
+  addAbis(
+    config: Config,
+    files: string[],
+    where: { network: string | undefined; address: string | undefined },
+  ): Promise<AbiFile[]>
+  listAbis(config: Config): Promise<AbiFile[]>
+}
+
+/** What every piece of work is given: `shutdown.signal` asks it to stop, `shutdown.add` has what it opened closed. */
+export interface Run {
+  log: Log
+  shutdown: Shutdown
+}
+
+export interface Range {
+  from: number
+  /** Inclusive. */
+  to: number
+}
+
+/** What a back-fill or an import has done. */
+export interface Summary {
+  blocks: number
+  logs: number
+  events: number
+  /** Ranges that this run added, ascending. */
+  added: Range[]
+  /** All ranges that the network now holds, ascending. */
+  held: Range[]
+}
+
+/** What is known of an ABI that the user gave. */
+export interface AbiFile {
+  name: string
+  /** The contract that it is for, or null where it is for whichever it fits. */
+  address: string | null
+  network: string | null
+  events: number
+  functions: number
+}
+
+export interface Streams {
+  stdin: Readable & { isTTY?: boolean }
+  stdout: Writable & Output
+  stderr: Output
+}
+
+export interface Context<O extends Table = Table> extends Run {
+  config: Config
+  options: Values<O>
+  /** Positional arguments behind the command's name. */
+  args: string[]
+  services: Services
+  streams: Streams
+  /** Writes a line of the result. */
+  print(line: string): void
+  /** A bar on a terminal, lines elsewhere. */
+  progress(label: string): Progress
+}
+
+export interface Command<O extends Table = Table> {
+  /** One word or two. */
+  name: string
+  /** Arguments as the usage shows them. */
+  usage: string
+  /** One sentence. */
+  summary: string
+  /** Settings that it takes as flags, beside `data`, `config` and `json`, which all take. */
+  settings: readonly SettingName[]
+  /** Flags of its own. */
+  options: O
+  /** How many positional arguments it takes. */
+  arity: readonly [least: number, most: number]
+  /** Exit code 0 unless it says otherwise. */
+  run(context: Context<O>): Promise<number | undefined> | Promise<void>
+}
+
+export const COMMON = ['data', 'config', 'json'] as const satisfies readonly (keyof typeof SETTINGS)[]
+export const NODE = [
+  'network',
+  'rpc',
+  'ws',
+  'from',
+  'to',
+  'order',
+  'finality',
+  'pollInterval',
+  'requestTimeout',
+  'rpcBatch',
+  'rpcConcurrency',
+  'storeBatch',
+] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
+
+export const command = <const O extends Table>(command: Command<O>): Command => command as unknown as Command
+
+export const MISUSED = 'used_wrongly'
+
+/** Refuses what was typed: exit code 2, with a pointer to the help text. */
+export const misused = (message: string) => refuse(MISUSED, message)
+
+/** The network that a command is about: the one that was named, or the only one of the config file. */
+export const networkOf = ({ network, networks }: Config): NetworkConfig => {
+  const found = network === undefined ? networks[0] : networks.find(it => it.network === network)
+  if (!found) throw misused('Which network? Add --network T/B/N.')
+  if (network === undefined && networks.length > 1)
+    throw misused(`Which network? Add --network with one of ${networks.map(it => it.network).join(', ')}.`)
+  return found
+}

@@ -1,0 +1,51 @@
+import { text } from '../../config/kinds.ts'
+import { setting } from '../../config/settings.ts'
+import { type AbiFile, command, misused } from '../command.ts'
+import { showTable } from '../show.ts'
+
+export const addAbis = command({
+  name: 'abi add',
+  usage: '[--network T/B/N --address ADDRESS] FILE…',
+  summary: "Takes contracts' ABIs, from JSON ABIs or artifacts of Foundry and Hardhat, to decode by.",
+  settings: ['network'],
+  options: {
+    address: setting(
+      text('an address', 'ADDRESS'),
+      undefined,
+      'The contract that the ABI is for; by default whichever it fits.',
+    ),
+  },
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async ({ services, config, args, options: { address }, print }) => {
+    if (address !== undefined && !/^0x[0-9a-f]{40}$/i.test(address))
+      throw misused(`--address takes 0x and 40 hex digits, not ${JSON.stringify(address)}.`)
+    if (address !== undefined && config.network === undefined)
+      throw misused('On which network is that contract? Add --network T/B/N.')
+    const files = await services.addAbis(config, args, { network: config.network, address })
+    print(show(files, config.json))
+  },
+})
+
+export const listAbis = command({
+  name: 'abi list',
+  usage: '',
+  summary: 'Shows the ABIs that were given.',
+  settings: [],
+  options: {},
+  arity: [0, 0],
+  run: async ({ services, config, print }) => print(show(await services.listAbis(config), config.json)),
+})
+
+const show = (files: AbiFile[], json: boolean): string =>
+  json
+    ? JSON.stringify(files)
+    : showTable(
+        ['NAME', 'NETWORK', 'ADDRESS', 'EVENTS', 'FUNCTIONS'],
+        files.map(({ name, network, address, events, functions }) => [
+          name,
+          network ?? 'any',
+          address ?? 'any',
+          String(events),
+          String(functions),
+        ]),
+      )

@@ -1,0 +1,21 @@
+import { command, networkOf } from '../command.ts'
+import { showSummary } from '../show.ts'
+
+export const importPacks = command({
+  name: 'import',
+  usage: '--network T/B/N FILE…',
+  summary: 'Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.',
+  settings: ['network', 'storeBatch'],
+  options: {},
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async ({ services, config, args, log, shutdown, progress, print }) => {
+    const { network } = networkOf(config)
+    const shown = progress(network)
+    const run = { log, shutdown, progress: shown }
+    const summary = await services.importPacks(config, network, args, run).finally(shown.finish)
+    print(showSummary(network, summary, config.json))
+    if (!shutdown.signal.aborted) return 0
+    log.warn('Stopped before the end; the same command goes on from here')
+    return 1
+  },
+})

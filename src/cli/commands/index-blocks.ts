@@ -1,0 +1,21 @@
+import { command, misused, NODE, networkOf } from '../command.ts'
+import { showSummary } from '../show.ts'
+
+export const indexBlocks = command({
+  name: 'index',
+  usage: '--network T/B/N --rpc URL [--from N|latest-K] [--to N] [options]',
+  summary: 'Indexes a range of blocks, then exits; asked again, it goes on where it stopped.',
+  settings: NODE,
+  options: {},
+  arity: [0, 0],
+  run: async ({ services, config, log, shutdown, progress, print }) => {
+    const network = networkOf(config)
+    if (network.rpc.length === 0) throw misused(`Where is a node of ${network.network}? Add --rpc URL.`)
+    const shown = progress(network.network)
+    const summary = await services.index(config, network, { log, shutdown, progress: shown }).finally(shown.finish)
+    print(showSummary(network.network, summary, config.json))
+    if (!shutdown.signal.aborted) return 0
+    log.warn('Stopped before the end; the same command goes on from here')
+    return 1
+  },
+})

@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { findTarget } from '../../http/es/target.ts'
+import { ChainsieveError } from '../../lib/errors.ts'
+import { command, misused } from '../command.ts'
+
+export const search = command({
+  name: 'search',
+  usage: 'T/B/N ENTITY[,ENTITY] [JSON|-]',
+  summary: 'Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.',
+  settings: ['queryDeadline', 'readers'],
+  options: {},
+  arity: [2, 3],
+  run: async ({ services, config, args: [network = '', entities = '', query], streams, log, shutdown }) => {
+    const service = await services.openSearch(config, { log, shutdown })
+    const target = refusing(() => findTarget(network, entities, service.networks()))
+    const body = query === '-' ? await buffer(streams.stdin) : query === undefined ? undefined : Buffer.from(query)
+    const { status, body: answer } = await service.search({ ...target, body, signal: shutdown.signal })
+    // What is not the answer must not end up in what reads the answer.
+    if (status >= 400) {
+      streams.stderr.write(`${Buffer.from(await bytesOf(answer)).toString()}\n`)
+      return status < 500 ? 2 : 1
+    }
+    await copy(answer, streams.stdout)
+    streams.stdout.write('\n')
+    return 0
+  },
+})
+
+/** A name that is not known was typed wrongly. */
+const refusing = <T>(find: () => T): T => {
+  try {
+    return find()
+  } catch (error) {
+    throw error instanceof ChainsieveError ? misused(error.message) : error
+  }
+}
+
+const bytesOf = async (answer: Uint8Array | ReadableStream<Uint8Array>): Promise<Uint8Array> =>
+  answer instanceof ReadableStream ? buffer(answer as unknown as Readable) : answer
+
+/** No faster than the reader takes it. */
+const copy = async (answer: Uint8Array | ReadableStream<Uint8Array>, out: Writable) => {
+  for await (const chunk of answer instanceof ReadableStream ? answer : [answer]) {
+    if (!out.write(chunk)) await once(out, 'drain')
+  }
+}

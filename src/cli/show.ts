@@ -1,0 +1,75 @@
+import type { NetworkStatus, Status } from '../http/status.ts'
+import { timeOf } from '../lib/progress.ts'
+import type { Range, Summary } from './command.ts'
+
+export const showTable = (head: string[], rows: string[][]): string => {
+  const lines = [head, ...rows]
+  const widths = head.map((_, column) => Math.max(...lines.map(line => line[column]!.length)))
+  return lines
+    .map(line =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+export const showTime = (at: number | null): string =>
+  at === null ? '-' : new Date(at).toISOString().replace(/\.\d+/, '')
+
+/** What a run has added, and what is missing between the blocks that are now held. */
+export const showSummary = (network: string, summary: Summary, json: boolean): string => {
+  const holes = holesOf(summary.held)
+  if (json) return JSON.stringify({ network, ...summary, holes })
+  const { blocks, logs, events, added } = summary
+  return [
+    `${network}: added ${count(blocks, 'block')} with ${count(logs, 'log')} and ${count(events, 'event')}.`,
+    `Added: ${showRanges(added)}`,
+    `Holes: ${showRanges(holes)}`,
+  ].join('\n')
+}
+
+export const holesOf = (held: Range[]): Range[] =>
+  held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
+
+export const showStatus = ({ networks }: Status): string =>
+  networks.length === 0 ? 'No network is configured, and none is stored.' : networks.map(showNetwork).join('\n\n')
+
+const showNetwork = (status: NetworkStatus): string => {
+  const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
+  const rows: [string, string][] = [
+    ['state', state],
+    ['blocks', showRanges(ranges)],
+    ['holes', showRanges(holesOf(ranges))],
+  ]
+  if (head !== null)
+    rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${count(lag, 'block')} behind`}`])
+  if (blocksPerSecond !== null) {
+    const left = secondsLeft === null ? '' : `, ${timeOf(secondsLeft)} left`
+    rows.push(['speed', `${number(blocksPerSecond)} blocks/s, ${number(eventsPerSecond ?? 0)} events/s${left}`])
+  }
+  for (const { url, requests, errors, lastError, lastErrorAt } of endpoints) {
+    const last = lastError === null ? '' : `, the last at ${lastErrorAt}: ${lastError}`
+    rows.push(['node', `${url}: ${count(requests, 'request')}, ${count(errors, 'error')}${last}`])
+  }
+  if (error !== null) rows.push(['error', error])
+  return [network, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')
+}
+
+const MOST_RANGES = 20
+
+/** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many the last ones. */
+const showRanges = (ranges: Range[]): string => {
+  if (ranges.length === 0) return 'none'
+  const shown = ranges.slice(-MOST_RANGES).map(({ from, to }) => {
+    const size = count(to - from + 1, 'block')
+    return from === to ? `${from} (${size})` : `${from}-${to} (${size})`
+  })
+  const hidden = ranges.length - shown.length
+  return hidden === 0 ? shown.join(', ') : `${number(hidden)} older ones, ${shown.join(', ')}`
+}
+
+const count = (n: number, what: string) => `${number(n)} ${what}${n === 1 ? '' : 's'}`
+
+const number = (n: number) => n.toLocaleString('en', { maximumFractionDigits: n < 10 ? 1 : 0 })

@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { openAccounts } from '../../src/accounts/index.ts'
+import type { Services, Summary } from '../../src/cli/index.ts'
+import type { Status } from '../../src/http/status.ts'
+import { refuse, retry, stop } from '../../src/lib/errors.ts'
+import { aborted } from '../../src/lib/shutdown.ts'
+import type { SearchService } from '../../src/search/service.ts'
+import { chainsieve, folder } from './support.ts'
+
+const SUMMARY: Summary = {
+  blocks: 1_001,
+  logs: 2_000,
+  events: 1,
+  added: [{ from: 17_000_000, to: 17_001_000 }],
+  held: [
+    { from: 1, to: 1 },
+    { from: 17_000_000, to: 17_001_000 },
+    { from: 17_001_002, to: 17_001_002 },
+  ],
+}
+const SUMMARY_TEXT = `a/b/c: added 1,001 blocks with 2,000 logs and 1 event.
+Added: 17000000-17001000 (1,001 blocks)
+Holes: 2-16999999 (16,999,998 blocks), 17001001 (1 block)
+`
+const NODE = ['--network', 'a/b/c', '--rpc', 'http://x']
+
+test('token create prints the token and nothing else, and it is good', async () => {
+  const { code, out, err } = await chainsieve(['token', 'create', '--account', 'alice', '--data', 'tokens'])
+  assert.deepEqual([code, err], [0, ''])
+  assert.match(out, /^cs_[\w-]{43}\n$/)
+  const expiring = await chainsieve(['token', 'create', '--account', 'bob', '--expires', '30d', '--data', 'tokens'])
+  const accounts = openAccounts(join(folder, 'tokens'))
+  assert.deepEqual(accounts.verify(out.trim()), { id: 1, name: 'alice' })
+  const [first, second] = accounts.list()
+  accounts.close()
+  assert.equal(second!.expiresAt! - second!.createdAt, 30 * 86_400_000)
+
+  const revoked = await chainsieve(['token', 'revoke', '1', '--data', 'tokens'])
+  assert.deepEqual(revoked, { code: 0, out: 'Token 1 is revoked.\n', err: '' })
+  const time = (at: number | null) => new Date(at!).toISOString().replace(/\.\d+/, '')
+  const { out: table } = await chainsieve(['token', 'list', '--data', 'tokens'])
+  const used = /alice .* (\S+)\n/.exec(table)?.[1]
+  assert.equal(
+    table,
+    [
+      'ID  ACCOUNT  TOKEN     STATE    CREATED               EXPIRES               LAST USED',
+      `1   alice    ${out.slice(0, 7)}…  revoked  ${time(first!.createdAt)}  -                     ${used}`,
+      `2   bob      ${expiring.out.slice(0, 7)}…  valid    ${time(second!.createdAt)}  ${time(second!.expiresAt)}  -`,
+      '',
+    ].join('\n'),
+  )
+  const listed = JSON.parse((await chainsieve(['token', 'list', '--data', 'tokens', '--json'])).out)
+  assert.deepEqual(
+    listed.map(({ id, account, hint }: Record<string, unknown>) => [id, account, hint]),
+    [
+      [1, 'alice', out.slice(0, 7)],
+      [2, 'bob', expiring.out.slice(0, 7)],
+    ],
+  )
+})
+
+test('tokens that are not there are told of, and no folder is made by looking', async () => {
+  const nowhere = join(folder, 'nowhere')
+  assert.deepEqual(await chainsieve(['token', 'list', '--data', 'nowhere']), {
+    code: 1,
+    out: '',
+    err: `chainsieve: There are no tokens in ${nowhere}: make one with chainsieve token create, or name the right folder with --data.\n`,
+  })
+  assert.equal(existsSync(nowhere), false)
+  assert.deepEqual(await chainsieve(['token', 'revoke', '99', '--data', 'tokens']), {
+    code: 1,
+    out: '',
+    err: 'chainsieve: There is no token 99: chainsieve token list shows those there are.\n',
+  })
+  assert.deepEqual(await chainsieve(['token', 'revoke', 'alice', '--data', 'tokens']), {
+    code: 2,
+    out: '',
+    err:
+      'chainsieve: A token is revoked by its number, which chainsieve token list shows.\n' +
+      'chainsieve token revoke --help tells how it is used.\n',
+  })
+  assert.deepEqual(await chainsieve(['token', 'create', '--account', ' ', '--data', 'tokens']), {
+    code: 1,
+    out: '',
+    err: `chainsieve: An account's name has 1 to 200 printable characters, not " ".\n`,
+  })
+})
+
+test('index tells what it added and where holes are', async () => {
+  const index: Services['index'] = async (_, network, { progress }) => {
+    assert.equal(network.network, 'a/b/c')
+    progress.update({ blocks: 1_001, logs: 2_000, events: 1, done: 1_001, total: 1_001 })
+    return SUMMARY
+  }
+  const plain = await chainsieve(['index', ...NODE], { index })
+  assert.deepEqual([plain.code, plain.out], [0, SUMMARY_TEXT])
+  assert.match(
+    plain.err,
+    /^\S+ info {2}Finished network=a\/b\/c blocks=1001 logs=2000 events=1 percent=100 blocksPerSecond=\d+ eventsPerSecond=\d+\n$/,
+  )
+  const json = await chainsieve(['index', ...NODE, '--json'], { index, tty: true })
+  assert.deepEqual(JSON.parse(json.out), {
+    network: 'a/b/c',
+    ...SUMMARY,
+    holes: [
+      { from: 2, to: 16_999_999 },
+      { from: 17_001_001, to: 17_001_001 },
+    ],
+  })
+  assert.equal(JSON.parse(json.err).message, 'Finished')
+  const tty = await chainsieve(['index', ...NODE], { index, tty: true })
+  assert.match(tty.err, /^a\/b\/c {2}█{20} 100 % {2}1,001 blocks \([\d,]+\/s\) {2}1 events \([\d,]+\/s\)\n$/)
+})
+
+test('import takes its files, and the only network of the config file where none is named', async () => {
+  writeFileSync(join(folder, 'one.toml'), '[[networks]]\nnetwork = "a/b/c"\n')
+  writeFileSync(join(folder, 'two.toml'), '[[networks]]\nnetwork = "a/b/c"\n[[networks]]\nnetwork = "d/e/f"\n')
+  const importPacks: Services['importPacks'] = async (_, network, files) => {
+    assert.deepEqual([network, files], ['a/b/c', ['x.ndjson', 'y.ndjson.gz']])
+    return { ...SUMMARY, added: [], held: [] }
+  }
+  const done = await chainsieve(['import', '--config', 'one.toml', 'x.ndjson', 'y.ndjson.gz'], { importPacks })
+  const text = 'a/b/c: added 1,001 blocks with 2,000 logs and 1 event.\nAdded: none\nHoles: none\n'
+  assert.deepEqual([done.code, done.out], [0, text])
+  assert.deepEqual(await chainsieve(['import', '--config', 'two.toml', 'x.ndjson']), {
+    code: 2,
+    out: '',
+    err:
+      'chainsieve: Which network? Add --network with one of a/b/c, d/e/f.\n' +
+      'chainsieve import --help tells how it is used.\n',
+  })
+})
+
+test('a signal stops the work, what was opened is closed, and an unfinished task exits with 1', async () => {
+  const signals = new EventEmitter() as unknown as NodeJS.Process
+  const closed: string[] = []
+  const index: Services['index'] = async (_, __, { shutdown }) => {
+    shutdown.add('store', () => closed.push('store'))
+    setTimeout(() => signals.emit('SIGINT'), 5)
+    await aborted(shutdown.signal)
+    return SUMMARY
+  }
+  const { code, out, err } = await chainsieve(['index', ...NODE], { index, signals })
+  assert.deepEqual([code, out, closed], [1, SUMMARY_TEXT, ['store']])
+  assert.match(
+    err,
+    /Was asked to stop signal=SIGINT\n(.*\n)*.*warn {2}Stopped before the end; the same command goes on from here\n$/,
+  )
+
+  const serve: Services['serve'] = async (_, { shutdown }) => {
+    setTimeout(() => signals.emit('SIGTERM'), 5)
+    await aborted(shutdown.signal)
+  }
+  assert.equal((await chainsieve(['serve'], { serve, signals })).code, 0)
+
+  const abandoned: Services['status'] = async (_, { shutdown }) => {
+    signals.emit('SIGINT')
+    shutdown.signal.throwIfAborted()
+    throw new Error('not reached')
+  }
+  const stopped = await chainsieve(['status'], { status: abandoned, signals })
+  assert.deepEqual([stopped.code, stopped.err.split('\n').at(-2)], [1, 'chainsieve: Stopped before the end.'])
+})
+
+const answering = (answer: Awaited<ReturnType<SearchService['search']>>, asked: unknown[] = []): Partial<Services> => ({
+  openSearch: async () => ({
+    networks: () => ['a/b/c'],
+    get: () => Promise.reject(new Error('not asked for')),
+    search: async ({ signal: _, body, ...call }) => {
+      asked.push({ ...call, body: body && Buffer.from(body).toString() })
+      return answer
+    },
+  }),
+})
+
+test('search asks with a query from the command line, from standard input, or with none', async () => {
+  const asked: unknown[] = []
+  const services = answering({ status: 200, body: Buffer.from('{"took":1}') }, asked)
+  const done = { code: 0, out: '{"took":1}\n', err: '' }
+  assert.deepEqual(await chainsieve(['search', 'a/b/c', 'tx'], services), done)
+  assert.deepEqual(await chainsieve(['search', 'a/b/c', 'block,tx', '{"size":1}'], services), done)
+  assert.deepEqual(await chainsieve(['search', 'a/b/c', 'tx', '-'], { ...services, stdin: '{"size":2}' }), done)
+  assert.deepEqual(asked, [
+    { network: 'a/b/c', entities: 'tx', body: undefined },
+    { network: 'a/b/c', entities: 'block,tx', body: '{"size":1}' },
+    { network: 'a/b/c', entities: 'tx', body: '{"size":2}' },
+  ])
+})
+
+test('search passes a streamed answer on, and a refused query to standard error', async () => {
+  const body = ReadableStream.from([Buffer.from('{"took"'), Buffer.from(':1}')]) as ReadableStream<Uint8Array>
+  const streamed = await chainsieve(['search', 'a/b/c', 'tx'], answering({ status: 200, body }))
+  assert.deepEqual(streamed, { code: 0, out: '{"took":1}\n', err: '' })
+  const refused = await chainsieve(
+    ['search', 'a/b/c', 'tx', '{'],
+    answering({ status: 400, body: Buffer.from('{"error":1}') }),
+  )
+  assert.deepEqual(refused, { code: 2, out: '', err: '{"error":1}\n' })
+  const failed = await chainsieve(
+    ['search', 'a/b/c', 'tx'],
+    answering({ status: 500, body: Buffer.from('{"error":1}') }),
+  )
+  assert.deepEqual(failed, { code: 1, out: '', err: '{"error":1}\n' })
+})
+
+test('search refuses names that are not known', async () => {
+  const services = answering({ status: 200, body: Buffer.from('{}') })
+  const hint = 'chainsieve search --help tells how it is used.\n'
+  assert.deepEqual(await chainsieve(['search', 'a/b/d', 'tx'], services), {
+    code: 2,
+    out: '',
+    err: `chainsieve: no such index [a-b-d-tx]: there is no network a/b/d. Did you mean "a/b/c"? (known: a/b/c)\n${hint}`,
+  })
+  assert.deepEqual(await chainsieve(['search', 'a/b/c', 'txs'], services), {
+    code: 2,
+    out: '',
+    err: `chainsieve: no such index [a-b-c-txs]: there is no entity "txs". Did you mean "tx"? (known: block, tx, log, event)\n${hint}`,
+  })
+})
+
+test('a reader that has had enough is no failure', async () => {
+  const stdout = new Writable({
+    write: (_, __, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+  })
+  const streams = { stdin: process.stdin, stdout, stderr: { write: () => {} } }
+  const { code } = await chainsieve(['search', 'a/b/c', 'tx'], {
+    ...answering({ status: 200, body: Buffer.alloc(1_000_000, ' ') }),
+    streams,
+  })
+  assert.equal(code, 0)
+})
+
+const STATUS: Status = {
+  version: '1.2.3',
+  networks: [
+    {
+      network: 'a/b/c',
+      state: 'filling',
+      ranges: SUMMARY.held,
+      head: 17_001_012,
+      lag: 10,
+      blocksPerSecond: 1_234.5,
+      eventsPerSecond: 2.25,
+      secondsLeft: 8_000,
+      error: null,
+      endpoints: [
+        {
+          url: 'https://x/[secret]',
+          requests: 1_000,
+          errors: 1,
+          lastError: 'timed out',
+          lastErrorAt: '2026-03-01T00:00:00Z',
+        },
+        { url: 'https://y', requests: 0, errors: 0, lastError: null, lastErrorAt: null },
+      ],
+    },
+    {
+      ...{ network: 'd/e/f', state: 'stopped', ranges: [], head: null, lag: null, secondsLeft: null, endpoints: [] },
+      ...{ blocksPerSecond: null, eventsPerSecond: null, error: 'the chain was reorganised deeper than 64 blocks' },
+    },
+  ],
+}
+
+test('status tells of each network', async () => {
+  const status = async () => STATUS
+  assert.deepEqual(await chainsieve(['status'], { status }), {
+    code: 0,
+    err: '',
+    out: `a/b/c
+  state   filling
+  blocks  1 (1 block), 17000000-17001000 (1,001 blocks), 17001002 (1 block)
+  holes   2-16999999 (16,999,998 blocks), 17001001 (1 block)
+  head    17001012, 10 blocks behind
+  speed   1,235 blocks/s, 2.3 events/s, 2 h 13 min left
+  node    https://x/[secret]: 1,000 requests, 1 error, the last at 2026-03-01T00:00:00Z: timed out
+  node    https://y: 0 requests, 0 errors
+
+d/e/f
+  state   stopped
+  blocks  none
+  holes   none
+  error   the chain was reorganised deeper than 64 blocks
+`,
+  })
+  assert.deepEqual(JSON.parse((await chainsieve(['status', '--json'], { status })).out), STATUS)
+  const none = await chainsieve(['status'], { status: async () => ({ version: '1.2.3', networks: [] }) })
+  assert.equal(none.out, 'No network is configured, and none is stored.\n')
+  const ranges = Array.from({ length: 1_000 }, (_, i) => ({ from: i * 2, to: i * 2 }))
+  const sparse = await chainsieve(['status'], {
+    status: async () => ({ ...STATUS, networks: [{ ...STATUS.networks[1]!, ranges }] }),
+  })
+  assert.match(sparse.out, /blocks {2}980 older ones, 1960 \(1 block\), 1962 .* 1998 \(1 block\)\n/)
+})
+
+test('abi add hands over files and contract, abi list shows what there is', async () => {
+  const file = { name: 'Token', network: 'a/b/c', address: `0x${'ab'.repeat(20)}`, events: 3, functions: 12 }
+  const other = { name: 'Pair', network: null, address: null, events: 1, functions: 0 }
+  const addAbis: Services['addAbis'] = async (_, files, where) => {
+    assert.deepEqual([files, where], [['t.json'], { network: 'a/b/c', address: file.address }])
+    return [file]
+  }
+  const argv = ['abi', 'add', 't.json', '--address', file.address]
+  assert.deepEqual(await chainsieve([...argv, '--network', 'a/b/c'], { addAbis }), {
+    code: 0,
+    out: `NAME   NETWORK  ADDRESS                                     EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  3       12\n`,
+    err: '',
+  })
+  const list = await chainsieve(['abi', 'list'], { listAbis: async () => [other] })
+  assert.equal(list.out, 'NAME  NETWORK  ADDRESS  EVENTS  FUNCTIONS\nPair  any      any      1       0\n')
+  const json = await chainsieve(['abi', 'list', '--json'], { listAbis: async () => [file, other] })
+  assert.deepEqual(JSON.parse(json.out), [file, other])
+
+  const hint = 'chainsieve abi add --help tells how it is used.\n'
+  assert.equal(
+    (await chainsieve(argv)).err,
+    `chainsieve: On which network is that contract? Add --network T/B/N.\n${hint}`,
+  )
+  assert.equal(
+    (await chainsieve(['abi', 'add', 't.json', '--address', '0x12'])).err,
+    `chainsieve: --address takes 0x and 40 hex digits, not "0x12".\n${hint}`,
+  )
+})
+
+test('a failure is told in one line, a fault of the program with its place, neither with a secret', async () => {
+  const failing = (error: Error) => ({ status: () => Promise.reject(error) })
+  const down = retry('node_down', 'https://user:SESAME@x refused the connection')
+  assert.deepEqual(await chainsieve(['status'], failing(stop('no_node', 'no node answers', down))), {
+    code: 1,
+    out: '',
+    err: 'chainsieve: no node answers (https://[secret]@x refused the connection)\n',
+  })
+  assert.deepEqual(await chainsieve(['status'], failing(refuse('pack_broken', 'x.ndjson, line 3: cut off'))), {
+    code: 1,
+    out: '',
+    err: 'chainsieve: x.ndjson, line 3: cut off\n',
+  })
+  const bug = await chainsieve(['status'], failing(new TypeError('x is undefined')))
+  assert.equal(bug.code, 1)
+  assert.match(
+    bug.err,
+    /^chainsieve: This is a fault of Chainsieve, please report it:\nTypeError: x is undefined\n {4}at /,
+  )
+  const json = await chainsieve(['status', '--json'], failing(stop('no_node', 'no node answers')))
+  const { time: _, ...line } = JSON.parse(json.err)
+  assert.deepEqual(
+    [json.code, line],
+    [1, { level: 'error', message: 'Failed', command: 'status', error: 'no node answers' }],
+  )
+})
