@@ -93,6 +93,17 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   if (!excerpt && options.bloom !== false) checkBloom(block.logsBloom, lastLog + 1, where)
 }
 
+/** The logs bloom of logs, as `0x` hex. */
+export const logsBloomOf = (logs: readonly Pick<RpcLog, 'address' | 'topics'>[]): Hex => {
+  bloomSum.fill(0)
+  for (const log of logs) {
+    addBloom(log.address)
+    for (const topic of log.topics) addBloom(topic)
+  }
+  return `0x${Buffer.from(bloomSum.map(digit => DIGIT_CODES[digit]!)).toString('latin1')}`
+}
+const DIGIT_CODES = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
+
 /** Throws `retry('block_unlinked')` unless `block` is the next one after `parent` and names it as its parent. */
 export const checkLink = (parent: BlockRef, block: RpcBlock): void => {
   const number = Number(block.number)

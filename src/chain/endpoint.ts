@@ -40,6 +40,8 @@ export interface Endpoint {
   readonly name: string
   /** Before this time (epoch, ms) the node should be left alone. */
   readonly restUntil: number
+  /** Before this time another node is preferred: this one gave a wrong or an old answer. */
+  readonly doubtedUntil: number
   /** Mean size of an answer to one call, in bytes. */
   readonly bytesPerCall: number
   /** The chain that the node answers for, once it was asked. */
@@ -90,6 +92,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   let failingSince = 0
   let loggedAt = 0
   let restUntil = 0
+  let doubtedUntil = 0
   let bytesPerCall = 0
 
   const note = (message: string) => {
@@ -205,6 +208,9 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     get restUntil() {
       return restUntil
     },
+    get doubtedUntil() {
+      return doubtedUntil
+    },
     get bytesPerCall() {
       return bytesPerCall
     },
@@ -231,8 +237,11 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       if (mark !== epoch) return
       epoch++
       if (failures++ === 0) failingSince = now
-      // A wrong answer about one block says nothing about the next one: only a node that does not answer is left alone.
-      if (!error.code.startsWith('node_')) return
+      if (!error.code.startsWith('node_')) {
+        // A wrong answer about one block says little about the next one: only a node that does not answer is left alone.
+        doubtedUntil = now + DOUBT_MS
+        return
+      }
       if (error.code === 'node_unreachable') this.chainId = undefined
       restUntil = now + (error.retryAfterMs ?? 0) + backoff(failures, { random })
     },
@@ -302,6 +311,7 @@ export const resultOf = (answer: Answer, what: string): unknown => {
 const MAX_ANSWER_BYTES = 400 << 20
 /** Of undici, of zlib. */
 const TOO_LARGE_CODES = new Set<unknown>(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'ERR_BUFFER_TOO_LARGE'])
+const DOUBT_MS = 10_000
 const LOG_EVERY_MS = 60_000
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 const gunzipAsync = promisify(gunzip)

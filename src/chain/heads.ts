@@ -1,4 +1,5 @@
-import { Agent, type MessageEvent, WebSocket } from 'undici'
+import type { Socket } from 'node:net'
+import { Agent, buildConnector, type MessageEvent, WebSocket } from 'undici'
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
@@ -26,18 +27,23 @@ export interface HeadsOptions {
   clock: Clock
 }
 
-export interface HeadsState extends Heads {
+/** Where announcements go in. */
+export interface HeadsInlet {
+  /**
+   * Announcements come in from now on, so that polls are only a safety net. `onSilence` is called where a poll finds that they have
+   * stopped although the chain moves.
+   */
+  attach(onSilence: () => void): void
+  /** They do not come in any more: the next poll is due, for what they may have missed. */
+  detach(): void
   push(head: Head): void
-  /** Whether announcements come in, so that polls are only a safety net. */
-  pushing: boolean
-  /** Called where a poll finds that announcements have stopped coming although the chain moves. */
-  onSilence: (() => void) | undefined
 }
 
-export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): HeadsState => {
+export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): Heads & HeadsInlet => {
   let pushed: Head | undefined
   let highest = -1
   let pushedAt = 0
+  let onSilence: (() => void) | undefined
   let due = 0
   let wake: (() => void) | undefined
   /** Mean time of a block in ms, and when the last one came. */
@@ -54,7 +60,7 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): HeadsState =>
   }
   const interval = () => {
     const active = pollMs ?? Math.min(Math.max(blockMs / 6, 100), 2_000)
-    return heads.pushing ? Math.max(active, SAFETY_POLL_MS) : active
+    return onSilence === undefined ? active : Math.max(active, SAFETY_POLL_MS)
   }
   /** Sleeps until the next poll is due, or until something wakes it. */
   const wait = async (ms: number, signal: AbortSignal) => {
@@ -73,9 +79,12 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): HeadsState =>
     }
   }
 
-  const heads: HeadsState = {
-    pushing: false,
-    onSilence: undefined,
+  const poke = () => {
+    due = 0
+    wake?.()
+  }
+
+  return {
     async next(signal) {
       for (;;) {
         signal.throwIfAborted()
@@ -98,15 +107,18 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): HeadsState =>
           if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
         }
         due = clock.now() + interval()
-        if (heads.pushing && head !== undefined && head.number > before && clock.now() - pushedAt > SAFETY_POLL_MS) {
-          heads.onSilence?.()
-        }
+        if (head !== undefined && head.number > before && clock.now() - pushedAt > SAFETY_POLL_MS) onSilence?.()
         return head
       }
     },
-    poke() {
-      due = 0
-      wake?.()
+    poke,
+    attach(notify) {
+      onSilence = notify
+      pushedAt = clock.now()
+    },
+    detach() {
+      onSilence = undefined
+      poke()
     },
     push(head) {
       pushed = head
@@ -116,7 +128,6 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): HeadsState =>
       wake?.()
     },
   }
-  return heads
 }
 
 /** Polls go on at this pace while announcements come in, in case that they stop unnoticed. */
@@ -134,7 +145,7 @@ export interface AnnouncerOptions {
 /** A WebSocket subscription to new heads, kept up as long as it is run. */
 export interface Announcer {
   /** Feeds the heads until the signal aborts; connects again whenever the connection is lost. */
-  run(heads: HeadsState, signal: AbortSignal): Promise<void>
+  run(heads: HeadsInlet, signal: AbortSignal): Promise<void>
   status(): EndpointStatus
 }
 
@@ -159,10 +170,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
           failures = 0
           loggedAt = 0
         })
-        heads.pushing = false
         if (signal.aborted) return
-        // What was announced while the connection was down is found by a poll.
-        heads.poke()
         failures++
         status.errors++
         status.lastError = hide(fault)
@@ -187,17 +195,27 @@ const subscribe = (
   headers: Record<string, string>,
   timeoutMs: number,
   signal: AbortSignal,
-  heads: HeadsState,
+  heads: HeadsInlet,
   subscribed: () => void,
 ): Promise<string> => {
-  const agent = new Agent({ connectTimeout: timeoutMs })
+  const connect = buildConnector({ timeout: timeoutMs })
+  let raw: Socket | undefined
+  const agent = new Agent({
+    connect: (options, callback) =>
+      connect(options, (...result) => {
+        raw = result[1] ?? undefined
+        callback(...result)
+      }),
+  })
   const socket = new WebSocket(url, { dispatcher: agent, headers })
   return new Promise<string>(resolve => {
     const end = (reason: string) => {
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)
-      heads.onSilence = undefined
-      // Without waiting for the other side to say goodbye: it may be gone.
+      heads.detach()
+      // A goodbye, but without waiting for that of the other side, as `close` alone would: it may be gone.
+      socket.close()
+      raw?.destroySoon()
       agent.destroy().catch(() => {})
       resolve(reason)
     }
@@ -216,8 +234,7 @@ const subscribe = (
             return end(`the node refuses the subscription: ${message.error?.message ?? 'no reason given'}`)
           }
           clearTimeout(timer)
-          heads.pushing = true
-          heads.onSilence = () => end('the subscription has gone silent while the chain moves')
+          heads.attach(() => end('the subscription has gone silent while the chain moves'))
           subscribed()
         } else if (message.method === 'eth_subscription') heads.push(toHead(message.params?.result))
       } catch (error) {

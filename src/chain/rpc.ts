@@ -31,7 +31,8 @@ export const createRpc = ({ endpoints, chainId, clock, random }: RpcOptions): Rp
     for (;;) {
       const now = clock.now()
       const rested = endpoints.filter(it => it.restUntil <= now)
-      const best = rested.find(it => !failed.has(it)) ?? rested[0]
+      const open = rested.filter(it => !failed.has(it))
+      const best = open.find(it => it.doubtedUntil <= now) ?? open[0] ?? rested[0]
       if (best !== undefined) return best
       await clock.sleep(Math.max(1, Math.min(...endpoints.map(it => it.restUntil)) - now), signal)
     }

@@ -178,6 +178,7 @@ export const startNode = async (
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     )
+    socket.on('end', () => socket.end())
     socket.on('data', data => {
       const call = JSON.parse(unframe(data) ?? 'null')
       if (call?.method !== 'eth_subscribe') return

@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
+import type { BlockRef, ChainEvent, FollowOptions } from '../../src/chain/source.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { type FakeNode, fastClock, firstTimes, NodeError, startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+
+const trunk = makeChain({ from: 0, blocks: 20 })
+const ref = (raw: RawBlock): BlockRef => ({ number: Number(raw.block.number), hash: raw.block.hash })
+
+/** A store that applies what a source tells, and remembers it in short: `5`, `5'` for a block that is not of the trunk, `back to 4`. */
+const startFollower = (
+  t: TestContext,
+  nodes: FakeNode | FakeNode[],
+  {
+    held = [] as readonly RawBlock[],
+    ...options
+  }: Partial<RpcSourceOptions & FollowOptions> & { held?: readonly RawBlock[] } = {},
+) => {
+  const source = createRpcSource({
+    urls: (Array.isArray(nodes) ? nodes : [nodes]).map(it => it.url),
+    clock: fastClock(50),
+    ...options,
+  })
+  const controller = new AbortController()
+  const stored = new Map(held.map(it => [Number(it.block.number), it]))
+  const told: string[] = []
+  const apply = (event: ChainEvent) => {
+    if (event.type === 'rollback') {
+      for (const number of stored.keys()) if (number > event.to) stored.delete(number)
+      told.push(`back to ${event.to}`)
+    } else {
+      const { number } = ref(event.block)
+      stored.set(number, event.block)
+      told.push(`${number}${trunk[number]?.block.hash === event.block.block.hash ? '' : "'"}`)
+    }
+  }
+  const follow: FollowOptions = {
+    from: 0,
+    stored: number => (stored.has(number) ? ref(stored.get(number)!) : undefined),
+    tip: held.length > 0 ? ref(held.at(-1)!) : undefined,
+    finality: 64,
+    ...options,
+    signal: controller.signal,
+  }
+  let ended: unknown
+  const done = (async () => {
+    for await (const event of source.follow(follow)) apply(event)
+  })().catch(error => {
+    ended = error
+  })
+  const stop = async () => {
+    controller.abort()
+    await done
+    await source.close()
+  }
+  t.after(stop)
+  return {
+    source,
+    told,
+    stop,
+    done,
+    get ended() {
+      return ended
+    },
+    /** What was told since the last call, once the newest block is this one. */
+    async until(block: RawBlock): Promise<string> {
+      const { number, hash } = ref(block)
+      const isThere = () => Math.max(...stored.keys()) === number && stored.get(number)!.block.hash === hash
+      await waitFor(
+        () => isThere() || ended !== undefined,
+        () => `block ${number}; told ${told.join(' ')}`,
+      )
+      if (ended !== undefined) throw ended
+      return told.splice(0).join(' ')
+    },
+    error: () => source.endpoints()[0]!.lastError,
+  }
+}
+
+const waitFor = async (isTrue: () => boolean, what: () => string) => {
+  const end = Date.now() + 10_000
+  while (!isTrue()) {
+    if (Date.now() > end) assert.fail(`still waiting for ${what()}`)
+    await pause(5)
+  }
+}
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+test('from the first block that is wanted on, and then block by block', async t => {
+  const node = await startNode(t, trunk.slice(0, 10))
+  const follower = startFollower(t, node, { from: 3 })
+  assert.equal(await follower.until(trunk[9]!), '3 4 5 6 7 8 9')
+  node.extend(trunk.slice(10, 11))
+  assert.equal(await follower.until(trunk[10]!), '10')
+  node.extend(trunk.slice(11, 14))
+  assert.equal(await follower.until(trunk[13]!), '11 12 13')
+})
+
+test('from the stored tip on; a chain that has not reached the first block yet is waited for', async t => {
+  const node = await startNode(t, trunk.slice(0, 10))
+  const follower = startFollower(t, node, { held: trunk.slice(2, 6) })
+  assert.equal(await follower.until(trunk[9]!), '6 7 8 9')
+  const early = startFollower(t, node, { from: 12 })
+  await pause(50)
+  assert.deepEqual(early.told, [])
+  node.extend(trunk.slice(10, 14))
+  assert.equal(await early.until(trunk[13]!), '12 13')
+})
+
+test('reorganisations of every depth, to longer branches and to ones of the same height', async t => {
+  for (const depth of [1, 2, 7, 8, 9, 17]) {
+    for (const longer of [0, 1, 3]) {
+      const node = await startNode(t, trunk)
+      const follower = startFollower(t, node, { held: trunk.slice(0, 20) })
+      const branch = makeChain({ parent: trunk[19 - depth]!, blocks: depth + longer, salt: 'branch' })
+      node.extend(branch)
+      const expected = [`back to ${19 - depth}`, ...branch.map(it => `${ref(it).number}'`)].join(' ')
+      assert.equal(await follower.until(branch.at(-1)!), expected, `depth ${depth}, ${longer} longer`)
+      await follower.stop()
+    }
+  }
+})
+
+test('a chain that changes its mind again and again', async t => {
+  const node = await startNode(t, trunk)
+  const follower = startFollower(t, node, { held: trunk })
+  const one = makeChain({ parent: trunk[16]!, blocks: 4, salt: 'one' })
+  const two = makeChain({ parent: one[1]!, blocks: 3, salt: 'two' })
+  node.extend(one)
+  assert.equal(await follower.until(one.at(-1)!), "back to 16 17' 18' 19' 20'")
+  node.extend(two)
+  assert.equal(await follower.until(two.at(-1)!), "back to 18 19' 20' 21'")
+  node.extend([...trunk.slice(17), ...makeChain({ parent: trunk[19]!, blocks: 5 })])
+  assert.equal(await follower.until(node.blocks.get(24)!), "back to 16 17 18 19 20' 21' 22' 23' 24'")
+})
+
+test('a reorganisation below everything that is held starts again at its first block', async t => {
+  const node = await startNode(t, trunk)
+  const branch = makeChain({ parent: trunk[9]!, blocks: 12, salt: 'branch' })
+  node.extend(branch)
+  const follower = startFollower(t, node, { held: trunk.slice(15, 20), from: 0 })
+  assert.equal(await follower.until(branch.at(-1)!), "back to 14 15' 16' 17' 18' 19' 20' 21'")
+})
+
+test('a reorganisation as deep as finality is followed, a deeper one stops with a clear error', async t => {
+  const follow = async (depth: number) => {
+    const node = await startNode(t, trunk)
+    const branch = makeChain({ parent: trunk[19 - depth]!, blocks: depth + 1, salt: 'branch' })
+    node.extend(branch)
+    const follower = startFollower(t, node, { held: trunk, finality: 5 })
+    return follower.until(branch.at(-1)!)
+  }
+  assert.equal(await follow(5), "back to 14 15' 16' 17' 18' 19' 20'")
+  await assert.rejects(follow(6), {
+    next: 'stop',
+    code: 'reorg_too_deep',
+    message: new RegExp(
+      `^the node's chain leaves the stored one more than 5 blocks below block 19 \\(${trunk[19]!.block.hash}\\), and a reorganisation deeper than this finality is not followed\\. If the node is right`,
+    ),
+  })
+})
+
+test('another chain with the same numbers stops, genesis included', async t => {
+  const node = await startNode(t, makeChain({ blocks: 20, salt: 'another' }))
+  const follower = startFollower(t, node, { held: trunk.slice(0, 10) })
+  await assert.rejects(follower.until(trunk[0]!), { next: 'stop', code: 'reorg_too_deep' })
+})
+
+test('an older head is waited for, whatever blocks it has: nothing is rewound', async t => {
+  const node = await startNode(t, trunk)
+  const follower = startFollower(t, node, { held: trunk })
+  node.head = 12
+  await waitFor(
+    () => follower.source.endpoints()[0]!.errors > 2,
+    () => 'errors',
+  )
+  assert.equal(follower.error(), 'its head is block 12, but block 19 was already there: it lags')
+  node.extend(makeChain({ parent: trunk[10]!, blocks: 5, salt: 'stale' }))
+  await pause(100)
+  assert.deepEqual(follower.told, [])
+  node.extend([...trunk.slice(11), ...makeChain({ parent: trunk[19]!, blocks: 1 })])
+  assert.equal(await follower.until(node.blocks.get(20)!), "20'")
+})
+
+test('a second node stands in for one that lags', async t => {
+  const next = makeChain({ parent: trunk[19]!, blocks: 2 })
+  const lagging = await startNode(t, trunk.slice(0, 15))
+  const second = await startNode(t, [...trunk, ...next])
+  const follower = startFollower(t, [lagging, second], { held: trunk })
+  assert.equal(await follower.until(next[1]!), "20' 21'")
+  assert.match(follower.error()!, /it lags$|does not have it/)
+})
+
+test('a development chain that was cut back is cut back, where that is allowed', async t => {
+  const node = await startNode(t, trunk)
+  const follower = startFollower(t, node, { held: trunk, shrinks: true })
+  node.head = 12
+  await waitFor(
+    () => follower.told.length > 0,
+    () => 'a rollback',
+  )
+  assert.deepEqual(follower.told, ['back to 12'])
+  node.extend(makeChain({ parent: trunk[10]!, blocks: 1, salt: 'reverted' }))
+  assert.equal(await follower.until(node.blocks.get(11)!), "back to 12 back to 10 11'")
+})
+
+test('every lie at the head is asked again until it is true, and rewinds nothing', async t => {
+  const other = makeChain({ from: 0, blocks: 21, salt: 'other' })
+  const next = makeChain({ parent: trunk[19]!, blocks: 1 })[0]!
+  const lies: [string, FakeNode['lie'], RegExp][] = [
+    [
+      'null for the block that it announced',
+      ({ method, params }, it) => (method === 'eth_getBlockByNumber' && params[1] === true ? null : it),
+      /does not have it/,
+    ],
+    ['no receipts', ({ method }, it) => (method === 'eth_getBlockReceipts' ? null : it), /has no receipts/],
+    [
+      "another fork's receipts",
+      ({ method }, it) => (method === 'eth_getBlockReceipts' ? other[20]!.receipts : it),
+      /receipt 0 is of block/,
+    ],
+    [
+      'a parent that is not its own',
+      ({ method, params }, it) => {
+        if (method === 'eth_getBlockByNumber' && Number(params[0]) === 20)
+          Object.assign(it as object, { parentHash: other[19]!.block.hash })
+        return it
+      },
+      /^block 20 0x\w+ ?names|names 0x\w+ as its parent, but the node's block 19 is/,
+    ],
+    [
+      'null for the latest block',
+      ({ params }, it) => (params[0] === 'latest' ? null : it),
+      /the latest block: the node does not have it/,
+    ],
+    [
+      'an error',
+      ({ method }, it) => (method === 'eth_getBlockReceipts' ? new NodeError(-32000, 'header not found') : it),
+      /header not found/,
+    ],
+    ['a sibling of our tip, once', ({ params }, it) => (params[0] === 'latest' ? other[19]!.block : it), /^$/],
+  ]
+  for (const [name, lie, message] of lies) {
+    const node = await startNode(t, [...trunk, next])
+    const telling = firstTimes(3)
+    node.lie = (call, result) => {
+      const lied = lie(call, structuredClone(result))
+      return JSON.stringify(lied) !== JSON.stringify(result) && telling() ? lied : result
+    }
+    const follower = startFollower(t, node, { held: trunk })
+    assert.equal(await follower.until(next), "20'", name)
+    assert.match(follower.error() ?? '', message, name)
+    await follower.stop()
+  }
+})
+
+test('new heads by WebSocket: announced blocks come without polling', async t => {
+  const node = await startNode(t, trunk.slice(0, 10))
+  const follower = startFollower(t, node, { wsUrl: node.wsUrl, clock: fastClock(1), pollMs: 60_000 })
+  assert.equal(await follower.until(trunk[9]!), '0 1 2 3 4 5 6 7 8 9')
+  await waitFor(
+    () => node.subscribers === 1,
+    () => 'a subscription',
+  )
+  for (let number = 10; number < 15; number++) {
+    node.extend([trunk[number]!])
+    node.announce()
+    assert.equal(await follower.until(trunk[number]!), `${number}`)
+  }
+  const branch = makeChain({ parent: trunk[12]!, blocks: 3, salt: 'branch' })
+  node.extend(branch)
+  for (const block of branch) node.announce(block)
+  assert.equal(await follower.until(branch[2]!), "back to 12 13' 14' 15'")
+  await follower.stop()
+  await waitFor(
+    () => node.subscribers === 0,
+    () => 'the end of the subscription',
+  )
+})
+
+test('a block that was announced but is not there yet is waited for', async t => {
+  const node = await startNode(t, trunk.slice(0, 10))
+  const follower = startFollower(t, node, { wsUrl: node.wsUrl, pollMs: 1_000_000 })
+  await follower.until(trunk[9]!)
+  await waitFor(
+    () => node.subscribers === 1,
+    () => 'a subscription',
+  )
+  node.announce(trunk[10]!)
+  await waitFor(
+    () => follower.error() !== null,
+    () => 'an error',
+  )
+  assert.equal(follower.error(), 'block 10: the node does not have it (null)')
+  node.extend([trunk[10]!])
+  assert.equal(await follower.until(trunk[10]!), '10')
+})
+
+test('a subscription that is lost, refused, silent or babbles: polls stand in, and it comes back', async t => {
+  const node = await startNode(t, trunk.slice(0, 10))
+  const follower = startFollower(t, node, { wsUrl: node.wsUrl })
+  const ws = () => follower.source.endpoints()[1]!
+  await follower.until(trunk[9]!)
+  await waitFor(
+    () => node.subscribers === 1,
+    () => 'a subscription',
+  )
+
+  node.dropSubscribers()
+  node.extend([trunk[10]!])
+  assert.equal(await follower.until(trunk[10]!), '10')
+  await waitFor(
+    () => node.subscribers === 1,
+    () => 'another subscription',
+  )
+  assert.match(ws().lastError!, /closed|no connection/)
+
+  // Silent: the chain moves, but nothing is announced.
+  node.extend([trunk[11]!])
+  assert.equal(await follower.until(trunk[11]!), '11')
+  await pause(300)
+  node.extend([trunk[12]!])
+  assert.equal(await follower.until(trunk[12]!), '12')
+  await waitFor(
+    () => /silent/.test(ws().lastError!),
+    () => 'a silent subscription to be given up',
+  )
+  await waitFor(
+    () => node.subscribers === 1,
+    () => 'another subscription',
+  )
+
+  node.announce({ number: 12, hash: 'nonsense', parentHash: '' })
+  await waitFor(
+    () => /malformed hash/.test(ws().lastError!),
+    () => 'a wrong announcement to be noticed',
+  )
+
+  node.missing.set('eth_subscribe', new NodeError(-32601, 'notifications not supported'))
+  node.dropSubscribers()
+  await waitFor(
+    () => /refuses/.test(ws().lastError!),
+    () => 'a refusal',
+  )
+  assert.equal(ws().lastError, 'the node refuses the subscription: notifications not supported')
+  node.extend([trunk[13]!])
+  assert.equal(await follower.until(trunk[13]!), '13')
+})
+
+test('the whole node goes away and comes back with another branch', async t => {
+  const node = await startNode(t, trunk)
+  const follower = startFollower(t, node, { held: trunk, wsUrl: node.wsUrl })
+  await waitFor(
+    () => node.subscribers === 1,
+    () => 'a subscription',
+  )
+  await node.stop()
+  await waitFor(
+    () => follower.error() !== null,
+    () => 'an error',
+  )
+  const branch = makeChain({ parent: trunk[17]!, blocks: 4, salt: 'branch' })
+  node.extend(branch)
+  await node.start()
+  assert.equal(await follower.until(branch[3]!), "back to 17 18' 19' 20' 21'")
+})
+
+test('a store that is behind with its writing does not confuse the walk back', async t => {
+  const node = await startNode(t, trunk.slice(0, 5))
+  const follower = startFollower(t, node, { stored: () => undefined })
+  await follower.until(trunk[4]!)
+  const branch = makeChain({ parent: trunk[2]!, blocks: 3, salt: 'branch' })
+  node.extend(branch)
+  assert.equal(await follower.until(branch[2]!), "back to 2 3' 4' 5'")
+})
