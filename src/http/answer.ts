@@ -1,10 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { Answer } from '../search/service.ts'
 import type { Context } from './context.ts'
-import { JSON_TYPE } from './errors.ts'
-
-/** Clients of version 7.14 and later take a server without this header for a wrong one. */
-const PRODUCT = { ...JSON_TYPE, 'x-elastic-product': 'Elasticsearch' }
+import { JSON_TYPE, PRODUCT } from './json.ts'
 
 /** Sends what a service answered, whole or chunk by chunk as the client takes it. */
 export const sendAnswer = (c: Context, log: Log, { status, body }: Answer): Response =>

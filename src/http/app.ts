@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
+import type { Account } from '../accounts/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { SearchService } from '../search/service.ts'
 import { authenticate } from './auth.ts'
-import { type Account, type Env, type Handler, pathOf } from './context.ts'
+import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { get } from './es/get.ts'
+import { info } from './es/info.ts'
 import { search } from './es/search.ts'
 import { health, type Status, status } from './status.ts'
 
@@ -32,8 +34,11 @@ export const createApp = ({ search: service, accounts, status: statusOf, bodyLim
 
   app.use(authenticate(token => accounts.verify(token)))
   route(['GET'], '/status', status(statusOf))
+  route(['GET'], '/', info)
 
-  const es = '/:technology/:blockchain/:network/es/:entity'
+  const base = '/:technology/:blockchain/:network/es'
+  const es = `${base}/:entity`
+  route(['GET'], base, info)
   route(['GET', 'POST'], `${es}/search`, search(service, bodyLimit, log))
   route(['GET', 'POST'], `${es}/_search`, search(service, bodyLimit, log))
   route(['GET'], `${es}/_doc/:id`, get(service, log))

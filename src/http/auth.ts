@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
+import type { Account } from '../accounts/index.ts'
 import { refuse } from '../lib/errors.ts'
-import { type Account, type Context, type Env, header } from './context.ts'
+import { type Context, type Env, header } from './context.ts'
 
 /** Lets through whoever shows a valid token, as a bearer token, as the password of basic authentication, or as `?access_token=`. */
 export const authenticate =

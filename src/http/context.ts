@@ -1,10 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context as HonoContext } from 'hono'
-
-export interface Account {
-  id: number
-  name: string
-}
+import type { Account } from '../accounts/index.ts'
 
 export interface Env {
   /** Node's own request and response; absent, or even without `env` around them, where the app is called without a socket. */
@@ -36,9 +32,11 @@ export const whileConnected = (c: Context): AbortSignal => {
   const outgoing = c.env?.outgoing
   if (!outgoing) return c.req.raw.signal
   const controller = new AbortController()
-  outgoing.once('close', () => {
+  const onClose = () => {
     if (!outgoing.writableFinished) controller.abort()
-  })
+  }
+  if (outgoing.destroyed) onClose()
+  else outgoing.once('close', onClose)
   return controller.signal
 }
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { type Context, disconnected, type Handler } from './context.ts'
-
-export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
+import { JSON_TYPE } from './json.ts'
 
 /** An error in Elasticsearch's shape. */
 export const errorResponse = (status: number, type: string, reason: string, headers?: Record<string, string>) =>

@@ -1,5 +1,5 @@
 import type { Handler } from './context.ts'
-import { JSON_TYPE } from './errors.ts'
+import { json } from './json.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */
 export interface Status {
@@ -35,7 +35,7 @@ export interface NetworkStatus {
 export const status =
   (service: () => Status | Promise<Status>): Handler =>
   async () =>
-    new Response(JSON.stringify(await service()), { headers: JSON_TYPE })
+    json(await service())
 
 /** `GET /health`: open to everybody, so it tells nothing but that the server answers. */
-export const health: Handler = () => new Response('{"status":"ok"}', { headers: JSON_TYPE })
+export const health: Handler = () => json({ status: 'ok' })

@@ -60,7 +60,7 @@ export const progressBar = (screen: Screen, { label, now }: ProgressOptions): Pr
 /** A line every five seconds, for a file, a pipe or a log collector. */
 export const progressLines = (log: Log, { label, now }: ProgressOptions): Progress =>
   paced(5_000, now, ({ step, blocksPerSecond, eventsPerSecond, secondsLeft }, last) =>
-    log.info(last ? 'Finished' : 'Made progress', {
+    log.info(last ? 'Ended' : 'Made progress', {
       network: label,
       blocks: step.blocks,
       logs: step.logs,

@@ -101,7 +101,7 @@ test('index tells what it added and where holes are', async () => {
   assert.deepEqual([plain.code, plain.out], [0, SUMMARY_TEXT])
   assert.match(
     plain.err,
-    /^\S+ info {2}Finished network=a\/b\/c blocks=1001 logs=2000 events=1 percent=100 blocksPerSecond=\d+ eventsPerSecond=\d+\n$/,
+    /^\S+ info {2}Ended network=a\/b\/c blocks=1001 logs=2000 events=1 percent=100 blocksPerSecond=\d+ eventsPerSecond=\d+\n$/,
   )
   const json = await chainsieve(['index', ...NODE, '--json'], { index, tty: true })
   assert.deepEqual(JSON.parse(json.out), {
@@ -112,7 +112,7 @@ test('index tells what it added and where holes are', async () => {
       { from: 17_001_001, to: 17_001_001 },
     ],
   })
-  assert.equal(JSON.parse(json.err).message, 'Finished')
+  assert.equal(JSON.parse(json.err).message, 'Ended')
   const tty = await chainsieve(['index', ...NODE], { index, tty: true })
   assert.match(tty.err, /^a\/b\/c {2}█{20} 100 % {2}1,001 blocks \([\d,]+\/s\) {2}1 events \([\d,]+\/s\)\n$/)
 })

@@ -97,12 +97,24 @@ test('a document is found under every spelling of its path', async () => {
 })
 
 test('health is open, status is not', async () => {
-  const ok = { status: 200, headers: { 'content-type': JSON_UTF8 }, body: { status: 'ok' } }
+  const ok = found({ status: 'ok' })
   assert.deepEqual(await call('/health', { headers: {} }), ok)
   assert.deepEqual(await call('/health/', { headers: {} }), ok)
-  const status = { status: 200, headers: { 'content-type': JSON_UTF8 }, body: { version: '0', networks: [] } }
-  assert.deepEqual(await call('/status/'), status)
+  assert.deepEqual(await call('/status/'), found({ version: '0', networks: [] }))
   assert.equal((await call('/status', { headers: {} })).status, 401)
+})
+
+test('a client learns what it talks to before it asks anything', async () => {
+  for (const path of ['/', `${ES}/`, ES, `/${ES}//`]) {
+    const { status, headers, body } = await call(path)
+    const version = { number: body.version.number, flavor: body.version.build_flavor }
+    assert.deepEqual(
+      { ...found({}), body: { tagline: body.tagline, ...version } },
+      { status, headers, body: { tagline: 'You Know, for Search', number: '7.17.0', flavor: 'default' } },
+    )
+  }
+  assert.deepEqual(await call(`${ES}/`, { method: 'HEAD' }), { ...found({}), body: '' })
+  assert.equal((await call('/', { headers: {} })).status, 401)
 })
 
 const MAKE = 'The operator of this server makes one with: chainsieve token create --account NAME'

@@ -98,7 +98,7 @@ test('lines come every five seconds and once at the end', () => {
       ...{ blocks: 100, logs: 300, events: 200, blocksPerSecond: 10, eventsPerSecond: 20 },
     },
     {
-      ...{ time: '1970-01-01T00:00:11.000Z', ...common, message: 'Finished', percent: 10.5 },
+      ...{ time: '1970-01-01T00:00:11.000Z', ...common, message: 'Ended', percent: 10.5 },
       ...{ blocks: 105, logs: 315, events: 210, blocksPerSecond: 10, eventsPerSecond: 19 },
     },
   ])
