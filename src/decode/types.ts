@@ -25,8 +25,9 @@ export interface DecodedArg {
   type: string
   /**
    * Addresses as 20 bytes; integers as minimal hex quantities, negative ones as two's complement of their width; booleans
-   * `0x0` or `0x1`; fixed bytes, bytes and strings as they are; arrays and tuples as their ABI encoding; an indexed
-   * dynamic argument as its topic hash.
+   * `0x0` or `0x1`; fixed bytes, bytes and strings as they are; arrays and tuples as `abi.encode` of the one
+   * value, canonical whatever the log's own encoding (a dynamic one stands behind its offset 0x20); an indexed array, tuple,
+   * string or bytes as its topic hash.
    */
   hex: string
   /** Exact value of integers and booleans, null for everything else (also for indexed dynamic arguments). */

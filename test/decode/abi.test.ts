@@ -320,6 +320,7 @@ test('a log that is not as declared is refused with its reason', () => {
     [transfer, [one, one], '01', 'the data is not hex'],
     [transfer, [one, one], '0xzz', 'the data is not hex'],
     ['E(string s)', [], '0x', 'the data is shorter than the 32 bytes it must have'],
+    ['E(string s)', [], `0x${word(32)}`, 'argument s: its offset points behind the data'],
     ['E(string s)', [], `0x${word(64)}`, 'argument s: its offset points behind the data'],
     ['E(string s)', [], `0x${word(1n << 255n)}`, 'argument s: its offset points behind the data'],
     ['E(string s)', [], `0x${word(32)}${word(1)}`, 'argument s: it is longer than the data'],
