@@ -1,5 +1,5 @@
-import { keccak_256 } from '@noble/hashes/sha3.js'
 import { retry } from '../lib/errors.ts'
+import { keccak256 } from '../lib/keccak.ts'
 import type { BlockRef } from './source.ts'
 import type { Hex, RawBlock, RpcBlock, RpcLog } from './wire.ts'
 
@@ -212,7 +212,7 @@ const bloomBits = (value: Hex): number => {
   const bytes = Buffer.from(value.slice(2), 'hex')
   if (bytes.length * 2 + 2 !== value.length)
     throw inconsistent(`a log has an address or topic that is not hex: ${show(value)}`)
-  const hash = keccak_256(bytes)
+  const hash = keccak256(bytes)
   const part = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
   return part(0) + part(2) * 2048 + part(4) * 4194304
 }

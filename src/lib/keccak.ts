@@ -1,9 +1,24 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
+import { createKeccak } from 'hash-wasm'
 
-export const keccak256 = (bytes: Uint8Array): Uint8Array => keccak_256(bytes)
+/**
+ * Keccak-256 of some bytes. Indexing hashes every new address and topic, so WebAssembly does it, at a tenth of the time; until it is
+ * compiled, a few milliseconds after the start, JavaScript does.
+ */
+export const keccak256 = (bytes: Uint8Array): Uint8Array => hash(bytes)
+
+let hash = keccak_256 as (bytes: Uint8Array) => Uint8Array
+createKeccak(256).then(
+  hasher => {
+    hash = bytes => hasher.init().update(bytes).digest('binary')
+  },
+  () => {
+    // A runtime without WebAssembly stays with JavaScript.
+  },
+)
 
 /** The hash of a text's UTF-8 bytes as `0x` hex: event topics and function selectors are made of it. */
-export const keccakHex = (text: string): string => `0x${Buffer.from(keccak_256(Buffer.from(text))).toString('hex')}`
+export const keccakHex = (text: string): string => `0x${Buffer.from(hash(Buffer.from(text))).toString('hex')}`
 
 /** Addresses in one generation of the cache; two generations of 65-byte pairs take some 10 MB. */
 const GENERATION = 32_768
@@ -37,10 +52,10 @@ const ascii = new Uint8Array(40)
 const checksum = (lower: string): string => {
   if (!ADDRESS.test(lower)) throw new TypeError(`not an address: ${lower.slice(0, 50)}`)
   for (let i = 0; i < 40; i++) ascii[i] = lower.charCodeAt(i + 2)
-  const hash = keccak_256(ascii)
+  const digest = keccak256(ascii)
   let result = '0x'
   for (let i = 0; i < 40; i++) {
-    const digit = i & 1 ? hash[i >> 1]! & 15 : hash[i >> 1]! >> 4
+    const digit = i & 1 ? digest[i >> 1]! & 15 : digest[i >> 1]! >> 4
     const code = ascii[i]!
     result += String.fromCharCode(code > 57 && digit >= 8 ? code - 32 : code)
   }

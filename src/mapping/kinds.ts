@@ -99,6 +99,10 @@ export interface Field {
   wire?: string
   /** Kept beside the small columns, since it is long and seldom asked for. */
   bulk?: true
+  /** Holds ABI-encoded data: mostly 32-byte words. */
+  words?: true
+  /** A bloom filter that follows from the document's own logs. */
+  bloom?: true
   /** Has an inverted index: conditions on it cost no scan. */
   indexed?: boolean
   /** Stays in `_source` but cannot be asked for (`index: false` in Elasticsearch). */

@@ -1,5 +1,6 @@
 import type { RawBlock, RpcReceipt } from '../chain/wire.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
+import { scaled } from '../documents/show.ts'
 import type { Hash62 } from '../lib/hash.ts'
 import { encodeRlp, type Rlp } from '../lib/rlp.ts'
 import type { Field, List } from '../mapping/index.ts'
@@ -7,10 +8,10 @@ import { type Column, tableColumns } from './columns.ts'
 import type { Added, Dictionary } from './dictionary.ts'
 import { createNumbersBuilder, type Numbers } from './numbers.ts'
 import { pack } from './pack.ts'
-import { createPostingsBuilder, type Postings } from './postings.ts'
+import { createPairsBuilder, type Pairs } from './postings.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 import { positionOf } from './schema.ts'
-import { encodeHeader, type SegmentHeader } from './segment.ts'
+import { type Excerpt, encodeHeader, type SegmentHeader } from './segment.ts'
 import { argumentFacet, argumentSlot, FACETS, HASHED, integersOf, logFacet, scaledOf, termOf } from './terms.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
@@ -22,7 +23,7 @@ export interface Batch {
   events: number
   header: Uint8Array<ArrayBuffer>
   rows: Record<TableName, Rows>
-  postings: Postings
+  pairs: Pairs
   numbers: Numbers
   /** Dictionary entries that this or an earlier batch uses. */
   addresses: Added
@@ -66,7 +67,7 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
     tx_bulk: createRowsBuilder(),
     log: createRowsBuilder(),
   }
-  const postings = createPostingsBuilder()
+  const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
   const first = Number(blocks[0]!.raw.block.number)
   const header: SegmentHeader = {
@@ -75,6 +76,7 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
     txEnds: new Uint32Array(blocks.length),
     logEnds: new Uint32Array(blocks.length),
     times: new Float64Array(blocks.length),
+    excerpts: new Map(),
   }
   const hashed = (text: string, facet: number, ordinal: number) => {
     const { high, low } = context.hash(text)
@@ -95,14 +97,17 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
     hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
     addressTerm(block.miner, FACETS['block.miner'], index)
 
-    let logPlace = 0
-    for (let place = 0; place < receipts.length; place++) {
-      const tx = block.transactions[place]!
-      const receipt = receipts[place]!
+    const places = placesOf(input.raw)
+    if (places) header.excerpts.set(index, places)
+    let logIndex = 0
+    for (let i = 0; i < receipts.length; i++) {
+      const tx = block.transactions[i]!
+      const receipt = receipts[i]!
+      const place = places ? places.txs[i]! : i
       const position = positionOf(number, place)
       rows.tx.number(position)
       rows.tx_bulk.number(position)
-      const method = input.methods[place] ?? undefined
+      const method = input.methods[i] ?? undefined
       for (const table of ['tx', 'tx_bulk'] as const)
         for (const column of COLUMNS[table]) {
           const value =
@@ -118,13 +123,13 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
       if (receipt.status === '0x0') postings.add(termOf(0, FACETS.failed), 0, txs)
 
       for (const log of receipt.logs) {
-        const { signature, args } = input.logs[logPlace]!
+        const { signature, args } = input.logs[logIndex]!
         const signatureId = context.signatureId(signature)
         const emitter = digitsOf(log.address)
         const emitterId = context.addresses.id(emitter)
         const decimals = args && hasInteger(args) ? context.decimals(emitter) : undefined
         const row = rows.log
-        row.number(positionOf(number, logPlace))
+        row.number(positionOf(number, places ? places.logs[logIndex]! : logIndex))
         row.number(emitterId)
         row.number(signatureId)
         row.number(place)
@@ -144,12 +149,12 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
 
         postings.add(termOf(0, logFacet(signatureId)), 0, logs)
         postings.add(termOf(emitterId, logFacet(signatureId)), 0, logs)
-        if (signature.event === null) {
-          postings.add(termOf(0, FACETS.undecoded), 0, logs)
+        if (signature.event === null) postings.add(termOf(0, FACETS.undecoded), 0, logs)
+        else events++
+        if (args === null)
           for (let i = 1; i < log.topics.length; i++)
             hashed(log.topics[i]!.toLowerCase(), argumentFacet(signatureId, i - 1), logs)
-        } else events++
-        if (args)
+        else
           for (const { pos, type, hex, int } of args) {
             const slot = argumentSlot(pos)
             if (hex.length > 256) continue
@@ -160,9 +165,9 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
             if (int === null) continue
             if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signatureId, slot), int, logs)
             if (decimals !== undefined && type !== 'bool')
-              numbers.add(scaledOf(signatureId, slot), scale(int, decimals), logs)
+              numbers.add(scaledOf(signatureId, slot), scaled(int, decimals), logs)
           }
-        logPlace++
+        logIndex++
         logs++
       }
       txs++
@@ -179,7 +184,7 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
     events,
     header: encodeHeader(header),
     rows: { block: rows.block.finish(), tx: rows.tx.finish(), tx_bulk: rows.tx_bulk.finish(), log: rows.log.finish() },
-    postings: postings.finish(),
+    pairs: postings.finish(),
     numbers: numbers.finish(),
     addresses: context.addresses.takeAdded(),
     names: context.names.takeAdded(),
@@ -187,11 +192,21 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
   }
 }
 
+/** The places of an excerpt's transactions and logs: those of a complete block follow each other. */
+const placesOf = ({ block, receipts }: RawBlock): Excerpt | undefined => {
+  const last = receipts.length - 1
+  if (last < 0 || Number(block.transactions[last]!.transactionIndex) === last) return undefined
+  return {
+    txs: Uint32Array.from(block.transactions, tx => Number(tx.transactionIndex)),
+    logs: Uint32Array.from(receipts.flatMap(({ logs }) => logs.map(log => Number(log.logIndex)))),
+  }
+}
+
 /** The buffers of a batch, to be moved to another thread instead of copied. */
 export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.header.buffer,
   ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
-  ...Object.values(batch.postings).map(array => array.buffer),
+  ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),
 ]
 
@@ -199,9 +214,6 @@ const LEAST_LONG = -(2n ** 63n)
 const GREATEST_LONG = 2n ** 63n - 1n
 /** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
 const EXACT_DIGITS = 13
-
-/** A token amount as a double: the integer divided by 10^decimals, rounded once. */
-export const scale = (int: bigint, decimals: number): number => Number(`${int}e-${decimals}`)
 
 const hasInteger = (args: { int: bigint | null }[]): boolean => args.some(({ int }) => int !== null)
 

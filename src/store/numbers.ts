@@ -1,72 +1,104 @@
 /**
- * The numeric index of one segment: for each facet its values in ascending order beside the ordinals of their documents. Integers that fit
- * 64 bits are kept as such, everything else as doubles.
+ * Numbers of documents as they come, on their way to the thread that writes: integers that fit 64 bits as such in even facets, doubles in odd
+ * ones, 8 bytes each.
  */
 export interface Numbers {
   facets: Float64Array<ArrayBuffer>
-  counts: Uint32Array<ArrayBuffer>
-  /** All values, 8 bytes each, facet by facet: BigInt64 in even facets, Float64 in odd ones. */
   values: Uint8Array<ArrayBuffer>
   ordinals: Uint32Array<ArrayBuffer>
 }
 
-export interface NumbersBuilder {
-  add(facet: number, value: bigint | number, ordinal: number): void
-  finish(): Numbers
+/** The numeric index of one facet in one segment: values in ascending order beside the ordinals of their documents. */
+export interface Column {
+  facet: number
+  values: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>
+  ordinals: Uint32Array<ArrayBuffer>
 }
 
-interface Column {
-  values: (bigint | number)[]
-  ordinals: number[]
-}
-
-export const createNumbersBuilder = (): NumbersBuilder => {
-  const columns = new Map<number, Column>()
+export const createNumbersBuilder = () => {
+  let capacity = 1 << 10
+  let facets = new Float64Array(capacity)
+  let values = new BigInt64Array(capacity)
+  let ordinals = new Uint32Array(capacity)
+  let doubles = new Float64Array(values.buffer)
+  let count = 0
   return {
-    add(facet, value, ordinal) {
-      let column = columns.get(facet)
-      if (!column) {
-        column = { values: [], ordinals: [] }
-        columns.set(facet, column)
+    add(facet: number, value: bigint | number, ordinal: number) {
+      if (count === capacity) {
+        capacity *= 2
+        facets = copied(facets, new Float64Array(capacity))
+        values = copied(values, new BigInt64Array(capacity))
+        ordinals = copied(ordinals, new Uint32Array(capacity))
+        doubles = new Float64Array(values.buffer)
       }
-      column.values.push(value)
-      column.ordinals.push(ordinal)
+      facets[count] = facet
+      if (typeof value === 'bigint') values[count] = value
+      else doubles[count] = value
+      ordinals[count++] = ordinal
     },
-    finish() {
-      const facets = Float64Array.from([...columns.keys()].sort((a, b) => a - b))
-      const total = [...columns.values()].reduce((sum, column) => sum + column.values.length, 0)
-      const numbers: Numbers = {
-        facets,
-        counts: new Uint32Array(facets.length),
-        values: new Uint8Array(total * 8),
-        ordinals: new Uint32Array(total),
-      }
-      let at = 0
-      for (const [index, facet] of facets.entries()) {
-        const { values, ordinals } = columns.get(facet)!
-        const order = Uint32Array.from(values.keys()).sort((a, b) =>
-          values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : a - b,
-        )
-        const target = valuesOf(facet, numbers.values, at, values.length)
-        for (let i = 0; i < order.length; i++) {
-          target[i] = values[order[i]!]!
-          numbers.ordinals[at + i] = ordinals[order[i]!]!
-        }
-        numbers.counts[index] = values.length
-        at += values.length
-      }
-      return numbers
-    },
+    finish: (): Numbers => ({
+      facets: facets.slice(0, count),
+      values: new Uint8Array(values.buffer.slice(0, count * 8)),
+      ordinals: ordinals.slice(0, count),
+    }),
   }
 }
 
-/** A view of the values of a facet; `bytes` must be aligned to 8. */
-export const valuesOf = (
+/** Sorts numbers into columns, by facet. */
+export const columnsOfNumbers = ({ facets, values, ordinals }: Numbers): Column[] => {
+  const places = new Map<number, number[]>()
+  for (let i = 0; i < facets.length; i++) {
+    const list = places.get(facets[i]!)
+    if (list) list.push(i)
+    else places.set(facets[i]!, [i])
+  }
+  const integers = new BigInt64Array(values.buffer)
+  const doubles = new Float64Array(values.buffer)
+  return [...places]
+    .sort(([a], [b]) => a - b)
+    .map(([facet, at]) => {
+      const list = Uint32Array.from(at)
+      return facet % 2 === 0
+        ? sortedColumn(
+            facet,
+            new BigInt64Array(list.length),
+            i => integers[list[i]!]!,
+            i => ordinals[list[i]!]!,
+          )
+        : sortedColumn(
+            facet,
+            new Float64Array(list.length),
+            i => doubles[list[i]!]!,
+            i => ordinals[list[i]!]!,
+          )
+    })
+}
+
+/** A column of numbers in any order, given by index; equal ones stay in their order. */
+export const sortedColumn = (
   facet: number,
-  bytes: Uint8Array,
-  from = 0,
-  count = bytes.length / 8,
-): { [index: number]: bigint | number; length: number } => {
-  const Type = facet % 2 === 0 ? BigInt64Array : Float64Array
-  return new Type(bytes.buffer as ArrayBuffer, bytes.byteOffset + from * 8, count)
+  target: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
+  valueAt: (index: number) => bigint | number,
+  ordinalAt: (index: number) => number,
+): Column => {
+  const count = target.length
+  // Doubles sort fast and order integers up to rounding; what they hold equal is compared exactly.
+  const keys = new Float64Array(count)
+  for (let i = 0; i < count; i++) keys[i] = Number(valueAt(i))
+  const order = new Uint32Array(count)
+  for (let i = 0; i < count; i++) order[i] = i
+  order.sort((a, b) => keys[a]! - keys[b]! || exactly(valueAt(a), valueAt(b)) || a - b)
+  const ordinals = new Uint32Array(count)
+  for (let i = 0; i < count; i++) {
+    target[i] = valueAt(order[i]!)
+    ordinals[i] = ordinalAt(order[i]!)
+  }
+  return { facet, values: target, ordinals }
+}
+
+const exactly = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const copied = <T extends Float64Array | BigInt64Array | Uint32Array>(from: T, to: T): T => {
+  to.set(from as never)
+  return to
 }

@@ -10,97 +10,101 @@ export interface Postings {
   lists: Uint8Array<ArrayBuffer>
 }
 
-export interface PostingsBuilder {
-  /** Ordinals of one term come in ascending order; one that repeats the last counts once. */
-  add(term: number, mark: number, ordinal: number): void
-  finish(): Postings
+/** Terms of documents as they come, on their way to the thread that writes: document by document, so that ordinals of a term ascend. */
+export interface Pairs {
+  terms: Float64Array<ArrayBuffer>
+  marks: Uint32Array<ArrayBuffer>
+  ordinals: Uint32Array<ArrayBuffer>
 }
 
-/** Collects (term, ordinal) pairs; terms are numbered in an open-addressing table, and the pairs are sorted by counting. */
-export const createPostingsBuilder = (expected = 1 << 12): PostingsBuilder => {
-  let mask = 2 ** Math.ceil(Math.log2(expected * 2)) - 1
-  let slots = new Int32Array(mask + 1).fill(-1)
-  let terms = new Float64Array(expected)
-  let marks = new Uint32Array(expected)
-  let counts = new Uint32Array(expected)
-  let latest = new Uint32Array(expected)
-  let size = 0
-  let pairTerms = new Uint32Array(expected * 2)
-  let pairOrdinals = new Uint32Array(expected * 2)
-  let pairs = 0
-
-  const slotOf = (term: number, mark: number): number => {
-    const high = Math.floor(term / 4294967296)
-    let h = Math.imul((term >>> 0) ^ Math.imul(high, 0x9e3779b1) ^ mark, 0x85ebca6b)
-    h ^= h >>> 15
-    let slot = h & mask
-    for (;;) {
-      const id = slots[slot]!
-      if (id < 0 || (terms[id] === term && marks[id] === mark)) return slot
-      slot = (slot + 1) & mask
-    }
-  }
-
-  const grow = () => {
-    terms = enlarged(terms, new Float64Array(size * 2))
-    marks = enlarged(marks, new Uint32Array(size * 2))
-    counts = enlarged(counts, new Uint32Array(size * 2))
-    latest = enlarged(latest, new Uint32Array(size * 2))
-    mask = mask * 2 + 1
-    slots = new Int32Array(mask + 1).fill(-1)
-    for (let id = 0; id < size; id++) slots[slotOf(terms[id]!, marks[id]!)] = id
-  }
-
+export const createPairsBuilder = (capacity = 1 << 12) => {
+  let terms = new Float64Array(capacity)
+  let marks = new Uint32Array(capacity)
+  let ordinals = new Uint32Array(capacity)
+  let count = 0
   return {
-    add(term, mark, ordinal) {
-      let slot = slotOf(term, mark)
-      let id = slots[slot]!
-      if (id < 0) {
-        if (size === terms.length) {
-          grow()
-          slot = slotOf(term, mark)
-        }
-        id = size++
-        slots[slot] = id
-        terms[id] = term
-        marks[id] = mark
-      } else if (latest[id] === ordinal) return
-      counts[id]!++
-      latest[id] = ordinal
-      if (pairs === pairTerms.length) {
-        pairTerms = enlarged(pairTerms, new Uint32Array(pairs * 2))
-        pairOrdinals = enlarged(pairOrdinals, new Uint32Array(pairs * 2))
+    add(term: number, mark: number, ordinal: number) {
+      if (count === terms.length) {
+        terms = enlarged(terms, new Float64Array(count * 2))
+        marks = enlarged(marks, new Uint32Array(count * 2))
+        ordinals = enlarged(ordinals, new Uint32Array(count * 2))
       }
-      pairTerms[pairs] = id
-      pairOrdinals[pairs++] = ordinal
+      terms[count] = term
+      marks[count] = mark
+      ordinals[count++] = ordinal
     },
-    finish() {
-      const order = sortedOrder(terms, marks, size)
-      const starts = new Uint32Array(size + 1)
-      for (let id = 0; id < size; id++) starts[id + 1] = starts[id]! + counts[id]!
-      const next = starts.slice()
-      const sorted = new Uint32Array(pairs)
-      for (let i = 0; i < pairs; i++) sorted[next[pairTerms[i]!]!++] = pairOrdinals[i]!
-      const result = {
-        terms: new Float64Array(size),
-        marks: new Uint32Array(size),
-        counts: new Uint32Array(size),
-        places: new Uint32Array(size),
-      }
-      const lists = createByteWriter(pairs + 16)
-      for (let at = 0; at < size; at++) {
-        const id = order[at]!
-        const start = starts[id]!
-        const count = counts[id]!
-        result.terms[at] = terms[id]!
-        result.marks[at] = marks[id]!
-        result.counts[at] = count
-        if (count > 1) writeOrdinals(lists, sorted, start, start + count)
-        result.places[at] = count === 1 ? sorted[start]! : lists.length
-      }
-      return { ...result, lists: lists.take() }
-    },
+    finish: (): Pairs => ({
+      terms: terms.slice(0, count),
+      marks: marks.slice(0, count),
+      ordinals: ordinals.slice(0, count),
+    }),
   }
+}
+
+/** Groups pairs by term: terms are numbered in an open-addressing table, and the pairs are sorted by counting. */
+export const groupPairs = (pairs: Pairs): Postings => {
+  const total = pairs.terms.length
+  const mask = 2 ** Math.ceil(Math.log2(total + 1) + 1) - 1
+  const slots = new Int32Array(mask + 1).fill(-1)
+  const first = new Uint32Array(total)
+  const counts = new Uint32Array(total)
+  const latest = new Uint32Array(total)
+  const groups = new Int32Array(total)
+  let size = 0
+  for (let i = 0; i < total; i++) {
+    const term = pairs.terms[i]!
+    const mark = pairs.marks[i]!
+    let slot = hashOf(term, mark) & mask
+    let group = slots[slot]!
+    while (group >= 0 && (pairs.terms[first[group]!] !== term || pairs.marks[first[group]!] !== mark)) {
+      slot = (slot + 1) & mask
+      group = slots[slot]!
+    }
+    if (group < 0) {
+      group = size++
+      slots[slot] = group
+      first[group] = i
+    } else if (latest[group] === pairs.ordinals[i]) {
+      // A document that has the term twice counts once.
+      groups[i] = -1
+      continue
+    }
+    groups[i] = group
+    counts[group]!++
+    latest[group] = pairs.ordinals[i]!
+  }
+
+  const starts = new Uint32Array(size + 1)
+  for (let group = 0; group < size; group++) starts[group + 1] = starts[group]! + counts[group]!
+  const next = starts.slice()
+  const sorted = new Uint32Array(starts[size]!)
+  for (let i = 0; i < total; i++) if (groups[i]! >= 0) sorted[next[groups[i]!]!++] = pairs.ordinals[i]!
+
+  const order = sortedOrder(pairs, first, size)
+  const result = {
+    terms: new Float64Array(size),
+    marks: new Uint32Array(size),
+    counts: new Uint32Array(size),
+    places: new Uint32Array(size),
+  }
+  const lists = createByteWriter(total + 16)
+  for (let at = 0; at < size; at++) {
+    const group = order[at]!
+    const start = starts[group]!
+    const count = counts[group]!
+    result.terms[at] = pairs.terms[first[group]!]!
+    result.marks[at] = pairs.marks[first[group]!]!
+    result.counts[at] = count
+    if (count > 1) writeOrdinals(lists, sorted, start, start + count)
+    result.places[at] = count === 1 ? sorted[start]! : lists.length
+  }
+  return { ...result, lists: lists.take() }
+}
+
+const hashOf = (term: number, mark: number): number => {
+  const high = Math.floor(term / 4294967296)
+  const mixed = Math.imul((term >>> 0) ^ Math.imul(high, 0x9e3779b1) ^ mark, 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
 }
 
 /** Ascending ordinals as varints of their differences. */
@@ -144,9 +148,36 @@ const enlarged = <T extends Float64Array | Uint32Array>(from: T, to: T): T => {
   return to
 }
 
-/** Ids by term, then mark. Terms are sorted as plain numbers, which is fast; the rare equal ones by their marks afterwards. */
-const sortedOrder = (terms: Float64Array, marks: Uint32Array, size: number): Uint32Array => {
+/**
+ * Groups by term, then mark. Comparing functions are slow, plain numbers are sorted natively: so the terms alone are sorted, and
+ * each is then looked up. Terms with several marks are rare and put in order afterwards.
+ */
+const sortedOrder = (pairs: Pairs, first: Uint32Array, size: number): Uint32Array => {
+  const terms = new Float64Array(size)
+  for (let group = 0; group < size; group++) terms[group] = pairs.terms[first[group]!]!
+  const ascending = terms.slice().sort()
+  const mask = 2 ** Math.ceil(Math.log2(size + 1) + 1) - 1
+  const slots = new Int32Array(mask + 1).fill(-1)
+  const slotOf = (term: number): number => {
+    let slot = hashOf(term, 0) & mask
+    while (slots[slot]! >= 0 && ascending[slots[slot]!] !== term) slot = (slot + 1) & mask
+    return slot
+  }
+  for (let at = size - 1; at >= 0; at--) slots[slotOf(ascending[at]!)] = at
   const order = new Uint32Array(size)
-  for (let id = 0; id < size; id++) order[id] = id
-  return order.sort((a, b) => terms[a]! - terms[b]! || marks[a]! - marks[b]!)
+  const taken = new Uint8Array(size)
+  for (let group = 0; group < size; group++) {
+    let at = slots[slotOf(terms[group]!)]!
+    const mark = pairs.marks[first[group]!]!
+    // Among equal terms, insertion by mark.
+    while (taken[at]) at++
+    while (at > 0 && ascending[at - 1] === terms[group] && pairs.marks[first[order[at - 1]!]!]! > mark) {
+      order[at] = order[at - 1]!
+      taken[at] = 1
+      at--
+    }
+    order[at] = group
+    taken[at] = 1
+  }
+  return order
 }

@@ -11,24 +11,53 @@ export interface SegmentHeader {
   logEnds: Uint32Array
   /** Timestamps of the blocks, in seconds. */
   times: Float64Array
+  /**
+   * Places of the transactions and logs of blocks that are excerpts, by the block's index: all other blocks are complete, and
+   * what they hold stands at the places 0, 1, 2, …
+   */
+  excerpts: Map<number, Excerpt>
 }
 
-export const encodeHeader = ({ txEnds, logEnds, times }: SegmentHeader): Uint8Array<ArrayBuffer> => {
-  const bytes = new Uint8Array(times.length * 16)
-  new Float64Array(bytes.buffer, 0, times.length).set(times)
-  new Uint32Array(bytes.buffer, times.length * 8, times.length).set(txEnds)
-  new Uint32Array(bytes.buffer, times.length * 12, times.length).set(logEnds)
+export interface Excerpt {
+  txs: Uint32Array
+  logs: Uint32Array
+}
+
+const HEAD = 8
+
+/**
+ * Layout, little-endian: number of blocks, number of excerpts (32 bits each), then times, txEnds, logEnds, then for each excerpt the block's index, the
+ * number of transactions and of logs, and their places.
+ */
+export const encodeHeader = ({ txEnds, logEnds, times, excerpts }: SegmentHeader): Uint8Array<ArrayBuffer> => {
+  const blocks = times.length
+  const tail = [...excerpts].flatMap(([index, { txs, logs }]) => [index, txs.length, logs.length, ...txs, ...logs])
+  const bytes = new Uint8Array(HEAD + blocks * 16 + tail.length * 4)
+  new Uint32Array(bytes.buffer, 0, 2).set([blocks, excerpts.size])
+  new Float64Array(bytes.buffer, HEAD, blocks).set(times)
+  new Uint32Array(bytes.buffer, HEAD + blocks * 8, blocks).set(txEnds)
+  new Uint32Array(bytes.buffer, HEAD + blocks * 12, blocks).set(logEnds)
+  new Uint32Array(bytes.buffer, HEAD + blocks * 16, tail.length).set(tail)
   return bytes
 }
 
 export const decodeHeader = (first: number, bytes: Uint8Array): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
-  const blocks = bytes.length / 16
+  const [blocks, excerptCount] = new Uint32Array(buffer, 0, 2) as unknown as [number, number]
+  const tail = new Uint32Array(buffer, HEAD + blocks * 16)
+  const excerpts = new Map<number, Excerpt>()
+  for (let at = 0, seen = 0; seen < excerptCount; seen++) {
+    const [index, txs, logs] = [tail[at]!, tail[at + 1]!, tail[at + 2]!]
+    const start = at + 3
+    at = start + txs + logs
+    excerpts.set(index, { txs: tail.slice(start, start + txs), logs: tail.slice(start + txs, at) })
+  }
   return {
     first,
     last: first + blocks - 1,
-    times: new Float64Array(buffer, 0, blocks),
-    txEnds: new Uint32Array(buffer, blocks * 8, blocks),
-    logEnds: new Uint32Array(buffer, blocks * 12, blocks),
+    times: new Float64Array(buffer, HEAD, blocks),
+    txEnds: new Uint32Array(buffer, HEAD + blocks * 8, blocks),
+    logEnds: new Uint32Array(buffer, HEAD + blocks * 12, blocks),
+    excerpts,
   }
 }

@@ -4,7 +4,8 @@ import { retry, stop } from '../lib/errors.ts'
 import type { Batch, TableName } from './batch.ts'
 import { tableColumns } from './columns.ts'
 import type { Db } from './database.ts'
-import { readOrdinals, writeOrdinals } from './postings.ts'
+import { type Column, columnsOfNumbers, sortedColumn } from './numbers.ts'
+import { groupPairs, type Postings, readOrdinals, writeOrdinals } from './postings.ts'
 import { cellValue, type Rows } from './rows.ts'
 import { PLACES } from './schema.ts'
 import { decodeHeader, encodeHeader, type SegmentHeader } from './segment.ts'
@@ -65,9 +66,8 @@ export const createWriter = (db: Db): Writer => {
     }
   }
 
-  const writeIndex = (segment: number, { postings, numbers }: Batch) => {
-    const { terms, marks, counts, places } = postings
-    const lists = Buffer.from(postings.lists.buffer)
+  const writeIndex = (segment: number, { terms, marks, counts, places, lists: bytes }: Postings, columns: Column[]) => {
+    const lists = Buffer.from(bytes.buffer)
     let start = 0
     for (let i = 0; i < terms.length; i++) {
       const count = counts[i]!
@@ -79,13 +79,8 @@ export const createWriter = (db: Db): Writer => {
       }
     }
     insertPost.flush()
-    let at = 0
-    for (let i = 0; i < numbers.facets.length; i++) {
-      const count = numbers.counts[i]!
-      const values = Buffer.from(numbers.values.buffer, at * 8, count * 8)
-      insertNum.run(segment, numbers.facets[i]!, count, values, ordinalBytes(numbers.ordinals, at, count))
-      at += count
-    }
+    for (const { facet, values, ordinals } of columns)
+      insertNum.run(segment, facet, ordinals.length, Buffer.from(values.buffer), Buffer.from(ordinals.buffer))
   }
 
   const addSegment = (
@@ -100,7 +95,7 @@ export const createWriter = (db: Db): Writer => {
     return Number(insertSegment.run(first, last, txs, logs, events, level, header).lastInsertRowid)
   }
 
-  const apply = db.transaction((batch: Batch) => {
+  const apply = db.transaction((batch: Batch, postings: Postings, columns: Column[]) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
     if (clash)
       throw stop(
@@ -110,7 +105,7 @@ export const createWriter = (db: Db): Writer => {
     writeDictionaries(batch)
     for (const table of ['block', 'tx', 'tx_bulk', 'log'] as const) insert[table](batch.rows[table])
     const segment = addSegment(batch.first, batch.last, batch.txs, batch.logs, batch.events, batch.header)
-    writeIndex(segment, batch)
+    writeIndex(segment, postings, columns)
     mergeAround(db, batch.first, insertPost)
   })
 
@@ -121,7 +116,8 @@ export const createWriter = (db: Db): Writer => {
   })
 
   return {
-    apply: batch => guard(() => apply.immediate(batch)),
+    // Sorting needs no transaction.
+    apply: batch => guard(() => apply.immediate(batch, groupPairs(batch.pairs), columnsOfNumbers(batch.numbers))),
     rollback: to => guard(() => rollback.immediate(to)),
   }
 }
@@ -270,13 +266,14 @@ const writeNumbers = (
   facet: number,
   pairs: { value: bigint | number; ordinal: number }[],
 ) => {
-  pairs.sort((a, b) => (a.value < b.value ? -1 : a.value > b.value ? 1 : a.ordinal - b.ordinal))
-  const values =
-    facet % 2 === 0
-      ? BigInt64Array.from(pairs, ({ value }) => value as bigint)
-      : Float64Array.from(pairs, ({ value }) => value as number)
-  const ordinals = Uint32Array.from(pairs, ({ ordinal }) => ordinal)
-  insert.run(segment, facet, pairs.length, Buffer.from(values.buffer), ordinalBytes(ordinals, 0, pairs.length))
+  const target = facet % 2 === 0 ? new BigInt64Array(pairs.length) : new Float64Array(pairs.length)
+  const { values, ordinals } = sortedColumn(
+    facet,
+    target,
+    i => pairs[i]!.value,
+    i => pairs[i]!.ordinal,
+  )
+  insert.run(segment, facet, pairs.length, Buffer.from(values.buffer), Buffer.from(ordinals.buffer))
 }
 
 /** Takes all blocks above `to` out of the index. */
@@ -315,6 +312,7 @@ const cut = (db: Db, to: number, insertPost: PostInserter) => {
       txEnds: header.txEnds.slice(0, blocks),
       logEnds: header.logEnds.slice(0, blocks),
       times: header.times.slice(0, blocks),
+      excerpts: new Map([...header.excerpts].filter(([index]) => index < blocks)),
     }
     const segment = Number(
       db
@@ -365,7 +363,9 @@ const concatHeaders = (headers: SegmentHeader[]): SegmentHeader => {
   const txEnds: number[] = []
   const logEnds: number[] = []
   const times: number[] = []
+  const excerpts: SegmentHeader['excerpts'] = new Map()
   for (const header of headers) {
+    for (const [index, excerpt] of header.excerpts) excerpts.set(times.length + index, excerpt)
     const [txs, logs] = [txEnds.at(-1) ?? 0, logEnds.at(-1) ?? 0]
     for (let i = 0; i < header.times.length; i++) {
       txEnds.push(header.txEnds[i]! + txs)
@@ -379,6 +379,7 @@ const concatHeaders = (headers: SegmentHeader[]): SegmentHeader => {
     txEnds: Uint32Array.from(txEnds),
     logEnds: Uint32Array.from(logEnds),
     times: Float64Array.from(times),
+    excerpts,
   }
 }
 
@@ -404,9 +405,6 @@ const sum = (rows: SegmentRow[], key: 'txs' | 'logs' | 'events'): number =>
   rows.reduce((total, row) => total + row[key], 0)
 
 const aligned = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer
-
-const ordinalBytes = (ordinals: Uint32Array, from: number, count: number): Buffer =>
-  Buffer.from(ordinals.buffer as ArrayBuffer, ordinals.byteOffset + from * 4, count * 4)
 
 const rowInserter = (db: Db, table: string, columns: number, rows: number) => {
   const many = manyInserter(db, table, columns, rows)

@@ -6,7 +6,7 @@ export const log = {
     address: is.address('Contract that emitted the log.'),
     topics: is.hexList('Up to four topics of 32 bytes.', { indexed: true }),
     signature: is.hex('First topic: the hash of the event’s signature.', { indexed: true }),
-    data: is.hex('Unindexed arguments, ABI-encoded.'),
+    data: is.hex('Unindexed arguments, ABI-encoded.', { words: true }),
     logIndex: is.quantity('Place of the log in its block.', { origin: 'position' }),
     transactionIndex: is.quantity('Place of the transaction in its block.', { origin: 'transaction' }),
     transactionHash: is.hex('Transaction that emitted the log.', { origin: 'transaction' }),

@@ -1,0 +1,54 @@
+import { checksumAddress } from '../lib/keccak.ts'
+
+/**
+ * How values look in `_source`, by kind. Integers come as numbers where these are exact and as bigints beyond.
+ */
+
+export type Integer = number | bigint
+
+const GREATEST_LONG = 2n ** 63n - 1n
+
+/** How an integer beyond 2^53 stands in the document: as it is, or as JSON text that keeps every digit. */
+export type BigIntegers = (value: bigint) => unknown
+export const asJson: BigIntegers = value =>
+  (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value))
+export const asBigint: BigIntegers = value => value
+
+/** A long, or null where the integer does not fit 64 bits. */
+export const long = (value: Integer, big: BigIntegers): unknown => {
+  if (typeof value === 'number') return value
+  if (value > GREATEST_LONG || value < -GREATEST_LONG - 1n) return null
+  return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER ? Number(value) : big(value)
+}
+
+export const rawHex = (value: Integer): string => `0x${value.toString(16)}`
+
+export const paddedHex = (value: Integer): string => `0x${value.toString(16).padStart(64, '0')}`
+
+export const quantity = (value: Integer, big: BigIntegers) => ({ num: long(value, big), raw: rawHex(value) })
+
+export const wide = (value: Integer) => ({ padded: paddedHex(value), raw: rawHex(value) })
+
+/** Decimals of the native unit: the same 18 on every EVM chain. */
+const COIN_DECIMALS = 18
+
+/** An integer divided by 10^decimals, as the nearest double. */
+export const scaled = (value: Integer, decimals: number): number => Number(`${value}e-${decimals}`)
+
+export const coin = (value: Integer): number => scaled(value, COIN_DECIMALS)
+
+export const amount = (value: Integer, big: BigIntegers) => ({
+  num: long(value, big),
+  coin: coin(value),
+  padded: paddedHex(value),
+  raw: rawHex(value),
+})
+
+/** `YYYY-MM-DDThh:mm:ss` in UTC of a time in seconds. */
+export const datetime = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19)
+
+export const address = checksumAddress
+
+/** `_id` of a log, and of the event that it is. */
+export const logId = (transactionHash: string, logIndex: number): string => `${transactionHash}_l_${logIndex}`
+export const eventId = (transactionHash: string, logIndex: number): string => `${transactionHash}_e_${logIndex}`

@@ -1,0 +1,140 @@
+import { logsBloomOf } from '../chain/check.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import type { DecodedLog, Signature } from '../decode/types.ts'
+import { createHash } from '../lib/hash.ts'
+import { type Batch, type BatchContext, buildBatch } from '../store/batch.ts'
+import type { Db } from '../store/database.ts'
+import { createDictionary } from '../store/dictionary.ts'
+import { SIGNATURES } from '../store/terms.ts'
+
+/** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
+export interface Preparer {
+  /** A run of neighbouring blocks. */
+  prepare(blocks: readonly RawBlock[]): Batch
+  /** The writer has committed this batch. */
+  committed(batch: Pick<Batch, 'addresses' | 'names'>): void
+}
+
+export interface PreparerOptions {
+  /** The network's store, for what its dictionaries hold already. */
+  db: Db
+  decodeLog(log: RawBlock['receipts'][number]['logs'][number]): DecodedLog
+  /** Name of the function that call data names, or null. */
+  methodOf(input: string): string | null
+  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown. */
+  decimals(address: string): number | undefined
+}
+
+/** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
+const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
+
+export const createPreparer = ({ db, decodeLog, methodOf, decimals }: PreparerOptions): Preparer => {
+  const key = (name: string) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(name) as number
+  const last = (table: string) => (db.prepare(`SELECT max(id) FROM "${table}"`).pluck().get() as number | null) ?? 0
+  const findAddress = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
+  const findName = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
+  const signatures = createSignatures(db)
+  const stored = createAddressFilter(db, last('address'))
+  const context: BatchContext = {
+    addresses: createDictionary({
+      last: last('address'),
+      find(digits) {
+        if (!stored.mayHave(digits)) {
+          stored.add(digits)
+          return undefined
+        }
+        return findAddress.get(Buffer.from(digits, 'hex')) as number | undefined
+      },
+    }),
+    names: createDictionary({ last: last('name'), find: name => findName.get(name) as number | undefined }),
+    signatureId: signatures.id,
+    takeSignatures: signatures.takeAdded,
+    hash: createHash([key('hash_key_0'), key('hash_key_1')]),
+    decimals,
+    bloom: receipt => (receipt.logs.length === 0 ? NO_BLOOM : logsBloomOf(receipt.logs)),
+  }
+  return {
+    prepare: blocks =>
+      buildBatch(
+        blocks.map(raw => ({
+          raw,
+          logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
+          methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input) : null)),
+        })),
+        context,
+      ),
+    committed({ addresses, names }) {
+      context.addresses.written(addresses.first + addresses.texts.length - 1)
+      context.names.written(names.first + names.texts.length - 1)
+    },
+  }
+}
+
+const NO_BLOOM = `0x${'0'.repeat(512)}`
+
+/** Ids of signatures: few enough to be held in memory whole. */
+const createSignatures = (db: Db) => {
+  const rows = db.prepare('SELECT id, key FROM signature').all() as { id: number; key: string }[]
+  const ids = new Map(rows.map(({ id, key }) => [key, id]))
+  const known = new Map<Signature, number>()
+  let next = rows.reduce((most, { id }) => Math.max(most, id), 0) + 1
+  let added: { first: number; entries: Signature[] } = { first: next, entries: [] }
+
+  return {
+    id(signature: Signature): number {
+      let id = known.get(signature)
+      if (id === undefined) {
+        id = ids.get(signature.key)
+        if (id === undefined) {
+          if (next >= (signature.event ? SIGNATURES : UNKNOWN_SIGNATURES))
+            throw new Error('the dictionary of signatures is full')
+          id = next++
+          ids.set(signature.key, id)
+          added.entries.push(signature)
+        }
+        known.set(signature, id)
+      }
+      return id
+    },
+    takeAdded() {
+      const taken = added
+      added = { first: next, entries: [] }
+      return taken
+    },
+  }
+}
+
+/** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
+const MOST_FILTERED = 20_000_000
+const BITS_PER_ADDRESS = 16
+
+/**
+ * A Bloom filter over the stored addresses: most addresses that are new to the cache are new to the store too, and need not be
+ * looked for there. Addresses are hashes already, so their own digits choose the bits.
+ */
+const createAddressFilter = (db: Db, stored: number) => {
+  if (stored > MOST_FILTERED) return { mayHave: () => true, add: () => {} }
+  const size = 2 ** Math.ceil(Math.log2(Math.max(2 ** 20, stored * 2) * BITS_PER_ADDRESS))
+  const bits = new Uint32Array(size / 32)
+  let count = 0
+  const places = (digits: string): [number, number] => [
+    Number.parseInt(digits.slice(8, 16), 16) % size,
+    Number.parseInt(digits.slice(24, 32), 16) % size,
+  ]
+  const has = (place: number): boolean => (bits[place >>> 5]! & (1 << (place & 31))) !== 0
+  const add = (digits: string) => {
+    for (const place of places(digits)) bits[place >>> 5]! |= 1 << (place & 31)
+    count++
+  }
+  for (const bytes of db.prepare('SELECT bytes FROM address').pluck().iterate() as IterableIterator<Buffer>)
+    add(bytes.toString('hex'))
+  return {
+    mayHave(digits: string): boolean {
+      // Fuller than planned, it tells less; it never errs on the other side.
+      if (count * BITS_PER_ADDRESS > size * 4) return true
+      const [a, b] = places(digits)
+      return has(a) && has(b)
+    },
+    add,
+  }
+}

@@ -1,0 +1,335 @@
+import { createEventDecoder, renderEvent } from '../decode/abi.ts'
+import type { DecodedArg, DecodeResult } from '../decode/types.ts'
+import * as show from '../documents/show.ts'
+import { decodeRlp, type Rlp } from '../lib/rlp.ts'
+import { type Field, type FieldKind, type Kind, type List, MAPPING } from '../mapping/index.ts'
+import { type Column, columnsOf } from '../store/columns.ts'
+import { unpack } from '../store/pack.ts'
+import type { Reader } from '../store/reader.ts'
+import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
+
+/** A document as a search answers it, without the envelope's constant parts. */
+export interface Document {
+  _id: string
+  /** Hash of the containing block; absent for blocks. */
+  _routing?: string
+  /** Id of the document above: the block's of a transaction, the transaction's of a log or event. */
+  _parent?: string
+  _source: Record<string, unknown>
+}
+
+export interface Documents {
+  /** The documents at these positions, which must be stored, in the same order. */
+  load(kind: Kind, positions: readonly number[]): Document[]
+}
+
+export interface DocumentsOptions {
+  reader: Reader
+  big: show.BigIntegers
+  /** The bloom filter of logs, as `0x` hex. */
+  bloom(logs: readonly { address: string; topics: readonly string[] }[]): string
+}
+
+/** Rebuilds documents from rows: `_source` is kept nowhere. */
+export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Documents => {
+  const decoders = new Map<number, (topics: readonly string[], data: string) => DecodeResult>()
+  const address = (id: number): string => show.address(`0x${reader.addressDigits(id)}`)
+  const blocks = createBlocks(reader)
+  const transactionHashes = createTransactionHashes(reader)
+
+  const shown = (column: Column, cell: Cell, position: number): unknown => {
+    if (cell === null) return undefined
+    switch (column.form) {
+      case 'address':
+        return cell === 0 ? null : address(cell as number)
+      case 'bytes':
+        return typeof cell === 'number' ? null : `0x${(cell as Buffer).toString('hex')}`
+      case 'words':
+        return typeof cell === 'number' ? null : unpack(cell as Buffer, reader.addressDigits)
+      case 'bloom':
+        if (typeof cell === 'number') return cell === 0 ? null : bloom(logsOf(position))
+        return `0x${cell.toString('hex')}`
+      case 'hashes':
+        return typeof cell === 'number' ? null : hashesOf(cell)
+      case 'uint':
+        return cell === -1 ? null : SHOWN[(column.declaration as Field).kind](integerOf(cell), big)
+      case 'digits':
+        return cell === -1 ? null : digitsOf(cell)
+      case 'boolean':
+        return cell === 2 ? null : cell === 1
+      case 'name':
+        return cell === 0 ? null : reader.name(cell as number)
+      case 'list':
+        return typeof cell === 'number' ? null : listOf(column.declaration as List, decodeRlp(cell))
+    }
+  }
+
+  /** Addresses and topics of a transaction's logs. */
+  const logsOf = (position: number) => {
+    const block = blockOf(position)
+    const rows = reader
+      .prepare('SELECT address, signature, topics FROM log WHERE pos BETWEEN ? AND ? AND tx = ?')
+      .raw()
+      .all(positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(position)) as [number, number, Buffer | null][]
+    return rows.map(([id, signature, topics]) => ({
+      address: `0x${reader.addressDigits(id)}`,
+      topics: topicsOf(reader.signature(signature).topic, topics),
+    }))
+  }
+
+  const topicsOf = (first: string | null, packed: Buffer | null): string[] => {
+    const rest = packed ? unpack(packed, reader.addressDigits) : '0x'
+    const topics = first === null ? [] : [first]
+    for (let at = 2; at < rest.length; at += 64) topics.push(`0x${rest.slice(at, at + 64)}`)
+    return topics
+  }
+
+  const load: Record<Kind, (position: number) => Document> = {
+    block(position) {
+      const cells = SELECT.block.get(reader, position)
+      const source: Record<string, unknown> = { number: show.quantity(blockOf(position), big) }
+      for (let i = 0; i < COLUMNS.block.length; i++) put(source, COLUMNS.block[i]!, cells[i]!, position)
+      source.transactions = transactionHashes.ofBlock(blockOf(position))
+      return { _id: source.hash as string, _source: inOrder('block', source) }
+    },
+    tx(position) {
+      const cells = SELECT.tx.get(reader, position)
+      const { hash, time } = blocks.get(blockOf(position))
+      const source: Record<string, unknown> = {
+        blockHash: hash,
+        blockNumber: show.quantity(blockOf(position), big),
+        timestamp: time,
+        transactionIndex: show.quantity(placeOf(position), big),
+      }
+      for (let i = 0; i < COLUMNS.tx.length; i++) put(source, COLUMNS.tx[i]!, cells[i]!, position)
+      return { _id: source.hash as string, _routing: hash, _parent: hash, _source: inOrder('tx', source) }
+    },
+    log(position) {
+      const { row, block, transactionHash, index, topics, data } = readLog(position)
+      return {
+        _id: show.logId(transactionHash, index),
+        _routing: block.hash,
+        _parent: transactionHash,
+        _source: {
+          address: address(row[0]),
+          topics,
+          ...(topics.length ? { signature: topics[0] } : {}),
+          data,
+          logIndex: show.quantity(index, big),
+          transactionIndex: show.quantity(row[2], big),
+          transactionHash,
+          blockHash: block.hash,
+          blockNumber: show.quantity(blockOf(position), big),
+          timestamp: block.shown,
+          removed: false,
+        },
+      }
+    },
+    event(position) {
+      const { row, block, transactionHash, index, topics, data } = readLog(position)
+      const signature = reader.signature(row[1])
+      const name = signature.event?.name ?? ''
+      const args = signature.error === null ? decode(row[1], topics, data) : null
+      return {
+        _id: show.eventId(transactionHash, index),
+        _routing: block.hash,
+        _parent: transactionHash,
+        _source: {
+          event: name,
+          args: (args ?? []).map(arg => shownArgument(arg, row[3])),
+          logIndex: show.quantity(index, big),
+          transactionIndex: show.quantity(row[2], big),
+          transactionHash,
+          address: address(row[0]),
+          blockHash: block.hash,
+          blockNumber: show.quantity(blockOf(position), big),
+          error: signature.error,
+          str: args && signature.event ? renderEvent(signature.event, args) : null,
+          timestamp: block.shown,
+          probability: signature.probability,
+        },
+      }
+    },
+  }
+
+  const put = (source: Record<string, unknown>, column: Column, cell: Cell, position: number) => {
+    const value = shown(column, cell, position)
+    if (value !== undefined) source[column.field] = value
+  }
+
+  const readLog = (position: number) => {
+    const row = reader
+      .prepare('SELECT address, signature, tx, decimals, topics, data FROM log WHERE pos = ?')
+      .raw()
+      .get(position) as LogRow
+    return {
+      row,
+      block: blocks.get(blockOf(position)),
+      transactionHash: transactionHashes.get(positionOf(blockOf(position), row[2])),
+      index: placeOf(position),
+      topics: topicsOf(reader.signature(row[1]).topic, row[4]),
+      data: row[5] ? unpack(row[5], reader.addressDigits) : '0x',
+    }
+  }
+
+  const decode = (signature: number, topics: string[], data: string): DecodedArg[] | null => {
+    let decoder = decoders.get(signature)
+    if (!decoder) {
+      decoder = createEventDecoder(reader.signature(signature).event!)
+      decoders.set(signature, decoder)
+    }
+    return decoder(topics, data).args
+  }
+
+  const shownArgument = ({ name, pos, type, hex, int }: DecodedArg, decimals: number | null) => ({
+    name,
+    pos,
+    value: {
+      hex: type === 'address' && hex.length === 42 ? show.address(hex) : hex,
+      num: int === null ? null : show.long(int, big),
+      scaled: int === null || decimals === null || type === 'bool' ? null : show.scaled(int, decimals),
+      type,
+    },
+  })
+
+  const listOf = (declaration: List, items: Rlp): unknown[] => {
+    const members = Object.entries(declaration.members)
+    return (items as Rlp[]).map(item =>
+      Object.fromEntries(
+        members.flatMap(([name, member], index) => {
+          const [value] = (item as Rlp[])[index] as Rlp[]
+          return value === undefined ? [] : [[name, listMember(member, value)]]
+        }),
+      ),
+    )
+  }
+
+  const listMember = (member: Field, value: Rlp): unknown => {
+    if (member.kind === 'hexList')
+      return (value as Rlp[]).map(item => `0x${Buffer.from(item as Uint8Array).toString('hex')}`)
+    const hex = Buffer.from(value as Uint8Array).toString('hex')
+    if (member.kind === 'address') return show.address(`0x${hex}`)
+    return member.kind === 'hexNumber' ? `0x${hex.replace(/^0+/, '') || '0'}` : `0x${hex}`
+  }
+
+  let version = -1
+  return {
+    load(kind, positions) {
+      // What is known of blocks by their numbers holds for one state of the store: a reorganisation replaces them.
+      if (reader.version() !== version) {
+        blocks.clear()
+        transactionHashes.clear()
+        version = reader.version()
+      }
+      return positions.map(load[kind])
+    },
+  }
+}
+
+type Cell = number | Buffer | null
+type LogRow = [
+  address: number,
+  signature: number,
+  tx: number,
+  decimals: number | null,
+  topics: Buffer | null,
+  data: Buffer | null,
+]
+
+const COLUMNS = { block: columnsOf('block'), tx: columnsOf('tx') }
+
+const select = (kind: 'block' | 'tx', sql: string) => ({
+  get: (reader: Reader, position: number): Cell[] => reader.prepare(sql).raw().get(position) as Cell[],
+  kind,
+})
+const names = (kind: 'block' | 'tx') => COLUMNS[kind].map(({ table, field }) => `"${table}"."${field}"`).join(', ')
+const SELECT = {
+  block: select('block', `SELECT ${names('block')} FROM block WHERE pos = ?`),
+  tx: select('tx', `SELECT ${names('tx')} FROM tx JOIN tx_bulk USING (pos) WHERE pos = ?`),
+}
+
+/** How integers look, by kind. */
+const SHOWN: Record<FieldKind, (value: show.Integer, big: show.BigIntegers) => unknown> = {
+  quantity: show.quantity,
+  wide: show.wide,
+  amount: show.amount,
+  seconds: value => Number(value),
+  datetime: value => show.datetime(Number(value)),
+  hexNumber: show.rawHex,
+  long: show.long,
+  double: Number,
+  integer256: show.long,
+  address: show.rawHex,
+  hex: show.rawHex,
+  hexList: show.rawHex,
+  boolean: value => value === 1,
+  keyword: String,
+  text: String,
+}
+
+/** The integer of the stored form `uint`. */
+const integerOf = (cell: number | Buffer): show.Integer =>
+  typeof cell === 'number' ? cell : BigInt(`0x${cell.toString('hex', 1)}`)
+
+/** Hex text of the stored form `digits`: padded bytes are no length-prefixed integer, and are shown as they are. */
+const digitsOf = (cell: number | Buffer): string => {
+  if (typeof cell === 'number') return show.rawHex(cell)
+  return cell[0] === cell.length - 1 ? show.rawHex(integerOf(cell)) : `0x${cell.toString('hex')}`
+}
+
+const hashesOf = (bytes: Buffer): string[] =>
+  Array.from({ length: bytes.length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)
+
+/** The members of a document in the order of the mapping. */
+const inOrder = (kind: 'block' | 'tx', source: Record<string, unknown>): Record<string, unknown> => {
+  const ordered: Record<string, unknown> = {}
+  for (const name of ORDER[kind]) if (name in source) ordered[name] = source[name]
+  return ordered
+}
+
+const createBlocks = (reader: Reader) => {
+  const known = new Map<number, { hash: string; time: number; shown: string }>()
+  return {
+    get(number: number) {
+      let block = known.get(number)
+      if (!block) {
+        const [hash, time] = reader
+          .prepare('SELECT hash, timestamp FROM block WHERE pos = ?')
+          .raw()
+          .get(positionOf(number, 0)) as [Buffer, number]
+        block = { hash: `0x${hash.toString('hex')}`, time, shown: show.datetime(time) }
+        if (known.size > 10_000) known.clear()
+        known.set(number, block)
+      }
+      return block
+    },
+    clear: () => known.clear(),
+  }
+}
+
+/** Hashes of transactions by position; only those of the present state of the store are kept. */
+const createTransactionHashes = (reader: Reader) => {
+  const known = new Map<number, string>()
+  return {
+    get(position: number): string {
+      let hash = known.get(position)
+      if (!hash) {
+        const bytes = reader.prepare('SELECT hash FROM tx_bulk WHERE pos = ?').pluck().get(position) as Buffer
+        hash = `0x${bytes.toString('hex')}`
+        if (known.size > 50_000) known.clear()
+        known.set(position, hash)
+      }
+      return hash
+    },
+    ofBlock(number: number): string[] {
+      const rows = reader
+        .prepare('SELECT hash FROM tx_bulk WHERE pos BETWEEN ? AND ?')
+        .pluck()
+        .all(positionOf(number, 0), positionOf(number, PLACES - 1)) as Buffer[]
+      return rows.map(hash => `0x${hash.toString('hex')}`)
+    },
+    clear: () => known.clear(),
+  }
+}
+
+const ORDER = { block: Object.keys(MAPPING.block.fields), tx: Object.keys(MAPPING.tx.fields) }

@@ -1,0 +1,60 @@
+import type { Kind } from '../mapping/index.ts'
+import type { Segment } from '../store/reader.ts'
+import { blockOf, placeOf, positionOf } from '../store/schema.ts'
+import type { SegmentHeader } from '../store/segment.ts'
+
+/** What is numbered within a segment: blocks, transactions, logs. Events share their logs' numbers. */
+export type Numbered = 'block' | 'tx' | 'log'
+
+export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
+
+export const sizeOf = (segment: Segment, numbered: Numbered): number =>
+  numbered === 'block' ? segment.last - segment.first + 1 : numbered === 'tx' ? segment.txs : segment.logs
+
+/** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
+export const endOf = (header: SegmentHeader, numbered: Numbered, index: number): number => {
+  if (numbered === 'block') return index + 1
+  if (index < 0) return 0
+  return (numbered === 'tx' ? header.txEnds : header.logEnds)[index]!
+}
+
+export const positionOfOrdinal = (header: SegmentHeader, numbered: Numbered, ordinal: number): number => {
+  if (numbered === 'block') return positionOf(header.first + ordinal, 0)
+  const ends = numbered === 'tx' ? header.txEnds : header.logEnds
+  let low = 0
+  let high = ends.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (ends[middle]! <= ordinal) low = middle + 1
+    else high = middle
+  }
+  const place = ordinal - endOf(header, numbered, low - 1)
+  return positionOf(header.first + low, placesOf(header, numbered, low)?.[place] ?? place)
+}
+
+export const ordinalOfPosition = (header: SegmentHeader, numbered: Numbered, position: number): number => {
+  const index = blockOf(position) - header.first
+  if (numbered === 'block') return index
+  const place = placeOf(position)
+  return endOf(header, numbered, index - 1) + (placesOf(header, numbered, index)?.indexOf(place) ?? place)
+}
+
+/** Where a block is an excerpt, the places that its documents stand at. */
+const placesOf = (header: SegmentHeader, numbered: 'tx' | 'log', index: number): Uint32Array | undefined => {
+  if (header.excerpts.size === 0) return undefined
+  const excerpt = header.excerpts.get(index)
+  return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)
+}
+
+/** The segment that holds a block. */
+export const segmentOf = (segments: readonly Segment[], block: number): Segment | undefined => {
+  let low = 0
+  let high = segments.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (segments[middle]!.last < block) low = middle + 1
+    else high = middle
+  }
+  const found = segments[low]
+  return found && found.first <= block ? found : undefined
+}

@@ -1,0 +1,340 @@
+import type { FieldPath, Kind } from '../mapping/index.ts'
+import { analyze } from '../query/analysis.ts'
+import type { Node, Value } from '../query/ast.ts'
+import type { Reader, StoredSignature } from '../store/reader.ts'
+import { PLACES } from '../store/schema.ts'
+import {
+  argumentOf,
+  argumentTerms,
+  FACETS,
+  facetOf,
+  HASHED,
+  logFacet,
+  logTerms,
+  signatureOfLogFacet,
+  termOf,
+} from '../store/terms.ts'
+import { addressIds, type Condition, compileLeaf } from './conditions.ts'
+import { type Leaf, testOf } from './leaf.ts'
+import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
+import { type Nested, planNested } from './nested.ts'
+
+/**
+ * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
+ * every leaf says by which means it is found, cheapest first.
+ */
+export type Plan =
+  | { by: 'all' }
+  | { by: 'none' }
+  | { by: 'and' | 'or'; of: Plan[] }
+  | { by: 'atLeast'; count: number; of: Plan[] }
+  | { by: 'not'; of: Plan }
+  /** Documents at these positions, ascending. */
+  | { by: 'positions'; positions: number[] }
+  /** Documents of blocks in these runs of block numbers. */
+  | { by: 'blocks'; runs: [from: number, to: number][] }
+  /** Documents of blocks whose time in seconds fulfils a test. */
+  | { by: 'time'; test(seconds: number): boolean }
+  /** Logs of transactions, named by the transactions' positions. */
+  | { by: 'transactions'; positions: number[] }
+  | { by: 'terms'; terms: { term: number; mark: number }[] }
+  /** A range of terms with one mark, of which those count that are accepted. */
+  | { by: 'termRange'; first: number; last: number; mark: number; accept(term: number): boolean }
+  | { by: 'nested'; nested: Nested }
+  | { by: 'columns'; condition: Condition }
+  /** What no index and no column tells: the documents themselves are asked. */
+  | { by: 'documents'; node: Node }
+
+export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
+  switch (node.op) {
+    case 'all':
+      return EVERYTHING
+    case 'none':
+      return NOTHING
+    case 'and': {
+      const of = node.of.map(inner => planQuery(kind, inner, reader))
+      if (of.some(plan => plan.by === 'none')) return NOTHING
+      return { by: 'and', of: of.sort((a, b) => COST[a.by] - COST[b.by]) }
+    }
+    case 'or': {
+      const of = node.of.map(inner => planQuery(kind, inner, reader)).filter(plan => plan.by !== 'none')
+      if (of.length === 0) return NOTHING
+      return of.length === 1 ? of[0]! : { by: 'or', of }
+    }
+    case 'atLeast':
+      return { by: 'atLeast', count: node.count, of: node.of.map(inner => planQuery(kind, inner, reader)) }
+    case 'not':
+      return { by: 'not', of: planQuery(kind, node.of, reader) }
+    case 'ids':
+      return { by: 'positions', positions: positionsOfIds(kind, node.values, reader) }
+    case 'nested':
+      return { by: 'nested', nested: planNested(node.of, reader) }
+    case 'in':
+      if (node.values.length > MOST_VALUES)
+        return { by: 'or', of: chunks(node.values).map(values => planLeaf(kind, { ...node, values }, reader)) }
+      return planLeaf(kind, node, reader)
+    default:
+      return planLeaf(kind, node, reader)
+  }
+}
+
+export const EVERYTHING: Plan = { by: 'all' }
+export const NOTHING: Plan = { by: 'none' }
+
+/** Order in which the parts of a conjunction are evaluated. */
+const COST: Record<Plan['by'], number> = {
+  none: 0,
+  all: 1,
+  positions: 2,
+  blocks: 3,
+  time: 4,
+  transactions: 5,
+  terms: 6,
+  termRange: 7,
+  or: 8,
+  and: 8,
+  atLeast: 9,
+  nested: 10,
+  not: 11,
+  columns: 12,
+  documents: 13,
+}
+
+/** SQLite takes so many bound values in one statement, and some more. */
+const MOST_VALUES = 10_000
+const chunks = (values: readonly Value[]): Value[][] =>
+  Array.from({ length: Math.ceil(values.length / MOST_VALUES) }, (_, i) =>
+    values.slice(i * MOST_VALUES, (i + 1) * MOST_VALUES),
+  )
+
+const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
+  const { field } = leaf
+  const special = SPECIAL[kind]?.[field.field]?.(leaf, reader)
+  if (special) return special
+  if (leaf.op === 'in') {
+    const indexed = indexedAddress(kind, field, leaf, reader)
+    if (indexed) return indexed
+  }
+  const condition = compileLeaf(kind, leaf, reader)
+  if (condition === 'never') return NOTHING
+  return condition ? { by: 'columns', condition } : { by: 'documents', node: leaf }
+}
+
+type Special = (leaf: Leaf, reader: Reader) => Plan | undefined
+
+const blockNumber: Special = leaf => {
+  if (leaf.field.encoding === 'num') return { by: 'blocks', runs: runsOf(leaf) }
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  // `raw` is the number's minimal hex.
+  const numbers = leaf.values.flatMap(value => {
+    const number = Number(value)
+    return Number.isSafeInteger(number) && `0x${number.toString(16)}` === value ? [number] : []
+  })
+  return { by: 'blocks', runs: numbers.sort((a, b) => a - b).map(number => [number, number]) }
+}
+
+const time: Special = leaf => {
+  const test = testOf(leaf)
+  return { by: 'time', test: seconds => test(seconds * 1000) }
+}
+
+const blockHash: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  const positions = leaf.values.flatMap(value => findBlock(String(value), reader) ?? [])
+  const numbers = positions.map(position => position / PLACES).sort((a, b) => a - b)
+  return { by: 'blocks', runs: numbers.map(number => [number, number]) }
+}
+
+const transactionHash: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  return {
+    by: 'transactions',
+    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
+  }
+}
+
+const ownTransactionHash: Special = (leaf, reader) => {
+  if (leaf.op !== 'in') return undefined
+  return {
+    by: 'positions',
+    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
+  }
+}
+
+const blockTransactions: Special = (leaf, reader) => {
+  if (leaf.op !== 'in') return undefined
+  const positions = leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])
+  return { by: 'positions', positions: ascending(positions.map(position => position - (position % PLACES))) }
+}
+
+/** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
+const bySignature =
+  (valuesOf: (signature: StoredSignature) => (Value | null)[]): Special =>
+  (leaf, reader) => {
+    const test = testOf(leaf)
+    return ofSignatures(
+      reader.signatures().filter(signature => valuesOf(signature).some(value => value !== null && test(value))),
+    )
+  }
+
+const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
+  signatures.length === 0
+    ? NOTHING
+    : { by: 'terms', terms: signatures.map(({ id }) => ({ term: termOf(0, logFacet(id)), mark: 0 })) }
+
+const emitter =
+  (accept: (signature: StoredSignature) => boolean): Special =>
+  (leaf, reader) => {
+    if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
+    const test = (term: number) => accept(reader.signature(signatureOfLogFacet(facetOf(term))))
+    const ranges = addressIds(leaf, reader).map((id): Plan => {
+      const [first, last] = logTerms(id)
+      return { by: 'termRange', first, last, mark: 0, accept: test }
+    })
+    return ranges.length === 0 ? NOTHING : ranges.length === 1 ? ranges[0] : { by: 'or', of: ranges }
+  }
+
+const topics: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return ofSignatures(reader.signatures().filter(({ topic }) => topic !== null))
+  if (leaf.op !== 'in') return undefined
+  const plans = leaf.values.flatMap(value => {
+    const word = String(value)
+    if (!/^0x[0-9a-f]{64}$/.test(word)) return []
+    return [ofSignatures(reader.signatures().filter(({ topic }) => topic === word)), ...indexedArguments(word, reader)]
+  })
+  const possible = plans.filter(plan => plan.by !== 'none')
+  return possible.length === 0 ? NOTHING : { by: 'or', of: possible }
+}
+
+/** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
+const indexedArguments = (word: string, reader: Reader): Plan[] => {
+  const matches = (term: number, value: string): boolean => {
+    const { signature, slot } = argumentOf(facetOf(term))
+    const { event, error, topic } = reader.signature(signature)
+    if (!event || error !== null) return value === word && topic !== null
+    const input = event.inputs[slot]
+    return input?.indexed === true && wordOf(value, input.type) === word
+  }
+  const digits = word.slice(2)
+  const values = new Set([word, `0x${digits.replace(/^0+(?=.)/, '')}`])
+  // Fixed bytes stand at the word's left end, and negative integers are shown in their own width.
+  for (let size = 1; size < 32; size++) {
+    if (/^0*$/.test(digits.slice(size * 2))) values.add(`0x${digits.slice(0, size * 2)}`)
+    if (/^f*$/.test(digits.slice(0, 64 - size * 2))) values.add(`0x${digits.slice(64 - size * 2)}`)
+  }
+  const plans = [...values].map((value): Plan => {
+    const { high, low } = reader.hash(value)
+    const [first, last] = argumentTerms(HASHED + high)
+    return { by: 'termRange', first, last, mark: low, accept: term => matches(term, value) }
+  })
+  const address = digits.startsWith('0'.repeat(24)) ? reader.addressId(digits.slice(24)) : undefined
+  if (address !== undefined) {
+    const [first, last] = argumentTerms(address)
+    plans.push({ by: 'termRange', first, last, mark: 0, accept: term => matches(term, `0x${digits.slice(24)}`) })
+  }
+  return plans
+}
+
+/** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */
+const wordOf = (value: string, type: string): string => {
+  const digits = value.slice(2)
+  if (/^bytes\d+$/.test(type)) return `0x${digits.padEnd(64, '0')}`
+  const width = /^int(\d+)$/.exec(type)?.[1]
+  const negative = width !== undefined && digits.length === Number(width) / 4 && digits[0]! >= '8'
+  return `0x${digits.padStart(64, negative ? 'f' : '0')}`
+}
+
+const runsOf = (leaf: Leaf): [number, number][] => {
+  if (leaf.op === 'exists') return [[0, Number.MAX_SAFE_INTEGER]]
+  if (leaf.op === 'in')
+    return leaf.values
+      .map(Number)
+      .sort((a, b) => a - b)
+      .map(number => [number, number])
+  const { gt, gte, lt, lte } = leaf.bounds
+  const from = Math.max(0, gte === undefined ? 0 : Number(gte), gt === undefined ? 0 : Number(gt) + 1)
+  const to = Math.min(
+    Number.MAX_SAFE_INTEGER,
+    lte === undefined ? Number.MAX_SAFE_INTEGER : Number(lte),
+    lt === undefined ? Number.MAX_SAFE_INTEGER : Number(lt) - 1,
+  )
+  return from <= to ? [[from, to]] : []
+}
+
+const indexedAddress = (
+  kind: Kind,
+  field: FieldPath,
+  leaf: Extract<Leaf, { op: 'in' }>,
+  reader: Reader,
+): Plan | undefined => {
+  const facet = FACETS[`${kind}.${field.field}` as keyof typeof FACETS]
+  if (facet === undefined) return undefined
+  const ids =
+    field.kind === 'address'
+      ? addressIds(leaf, reader)
+      : field.kind === 'keyword'
+        ? leaf.values.flatMap(value => reader.nameId(String(value)) ?? [])
+        : undefined
+  if (!ids) return undefined
+  return ids.length === 0
+    ? NOTHING
+    : { by: 'terms', terms: [...new Set(ids)].map(id => ({ term: termOf(id, facet), mark: 0 })) }
+}
+
+const failed: Special = leaf => {
+  if (leaf.op !== 'in' || leaf.values.length !== 1 || leaf.values[0] !== false) return undefined
+  return { by: 'terms', terms: [{ term: termOf(0, FACETS.failed), mark: 0 }] }
+}
+
+const constant =
+  (value: Value): Special =>
+  leaf =>
+    testOf(leaf)(value) ? EVERYTHING : NOTHING
+
+const SPECIAL: Record<Kind, Record<string, Special>> = {
+  block: {
+    number: blockNumber,
+    hash: (leaf, reader) => {
+      const plan = blockHash(leaf, reader)
+      return leaf.op === 'in' ? plan : undefined
+    },
+    timestamp: time,
+    transactions: blockTransactions,
+  },
+  tx: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    hash: ownTransactionHash,
+    status: failed,
+  },
+  log: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    address: emitter(() => true),
+    topics,
+    signature: bySignature(({ topic }) => [topic]),
+    removed: constant(false),
+  },
+  event: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    address: emitter(({ event }) => event !== null),
+    event: (leaf, reader) =>
+      bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : analyze(event.name)) : []))(
+        leaf,
+        reader,
+      ),
+    error: bySignature(({ error }) => [error]),
+    probability: bySignature(({ event, probability }) => [event && probability]),
+  },
+}
+
+const ascending = (positions: number[]): number[] => [...new Set(positions)].sort((a, b) => a - b)

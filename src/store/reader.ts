@@ -1,0 +1,212 @@
+import type Database from 'better-sqlite3'
+import type { EventAbi, Signature } from '../decode/types.ts'
+import { createHash, type Hash62 } from '../lib/hash.ts'
+import { type Db, openForReading } from './database.ts'
+import { readOrdinals } from './postings.ts'
+import { decodeHeader, type SegmentHeader } from './segment.ts'
+
+/** A segment as its row tells it, without its header. */
+export interface Segment {
+  id: number
+  first: number
+  last: number
+  txs: number
+  logs: number
+  /** Logs with a known name. */
+  events: number
+}
+
+export interface StoredSignature extends Signature {
+  id: number
+}
+
+/** One posting of a term in a segment; `ords` is fetched with it only where it is a single ordinal. */
+export interface Posting {
+  segment: number
+  term: number
+  mark: number
+  n: number
+  ord: number | null
+}
+
+/** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
+export interface Reader {
+  readonly db: Db
+  /** A prepared statement of this text, the same one each time. */
+  prepare(sql: string): Statement
+  begin(): void
+  end(): void
+  /** Changes when the state that `begin` finds is another than before. */
+  version(): number
+  /** In chain order. */
+  segments(): readonly Segment[]
+  header(segment: Segment): SegmentHeader
+  signatures(): readonly StoredSignature[]
+  signature(id: number): StoredSignature
+  hash(text: string): Hash62
+  addressId(digits: string): number | undefined
+  /** 40 lower-case hex digits. */
+  addressDigits(id: number): string
+  nameId(name: string): number | undefined
+  name(id: number): string
+  /** The postings of one term, in all segments that have it. */
+  postings(term: number, mark: number): Posting[]
+  /** The postings of a range of terms, in all segments. */
+  postingsBetween(first: number, last: number): Posting[]
+  /** The terms of a range that one segment has. */
+  termsBetween(segment: number, first: number, last: number): Posting[]
+  ordinals(posting: Posting): Uint32Array
+  /** Values of a facet in ascending order beside their ordinals. */
+  numbers(segment: number, facet: number): { values: BigInt64Array | Float64Array; ordinals: Uint32Array } | undefined
+  close(): void
+}
+
+export const openReader = (path: string, native?: string): Reader => createReader(openForReading(path, native))
+
+export const createReader = (db: Db): Reader => {
+  const begin = db.prepare('BEGIN')
+  const end = db.prepare('END')
+  const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
+  const version = db.prepare('PRAGMA data_version').pluck()
+  const selectSegments = db.prepare('SELECT id, first, last, txs, logs, events FROM segment ORDER BY first')
+  const selectHeader = db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck()
+  const selectSignatures = db.prepare(
+    'SELECT id, key, topic, indexed, abi, probability, error FROM signature WHERE id > ? ORDER BY id',
+  )
+  const selectAddressId = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
+  const selectAddress = db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+  const selectNameId = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
+  const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
+  // CROSS JOIN keeps SQLite from turning the loops round: one probe of the index for each segment.
+  const selectPostings = db
+    .prepare(
+      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
+       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term = ? AND p.mark = ?`,
+    )
+    .raw()
+  const selectBetween = db
+    .prepare(
+      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
+       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term BETWEEN ? AND ?`,
+    )
+    .raw()
+  const selectTerms = db
+    .prepare(
+      `SELECT segment, term, mark, n, CASE n WHEN 1 THEN ords END FROM post WHERE segment = ? AND term BETWEEN ? AND ?`,
+    )
+    .raw()
+  const selectOrdinals = db.prepare('SELECT ords FROM post WHERE segment = ? AND term = ? AND mark = ?').pluck()
+  const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND facet = ?').raw()
+  const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
+  const [key0, key1] = keys.all() as [number, number]
+
+  let seen: unknown
+  let segments: Segment[] = []
+  let signatures: StoredSignature[] = []
+  let headers = new Map<number, SegmentHeader>()
+  const signaturesById = new Map<number, StoredSignature>()
+  const statements = createCache<string, Statement>(500)
+  const addresses = createCache<number, string>(100_000)
+  const names = createCache<number, string>(10_000)
+
+  const load = () => {
+    segments = selectSegments.all() as Segment[]
+    const left = new Map<number, SegmentHeader>()
+    for (const { id } of segments) {
+      const header = headers.get(id)
+      if (header) left.set(id, header)
+    }
+    headers = left
+    const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
+    if (more.length) {
+      signatures = [...signatures, ...more.map(fromRow)]
+      for (const signature of signatures) signaturesById.set(signature.id, signature)
+    }
+  }
+
+  const toPosting = ([segment, term, mark, n, ord]: PostingRow): Posting => ({ segment, term, mark, n, ord })
+
+  return {
+    db,
+    prepare: sql => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
+    begin() {
+      begin.run()
+      // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
+      touch.get()
+      const now = version.get()
+      if (now === seen) return
+      load()
+      seen = now
+    },
+    end() {
+      end.run()
+    },
+    version: () => seen as number,
+    segments: () => segments,
+    header(segment) {
+      let header = headers.get(segment.id)
+      if (!header) {
+        header = decodeHeader(segment.first, selectHeader.get(segment.id) as Buffer)
+        headers.set(segment.id, header)
+      }
+      return header
+    },
+    signatures: () => signatures,
+    signature: id => signaturesById.get(id)!,
+    hash: createHash([key0, key1]),
+    addressId: digits => selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined,
+    addressDigits: id => addresses.get(id) ?? addresses.set(id, (selectAddress.get(id) as Buffer).toString('hex')),
+    nameId: name => selectNameId.get(name) as number | undefined,
+    name: id => names.get(id) ?? names.set(id, selectName.get(id) as string),
+    postings: (term, mark) => (selectPostings.all(term, mark) as PostingRow[]).map(toPosting),
+    postingsBetween: (first, last) => (selectBetween.all(first, last) as PostingRow[]).map(toPosting),
+    termsBetween: (segment, first, last) => (selectTerms.all(segment, first, last) as PostingRow[]).map(toPosting),
+    ordinals({ segment, term, mark, n, ord }) {
+      if (ord !== null) return Uint32Array.of(ord)
+      return readOrdinals(selectOrdinals.get(segment, term, mark) as Buffer, n)
+    },
+    numbers(segment, facet) {
+      const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
+      if (!row) return undefined
+      const values = new Uint8Array(row[0]).buffer
+      return {
+        values: facet % 2 === 0 ? new BigInt64Array(values) : new Float64Array(values),
+        ordinals: new Uint32Array(new Uint8Array(row[1]).buffer),
+      }
+    },
+    close: () => void db.close(),
+  }
+}
+
+type PostingRow = [segment: number, term: number, mark: number, n: number, ord: number | null]
+
+interface SignatureRow {
+  id: number
+  key: string
+  topic: Buffer | null
+  indexed: number
+  abi: string | null
+  probability: number
+  error: string | null
+}
+
+const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
+  ...row,
+  topic: topic && `0x${topic.toString('hex')}`,
+  event: abi === null ? null : (JSON.parse(abi) as EventAbi),
+})
+
+/** A cache that starts anew when it is full: simple, and fast where few keys make up most of the look-ups. */
+const createCache = <K, V>(capacity: number) => {
+  const entries = new Map<K, V>()
+  return {
+    get: (key: K) => entries.get(key),
+    set(key: K, value: V): V {
+      if (entries.size >= capacity) entries.clear()
+      entries.set(key, value)
+      return value
+    },
+  }
+}
+
+export type Statement = Database.Statement<unknown[]>
