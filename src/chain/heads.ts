@@ -115,6 +115,8 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): Heads & Heads
     attach(notify) {
       onSilence = notify
       pushedAt = clock.now()
+      // What came before the first announcement is found by a poll.
+      poke()
     },
     detach() {
       onSilence = undefined

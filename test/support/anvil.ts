@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+
+/** Path of anvil where its optional package is installed for this platform. */
+export const anvilPath: string | undefined = (() => {
+  try {
+    return createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/bin/anvil')
+  } catch {
+    return undefined
+  }
+})()
+
+export interface Anvil {
+  url: string
+  wsUrl: string
+  call<T = unknown>(method: string, ...params: unknown[]): Promise<T>
+  stop(): Promise<void>
+}
+
+/** A real node with ten funded, unlocked accounts, on a free port, that mines a block for each transaction unless told otherwise. */
+export const startAnvil = async (
+  t: { after(fn: () => Promise<void>): void },
+  args: readonly string[] = [],
+): Promise<Anvil> => {
+  const child = spawn(anvilPath!, ['--port', '0', '--host', '127.0.0.1', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const stop = async () => {
+    child.kill()
+    await exited
+  }
+  t.after(stop)
+  const port = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    child.stdout.on('data', chunk => {
+      text += chunk
+      const match = /Listening on 127\.0\.0\.1:(\d+)/.exec(text)
+      if (match) resolve(match[1]!)
+    })
+    exited.then(() => reject(new Error(`anvil ended: ${text}`)), reject)
+  })
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    wsUrl: `ws://127.0.0.1:${port}`,
+    stop,
+    async call<T>(method: string, ...params: unknown[]) {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      })
+      const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
+      if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+      return result
+    },
+  }
+}
