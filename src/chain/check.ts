@@ -1,7 +1,9 @@
 import { retry } from '../lib/errors.ts'
-import { keccak256 } from '../lib/keccak.ts'
+import { createBloom } from './bloom.ts'
 import type { BlockRef } from './source.ts'
 import type { Hex, RawBlock, RpcBlock, RpcLog } from './wire.ts'
+
+export { logsBloomOf } from './bloom.ts'
 
 export interface CheckOptions {
   /**
@@ -40,7 +42,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
 
   let lastTransaction = -1
   let lastLog = -1
-  bloomSum.fill(0)
+  bloom.clear()
   for (let i = 0; i < transactions.length; i++) {
     const tx = transactions[i]!
     const receipt = receipts[i]!
@@ -86,23 +88,12 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
                 : undefined)
       if (fault !== undefined) throw inconsistent(`${where}: log ${lastLog + 1} (of transaction ${index}) ${fault}`)
       lastLog = next
-      addBloom(log.address)
-      for (const topic of log.topics) addBloom(topic)
+      addToBloom(log.address, where)
+      for (const topic of log.topics) addToBloom(topic, where)
     }
   }
   if (!excerpt && options.bloom !== false) checkBloom(block.logsBloom, lastLog + 1, where)
 }
-
-/** The logs bloom of logs, as `0x` hex. */
-export const logsBloomOf = (logs: readonly Pick<RpcLog, 'address' | 'topics'>[]): Hex => {
-  bloomSum.fill(0)
-  for (const log of logs) {
-    addBloom(log.address)
-    for (const topic of log.topics) addBloom(topic)
-  }
-  return `0x${Buffer.from(bloomSum.map(digit => DIGIT_CODES[digit]!)).toString('latin1')}`
-}
-const DIGIT_CODES = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
 
 /** Throws `retry('block_unlinked')` unless `block` is the next one after `parent` and names it as its parent. */
 export const checkLink = (parent: BlockRef, block: RpcBlock): void => {
@@ -176,73 +167,28 @@ const logFault = (log: RpcLog | null): string | undefined => {
   return undefined
 }
 
-/**
- * The bloom of the block at hand: 2048 bits as 512 hex digits, most significant first, as the header's text has them.
- * One array for all calls: `checkBlock` neither waits nor calls itself.
- */
-const bloomSum = new Uint8Array(512)
+/** One for all calls: `checkBlock` neither waits nor calls itself. */
+const bloom = createBloom()
 
-/** Topics and addresses repeat: each costs a hash only once in two generations of this many. About 30 MB when full. */
-const BLOOM_GENERATION = 65_536
-let young = new Map<string, number>()
-let old = new Map<string, number>()
+const addToBloom = (value: Hex, where: string): void => {
+  if (!bloom.add(value)) throw inconsistent(`${where}: an address or topic of its logs is not hex: ${show(value)}`)
+}
 
-/** ORs the three bits of an address or topic into the bloom at hand. */
-const addBloom = (value: Hex): void => {
-  let bits = young.get(value)
-  if (bits === undefined) {
-    bits = old.get(value) ?? bloomBits(value)
-    if (young.size >= BLOOM_GENERATION) {
-      old = young
-      young = new Map()
-    }
-    young.set(value, bits)
+const checkBloom = (stated: unknown, logs: number, where: string): void => {
+  if (typeof stated !== 'string' || stated.length !== 514)
+    throw inconsistent(`${where} has no logs bloom: ${show(stated)}`)
+  switch (bloom.compare(stated)) {
+    case 'equal':
+      return
+    case 'malformed':
+      throw inconsistent(`${where} has a malformed logs bloom`)
+    case 'empty':
+      throw inconsistent(
+        `${where} has ${logs} logs but an empty logs bloom. If this chain does not fill its blooms, turn the bloom check off for this network`,
+      )
+    case 'misses':
+      throw inconsistent(`${where}: its logs bloom does not cover its ${logs} logs: they are not this block's`)
+    case 'exceeds':
+      throw inconsistent(`${where}: its logs bloom tells of more logs than the ${logs} received: some are missing`)
   }
-  setBit(bits % 2048)
-  setBit(Math.floor(bits / 2048) % 2048)
-  setBit(Math.floor(bits / 4194304))
-}
-
-const setBit = (bit: number): void => {
-  bloomSum[511 - (bit >> 2)]! |= 1 << (bit & 3)
-}
-
-/** The three bit numbers of 11 bits each, packed into one number. */
-const bloomBits = (value: Hex): number => {
-  const bytes = Buffer.from(value.slice(2), 'hex')
-  if (bytes.length * 2 + 2 !== value.length)
-    throw inconsistent(`a log has an address or topic that is not hex: ${show(value)}`)
-  const hash = keccak256(bytes)
-  const part = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
-  return part(0) + part(2) * 2048 + part(4) * 4194304
-}
-
-const HEX_DIGIT = new Int8Array(128).fill(-1)
-for (let i = 0; i < 16; i++) {
-  HEX_DIGIT[i.toString(16).charCodeAt(0)] = i
-  HEX_DIGIT[i.toString(16).toUpperCase().charCodeAt(0)] = i
-}
-
-const checkBloom = (bloom: unknown, logs: number, where: string): void => {
-  if (typeof bloom !== 'string' || bloom.length !== 514)
-    throw inconsistent(`${where} has no logs bloom: ${show(bloom)}`)
-  let stated = 0
-  let missing = false
-  let surplus = false
-  for (let i = 0; i < 512; i++) {
-    const digit = HEX_DIGIT[bloom.charCodeAt(i + 2)] ?? -1
-    if (digit < 0) throw inconsistent(`${where} has a malformed logs bloom`)
-    stated |= digit
-    const sum = bloomSum[i]!
-    if ((sum & ~digit) !== 0) missing = true
-    if ((digit & ~sum) !== 0) surplus = true
-  }
-  if (missing && stated === 0) {
-    throw inconsistent(
-      `${where} has ${logs} logs but an empty logs bloom. If this chain does not fill its blooms, turn the bloom check off for this network`,
-    )
-  }
-  if (missing) throw inconsistent(`${where}: its logs bloom does not cover its ${logs} logs: they are not this block's`)
-  if (surplus)
-    throw inconsistent(`${where}: its logs bloom tells of more logs than the ${logs} received: some are missing`)
 }

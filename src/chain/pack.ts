@@ -22,6 +22,8 @@ export interface PackOptions extends CheckOptions {
   signal?: AbortSignal
   /** The chain that the blocks must be of; a line that states none passes. */
   chainId?: number
+  /** Told how many bytes of the file were read so far, packed ones where it is gzip, as often as it has changed. */
+  onRead?: (bytes: number) => void
   /** Longest line in bytes; beyond what fits a JavaScript string (512 MiB) there is nothing to raise. */
   maxLineBytes?: number
 }
@@ -77,7 +79,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
     return { path, line, bytes, last }
   }
   try {
-    for await (const chunk of readBytes(path, options.signal)) {
+    for await (const chunk of readBytes(path, options)) {
       let start = 0
       for (;;) {
         const end = chunk.indexOf(LINE_FEED, start)
@@ -157,7 +159,7 @@ const isBlank = (bytes: Uint8Array): boolean => {
 const place = (at: PackLine) => `${at.path}, line ${at.line}`
 
 /** The bytes of a file, unpacked where they are gzip. Every chunk is its own memory. */
-async function* readBytes(path: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+async function* readBytes(path: string, { signal, onRead }: PackOptions): AsyncGenerator<Buffer> {
   await using file = await open(path, 'r')
   const head = Buffer.alloc(6)
   const { bytesRead } = await file.read(head, 0, head.length, 0)
@@ -175,14 +177,18 @@ async function* readBytes(path: string, signal: AbortSignal | undefined): AsyncG
     autoClose: false,
     ...(signal && { signal }),
   })
+  const told = (chunk: Buffer): Buffer => {
+    onRead?.(stream.bytesRead + start)
+    return chunk
+  }
   if (!(head[0] === 0x1f && head[1] === 0x8b)) {
-    yield* stream
+    for await (const chunk of stream) yield told(chunk)
     return
   }
   const unpacked = stream.pipe(createGunzip({ chunkSize: CHUNK_BYTES }))
   stream.on('error', error => unpacked.destroy(error))
   try {
-    yield* unpacked
+    for await (const chunk of unpacked) yield told(chunk)
   } finally {
     stream.destroy()
     unpacked.destroy()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
+import { checkBlock, checkLink, logsBloomOf, refOf } from '../../src/chain/check.ts'
 import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { bloomOf, gunzipLines, hasMainnet, mainnetPack, makeChain } from '../support/pack.ts'
@@ -170,7 +170,7 @@ test('every lie about a block is named', () => {
       raw => {
         logs(raw)[0]!.address = `0x${'zz'.repeat(20)}`
       },
-      `a log has an address or topic that is not hex: 0x${'zz'.repeat(20)}`,
+      `block 5: an address or topic of its logs is not hex: 0x${'zz'.repeat(20)}`,
     ],
     [
       'five topics',
@@ -239,6 +239,7 @@ test('real mainnet blocks pass, and their blooms are exactly those of their logs
   for (const raw of whole) {
     checkBlock(raw)
     assert.equal(raw.block.logsBloom, bloomOf(raw.receipts))
+    assert.equal(raw.block.logsBloom, logsBloomOf(raw.receipts.flatMap(it => it.logs)))
     for (const receipt of raw.receipts) {
       const last = receipt.logs.pop()
       if (last === undefined) continue

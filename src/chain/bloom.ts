@@ -1,0 +1,108 @@
+import { keccak256 } from '../lib/keccak.ts'
+import type { Hex, RpcLog } from './wire.ts'
+
+/** How the bloom that a block states relates to the one summed up from its logs. */
+export type BloomMatch =
+  | 'equal'
+  /** It has no bit set, but the sum has. */
+  | 'empty'
+  /** It lacks a bit of the sum. */
+  | 'misses'
+  /** It has a bit that the sum lacks. */
+  | 'exceeds'
+  /** It is not 512 hex digits. */
+  | 'malformed'
+
+/** A logs bloom of 2048 bits that is summed up from addresses and topics. */
+export interface Bloom {
+  clear(): void
+  /** ORs the three bits of an address or topic in; false where it is no hex text. */
+  add(value: Hex): boolean
+  compare(stated: Hex): BloomMatch
+  /** The sum as a header has it. */
+  text(): Hex
+}
+
+export const createBloom = (): Bloom => {
+  /** Half a byte each, in the order of the digits of a header's text: most significant first. */
+  const sum = new Uint8Array(512)
+  const set = (bit: number) => {
+    sum[511 - (bit >> 2)]! |= 1 << (bit & 3)
+  }
+  return {
+    clear() {
+      sum.fill(0)
+    },
+    add(value) {
+      const bits = bitsOf(value)
+      if (bits < 0) return false
+      set(bits % 2048)
+      set(Math.floor(bits / 2048) % 2048)
+      set(Math.floor(bits / 4_194_304))
+      return true
+    },
+    compare(stated) {
+      let any = 0
+      let misses = 0
+      let exceeds = 0
+      for (let i = 0; i < 512; i++) {
+        const digit = DIGITS[stated.charCodeAt(i + 2)] ?? -1
+        if (digit < 0) return 'malformed'
+        any |= digit
+        misses |= sum[i]! & ~digit
+        exceeds |= digit & ~sum[i]!
+      }
+      if (misses !== 0) return any === 0 ? 'empty' : 'misses'
+      return exceeds !== 0 ? 'exceeds' : 'equal'
+    },
+    text: () => `0x${Buffer.from(sum.map(digit => CODES[digit]!)).toString('latin1')}`,
+  }
+}
+
+/** The logs bloom of logs, as a header has it. */
+export const logsBloomOf = (logs: readonly Pick<RpcLog, 'address' | 'topics'>[]): Hex => {
+  const bloom = createBloom()
+  for (const log of logs) {
+    bloom.add(log.address)
+    for (const topic of log.topics) bloom.add(topic)
+  }
+  return bloom.text()
+}
+
+/** Addresses and topics repeat: each costs its hash only once in two generations of this many, some 20 MB when full. */
+const GENERATION = 65_536
+let young = new Map<string, number>()
+let old = new Map<string, number>()
+
+/** The three bit numbers of 11 bits each, packed into one number; -1 where the value is no hex text. */
+const bitsOf = (value: Hex): number => {
+  let bits = young.get(value)
+  if (bits !== undefined) return bits
+  bits = old.get(value) ?? hashBits(value)
+  if (bits < 0) return bits
+  if (young.size >= GENERATION) {
+    old = young
+    young = new Map()
+  }
+  young.set(value, bits)
+  return bits
+}
+
+const hashBits = (value: Hex): number => {
+  const bytes = Buffer.from(value.slice(2), 'hex')
+  // Buffer stops at the first pair that is not hex.
+  if (bytes.length * 2 + 2 !== value.length) return -1
+  const hash = keccak256(bytes)
+  const pair = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
+  return pair(0) + pair(2) * 2048 + pair(4) * 4_194_304
+}
+
+const CODES = Buffer.from('0123456789abcdef')
+const DIGITS = new Int8Array(128).fill(-1)
+for (const [digits, first] of [
+  ['0123456789', 0],
+  ['abcdef', 10],
+  ['ABCDEF', 10],
+] as const) {
+  for (let i = 0; i < digits.length; i++) DIGITS[digits.charCodeAt(i)] = first + i
+}
