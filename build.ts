@@ -1,5 +1,7 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { build } from 'esbuild'
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
 /** Builds `dist/chainsieve.mjs`: main program and worker threads in one file; native packages stay in node_modules. */
 await build({
@@ -9,6 +11,7 @@ await build({
   platform: 'node',
   format: 'esm',
   target: 'node22',
+  define: { CHAINSIEVE_FORM: '"bundle"', CHAINSIEVE_VERSION: JSON.stringify(version) },
   external: ['better-sqlite3', 'sqlite-vec'],
   // Bundled CommonJS packages call require(); an ES module has none of its own.
   banner: {

@@ -1,0 +1,196 @@
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { getAsset } from 'node:sea'
+import { fileURLToPath } from 'node:url'
+import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } from 'node:worker_threads'
+import { messageOf, stop } from './errors.ts'
+
+/**
+ * The three forms in which the program runs, and what differs between them: where its data files are, how a worker
+ * thread starts, how native code is loaded. Nothing else in the program asks in which form it runs.
+ *
+ * - source: `src/main.ts`, data beside it in `data/`
+ * - bundle: `dist/chainsieve.mjs`, data in `../data/`
+ * - executable: one file that holds the script, the data and the native code as assets
+ */
+declare const CHAINSIEVE_FORM: 'bundle' | 'executable'
+declare const CHAINSIEVE_VERSION: string
+
+const form = typeof CHAINSIEVE_FORM === 'undefined' ? 'source' : CHAINSIEVE_FORM
+const root = form === 'source' ? new URL('../../', import.meta.url) : new URL('../', import.meta.url)
+
+export const version: string =
+  typeof CHAINSIEVE_VERSION === 'undefined'
+    ? (JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }).version
+    : CHAINSIEVE_VERSION
+
+/** The content of a file of `data/`. */
+export const readAsset = (name: string): Buffer => {
+  try {
+    return form === 'executable' ? Buffer.from(getAsset(name)) : readFileSync(new URL(`data/${name}`, root))
+  } catch (error) {
+    throw missing(name, error)
+  }
+}
+
+/** The content of a text file of `data/`, which is UTF-8. */
+export const readTextAsset = (name: string): string => readAsset(name).toString('utf8')
+
+/**
+ * A path under which a file of `data/` can be opened, for as long as the process lives and by this process alone: the executable
+ * unfolds the file on first use and leaves nothing behind.
+ */
+export const assetFile = (name: string, dataFolder?: string): string => {
+  if (form !== 'executable') {
+    const path = fileURLToPath(new URL(`data/${name}`, root))
+    if (!existsSync(path)) throw missing(name)
+    return path
+  }
+  let path = unfolded.get(name)
+  if (path === undefined) {
+    path = unfold(name, dataFolder)
+    unfolded.set(name, path)
+  }
+  return path
+}
+
+/** Starts the main program again as a thread; it finds `{ role, data }` in `workerData`. */
+export const startWorker = (role: string, data: unknown, options: Omit<WorkerOptions, 'workerData' | 'eval'> = {}) => {
+  // Threads share the copy of SQLite that the main thread loaded, so it has to be loaded first.
+  nativeBinding()
+  const workerOptions = { name: role, ...options, workerData: { role, data } }
+  if (form === 'executable') return new Worker(getAsset('worker.js', 'utf8'), { ...workerOptions, eval: true })
+  return new Worker(form === 'source' ? new URL('src/main.ts', root) : new URL(import.meta.url), workerOptions)
+}
+
+/**
+ * What better-sqlite3's option `nativeBinding` takes: undefined where that package finds its native code by itself; in the
+ * executable the path of the copy that this process unfolded, the same one in every thread. SQLite's file locks hold between
+ * processes only as long as each process has one copy of SQLite.
+ */
+export const nativeBinding = (dataFolder?: string): string | undefined => {
+  if (form !== 'executable') return undefined
+  const known = getEnvironmentData(NATIVE)
+  if (typeof known === 'string') return known
+  const path = unfold(NATIVE, dataFolder, loadAddon)
+  // Inherited by every worker thread that starts from here on.
+  setEnvironmentData(NATIVE, path)
+  return path
+}
+
+/** Takes the place of better-sqlite3's own search for its native code in the executable (build.ts puts it there). */
+export const getBinding = (): unknown => {
+  const path = nativeBinding()
+  if (path === undefined) throw new Error('only the executable loads SQLite this way')
+  return loadAddon(path)
+}
+
+const NATIVE = 'better_sqlite3.node'
+const unfolded = new Map<string, string>()
+const addons = new Map<string, unknown>()
+
+const loadAddon = (path: string): unknown => {
+  let addon = addons.get(path)
+  if (addon === undefined) {
+    const module = { exports: {} }
+    process.dlopen(module, path)
+    addon = module.exports
+    addons.set(path, addon)
+  }
+  return addon
+}
+
+/** Writes an asset where this process alone can open it; `use` throws where the folder is no good, as native code in one mounted noexec. */
+const unfold = (name: string, dataFolder: string | undefined, use: (path: string) => unknown = () => {}): string => {
+  const content = readAsset(name)
+  const place = existsSync('/proc/self/fd') ? unnamed : cached
+  const failures: string[] = []
+  for (const folder of folders(dataFolder)) {
+    try {
+      return place(folder, name, content, use)
+    } catch (error) {
+      failures.push(`${folder}: ${messageOf(error)}`)
+    }
+  }
+  throw stop(
+    'no_folder_for_native_code',
+    `Could not unfold ${name}, which the program needs, in any of these folders; make one of them writable (${content.length} bytes) ` +
+      `and mounted without noexec, or name one that is in TMPDIR. ${failures.join('; ')}`,
+  )
+}
+
+type Place = (folder: string, name: string, content: Buffer, use: (path: string) => unknown) => string
+
+const folders = (dataFolder: string | undefined): string[] => {
+  const posix = process.platform === 'win32' ? [] : ['/tmp', '/var/tmp', '/dev/shm']
+  const candidates = [dataFolder, process.env.XDG_RUNTIME_DIR, tmpdir(), ...posix]
+  return [
+    ...new Set(candidates.filter(folder => folder !== undefined && folder !== '').map(folder => resolve(folder!))),
+  ]
+}
+
+/** A file without a name, held by a descriptor that stays open: there is nothing to clean up, even after a kill. */
+const unnamed: Place = (folder, name, content, use) => {
+  const path = join(folder, `.chainsieve-${process.pid}-${randomBytes(8).toString('hex')}-${name}`)
+  writeNew(path, content)
+  let fd: number
+  try {
+    fd = openSync(path, 'r')
+  } finally {
+    unlinkSync(path)
+  }
+  try {
+    use(`/proc/self/fd/${fd}`)
+    return `/proc/self/fd/${fd}`
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+/** Where descriptors have no path: one copy per content, kept for the next start. */
+const cached: Place = (folder, name, content, use) => {
+  const hash = createHash('sha256').update(content).digest('hex')
+  const home = join(folder, `.chainsieve-${hash.slice(0, 32)}`)
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const state = lstatSync(home)
+  // In a shared folder somebody else may have made it first, and could exchange what is in it.
+  if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
+    throw new Error(`${home} belongs to somebody else`)
+  const path = join(home, name)
+  const isSame = existsSync(path) && createHash('sha256').update(readFileSync(path)).digest('hex') === hash
+  if (!isSame) {
+    const aside = `${path}.${process.pid}.${randomBytes(8).toString('hex')}`
+    writeNew(aside, content)
+    renameSync(aside, path)
+  }
+  use(path)
+  return path
+}
+
+const writeNew = (path: string, content: Buffer) => {
+  const fd = openSync(path, 'wx', 0o700)
+  try {
+    writeFileSync(fd, content)
+  } catch (error) {
+    unlinkSync(path)
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const missing = (name: string, cause?: unknown) =>
+  stop('asset_missing', `data/${name}, which belongs to the program, is missing: install it again`, cause)
