@@ -19,8 +19,8 @@ export interface Document {
 }
 
 export interface Documents {
-  /** The documents at these positions, which must be stored, in the same order. */
-  load(kind: Kind, positions: readonly number[]): Document[]
+  /** The documents at these positions in the same order, undefined where none is stored (any more). */
+  load(kind: Kind, positions: readonly number[]): (Document | undefined)[]
 }
 
 export interface DocumentsOptions {
@@ -84,9 +84,10 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     return topics
   }
 
-  const load: Record<Kind, (position: number) => Document> = {
+  const load: Record<Kind, (position: number) => Document | undefined> = {
     block(position) {
       const cells = SELECT.block.get(reader, position)
+      if (!cells) return undefined
       const source: Record<string, unknown> = { number: show.quantity(blockOf(position), big) }
       for (let i = 0; i < COLUMNS.block.length; i++) put(source, COLUMNS.block[i]!, cells[i]!, position)
       source.transactions = transactionHashes.ofBlock(blockOf(position))
@@ -94,6 +95,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     },
     tx(position) {
       const cells = SELECT.tx.get(reader, position)
+      if (!cells) return undefined
       const { hash, time } = blocks.get(blockOf(position))
       const source: Record<string, unknown> = {
         blockHash: hash,
@@ -105,7 +107,9 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       return { _id: source.hash as string, _routing: hash, _parent: hash, _source: inOrder('tx', source) }
     },
     log(position) {
-      const { row, block, transactionHash, index, topics, data } = readLog(position)
+      const stored = readLog(position)
+      if (!stored) return undefined
+      const { row, block, transactionHash, index, topics, data } = stored
       return {
         _id: show.logId(transactionHash, index),
         _routing: block.hash,
@@ -126,7 +130,9 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       }
     },
     event(position) {
-      const { row, block, transactionHash, index, topics, data } = readLog(position)
+      const stored = readLog(position)
+      if (!stored) return undefined
+      const { row, block, transactionHash, index, topics, data } = stored
       const signature = reader.signature(row[1])
       const name = signature.event?.name ?? ''
       const args = signature.error === null ? decode(row[1], topics, data) : null
@@ -161,7 +167,8 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     const row = reader
       .prepare('SELECT address, signature, tx, decimals, topics, data FROM log WHERE pos = ?')
       .raw()
-      .get(position) as LogRow
+      .get(position) as LogRow | undefined
+    if (!row) return undefined
     return {
       row,
       block: blocks.get(blockOf(position)),
@@ -239,7 +246,8 @@ type LogRow = [
 const COLUMNS = { block: columnsOf('block'), tx: columnsOf('tx') }
 
 const select = (kind: 'block' | 'tx', sql: string) => ({
-  get: (reader: Reader, position: number): Cell[] => reader.prepare(sql).raw().get(position) as Cell[],
+  get: (reader: Reader, position: number): Cell[] | undefined =>
+    reader.prepare(sql).raw().get(position) as Cell[] | undefined,
   kind,
 })
 const names = (kind: 'block' | 'tx') => COLUMNS[kind].map(({ table, field }) => `"${table}"."${field}"`).join(', ')

@@ -1,0 +1,99 @@
+import { ChainsieveError, messageOf } from '../lib/errors.ts'
+import { KINDS, type Kind } from '../mapping/index.ts'
+import { parseSearch } from '../query/parse.ts'
+import type { SearchRequest } from '../query/request.ts'
+import { compileSourceFilter } from '../query/source-filter.ts'
+import type { Hit, Searcher, SearchOptions } from './execute.ts'
+
+/** Elasticsearch's envelope around what a search finds. */
+
+export interface Reply {
+  status: number
+  /** JSON text, whole or in parts. */
+  body: string | Iterable<string>
+}
+
+/** `index` is the network's name with dashes: `ethereum-ethereum-mainnet`. */
+export const answerSearch = (
+  searcher: Searcher,
+  index: string,
+  entities: string,
+  body: string | undefined,
+  options: SearchOptions,
+): Reply => {
+  const started = performance.now()
+  const kinds = entities.split(',') as Kind[]
+  const request = parseSearch(
+    body,
+    KINDS.filter(kind => kinds.includes(kind)),
+    Date.now(),
+  )
+  const show = createHitWriter(index, request)
+  if (request.size >= 0) {
+    const { total, hits } = searcher.search(request, options)
+    return { status: 200, body: `${head(started, total, request, hits.length > 0)}${hits.map(show).join(',')}${TAIL}` }
+  }
+  const { total, pages } = searcher.pages(request, options)
+  return { status: 200, body: streamed(head(started, total, request, total !== 0), pages, show) }
+}
+
+export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: string): Reply => {
+  const envelope = { _index: `${index}-${kind}`, _type: kind }
+  const document = searcher.get(kind, id)
+  if (!document) return { status: 404, body: JSON.stringify({ ...envelope, _id: id, found: false }) }
+  return {
+    status: 200,
+    body: JSON.stringify({ ...envelope, _id: document._id, found: true, _source: document._source }),
+  }
+}
+
+function* streamed(head: string, pages: Iterable<Hit[]>, show: (hit: Hit) => string): Generator<string> {
+  let before = head
+  for (const page of pages) {
+    yield before + page.map(show).join(',')
+    before = ','
+  }
+  yield before === head ? head + TAIL : TAIL
+}
+
+const TAIL = ']}}'
+
+const head = (started: number, total: number, { sort }: SearchRequest, any: boolean): string => {
+  const score = any && !hidesScores(sort) ? 1 : null
+  const took = Math.round(performance.now() - started)
+  return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
+}
+
+/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it. */
+const hidesScores = (sort: SearchRequest['sort']): boolean => sort.length > 0 && !sort.some(({ by }) => by === '_score')
+
+const createHitWriter = (index: string, { sort, source }: SearchRequest): ((hit: Hit) => string) => {
+  const filter = compileSourceFilter(source)
+  const score = hidesScores(sort) ? null : 1
+  return ({ kind, document: { _id, _routing, _parent, _source }, sort }) =>
+    JSON.stringify({
+      _index: `${index}-${kind}`,
+      _type: kind,
+      _id,
+      _score: score,
+      _routing,
+      _parent,
+      _source: filter(_source),
+      sort,
+    })
+}
+
+/** An error as it travels from the thread that searches: what it is made of, without its class. */
+export interface Failure {
+  next: ChainsieveError['next'] | 'bug'
+  code: string
+  message: string
+}
+
+export const toFailure = (error: unknown): Failure =>
+  error instanceof ChainsieveError
+    ? { next: error.next, code: error.code, message: error.message }
+    : { next: 'bug', code: 'bug', message: error instanceof Error ? (error.stack ?? error.message) : messageOf(error) }
+
+export const fromFailure = ({ next, code, message }: Failure): Error =>
+  next === 'bug' ? new Error(message) : new ChainsieveError(next, code, message)

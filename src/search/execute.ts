@@ -1,0 +1,297 @@
+import { logsBloomOf } from '../chain/check.ts'
+import { asBigint, asJson } from '../documents/show.ts'
+import { retry } from '../lib/errors.ts'
+import type { Kind } from '../mapping/index.ts'
+import type { Node } from '../query/ast.ts'
+import { compile } from '../query/predicate.ts'
+import type { SearchRequest } from '../query/request.ts'
+import type { Reader, Segment } from '../store/reader.ts'
+import { blockOf, positionOf } from '../store/schema.ts'
+import { createDocuments, type Document, type Documents } from './documents.ts'
+import { type Evaluation, evaluate } from './evaluate.ts'
+import { positionsOfIds } from './lookup.ts'
+import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import { planQuery } from './plan.ts'
+import { and, each, run, some } from './sets.ts'
+import { bySortKeys, type Found, isChainOrder, type SortKeys, sortKeysOf, sortValues } from './sort.ts'
+
+/** Searches one network's store. Every call sees one state of it. */
+export interface Searcher {
+  search(request: SearchRequest, options: SearchOptions): Result
+  /** All hits of a query, page by page: each page is read from the state of its moment, none is held open between them. */
+  pages(request: SearchRequest, options: SearchOptions): Pages
+  get(kind: Kind, id: string): Document | undefined
+}
+
+export interface SearchOptions {
+  /** Time in milliseconds (as of `performance.now`) after which the search is given up. */
+  deadline: number
+  /** Asked now and then: true gives the search up. */
+  cancelled?(): boolean
+}
+
+export interface Hit {
+  kind: Kind
+  document: Document
+  sort: unknown[] | undefined
+}
+
+export interface Result {
+  total: number
+  hits: Hit[]
+}
+
+export interface Pages {
+  total: number
+  pages: Iterable<Hit[]>
+}
+
+interface Part {
+  kind: Kind
+  evaluation: Evaluation
+}
+
+export const createSearcher = (reader: Reader): Searcher => {
+  const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
+  const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
+
+  const loading: Loading = { shown, exact }
+
+  const prepare = (request: SearchRequest): Part[] =>
+    request.parts.map(({ kind, query }) => ({
+      kind,
+      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(kind, exact) }),
+    }))
+
+  return {
+    search(request, options) {
+      reader.begin()
+      try {
+        const parts = prepare(request)
+        const total = countAll(request, parts, reader, options)
+        const found = findBest(request, parts, exact, reader, options)
+        return { total, hits: load(request, found.slice(request.from), loading) }
+      } finally {
+        reader.end()
+      }
+    },
+    pages(request, options) {
+      reader.begin()
+      try {
+        const parts = prepare(request)
+        const total = countAll(request, parts, reader, options)
+        if (isChainOrder(request.sort)) return { total, pages: walk(request, options, prepare, loading, reader) }
+        // Another order than the chain's has to be known whole before the first hit.
+        const found = findBest({ ...request, from: 0, size: total }, parts, exact, reader, options)
+        return { total, pages: pagesOf(found, request, loading, reader) }
+      } finally {
+        reader.end()
+      }
+    },
+    get(kind, id) {
+      reader.begin()
+      try {
+        return shown.load(kind, positionsOfIds(kind, [id.toLowerCase()], reader))[0]
+      } finally {
+        reader.end()
+      }
+    },
+  }
+}
+
+/** Documents that are read in one go. */
+const PAGE = 1000
+
+const asking =
+  (kind: Kind, documents: Documents) =>
+  (node: Node, positions: readonly number[]): boolean[] => {
+    const test = compile(kind, node)
+    return documents.load(kind, positions).map(document => document !== undefined && test(document))
+  }
+
+const check = ({ deadline, cancelled }: SearchOptions) => {
+  if (performance.now() > deadline || cancelled?.())
+    throw retry(
+      'search_timeout_exception',
+      'the search took longer than the deadline allows: narrow it, or raise query-deadline',
+    )
+}
+
+const countAll = ({ trackTotal }: SearchRequest, parts: Part[], reader: Reader, options: SearchOptions): number => {
+  if (trackTotal === false) return -1
+  const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal
+  let total = 0
+  for (const segment of reader.segments()) {
+    check(options)
+    for (const { evaluation } of parts) total += evaluation.count(segment)
+    if (total >= most) return most
+  }
+  return total
+}
+
+interface Loading {
+  /** Documents as they are answered. */
+  shown: Documents
+  /** Documents whose integers can be computed with. */
+  exact: Documents
+}
+
+const load = ({ sort }: Pick<SearchRequest, 'sort'>, found: readonly Found[], { shown, exact }: Loading): Hit[] =>
+  found.flatMap((one): Hit[] => {
+    const [document] = shown.load(one.kind, [one.position])
+    if (!document) return []
+    return [{ kind: one.kind, document, sort: sort.length ? sortValues(sort, one, exact) : undefined }]
+  })
+
+/** The first `from + size` hits in the order that is asked for. */
+const findBest = (
+  request: SearchRequest,
+  parts: Part[],
+  exact: Documents,
+  reader: Reader,
+  options: SearchOptions,
+): Found[] => {
+  const wanted = request.from + request.size
+  if (wanted === 0) return []
+  const keys = sortKeysOf(request.sort, reader, exact)
+  return keys.chain
+    ? findInChainOrder(wanted, keys, parts, reader, options)
+    : findByKeys(wanted, keys, parts, reader, options)
+}
+
+const findInChainOrder = (
+  wanted: number,
+  keys: SortKeys,
+  parts: Part[],
+  reader: Reader,
+  options: SearchOptions,
+): Found[] => {
+  const { descending, compare } = keys
+  const segments = descending ? reader.segments().toReversed() : reader.segments()
+  const found: Found[] = []
+  for (const segment of segments) {
+    check(options)
+    const header = reader.header(segment)
+    const here: Found[] = []
+    for (const { kind, evaluation } of parts) {
+      const numbered = numberedAs(kind)
+      const set = evaluation.matches(segment)
+      const ordinals = some(set, wanted - found.length, descending)
+      const positions = ordinals.map(ordinal => positionOfOrdinal(header, numbered, ordinal))
+      if (compare && positions.length > 0) {
+        // Within a block another order may be wanted: then the last block counts whole.
+        const last = blockOf(positions.at(-1)!)
+        const size = sizeOf(segment, numbered)
+        const from = ordinalOfPosition(header, numbered, positionOf(last, 0))
+        const to = last === segment.last ? size : ordinalOfPosition(header, numbered, positionOf(last + 1, 0))
+        const known = new Set(positions)
+        each(and(set, run(from, to), size), ordinal => {
+          const position = positionOfOrdinal(header, numbered, ordinal)
+          if (!known.has(position)) positions.push(position)
+        })
+      }
+      for (const position of positions) here.push({ kind, position, keys: [] })
+    }
+    found.push(...here)
+    if (found.length >= wanted) break
+  }
+  if (compare) keys.fill(found)
+  return found.sort(bySortKeys(keys)).slice(0, wanted)
+}
+
+const findByKeys = (wanted: number, keys: SortKeys, parts: Part[], reader: Reader, options: SearchOptions): Found[] => {
+  const order = bySortKeys(keys)
+  let best: Found[] = []
+  for (const segment of reader.segments()) {
+    const header = reader.header(segment)
+    for (const { kind, evaluation } of parts) {
+      check(options)
+      const numbered = numberedAs(kind)
+      const here: Found[] = []
+      each(evaluation.matches(segment), ordinal =>
+        here.push({ kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }),
+      )
+      keys.fill(here, segment)
+      best = best.concat(here)
+      if (best.length > 4 * wanted + PAGE) best = best.sort(order).slice(0, wanted)
+    }
+  }
+  return best.sort(order).slice(0, wanted)
+}
+
+/**
+ * All hits in chain order. Between two pages the store may change, segments may be merged and blocks replaced: what comes behind the last
+ * hit is then looked up anew.
+ */
+function* walk(
+  request: SearchRequest,
+  options: SearchOptions,
+  prepare: (request: SearchRequest) => Part[],
+  loading: Loading,
+  reader: Reader,
+): Generator<Hit[]> {
+  const keys = sortKeysOf(request.sort, reader, loading.exact)
+  const order = bySortKeys(keys)
+  let last: Found | undefined
+  let version: number | undefined
+  let parts: Part[] = []
+  let segments: Segment[] = []
+  let found: Found[] = []
+  let skip = request.from
+  for (;;) {
+    reader.begin()
+    let page: Hit[] = []
+    try {
+      if (reader.version() !== version) {
+        version = reader.version()
+        parts = prepare(request)
+        segments = keys.descending ? [...reader.segments()] : reader.segments().toReversed()
+        found = []
+      }
+      while (found.length === 0 && segments.length > 0) {
+        check(options)
+        const segment = segments.pop()!
+        if (last && (keys.descending ? segment.first > blockOf(last.position) : segment.last < blockOf(last.position)))
+          continue
+        found = matchesOf(parts, segment, keys, reader).sort(order)
+        if (last) found = found.filter(one => order(one, last!) > 0)
+        const skipped = Math.min(skip, found.length)
+        skip -= skipped
+        found.splice(0, skipped)
+        found.reverse()
+      }
+      const some = found.splice(-PAGE).reverse()
+      last = some.at(-1) ?? last
+      page = load(request, some, loading)
+    } finally {
+      reader.end()
+    }
+    if (page.length === 0) return
+    yield page
+  }
+}
+
+const matchesOf = (parts: Part[], segment: Segment, keys: SortKeys, reader: Reader): Found[] => {
+  const header = reader.header(segment)
+  const found: Found[] = []
+  for (const { kind, evaluation } of parts)
+    each(evaluation.matches(segment), ordinal =>
+      found.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [] }),
+    )
+  if (keys.compare) keys.fill(found)
+  return found
+}
+
+/** Hits that are all known, page by page; what is gone by the time of its page is left out. */
+function* pagesOf(found: readonly Found[], request: SearchRequest, loading: Loading, reader: Reader): Generator<Hit[]> {
+  for (let at = request.from; at < found.length; at += PAGE) {
+    reader.begin()
+    let page: Hit[]
+    try {
+      page = load(request, found.slice(at, at + PAGE), loading)
+    } finally {
+      reader.end()
+    }
+    if (page.length > 0) yield page
+  }
+}

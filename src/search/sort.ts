@@ -1,0 +1,162 @@
+import { asJson, long } from '../documents/show.ts'
+import { type FieldPath, KINDS, type Kind } from '../mapping/index.ts'
+import { compareValues, type Value } from '../query/ast.ts'
+import { valuesOf } from '../query/predicate.ts'
+import type { Sort } from '../query/request.ts'
+import type { Reader, Segment } from '../store/reader.ts'
+import { blockOf, PLACES, positionOf } from '../store/schema.ts'
+import { sortExpression } from './conditions.ts'
+import type { Documents } from './documents.ts'
+
+/** A match on its way to become a hit. */
+export interface Found {
+  kind: Kind
+  position: number
+  /** What it is sorted by, beside its position. */
+  keys: (Key | null)[]
+}
+
+type Key = number | bigint | string | Buffer | boolean
+
+export interface SortKeys {
+  /** Whether the order is that of the chain, perhaps with another one within each block. */
+  chain: boolean
+  descending: boolean
+  /** Compares by keys, where positions do not say it all. */
+  compare: ((a: Found, b: Found) => number) | undefined
+  /** Reads the keys of matches, of one segment where it is named. */
+  fill(found: Found[], segment?: Segment): void
+}
+
+/** Fields that follow the chain. */
+const CHAIN_FIELDS = new Set(['number.num', 'blockNumber.num', 'timestamp'])
+
+const followsChain = ({ by, fields }: Sort): boolean =>
+  by === '_doc' || (by === 'field' && Object.values(fields).every(({ path }) => CHAIN_FIELDS.has(path)))
+
+/** Scores are all the same: sorting by them orders nothing. */
+const effective = (sort: readonly Sort[]): Sort[] => sort.filter(({ by }) => by !== '_score')
+
+export const isChainOrder = (sort: readonly Sort[]): boolean => {
+  const [first] = effective(sort)
+  return first === undefined || followsChain(first)
+}
+
+/** Without a sort, the newest comes first. */
+export const sortKeysOf = (sort: readonly Sort[], reader: Reader, documents: Documents): SortKeys => {
+  const sorts = effective(sort)
+  const first = sorts[0]
+  const descending = first === undefined || first.order === 'desc'
+  // One key that follows the chain, or one that no other can refine, is the position itself.
+  if (first === undefined || first.by === '_doc' || (sorts.length === 1 && followsChain(first)))
+    return { chain: true, descending, compare: undefined, fill: () => {} }
+  return {
+    chain: followsChain(first),
+    descending,
+    compare: (a, b) => {
+      for (let i = 0; i < sorts.length; i++) {
+        const difference = compareKeys(a.keys[i] ?? null, b.keys[i] ?? null, sorts[i]!)
+        if (difference !== 0) return difference
+      }
+      return 0
+    },
+    fill(found, segment) {
+      for (const [kind, some] of Map.groupBy(found, ({ kind }) => kind))
+        for (const sort of sorts) readKeys(kind, sort, some, { reader, documents, segment })
+    },
+  }
+}
+
+export const bySortKeys =
+  ({ compare, descending }: SortKeys) =>
+  (a: Found, b: Found): number =>
+    compare?.(a, b) ||
+    (descending ? -1 : 1) * (a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+
+/** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
+export const sortValues = (sort: readonly Sort[], { kind, position }: Found, documents: Documents): unknown[] => {
+  const [document] = documents.load(kind, [position])
+  return sort.map(({ by, fields, order }) => {
+    if (by === '_score') return 1
+    if (by === '_doc') return position
+    const field = fields[kind]
+    const value = field && document ? extreme(valuesOf(field, document._source), order) : undefined
+    if (value === undefined) return missingValue(field ?? Object.values(fields)[0], order)
+    return typeof value === 'bigint' ? long(value, asJson) : value
+  })
+}
+
+/** Of several values the least counts in ascending order, the greatest in descending order. */
+const extreme = (values: readonly Value[], order: Sort['order']): Value | undefined =>
+  values.reduce<Value | undefined>((best, value) => {
+    if (best === undefined) return value
+    return compareValues(value, best) < 0 === (order === 'asc') ? value : best
+  }, undefined)
+
+const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
+  const last = order === 'asc'
+  switch (field?.compare) {
+    case 'long':
+    case 'instant':
+      return asJson(last ? 2n ** 63n - 1n : -(2n ** 63n))
+    case 'double':
+      return last ? 'Infinity' : '-Infinity'
+    default:
+      return null
+  }
+}
+
+const compareKeys = (a: Key | null, b: Key | null, { order, missing }: Sort): number => {
+  if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1
+  const difference =
+    Buffer.isBuffer(a) || Buffer.isBuffer(b)
+      ? // Stored integers: those beyond 2^53 are blobs, and the greater ones.
+        Buffer.isBuffer(a) && Buffer.isBuffer(b)
+        ? Buffer.compare(a, b)
+        : Buffer.isBuffer(a)
+          ? 1
+          : -1
+      : compareValues(a, b)
+  return order === 'desc' ? -difference : difference
+}
+
+interface Reading {
+  reader: Reader
+  documents: Documents
+  segment: Segment | undefined
+}
+
+/** From so many matches on in one segment, all its keys are read by one scan. */
+const SCAN = 2000
+
+const readKeys = (kind: Kind, { by, fields, order }: Sort, found: Found[], { reader, documents, segment }: Reading) => {
+  const push = (keyOf: (position: number) => Key | null) => {
+    for (const one of found) one.keys.push(keyOf(one.position))
+  }
+  const field = fields[kind]
+  if (by === '_doc') return push(position => position)
+  if (!field) return push(() => null)
+  if (field.path === 'number.num' || field.path === 'blockNumber.num') return push(blockOf)
+  if (field.field === 'timestamp') {
+    const time = reader.prepare('SELECT timestamp FROM block WHERE pos = ?').pluck()
+    return push(position => time.get(positionOf(blockOf(position), 0)) as number)
+  }
+  const column = sortExpression(kind, field)
+  if (!column) {
+    return push(position => {
+      const [document] = documents.load(kind, [position])
+      return (document && extreme(valuesOf(field, document._source), order)) ?? null
+    })
+  }
+  const { table, expression } = column
+  if (segment && found.length > SCAN) {
+    const rows = reader
+      .prepare(`SELECT pos, ${expression} FROM "${table}" WHERE pos BETWEEN ? AND ?`)
+      .raw()
+      .all(positionOf(segment.first, 0), positionOf(segment.last, PLACES - 1)) as [number, Key | null][]
+    const keys = new Map(rows)
+    return push(position => keys.get(position) ?? null)
+  }
+  const probe = reader.prepare(`SELECT ${expression} FROM "${table}" WHERE pos = ?`).pluck()
+  push(position => (probe.get(position) ?? null) as Key | null)
+}
