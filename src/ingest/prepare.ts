@@ -2,17 +2,21 @@ import { logsBloomOf } from '../chain/check.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
 import { createHash } from '../lib/hash.ts'
-import { type Batch, type BatchContext, buildBatch } from '../store/batch.ts'
+import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
 import { SIGNATURES } from '../store/terms.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
-  /** A run of neighbouring blocks. */
-  prepare(blocks: readonly RawBlock[]): Batch
-  /** The writer has committed this batch. */
-  committed(batch: Pick<Batch, 'addresses' | 'names'>): void
+  /** Starts a run of neighbouring blocks. Several may be under way at once. */
+  start(): Run
+  /** The writer has committed what this batch added to the dictionaries. */
+  committed(added: Pick<Additions, 'addresses' | 'names'>): void
+}
+
+export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
+  add(block: RawBlock): void
 }
 
 export interface PreparerOptions {
@@ -54,15 +58,24 @@ export const createPreparer = ({ db, decodeLog, methodOf, decimals }: PreparerOp
     bloom: receipt => (receipt.logs.length === 0 ? NO_BLOOM : logsBloomOf(receipt.logs)),
   }
   return {
-    prepare: blocks =>
-      buildBatch(
-        blocks.map(raw => ({
-          raw,
-          logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
-          methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input) : null)),
-        })),
-        context,
-      ),
+    start() {
+      const batch = createBatch(context)
+      return {
+        add: raw =>
+          batch.add({
+            raw,
+            logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
+            methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input) : null)),
+          }),
+        get blocks() {
+          return batch.blocks
+        },
+        get documents() {
+          return batch.documents
+        },
+        finish: batch.finish,
+      }
+    },
     committed({ addresses, names }) {
       context.addresses.written(addresses.first + addresses.texts.length - 1)
       context.names.written(names.first + names.texts.length - 1)

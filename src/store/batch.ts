@@ -25,7 +25,12 @@ export interface Batch {
   rows: Record<TableName, Rows>
   pairs: Pairs
   numbers: Numbers
-  /** Dictionary entries that this or an earlier batch uses. */
+  /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
+  added: Additions
+}
+
+/** New dictionary entries. They are written with the first batch that is committed after they came up, whichever that is. */
+export interface Additions {
   addresses: Added
   names: Added
   signatures: { first: number; entries: Signature[] }
@@ -59,8 +64,17 @@ const COLUMNS = {
   tx_bulk: tableColumns('tx', 'tx_bulk'),
 }
 
+export interface BatchBuilder {
+  /** The block above the last one. It is taken apart at once: nothing of it is kept. */
+  add(input: BlockInput): void
+  readonly blocks: number
+  /** Documents of all kinds but events. */
+  readonly documents: number
+  finish(): Batch
+}
+
 /** Builds the batch of a run of neighbouring blocks, which have been checked and decoded. */
-export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext): Batch => {
+export const createBatch = (context: BatchContext): BatchBuilder => {
   const rows = {
     block: createRowsBuilder(),
     tx: createRowsBuilder(),
@@ -69,15 +83,15 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
   }
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
-  const first = Number(blocks[0]!.raw.block.number)
-  const header: SegmentHeader = {
-    first,
-    last: first + blocks.length - 1,
-    txEnds: new Uint32Array(blocks.length),
-    logEnds: new Uint32Array(blocks.length),
-    times: new Float64Array(blocks.length),
-    excerpts: new Map(),
-  }
+  const txEnds: number[] = []
+  const logEnds: number[] = []
+  const times: number[] = []
+  const excerpts: SegmentHeader['excerpts'] = new Map()
+  let first = -1
+  let txs = 0
+  let logs = 0
+  let events = 0
+
   const hashed = (text: string, facet: number, ordinal: number) => {
     const { high, low } = context.hash(text)
     postings.add(termOf(HASHED + high, facet), low, ordinal)
@@ -86,19 +100,18 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
     if (typeof address === 'string') postings.add(termOf(context.addresses.id(digitsOf(address)), facet), 0, ordinal)
   }
 
-  let txs = 0
-  let logs = 0
-  let events = 0
-  for (const [index, input] of blocks.entries()) {
+  const add = (input: BlockInput) => {
+    const index = times.length
+    const number = Number(input.raw.block.number)
+    if (index === 0) first = number
     const { block, receipts } = input.raw
-    const number = first + index
     rows.block.number(positionOf(number, 0))
     for (const column of COLUMNS.block) encode(rows.block, column, block[column.wire], context)
     hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
     addressTerm(block.miner, FACETS['block.miner'], index)
 
     const places = placesOf(input.raw)
-    if (places) header.excerpts.set(index, places)
+    if (places) excerpts.set(index, places)
     let logIndex = 0
     for (let i = 0; i < receipts.length; i++) {
       const tx = block.transactions[i]!
@@ -172,23 +185,51 @@ export const buildBatch = (blocks: readonly BlockInput[], context: BatchContext)
       }
       txs++
     }
-    header.txEnds[index] = txs
-    header.logEnds[index] = logs
-    header.times[index] = Number(block.timestamp)
+    txEnds.push(txs)
+    logEnds.push(logs)
+    times.push(Number(block.timestamp))
   }
+
   return {
-    first,
-    last: header.last,
-    txs,
-    logs,
-    events,
-    header: encodeHeader(header),
-    rows: { block: rows.block.finish(), tx: rows.tx.finish(), tx_bulk: rows.tx_bulk.finish(), log: rows.log.finish() },
-    pairs: postings.finish(),
-    numbers: numbers.finish(),
-    addresses: context.addresses.takeAdded(),
-    names: context.names.takeAdded(),
-    signatures: context.takeSignatures(),
+    add,
+    get blocks() {
+      return times.length
+    },
+    get documents() {
+      return times.length + txs + logs
+    },
+    finish() {
+      const last = first + times.length - 1
+      const header = encodeHeader({
+        first,
+        last,
+        txEnds: Uint32Array.from(txEnds),
+        logEnds: Uint32Array.from(logEnds),
+        times: Float64Array.from(times),
+        excerpts,
+      })
+      return {
+        first,
+        last,
+        txs,
+        logs,
+        events,
+        header,
+        rows: {
+          block: rows.block.finish(),
+          tx: rows.tx.finish(),
+          tx_bulk: rows.tx_bulk.finish(),
+          log: rows.log.finish(),
+        },
+        pairs: postings.finish(),
+        numbers: numbers.finish(),
+        added: {
+          addresses: context.addresses.takeAdded(),
+          names: context.names.takeAdded(),
+          signatures: context.takeSignatures(),
+        },
+      }
+    },
   }
 }
 

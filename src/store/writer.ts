@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { createByteWriter } from '../lib/bytes.ts'
 import { retry, stop } from '../lib/errors.ts'
-import type { Batch, TableName } from './batch.ts'
+import type { Additions, Batch, TableName } from './batch.ts'
 import { tableColumns } from './columns.ts'
 import type { Db } from './database.ts'
 import { type Column, columnsOfNumbers, sortedColumn } from './numbers.ts'
@@ -13,6 +13,11 @@ import { FACETS, facetOf } from './terms.ts'
 
 /** The one writer of a network's store. Every verb is one transaction: it holds whole blocks or nothing. */
 export interface Writer {
+  /**
+   * Takes note of what a batch adds to the dictionaries. Batches may be applied in another order than they were built in; each
+   * that comes is received first, so that whichever is applied next brings along all ids that it may use.
+   */
+  receive(batch: Batch): void
   /** Writes a run of blocks that is not stored yet. */
   apply(batch: Batch): void
   /** Removes all blocks above this one. */
@@ -22,7 +27,7 @@ export interface Writer {
 /** Neighbouring segments of one level that are merged into one of the next. */
 const FAN = 16
 /** Documents from which on a segment is not merged any further: what one probe of the index can cover stays small enough to rewrite. */
-export const FULL_SEGMENT = 100_000
+export const FULL_SEGMENT = 80_000
 const FULL_LEVEL = 9
 
 export const createWriter = (db: Db): Writer => {
@@ -44,7 +49,7 @@ export const createWriter = (db: Db): Writer => {
   )
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
-  const writeDictionaries = ({ addresses, names, signatures }: Batch) => {
+  const writeDictionaries = ({ addresses, names, signatures }: Additions) => {
     // In the order of their bytes, so that neighbours in the unique index are written together.
     const order = addresses.texts.map((text, index) => ({ text, id: addresses.first + index }))
     order.sort((a, b) => (a.text < b.text ? -1 : 1))
@@ -95,6 +100,12 @@ export const createWriter = (db: Db): Writer => {
     return Number(insertSegment.run(first, last, txs, logs, events, level, header).lastInsertRowid)
   }
 
+  let received: Additions[] = []
+  const receive = ({ added }: Batch) => {
+    if (!received.includes(added) && !writtenAdditions.has(added)) received.push(added)
+  }
+  const writtenAdditions = new WeakSet<Additions>()
+
   const apply = db.transaction((batch: Batch, postings: Postings, columns: Column[]) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
     if (clash)
@@ -102,7 +113,7 @@ export const createWriter = (db: Db): Writer => {
         'block_stored',
         `blocks ${batch.first} to ${batch.last} meet blocks ${clash.first} to ${clash.last}, which are stored already`,
       )
-    writeDictionaries(batch)
+    for (const added of received) writeDictionaries(added)
     for (const table of ['block', 'tx', 'tx_bulk', 'log'] as const) insert[table](batch.rows[table])
     const segment = addSegment(batch.first, batch.last, batch.txs, batch.logs, batch.events, batch.header)
     writeIndex(segment, postings, columns)
@@ -116,8 +127,16 @@ export const createWriter = (db: Db): Writer => {
   })
 
   return {
+    receive,
     // Sorting needs no transaction.
-    apply: batch => guard(() => apply.immediate(batch, groupPairs(batch.pairs), columnsOfNumbers(batch.numbers))),
+    apply(batch) {
+      receive(batch)
+      const postings = groupPairs(batch.pairs)
+      const columns = columnsOfNumbers(batch.numbers)
+      guard(() => apply.immediate(batch, postings, columns))
+      for (const added of received) writtenAdditions.add(added)
+      received = []
+    },
     rollback: to => guard(() => rollback.immediate(to)),
   }
 }
