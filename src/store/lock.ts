@@ -1,0 +1,54 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { messageOf, stop } from '../lib/errors.ts'
+
+/**
+ * Keeps a data folder for this process alone, as its only writer. The lock is one of SQLite's on a file of its own: the operating system
+ * takes it back when the process ends, however it ends.
+ */
+export const lockDataFolder = (data: string, doing: string, native?: string): { release(): void } => {
+  try {
+    mkdirSync(data, { recursive: true })
+  } catch (error) {
+    throw stop(
+      'data_folder_unusable',
+      `the data folder ${data} cannot be made (${messageOf(error)}): choose another by --data`,
+      error,
+    )
+  }
+  const owner = join(data, 'lock.json')
+  let db: Database.Database
+  try {
+    db = new Database(join(data, 'lock.sqlite'), { timeout: 0, ...(native ? { nativeBinding: native } : {}) })
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.exec('BEGIN EXCLUSIVE')
+    writeFileSync(owner, JSON.stringify({ pid: process.pid, doing, since: new Date().toISOString() }))
+  } catch (error) {
+    if ((error as { code?: string }).code === 'SQLITE_BUSY')
+      throw stop(
+        'data_folder_locked',
+        `the data folder ${data} is in use by ${readOwner(owner)}: stop that one first, or choose another folder by --data`,
+        error,
+      )
+    throw stop(
+      'data_folder_unusable',
+      `the data folder ${data} cannot be written to (${messageOf(error)}): check its owner and permissions, or choose another by --data`,
+      error,
+    )
+  }
+  return { release: () => void db.close() }
+}
+
+const readOwner = (file: string): string => {
+  try {
+    const { pid, doing, since } = JSON.parse(readFileSync(file, 'utf8')) as {
+      pid: number
+      doing: string
+      since: string
+    }
+    return `process ${pid} (chainsieve ${doing}, since ${since})`
+  } catch {
+    return 'another process'
+  }
+}
