@@ -43,6 +43,7 @@ export const readBlocks = async (
   options: CheckOptions = {},
 ): Promise<(RawBlock | ChainsieveError)[]> => {
   const whole = !endpoint.lacks.has(BLOCK_RECEIPTS)
+  const chainId = endpoint.chainId
   // Block and receipts go in one request, so that behind a load balancer one node gives both.
   const calls = numbers.flatMap(it => (whole ? [blockCall(it), receiptsCall(it)] : [blockCall(it)]))
   const answers = await endpoint.send(calls, signal)
@@ -64,7 +65,7 @@ export const readBlocks = async (
         // Some nodes have null for the receipts of a block without transactions.
         if (receipts === null && block.transactions?.length === 0) receipts = []
         const raw: RawBlock = { block, receipts }
-        if (endpoint.chainId !== undefined) raw.chainId = endpoint.chainId
+        if (chainId !== undefined) raw.chainId = chainId
         checkBlock(raw, options)
         return raw
       } catch (error) {
