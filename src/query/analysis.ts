@@ -1,33 +1,51 @@
 /**
- * Elasticsearch's standard analysis: words by the rules of Unicode's annex 29, in lower case. Exact for ASCII, which names
- * of events and addresses are; beyond it, letters and digits of other scripts make up words, and each ideograph and Hiragana
- * letter is a word.
+ * Elasticsearch's standard analysis: words by the rules of Unicode's annex 29, in lower case. A text without capitals that
+ * is a single word comes out as it is.
  */
 export const analyze = (text: string): string[] => {
-  if (ONE_WORD.test(text)) return text.length <= LONGEST_TOKEN ? [text.toLowerCase()] : cut(text.toLowerCase())
-  return (text.match(WORD) ?? []).flatMap(word => (/[^_]/.test(word) ? cut(word.toLowerCase()) : []))
-}
-
-/** Longer words are cut into pieces. */
-const LONGEST_TOKEN = 255
-
-const cut = (word: string): string[] => {
-  const pieces: string[] = []
-  for (let i = 0; i < word.length; i += LONGEST_TOKEN) pieces.push(word.slice(i, i + LONGEST_TOKEN))
-  return pieces
+  if (ONE_WORD.test(text)) return cut(text.toLowerCase())
+  return (text.match(WORD) ?? []).filter(word => !NO_WORD.test(word)).flatMap(word => cut(lowerCase(word)))
 }
 
 /** The common case, quickly: an address, or the name of an event. */
 const ONE_WORD = /^[a-zA-Z0-9]+$/
 
-/**
- * Letters, digits and underscores, joined by . and ' between two letters or two digits, by : between letters and by , and ;
- * between digits.
- */
-const LETTER = String.raw`[^\P{L}\p{Ideographic}\p{Script=Hiragana}\p{Script=Thai}]`
-const MARKS = String.raw`\p{M}*`
+/** Longer words are cut into pieces of this many characters. */
+export const LONGEST_TOKEN = 255
+
+const cut = (word: string): string[] => {
+  if (word.length <= LONGEST_TOKEN) return [word]
+  const pieces: string[] = []
+  for (let i = 0; i < word.length; i += LONGEST_TOKEN) pieces.push(word.slice(i, i + LONGEST_TOKEN))
+  return pieces
+}
+
+/** Character by character, whatever stands around them; the one whose small letter is two characters keeps the first. */
+const lowerCase = (word: string): string =>
+  Array.from(word, it => String.fromCodePoint(it.toLowerCase().codePointAt(0)!)).join('')
+
+const r = String.raw
+/** Marks and format characters belong to the character before them. */
+const X = r`[\p{M}\p{Cf}]*`
+const HAN = r`\p{Script=Han}`
+const HIRAGANA = r`\p{Script=Hiragana}`
+const KATAKANA = r`[\p{Script=Katakana}\u30fc\uff70\u3031-\u3035\u309b\u309c]`
+const SOUTHEAST_ASIAN = r`[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
+/** Letters that make up words with their neighbours: all but those of the scripts above. */
+const LETTER = r`(?!\p{Ideographic}|${HIRAGANA}|${KATAKANA}|${SOUTHEAST_ASIAN}|\p{M})\p{Alphabetic}`
+const DIGIT = r`\p{Nd}`
+/** Join two letters, or two digits. */
+const BETWEEN_LETTERS = r`[.':\u00b7\u0387\u2018\u2019\u2024\u2027\ufe52\uff07\uff0e\uff1a]`
+const BETWEEN_DIGITS = r`[.',;\u037e\u2018\u2019\u2024\u2044\ufe52\uff07\uff0c\uff0e\uff1b]`
+/** Underscores join anything, also themselves. */
+const UNDERSCORE = r`[\p{Pc}\u202f]`
+
+const RUN = r`(?:${KATAKANA}${X})+|(?:${LETTER}${X}|${DIGIT}${X}|(?<=${LETTER}${X})${BETWEEN_LETTERS}${X}(?=${LETTER})|(?<=${DIGIT}${X})${BETWEEN_DIGITS}${X}(?=${DIGIT}))+`
+const JOINED = r`(?:${UNDERSCORE}${X})*(?:${RUN})(?:(?:${UNDERSCORE}${X})+(?:${RUN}))*(?:${UNDERSCORE}${X})*`
+const EMOJI = r`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${X}`
+/** Underscores alone are no word, but are taken in one piece, so that a long row of them costs no more than its length. */
 const WORD = new RegExp(
-  String.raw`\p{Ideographic}${MARKS}|\p{Script=Hiragana}${MARKS}|` +
-    `(?:${LETTER}${MARKS}|\\p{Nd}|_|(?<=${LETTER}${MARKS})[.':\u00b7\u2019](?=${LETTER})|(?<=\\p{Nd})[.',;\u2019](?=\\p{Nd}))+`,
+  r`${HAN}${X}|${HIRAGANA}${X}|(?:${SOUTHEAST_ASIAN}${X})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${X})+`,
   'gu',
 )
+const NO_WORD = new RegExp(r`^(?:${UNDERSCORE}${X})+$`, 'u')

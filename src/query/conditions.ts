@@ -1,6 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import type { Comparison, FieldPath } from '../mapping/index.ts'
-import { analyze } from './analysis.ts'
+import { analyze, LONGEST_TOKEN } from './analysis.ts'
 import { type Bounds, NONE, type Node, type Value } from './ast.ts'
 import { createDateReader, type DateReader } from './dates.ts'
 import { readDouble, readLong } from './numbers.ts'
@@ -42,6 +42,7 @@ const EQUALS = {
   // What is no single token as the analysis leaves them, such as a text with capitals, equals none.
   token: (field, place) => {
     const text = textOf(field, place)
+    if (text.length > LONGEST_TOKEN) return NONE
     const tokens = analyze(text)
     return tokens.length === 1 && tokens[0] === text ? isIn(field, [text]) : NONE
   },

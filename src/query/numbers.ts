@@ -14,7 +14,8 @@ export const readLong = (field: FieldPath, place: Place): Whole => {
   const text = numeric(place)
   const whole = HEX.test(text) ? { floor: BigInt(text), exact: true } : wholeOf(text)
   if (whole === undefined) throw notANumber(place, 'an integer, as a number, as decimal text or as 0x-hex text')
-  if (whole.floor < LEAST_LONG || whole.floor > GREATEST_LONG) throw outOfRange(field, place, whole)
+  const least = whole.exact ? LEAST_LONG : LEAST_LONG - 1n
+  if (whole.floor < least || whole.floor > GREATEST_LONG) throw outOfRange(field, place, whole)
   return whole
 }
 

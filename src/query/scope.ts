@@ -77,12 +77,17 @@ export const checkKnown = (name: string, place: Place, scope: Pick<Scope, 'kinds
       `${where(place)}: [${name}] of ${of} is an object. Ask for one of its fields: ${inner.join(', ')}.`,
     )
   }
-  const known = kinds.flatMap(kind => [...queryPaths(kind).keys()])
-  throw refuse(
-    'query_shard_exception',
-    `${where(place)}: no field [${name.slice(0, 200)}] in ${of}.${didYouMean(name, [...known, ...META_FIELDS])} GET …/_mapping lists all fields.`,
-  )
+  const paths = [...kinds.flatMap(kind => [...queryPaths(kind).keys()]), ...META_FIELDS]
+  const longer = paths.find(path => isAbridged(name.split('.'), path.split('.')))
+  const suggestion = longer === undefined ? didYouMean(name, paths) : ` Did you mean "${longer}"?`
+  const fields = new Set(kinds.flatMap(kind => Array.from(queryPaths(kind).values(), ({ field }) => field)))
+  const remedy = suggestion === '' ? ` Fields are ${[...fields].join(', ')}.` : suggestion
+  throw refuse('query_shard_exception', `${where(place)}: no field [${name.slice(0, 200)}] in ${of}.${remedy}`)
 }
+
+/** Whether a name leaves out steps of a path, as `args.type` does of `args.value.type`. */
+const isAbridged = (name: string[], path: string[]): boolean =>
+  path.reduce((found, step) => (name[found] === step ? found + 1 : found), 0) === name.length
 
 const below = (kind: Kind, name: string): FieldPath[] =>
   Array.from(queryPaths(kind).values()).filter(field => field.path.startsWith(`${name}.`))

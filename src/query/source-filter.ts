@@ -28,7 +28,8 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => 
   const filterValue = (value: unknown, path: string): unknown => {
     const included = isIncluded(path)
     if (Array.isArray(value)) {
-      const kept = value.map(element => filterValue(element, path)).filter(element => element !== undefined)
+      // Of a list, what is left without a member goes as well.
+      const kept = value.map(element => filterValue(element, path)).filter(element => !isEmpty(element))
       return included || kept.length > 0 ? kept : undefined
     }
     if (isObject(value)) {
@@ -42,6 +43,8 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => 
 }
 
 const isObject = (value: unknown): value is Source => typeof value === 'object' && value !== null
+
+const isEmpty = (value: unknown) => value === undefined || (isObject(value) && Object.keys(value).length === 0)
 
 /** Whether one of the patterns names the path or something above it. */
 const selects = (patterns: readonly string[], path: string): boolean => {

@@ -27,13 +27,17 @@ const matches = (
 ): Node => {
   const all = how.operator !== undefined && isAnd(how.operator)
   if (field.compare !== 'token') return equals(field, value, scope.now)
-  const words = analyze(scalar(value, 'a text')).map(word => isIn(field, [word]))
+  const text = scalar(value, 'a text')
+  if (text.length > LONGEST_TEXT) throw unexpected(value, `a text of at most ${LONGEST_TEXT} characters`)
+  const words = analyze(text).map(word => isIn(field, [word]))
   if (words.length === 0) return NONE
   if (all) return and(words)
   // Of a single word no minimum is asked.
   if (words.length === 1 || how.minimum_should_match === undefined) return atLeast(1, words)
   return atLeast(Math.max(1, minimumOf(how.minimum_should_match, words.length)), words)
 }
+
+const LONGEST_TEXT = 10_000
 
 const isAnd = (place: Place): boolean => {
   const operator = string(place, '"and" or "or"').toLowerCase()

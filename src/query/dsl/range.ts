@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import type { Bounds } from '../ast.ts'
 import { within } from '../conditions.ts'
 import { createDateReader } from '../dates.ts'
-import { known, type Place, string, unknownKey, where } from '../place.ts'
+import { known, members, type Place, string, where } from '../place.ts'
 import { onField } from '../scope.ts'
 import { type Clause, onlyField } from './clause.ts'
 
@@ -11,13 +11,8 @@ export const range: Clause = {
   example: { timestamp: { gte: 'now-7d/d', lt: 'now/d' } },
   lower(place, scope) {
     const [name, at] = onlyField('range', place)
-    const { gt, gte, lt, lte, ...rest } = known(at, 'an object such as {"gte": 1, "lt": 9}', KEYS)
-    const { from, to, include_lower, include_upper, format, time_zone, relation } = rest
-    for (const legacy of [from, to, include_lower, include_upper]) {
-      if (legacy !== undefined) throw legacyBound(legacy)
-    }
-    if (relation !== undefined)
-      throw unknownKey(relation, 'relation', ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone'])
+    for (const [key, legacy] of members(at, EXPECTED)) if (LEGACY.includes(key)) throw legacyBound(legacy)
+    const { gt, gte, lt, lte, format, time_zone } = known(at, EXPECTED, KEYS)
     if (name === '_id' || name === '_type') {
       throw refuse('illegal_argument_exception', `${where(at)}: [${name}] does not support range queries.`)
     }
@@ -37,20 +32,9 @@ export const range: Clause = {
   },
 }
 
-const KEYS = [
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'format',
-  'time_zone',
-  // Known in order to be refused with their remedy.
-  'from',
-  'to',
-  'include_lower',
-  'include_upper',
-  'relation',
-] as const
+const KEYS = ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone'] as const
+const LEGACY = ['from', 'to', 'include_lower', 'include_upper']
+const EXPECTED = 'an object such as {"gte": 1, "lt": 9}'
 
 /** The bound that is given; null means that there is none. */
 const sole = (

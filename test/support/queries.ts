@@ -1,0 +1,206 @@
+import fc from 'fast-check'
+import { type FieldPath, type Kind, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
+import type { Value } from '../../src/query/ast.ts'
+import { type Document, valuesOf } from '../../src/query/predicate.ts'
+
+/** A query clause as it stands in a body. Integers may be bigints. */
+export type Clause = Record<string, unknown>
+
+export interface QueryOptions {
+  /** Only what Elasticsearch takes in the same sense: addresses and ids in their own letter case, no 0x numbers. */
+  asElasticsearch?: boolean
+  /** How deep clauses are nested. Default 3. */
+  depth?: number
+}
+
+/**
+ * Random queries on a kind, with values drawn from these documents, so that they match something more often than not: of
+ * every clause, every field, and values near to those that occur.
+ */
+export const arbitraryQuery = (
+  kind: Kind,
+  documents: readonly Document[],
+  options: QueryOptions = {},
+): fc.Arbitrary<Clause> => {
+  const paths = [...queryPaths(kind).values()]
+  const outside = paths.filter(field => !field.list?.nested)
+  const nestedLists = nestedPaths(kind)
+  const depth = options.depth ?? 3
+  const ids = documents.map(({ _id }) => _id)
+
+  const id = fc.oneof(
+    { weight: 4, arbitrary: ids.length > 0 ? fc.constantFrom(...ids) : fc.constant('0x00') },
+    { weight: 1, arbitrary: fc.constant(`0x${'ab'.repeat(32)}`) },
+  )
+  const anyId = options.asElasticsearch
+    ? id
+    : fc.tuple(id, fc.boolean()).map(([text, up]) => (up ? upperHex(text) : text))
+  const ofIds = fc.oneof(
+    anyId.map(_id => ({ term: { _id } })),
+    fc.array(anyId, { maxLength: 3 }).map(values => ({ ids: { values } })),
+    fc.array(anyId, { minLength: 1, maxLength: 3 }).map(_id => ({ terms: { _id } })),
+  )
+
+  const leafOf = (fields: readonly FieldPath[]): fc.Arbitrary<Clause> =>
+    fc.constantFrom(...fields).chain(field => conditionOn(field, drawn(field, documents), options))
+
+  const objects = [
+    ...new Set(outside.flatMap(({ path }) => (path.includes('.') ? [path.slice(0, path.lastIndexOf('.'))] : []))),
+  ]
+
+  const clause = (level: number, fields: readonly FieldPath[], list: string | undefined): fc.Arbitrary<Clause> => {
+    const leaves: fc.WeightedArbitrary<Clause>[] = [
+      { weight: 12, arbitrary: leafOf(fields) },
+      { weight: 1, arbitrary: fc.constantFrom<Clause>({ match_all: {} }, { match_none: {} }) },
+    ]
+    if (list === undefined) {
+      leaves.push({ weight: 2, arbitrary: ofIds })
+      if (objects.length > 0)
+        leaves.push({ weight: 1, arbitrary: fc.constantFrom(...objects).map(field => ({ exists: { field } })) })
+      // Out of sight: matches nothing.
+      const hidden = paths.filter(field => field.list?.nested)
+      if (hidden.length > 0) leaves.push({ weight: 1, arbitrary: leafOf(hidden) })
+    } else leaves.push({ weight: 1, arbitrary: leafOf(outside) })
+    if (level === 0) return fc.oneof(...leaves)
+
+    const inner = clause(level - 1, fields, list)
+    const branches: fc.WeightedArbitrary<Clause>[] = [
+      { weight: 8, arbitrary: boolOf(inner) },
+      { weight: 1, arbitrary: inner.map(filter => ({ constant_score: { filter } })) },
+      {
+        weight: 1,
+        arbitrary: fc.array(inner, { minLength: 1, maxLength: 3 }).map(queries => ({ dis_max: { queries } })),
+      },
+    ]
+    if (list === undefined) {
+      for (const path of nestedLists) {
+        const members = paths.filter(field => field.list?.nested && field.list.name === path)
+        const query = clause(level - 1, members, path)
+        branches.push({ weight: 8, arbitrary: query.map(inside => ({ nested: { path, query: inside } })) })
+      }
+    }
+    return fc.oneof({ weight: 1, arbitrary: fc.oneof(...leaves) }, { weight: 2, arbitrary: fc.oneof(...branches) })
+  }
+
+  return clause(depth, outside, undefined)
+}
+
+const boolOf = (inner: fc.Arbitrary<Clause>): fc.Arbitrary<Clause> => {
+  const list = fc.oneof(inner, fc.array(inner, { maxLength: 3 }))
+  return fc
+    .record(
+      {
+        filter: list,
+        must: list,
+        must_not: list,
+        should: fc.array(inner, { maxLength: 4 }),
+        minimum_should_match: fc.constantFrom<unknown>(0, 1, 2, -1, '50%', '-25%', '1<75%', '2<-1 3<50%'),
+      },
+      { requiredKeys: [] },
+    )
+    .map(bool => ({ bool }))
+}
+
+/** Distinct values of the field in these documents. */
+const drawn = (field: FieldPath, documents: readonly Document[]): Value[] => {
+  const inNested = field.list?.nested ? field.list.name : undefined
+  const short = inNested === undefined ? field : { ...field, path: field.path, field: field.field }
+  const values = documents.flatMap(({ _source }) => valuesOf(short, _source))
+  return [...new Set(values)]
+}
+
+const conditionOn = (field: FieldPath, values: readonly Value[], options: QueryOptions): fc.Arbitrary<Clause> => {
+  const value = valueFor(field, values, options)
+  const name = field.path
+  const kinds: fc.WeightedArbitrary<Clause>[] = [
+    { weight: 5, arbitrary: value.map(it => ({ term: { [name]: it } })) },
+    { weight: 1, arbitrary: value.map(it => ({ term: { [name]: { value: it } } })) },
+    { weight: 2, arbitrary: fc.array(value, { maxLength: 4 }).map(list => ({ terms: { [name]: list } })) },
+    { weight: 4, arbitrary: rangeOn(name, value) },
+    { weight: 1, arbitrary: fc.constant({ exists: { field: name } }) },
+    { weight: 1, arbitrary: value.map(it => ({ match: { [name]: it } })) },
+  ]
+  if (field.es === 'keyword' || field.es === 'text') {
+    const beginning = fc.tuple(value, fc.nat(12)).map(([it, length]) => String(it).slice(0, length))
+    kinds.push({ weight: 2, arbitrary: beginning.map(it => ({ prefix: { [name]: it } })) })
+  }
+  return fc.oneof(...kinds)
+}
+
+const rangeOn = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Clause> =>
+  fc
+    .tuple(
+      fc.option(fc.tuple(fc.constantFrom('gt', 'gte'), value), { nil: undefined }),
+      fc.option(fc.tuple(fc.constantFrom('lt', 'lte'), value), { nil: undefined }),
+    )
+    .map(bounds => ({ range: { [name]: Object.fromEntries(bounds.filter(bound => bound !== undefined)) } }))
+
+/** A value as a body may hold it: one that occurs, one near to it, or any other. */
+const valueFor = (field: FieldPath, values: readonly Value[], options: QueryOptions): fc.Arbitrary<unknown> => {
+  const known = values.length > 0 ? values : OTHERS[field.compare]
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...known).chain(value => spelling(field, value, options)) },
+    { weight: 1, arbitrary: fc.constantFrom(...OTHERS[field.compare]).chain(value => spelling(field, value, options)) },
+  )
+}
+
+const OTHERS: Record<FieldPath['compare'], Value[]> = {
+  hex: ['0x', '0x0', `0x${'ff'.repeat(32)}`, `0x${'ab'.repeat(200)}`],
+  exact: ['', 'value', 'Transfer', '0x0000000000000000000000000000000000000000', 'uint256'],
+  token: ['transfer', 'swap', '0x0000000000000000000000000000000000000000'],
+  long: [0n, 1n, -1n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)],
+  double: [0, 1, -1.5, 1e-6, 1e21],
+  boolean: [true, false],
+  instant: [0, Date.UTC(2024, 0, 1), Date.UTC(2024, 1, 29, 12)],
+}
+
+const spelling = (field: FieldPath, value: Value, options: QueryOptions): fc.Arbitrary<unknown> => {
+  const ways: unknown[] = []
+  switch (field.compare) {
+    case 'hex':
+      ways.push(value, upperHex(String(value)))
+      break
+    case 'exact':
+      ways.push(value, value, value, String(value).toUpperCase())
+      break
+    case 'token':
+      ways.push(value, value, value)
+      if (!options.asElasticsearch || field.kind !== 'address') ways.push(String(value).toUpperCase())
+      break
+    case 'long': {
+      const integer = value as bigint
+      ways.push(integer, String(integer), `${integer}.0`)
+      const [next, previous] = [integer + 1n, integer - 1n]
+      if (next < 2n ** 63n) ways.push(next)
+      // Elasticsearch looks for a fraction in the nearest double.
+      if (!options.asElasticsearch || (integer < 2n ** 51n && integer > -(2n ** 51n))) ways.push(`${integer}.5`)
+      if (previous >= -(2n ** 63n)) ways.push(previous)
+      if (!options.asElasticsearch && integer >= 0n) ways.push(`0x${integer.toString(16)}`)
+      break
+    }
+    case 'double':
+      ways.push(value, String(value), Number(value) * 2, Number(value) + 1e-9)
+      break
+    case 'boolean':
+      ways.push(value, String(value))
+      break
+    case 'instant':
+      ways.push(...dateSpellings(Number(value), field, options))
+  }
+  return fc.constantFrom(...ways)
+}
+
+const dateSpellings = (instant: number, field: FieldPath, options: QueryOptions): unknown[] => {
+  const iso = new Date(instant).toISOString()
+  const day = iso.slice(0, 10)
+  const ways: unknown[] = [iso.slice(0, 19), `${iso.slice(0, 19)}Z`, iso, iso.slice(0, 16), day, iso.slice(0, 7)]
+  ways.push(`${day}||/M`, `${day}||+1d-1h/d`, `${iso.slice(0, 19)}||/h`, `${day}||-1y/w`, 'now', 'now-30d/d')
+  ways.push(`${iso.slice(0, 19)}+02:00`)
+  // Elasticsearch takes a number for the year where the mapping names ISO dates first.
+  if (!options.asElasticsearch || field.kind === 'seconds') ways.push(instant / 1000, String(instant / 1000))
+  if (!options.asElasticsearch && Math.abs(instant) > 1e11) ways.push(instant)
+  return ways
+}
+
+/** Hex digits in capitals; the `0x` and what follows the hash in an id stay. */
+const upperHex = (text: string) => text.replace(/^0x[0-9a-f]+/i, hex => `0x${hex.slice(2).toUpperCase()}`)

@@ -1,0 +1,67 @@
+import type { FieldPath, Kind } from '../../src/mapping/index.ts'
+import { compareValues, type Value } from '../../src/query/ast.ts'
+import { compile, type Document, valuesOf } from '../../src/query/predicate.ts'
+import type { SearchRequest, Sort } from '../../src/query/request.ts'
+import { compileSourceFilter } from '../../src/query/source-filter.ts'
+
+export interface Hit {
+  kind: Kind
+  document: Document
+  /** As the request wants it shown. */
+  source: unknown
+}
+
+/** A search over documents in memory, given in chain order: every document is looked at, so that there is little to get wrong. */
+export const search = (
+  request: SearchRequest,
+  documents: Partial<Record<Kind, Document[]>>,
+): { total: number; hits: Hit[] } => {
+  const matching = request.parts.flatMap(({ kind, query }) => {
+    const matches = compile(kind, query)
+    return (documents[kind] ?? []).filter(matches).map(document => ({ kind, document }))
+  })
+  const sorted = matching.toSorted((a, b) => {
+    for (const sort of request.sort) {
+      const order = compareBy(sort, a, b)
+      if (order !== 0) return order
+    }
+    return 0
+  })
+  const show = compileSourceFilter(request.source)
+  const end = request.size < 0 ? undefined : request.from + request.size
+  return {
+    total: matching.length,
+    hits: sorted
+      .slice(request.from, end)
+      .map(({ kind, document }) => ({ kind, document, source: show(document._source) })),
+  }
+}
+
+type Found = { kind: Kind; document: Document }
+
+const compareBy = (sort: Sort, a: Found, b: Found): number => {
+  if (sort.by === '_score') return 0
+  const direction = sort.order === 'asc' ? 1 : -1
+  const [x, y] = [a, b].map(({ kind, document }) =>
+    sort.by === '_doc' ? chainOrder(kind, document) : sortValue(sort, sort.fields[kind], document),
+  )
+  if (x === undefined || y === undefined) {
+    const missing = sort.missing === '_last' ? 1 : -1
+    return x === y ? 0 : x === undefined ? missing : -missing
+  }
+  return direction * compareValues(x, y)
+}
+
+/** Of several values the least counts in an ascending sort and the greatest in a descending one. */
+const sortValue = ({ order }: Sort, field: FieldPath | undefined, { _source }: Document): Value | undefined =>
+  field &&
+  valuesOf(field, _source)
+    .toSorted(compareValues)
+    .at(order === 'asc' ? 0 : -1)
+
+const chainOrder = (kind: Kind, { _source }: Document): number => {
+  const number = (name: string) => Number((_source[name] as { num: number | bigint } | undefined)?.num ?? 0)
+  const block = kind === 'block' ? number('number') : number('blockNumber')
+  const place = ['block', 'tx', 'log', 'event'].indexOf(kind)
+  return (block * 4 + place) * 1000 + (kind === 'tx' ? number('transactionIndex') : number('logIndex'))
+}
