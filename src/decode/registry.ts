@@ -17,6 +17,8 @@ export interface Registry {
    * first; the same objects each time.
    */
   find(topic0: string, indexed: number): readonly EventAbi[]
+  /** A declaration with this first topic, whatever its number of indexed arguments: it names a log that it cannot decode. */
+  named(topic0: string): EventAbi | undefined
   /** Number of declarations. */
   readonly size: number
 }
@@ -68,6 +70,10 @@ export function createRegistry(events: readonly RegistryEvent[]): Registry {
 
   return {
     size: events.length,
+    named(topic0) {
+      const [first] = byTopic.get(topic0) ?? []
+      return first && this.find(topic0, first.indexed)[0]
+    },
     find(topic0, indexed) {
       const known = byTopic.get(topic0)
       if (known === undefined) return none

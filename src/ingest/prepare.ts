@@ -6,6 +6,7 @@ import { type Additions, type BatchBuilder, type BatchContext, createBatch } fro
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
 import { SIGNATURES } from '../store/terms.ts'
+import type { Decimals } from './decimals.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
@@ -25,14 +26,15 @@ export interface PreparerOptions {
   decodeLog(log: RawBlock['receipts'][number]['logs'][number]): DecodedLog
   /** Name of the function that call data names, or null. */
   methodOf(input: string): string | null
-  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown. */
-  decimals(address: string): number | undefined
+  decimals: Pick<Decimals, 'of' | 'takeLearnt'>
+  /** EIP-155 chain id, where it is known. */
+  chainId?: number | undefined
 }
 
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
 const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
 
-export const createPreparer = ({ db, decodeLog, methodOf, decimals }: PreparerOptions): Preparer => {
+export const createPreparer = ({ db, decodeLog, methodOf, decimals, chainId }: PreparerOptions): Preparer => {
   const key = (name: string) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(name) as number
   const last = (table: string) => (db.prepare(`SELECT max(id) FROM "${table}"`).pluck().get() as number | null) ?? 0
   const findAddress = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
@@ -54,7 +56,9 @@ export const createPreparer = ({ db, decodeLog, methodOf, decimals }: PreparerOp
     signatureId: signatures.id,
     takeSignatures: signatures.takeAdded,
     hash: createHash([key('hash_key_0'), key('hash_key_1')]),
-    decimals,
+    chainId,
+    takeTokens: decimals.takeLearnt,
+    decimals: decimals.of,
     bloom: receipt => (receipt.logs.length === 0 ? NO_BLOOM : logsBloomOf(receipt.logs)),
   }
   return {

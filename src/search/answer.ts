@@ -1,4 +1,3 @@
-import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -82,18 +81,3 @@ const createHitWriter = (index: string, { sort, source }: SearchRequest): ((hit:
       sort,
     })
 }
-
-/** An error as it travels from the thread that searches: what it is made of, without its class. */
-export interface Failure {
-  next: ChainsieveError['next'] | 'bug'
-  code: string
-  message: string
-}
-
-export const toFailure = (error: unknown): Failure =>
-  error instanceof ChainsieveError
-    ? { next: error.next, code: error.code, message: error.message }
-    : { next: 'bug', code: 'bug', message: error instanceof Error ? (error.stack ?? error.message) : messageOf(error) }
-
-export const fromFailure = ({ next, code, message }: Failure): Error =>
-  next === 'bug' ? new Error(message) : new ChainsieveError(next, code, message)

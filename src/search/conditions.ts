@@ -31,8 +31,9 @@ export const compileLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Compiled =>
 /** How a field is sorted by: an SQL expression whose values order as the field does, NULL where it is missing. */
 export const sortExpression = (kind: Kind, field: FieldPath): { table: string; expression: string } | undefined => {
   const column = columnOf(kind, field)
-  const expression = column?.sort?.(field)
-  return column && expression ? { table: column.table, expression } : undefined
+  if (!column || (column.table === 'block' && kind !== 'block')) return undefined
+  const expression = column.sort?.(field)
+  return expression ? { table: column.table, expression } : undefined
 }
 
 interface Fragment {
@@ -47,10 +48,8 @@ interface Compiler {
 }
 
 const columnOf = (kind: Kind, field: FieldPath): Compiler | undefined => {
-  const derived = DERIVED[kind]?.[field.field]
-  if (derived) return integerColumn(derived.table, derived.expression)
-  if ((kind === 'log' || kind === 'event') && field.field === 'address') return addressColumn('log', 'address')
-  if (kind === 'log' && field.field === 'data') return formCompiler({ table: 'log', form: 'words' }, 'data')
+  const derived = DERIVED[kind][field.field]
+  if (derived) return derived
   if (kind === 'block' || kind === 'tx') {
     const column = STORED[kind].get(field.list ? field.list.name : field.field)
     if (!column || field.list) return undefined
@@ -62,14 +61,6 @@ const columnOf = (kind: Kind, field: FieldPath): Compiler | undefined => {
 const STORED = {
   block: new Map(columnsOf('block').map(column => [column.field, column])),
   tx: new Map(columnsOf('tx').map(column => [column.field, column])),
-}
-
-/** Fields that the position or the row's place tells. */
-const PLACE = '(pos & 4194303)'
-const DERIVED: Partial<Record<Kind, Record<string, { table: string; expression: string }>>> = {
-  tx: { transactionIndex: { table: 'tx', expression: PLACE } },
-  log: { transactionIndex: { table: 'log', expression: 'tx' }, logIndex: { table: 'log', expression: PLACE } },
-  event: { transactionIndex: { table: 'log', expression: 'tx' }, logIndex: { table: 'log', expression: PLACE } },
 }
 
 const formCompiler = ({ table, form }: Pick<Column, 'table' | 'form'>, column: string): Compiler | undefined => {
@@ -90,9 +81,9 @@ const formCompiler = ({ table, form }: Pick<Column, 'table' | 'form'>, column: s
       return addressColumn(table, column)
     case 'name':
       return nameColumn(table, column)
+    // One that follows from the logs is stored as a number, and longer than what an index holds.
     case 'bloom':
-      // Longer than what an index holds: matches nothing.
-      return { table, compile: () => 'never' }
+      return bytesColumn(table, column)
     case 'list':
       return undefined
   }

@@ -16,6 +16,7 @@ import { argumentFacet, argumentSlot, FACETS, HASHED, integersOf, logFacet, scal
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
 export interface Batch {
+  chainId: number | undefined
   first: number
   last: number
   txs: number
@@ -34,6 +35,15 @@ export interface Additions {
   addresses: Added
   names: Added
   signatures: { first: number; entries: Signature[] }
+  /** Contracts that were asked for their decimals. */
+  tokens: StoredToken[]
+}
+
+export interface StoredToken {
+  /** 40 lower-case hex digits. */
+  address: string
+  /** Null where the contract refused or answered nonsense. */
+  decimals: number | null
 }
 
 export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log'
@@ -47,10 +57,13 @@ export interface BlockInput {
 }
 
 export interface BatchContext {
+  /** EIP-155 chain id, where it is known. */
+  chainId: number | undefined
   addresses: Dictionary
   names: Dictionary
   signatureId(signature: Signature): number
   takeSignatures(): { first: number; entries: Signature[] }
+  takeTokens(): StoredToken[]
   hash(text: string): Hash62
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
@@ -209,6 +222,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         excerpts,
       })
       return {
+        chainId: context.chainId,
         first,
         last,
         txs,
@@ -227,6 +241,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           addresses: context.addresses.takeAdded(),
           names: context.names.takeAdded(),
           signatures: context.takeSignatures(),
+          tokens: context.takeTokens(),
         },
       }
     },

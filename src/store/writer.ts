@@ -47,9 +47,12 @@ export const createWriter = (db: Db): Writer => {
   const insertSignature = db.prepare(
     'INSERT OR IGNORE INTO signature (id, key, topic, indexed, abi, probability, error) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
+  const insertChainId = db.prepare("INSERT OR IGNORE INTO meta (key, value) VALUES ('chain_id', ?)")
+  const insertToken = db.prepare('INSERT OR REPLACE INTO token (address, decimals) VALUES (?, ?)')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
-  const writeDictionaries = ({ addresses, names, signatures }: Additions) => {
+  const writeDictionaries = ({ addresses, names, signatures, tokens }: Additions) => {
+    for (const { address, decimals } of tokens) insertToken.run(Buffer.from(address, 'hex'), decimals)
     // In the order of their bytes, so that neighbours in the unique index are written together.
     const order = addresses.texts.map((text, index) => ({ text, id: addresses.first + index }))
     order.sort((a, b) => (a.text < b.text ? -1 : 1))
@@ -113,6 +116,7 @@ export const createWriter = (db: Db): Writer => {
         'block_stored',
         `blocks ${batch.first} to ${batch.last} meet blocks ${clash.first} to ${clash.last}, which are stored already`,
       )
+    if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
     for (const table of ['block', 'tx', 'tx_bulk', 'log'] as const) insert[table](batch.rows[table])
     const segment = addSegment(batch.first, batch.last, batch.txs, batch.logs, batch.events, batch.header)

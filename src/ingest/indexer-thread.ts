@@ -1,0 +1,350 @@
+import { statSync } from 'node:fs'
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { linkPackBlock, type PackLine, parsePackLine, readPackLines } from '../chain/pack.ts'
+import { createPackSource } from '../chain/pack-source.ts'
+import { createRpcSource } from '../chain/rpc-source.ts'
+import type { BlockRef, ChainSource } from '../chain/source.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import type { BlockPoint } from '../config/kinds.ts'
+import { createEventDecoder } from '../decode/abi.ts'
+import { createDeclarations } from '../decode/declarations.ts'
+import { createLogDecoder } from '../decode/logs.ts'
+import { parseMethods } from '../decode/methods.ts'
+import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
+import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
+import { toFailure } from '../lib/failure.ts'
+import type { Log } from '../lib/log.ts'
+import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
+import { type Db, openForReading } from '../store/database.ts'
+import { readOwnAbis } from './abis.ts'
+import { createDecimals, type Decimals } from './decimals.ts'
+import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer } from './messages.ts'
+import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
+import { createPreparer } from './prepare.ts'
+import { holesIn } from './ranges.ts'
+
+/** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
+export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
+  const stopping = new AbortController()
+  const tell = (message: FromIndexer) => parentPort!.postMessage(message)
+  const log = createThreadLog(tell)
+  parentPort!.on('message', (_: ToIndexer) => stopping.abort())
+
+  const db = openForReading(data.store, nativeBinding())
+  const source = data.job.type === 'import' ? undefined : createRpcSource({ ...data.job.node, log })
+  const state: State = { done: 0, total: 0, head: null }
+  const chainId = await chainIdOf(data.job, source, db, stopping.signal).catch(toEnd)
+  let pipeline: Pipeline | undefined
+  const report = (): Report => ({
+    ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
+    done: state.done,
+    total: state.total,
+    head: state.head,
+    added: pipeline?.added() ?? [],
+    waiting: pipeline?.stuck ?? null,
+    endpoints: source?.endpoints() ?? [],
+  })
+  const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
+
+  let failure: unknown = chainId instanceof Error ? chainId : undefined
+  try {
+    if (!(chainId instanceof Error)) {
+      const { decimals, preparer } = createDecoding(data, db, chainId, source)
+      pipeline = createPipeline({ port: data.port, preparer, db, storeBatch: data.storeBatch })
+      await runJob({ ...data, pipeline, decimals, source, chainId, state, log, signal: stopping.signal })
+    }
+  } catch (error) {
+    failure = error
+  }
+  if (stopping.signal.aborted && !(failure instanceof ChainsieveError)) failure = undefined
+  // What was handed over is still written: a stop loses no finished block.
+  await pipeline?.settled().catch(error => {
+    failure ??= error
+  })
+  clearInterval(reporting)
+  await source?.close?.()
+  data.port.postMessage({ type: 'close' })
+  db.close()
+  tell({ type: 'ended', failure: failure === undefined ? undefined : toFailure(failure), report: report() })
+  parentPort!.close()
+}
+
+const REPORT_MS = 250
+
+interface State {
+  done: number
+  total: number
+  head: number | null
+}
+
+interface Work extends IndexerData {
+  pipeline: Pipeline
+  decimals: Decimals
+  source: ChainSource | undefined
+  chainId: number | undefined
+  state: State
+  log: Log
+  signal: AbortSignal
+}
+
+const toEnd = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
+
+const runJob = async (work: Work) => {
+  const { job } = work
+  switch (job.type) {
+    case 'import':
+      return importPacks(work, job.files)
+    case 'index':
+      return indexRange(work, job)
+    case 'follow':
+      return followAndFill(work, job)
+  }
+}
+
+/** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
+const importPacks = async (work: Work, files: string[]) => {
+  const { pipeline, signal, state, chainId } = work
+  state.total = files.reduce((sum, file) => sum + sizeOf(file), 0)
+  const lane = pipeline.lane('fill')
+  let before = 0
+  try {
+    for (const file of files) {
+      const onRead = (bytes: number) => {
+        state.done = before + bytes
+      }
+      let previous: BlockRef | undefined
+      for await (const line of readPackLines(file, { signal, onRead })) {
+        const raw = parsePackLine(line, chainId === undefined ? {} : { chainId })
+        previous = linkPackBlock(line, previous, raw)
+        await addFromPack(raw, line, pipeline, lane)
+        signal.throwIfAborted()
+        await breath()
+      }
+      before += sizeOf(file)
+    }
+  } finally {
+    // The good blocks before a fault, and before a stop, are kept.
+    await lane.flush()
+  }
+  state.done = state.total
+}
+
+const addFromPack = async (raw: RawBlock, { path, line }: PackLine, pipeline: Pipeline, lane: LaneOf) => {
+  const { number, hash } = raw.block
+  const stored = pipeline.stored(Number(number))
+  if (stored?.hash === hash) return
+  if (stored)
+    throw refuse(
+      'block_stored',
+      `${path}, line ${line}: block ${Number(number)} is ${hash} here, but ${stored.hash} is stored: they are of different branches or chains. Import it into another data folder`,
+    )
+  try {
+    await lane.add(raw)
+  } catch (error) {
+    if (!(error instanceof ChainsieveError) || error.code !== 'block_unlinked') throw error
+    throw refuse(error.code, `${path}, line ${line}: ${error.message}`, error)
+  }
+}
+
+const sizeOf = (file: string): number => {
+  try {
+    return statSync(file).size
+  } catch (error) {
+    throw refuse('pack_unreadable', `${file} cannot be read: ${(error as Error).message}`, error)
+  }
+}
+
+/** Back-fills a range once. */
+const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
+  const { source, signal, state } = work
+  const head = await source!.head(signal)
+  state.head = head
+  const from = resolvePoint(job.from, head, 0)
+  const to = resolvePoint(job.to, head, head)
+  if (to > head)
+    throw refuse('beyond_head', `block ${to} is beyond the head of the chain, which is ${head}: lower --to`)
+  if (from > to)
+    throw refuse(
+      'empty_range',
+      `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`,
+    )
+  await fill(work, from, to, job.order)
+}
+
+/** Follows the head, and fills what is missing below at the same time. */
+const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
+  const { source, signal, state, pipeline } = work
+  const head = await source!.head(signal)
+  state.head = head
+  const from = Math.min(resolvePoint(job.from, head, 0), head)
+  const tip = pipeline.held().at(-1)?.to
+  const near = tip !== undefined && head - tip <= CATCH_UP
+  if (tip !== undefined && !near) await leaveOldBranch(work, tip, job.finality)
+  // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
+  const first = near ? tip + 1 : Math.max(from, head - job.finality + 1)
+  const stopAll = new AbortController()
+  const both = AbortSignal.any([signal, stopAll.signal])
+  const inside = { ...work, signal: both }
+  const parts = [follow(inside, first, near ? tip : undefined, job.finality), fill(inside, from, first - 1, job.order)]
+  try {
+    await Promise.all(parts)
+  } finally {
+    stopAll.abort()
+    await Promise.allSettled(parts)
+  }
+}
+
+/** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */
+const CATCH_UP = 2000
+
+const follow = async (
+  { source, pipeline, decimals, state, signal, log }: Work,
+  from: number,
+  tip: number | undefined,
+  finality: number,
+) => {
+  const lane = pipeline.lane('head')
+  const held = tip === undefined ? undefined : pipeline.stored(tip)
+  for await (const event of source!.follow({ from, stored: pipeline.stored, tip: held, finality, signal })) {
+    if (event.type === 'rollback') {
+      await lane.flush()
+      await pipeline.rollback(event.to)
+      log.info('Followed a reorganisation', { keptUpTo: event.to })
+      continue
+    }
+    const number = Number(event.block.block.number)
+    await decimals.learn([event.block], signal)
+    await lane.add(event.block)
+    if (number > (state.head ?? -1)) state.head = number
+    // At the head every block is a transaction of its own; far behind it they go together.
+    if (number > (state.head ?? 0) - finality) await lane.flush()
+  }
+}
+
+const fill = async (work: Work, from: number, to: number, order: Order) => {
+  const { source, pipeline, decimals, storeBatch, state, signal } = work
+  const holes = holesIn(pipeline.held(), from, to)
+  state.total += holes.reduce((sum, hole) => sum + hole.to - hole.from + 1, 0)
+  const lane = pipeline.lane('fill')
+  try {
+    for (const hole of order === 'newest' ? holes.toReversed() : holes)
+      for await (const blocks of source!.range({ ...hole, order, run: storeBatch, signal })) {
+        await decimals.learn(blocks, signal)
+        for (const block of blocks) {
+          signal.throwIfAborted()
+          await lane.add(block)
+          state.done++
+          await breath()
+        }
+        await lane.flush()
+      }
+  } finally {
+    await lane.flush()
+  }
+}
+
+/** Lets messages and answers in between two blocks: those of the head must not wait for a whole run. */
+const breath = () => new Promise<void>(resolve => setImmediate(resolve))
+
+/** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */
+const leaveOldBranch = async ({ source, pipeline, signal, log }: Work, tip: number, finality: number) => {
+  for (let number = tip; number > tip - finality && pipeline.stored(number); number--) {
+    const [blocks] = await collect(source!.range({ from: number, to: number, order: 'oldest', run: 1, signal }))
+    if (blocks?.[0]?.block.hash === pipeline.stored(number)!.hash) {
+      if (number === tip) return
+      await pipeline.rollback(number)
+      log.info('Followed a reorganisation', { keptUpTo: number })
+      return
+    }
+  }
+  throw stop(
+    'reorg_too_deep',
+    `the stored blocks up to ${tip} are not those of the chain any more, for more than ${finality} blocks: is this the same chain? Index it into another data folder, or raise finality`,
+  )
+}
+
+const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+const resolvePoint = (point: BlockPoint | undefined, head: number, fallback: number): number => {
+  if (point === undefined) return fallback
+  return 'block' in point ? point.block : Math.max(0, head - point.latest)
+}
+
+/** The chain of the source, which must be the chain of the store. */
+const chainIdOf = async (
+  job: Job,
+  source: ChainSource | undefined,
+  db: Db,
+  signal: AbortSignal,
+): Promise<number | undefined> => {
+  const stored = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
+  if (job.type === 'import') return stored ?? packChainId(job.files, signal)
+  const chainId = await source!.chainId(signal)
+  if (stored !== undefined && stored !== chainId)
+    throw stop(
+      'wrong_chain',
+      `the node is of chain ${chainId}, but this network's store holds chain ${stored}: check --rpc and --network, or choose another data folder`,
+    )
+  return chainId
+}
+
+/** What the first block of the packs says; undefined where packs do not tell. */
+const packChainId = async (files: readonly string[], signal: AbortSignal): Promise<number | undefined> => {
+  try {
+    return await createPackSource(files).chainId(signal)
+  } catch (error) {
+    if (error instanceof ChainsieveError && error.code === 'pack_without_chain_id') return undefined
+    throw error
+  }
+}
+
+const createDecoding = (data: IndexerData, db: Db, chainId: number | undefined, source: ChainSource | undefined) => {
+  const registry = createRegistry(parseRegistry(readTextAsset('events.txt')))
+  const methods = parseMethods(readTextAsset('functions.txt'))
+  const tokens = createTokenList([
+    ...parseTokens(readTextAsset('tokens.txt')),
+    ...parseTokens(readTextAsset('demo-tokens.txt')),
+  ])
+  const selectToken = db.prepare('SELECT decimals FROM token WHERE address = ?').pluck()
+  const decimals = createDecimals({
+    listed: address => (chainId === undefined ? undefined : tokens.find(chainId, `0x${address}`)?.decimals),
+    stored(address) {
+      const found = selectToken.get(Buffer.from(address, 'hex')) as number | null | undefined
+      return found === undefined ? undefined : { address, decimals: found }
+    },
+    call: source?.call,
+  })
+  const preparer = createPreparer({
+    db,
+    decodeLog: createLogDecoder({
+      ...createDeclarations(registry, readOwnAbis(data.abis, data.network)),
+      compile: createEventDecoder,
+    }),
+    methodOf: input => (input.length < 10 ? null : (methods.get(input.slice(0, 10)) ?? null)),
+    decimals,
+    chainId,
+  })
+  return { decimals, preparer }
+}
+
+const createThreadLog = (tell: (message: FromIndexer) => void, common: object = {}): Log => {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: object) =>
+    tell({ type: 'log', level, message, fields: plain({ ...common, ...fields }) })
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: fields => createThreadLog(tell, { ...common, ...fields }),
+  }
+}
+
+/** Errors do not travel between threads with all that they say. */
+const plain = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? value.message : value]),
+  )

@@ -1,0 +1,74 @@
+import type { RpcSourceOptions } from '../chain/rpc-source.ts'
+import type { EndpointStatus } from '../chain/source.ts'
+import type { BlockPoint } from '../config/kinds.ts'
+import type { Failure } from '../lib/failure.ts'
+import type { Fields } from '../lib/log.ts'
+import type { Batch } from '../store/batch.ts'
+
+/** What the threads of one network tell each other: the one that reads and decodes, the one that writes, and the main thread. */
+
+/** To the writing thread. Batches of the head go before those of a back-fill that wait. */
+export type ToWriter =
+  | { type: 'batch'; id: number; lane: Lane; batch: Batch }
+  | { type: 'rollback'; id: number; to: number }
+  | { type: 'close' }
+
+export type Lane = 'head' | 'fill'
+
+export type FromWriter =
+  | { type: 'done'; id: number }
+  | { type: 'failed'; id: number; failure: Failure }
+  /** The writer cannot go on for now, and tries again by itself; null when it can. */
+  | { type: 'stuck'; why: string | null }
+
+/** What the indexing thread is started with. */
+export interface IndexerData {
+  network: string
+  /** File of the network's store. */
+  store: string
+  /** Folder of the ABIs that the user gave. */
+  abis: string
+  job: Job
+  /** Most blocks in one transaction of a back-fill. */
+  storeBatch: number
+}
+
+export type Job =
+  | { type: 'import'; files: string[] }
+  | { type: 'index'; node: NodeOptions; from: BlockPoint | undefined; to: BlockPoint | undefined; order: Order }
+  | { type: 'follow'; node: NodeOptions; from: BlockPoint | undefined; order: Order; finality: number }
+
+export type Order = 'newest' | 'oldest'
+
+/** What can travel to a thread of how nodes are reached. */
+export type NodeOptions = Omit<RpcSourceOptions, 'log' | 'clock' | 'random'>
+
+export type ToIndexer = { type: 'stop' }
+
+export type FromIndexer =
+  | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields: Fields | undefined }
+  | { type: 'report'; report: Report }
+  | { type: 'ended'; failure: Failure | undefined; report: Report }
+
+/** How far the indexing thread is. Counts are of what was committed since it started. */
+export interface Report {
+  blocks: number
+  logs: number
+  events: number
+  /** Of what it set out to do: blocks of a back-fill, bytes of files. */
+  done: number
+  total: number
+  /** Newest block of the source, null where it is not known. */
+  head: number | null
+  /** Ranges that were added, ascending. */
+  added: Range[]
+  /** What it waits for, null where it goes on. */
+  waiting: string | null
+  endpoints: EndpointStatus[]
+}
+
+/** Block numbers, both inclusive. */
+export interface Range {
+  from: number
+  to: number
+}

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs'
+import { MessageChannel, type Worker } from 'node:worker_threads'
+import { fromFailure, toFailure } from '../lib/failure.ts'
+import type { Log } from '../lib/log.ts'
+import { nativeBinding, startWorker } from '../lib/runtime.ts'
+import { openForWriting } from '../store/database.ts'
+import { makeStoreFolder, storeFile } from '../store/files.ts'
+import { abiFolder } from './abis.ts'
+import type { FromIndexer, IndexerData, Job, Report } from './messages.ts'
+
+/** The threads that index one network, as the main thread sees them. */
+export interface Indexing {
+  network: string
+  job: Job['type']
+  /** What was last reported. */
+  report(): Report
+  /** Why it ended, null while it goes on and where it ended well. */
+  error(): Error | null
+  /** Resolves when everything is committed and both threads have ended; rejects with what went wrong. */
+  ended: Promise<Report>
+  stop(): Promise<void>
+}
+
+export interface IndexingOptions {
+  data: string
+  network: string
+  job: Job
+  storeBatch: number
+  log: Log
+  onReport?: (report: Report) => void
+}
+
+const NOTHING: Report = {
+  blocks: 0,
+  logs: 0,
+  events: 0,
+  done: 0,
+  total: 0,
+  head: null,
+  added: [],
+  waiting: null,
+  endpoints: [],
+}
+
+export const startIndexing = ({ data, network, job, storeBatch, log, onReport }: IndexingOptions): Indexing => {
+  makeStoreFolder(data)
+  const store = storeFile(data, network)
+  // Both threads find a store of today's layout; what is wrong with it is told here.
+  if (!existsSync(store)) log.info('Made a store', { network })
+  openForWriting(store, nativeBinding()).close()
+
+  const { port1, port2 } = new MessageChannel()
+  const writer = startWorker('writer', { store, port: port1 }, { transferList: [port1] })
+  const indexer = startWorker(
+    'indexer',
+    { network, store, abis: abiFolder(data), job, storeBatch, port: port2 } satisfies IndexerData & { port: unknown },
+    { transferList: [port2] },
+  )
+  let report = NOTHING
+  let error: Error | null = null
+
+  const ended = new Promise<Report>((resolve, reject) => {
+    const fail = (reason: Error) => {
+      error ??= reason
+      reject(reason)
+    }
+    indexer.on('message', (message: FromIndexer) => {
+      if (message.type === 'log') return log[message.level](message.message, { network, ...message.fields })
+      report = message.report
+      onReport?.(report)
+      if (message.type === 'report') return
+      void exited(writer).then(() => (message.failure ? fail(fromFailure(message.failure)) : resolve(report)))
+    })
+    for (const thread of [indexer, writer])
+      thread.on('error', reason => {
+        void indexer.terminate()
+        void writer.terminate()
+        fail(fromFailure(toFailure(reason)))
+      })
+  })
+  // Told through `error()` as well: whoever does not wait for the end must not die of it.
+  ended.catch(() => {})
+
+  return {
+    network,
+    job: job.type,
+    report: () => report,
+    error: () => error,
+    ended,
+    async stop() {
+      indexer.postMessage({ type: 'stop' })
+      await ended.catch(() => {})
+    },
+  }
+}
+
+const exited = (thread: Worker): Promise<void> =>
+  thread.threadId < 0 ? Promise.resolve() : new Promise(resolve => thread.once('exit', () => resolve()))

@@ -1,0 +1,182 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { BlockRef } from '../chain/source.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import { stop } from '../lib/errors.ts'
+import { fromFailure } from '../lib/failure.ts'
+import { transferables } from '../store/batch.ts'
+import type { Db } from '../store/database.ts'
+import { positionOf } from '../store/schema.ts'
+import { FULL_SEGMENT } from '../store/writer.ts'
+import type { FromWriter, Lane, Range, ToWriter } from './messages.ts'
+import type { Preparer, Run } from './prepare.ts'
+import { heldRanges, merged } from './ranges.ts'
+
+/**
+ * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
+ * transaction, and counted when that is committed.
+ */
+export interface Pipeline {
+  /** A lane takes blocks in ascending order; one that is no neighbour of the last begins another run. */
+  lane(name: Lane): LaneOf
+  /** Removes all blocks above this one, after what was handed to the writer before. */
+  rollback(to: number): Promise<void>
+  /** The block of this number that is stored or on its way. */
+  stored(number: number): BlockRef | undefined
+  /** Ranges that are stored or on their way. */
+  held(): Range[]
+  readonly counts: { blocks: number; logs: number; events: number }
+  added(): Range[]
+  /** What the writer waits for. */
+  readonly stuck: string | null
+  /** Resolves when all that was handed over is committed. */
+  settled(): Promise<void>
+  close(): void
+}
+
+export interface LaneOf {
+  /** Resolves when there is room for the next block. */
+  add(raw: RawBlock): Promise<void>
+  /** Ends the run: what was added is committed as soon as may be. */
+  flush(): Promise<void>
+}
+
+export interface PipelineOptions {
+  port: MessagePort
+  preparer: Preparer
+  /** A reading connection to the network's store. */
+  db: Db
+  /** Most blocks in one transaction. */
+  storeBatch: number
+}
+
+/** Batches of each lane that may wait for the writer. */
+const WAITING: Record<Lane, number> = { fill: 2, head: 32 }
+
+export const createPipeline = ({ port, preparer, db, storeBatch }: PipelineOptions): Pipeline => {
+  const selectHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
+  const selectParent = db.prepare('SELECT parentHash FROM block WHERE pos = ?').pluck()
+  /** Blocks on their way: hash and parent's hash by number. */
+  const underWay = new Map<number, { hash: string; parentHash: string }>()
+  const waiting = new Map<number, { resolve(): void; reject(error: Error): void }>()
+  const open = new Set<Promise<void>>()
+  const counts = { blocks: 0, logs: 0, events: 0 }
+  let held = heldRanges(db)
+  let added: Range[] = []
+  let stuck: string | null = null
+  let failed: Error | undefined
+  let ids = 0
+
+  port.on('message', (message: FromWriter) => {
+    if (message.type === 'stuck') {
+      stuck = message.why
+      return
+    }
+    const waiter = waiting.get(message.id)
+    waiting.delete(message.id)
+    if (message.type === 'done') waiter?.resolve()
+    else {
+      failed = fromFailure(message.failure)
+      waiter?.reject(failed)
+    }
+  })
+
+  const send = (message: ToWriter & { id: number }, transfer: ArrayBuffer[] = []): Promise<void> => {
+    if (failed) return Promise.reject(failed)
+    const done = new Promise<void>((resolve, reject) => waiting.set(message.id, { resolve, reject }))
+    port.postMessage(message, transfer)
+    open.add(done)
+    done.then(
+      () => open.delete(done),
+      () => open.delete(done),
+    )
+    return done
+  }
+
+  const hashOf = (number: number): string | undefined =>
+    underWay.get(number)?.hash ?? hex(selectHash.get(positionOf(number, 0)))
+  const parentOf = (number: number): string | undefined =>
+    underWay.get(number)?.parentHash ?? hex(selectParent.get(positionOf(number, 0)))
+
+  /** A block next to a stored one must link to it. */
+  const checkNeighbours = ({ block }: RawBlock) => {
+    const number = Number(block.number)
+    const below = hashOf(number - 1)
+    if (below !== undefined && below !== block.parentHash)
+      throw stop(
+        'block_unlinked',
+        `block ${number} ${block.hash} names ${block.parentHash} as its parent, but the stored block ${number - 1} is ${below}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
+      )
+    const above = parentOf(number + 1)
+    if (above !== undefined && above !== block.hash)
+      throw stop(
+        'block_unlinked',
+        `the stored block ${number + 1} names ${above} as its parent, but block ${number} is ${block.hash}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
+      )
+  }
+
+  const createLane = (name: Lane): LaneOf => {
+    let run: Run | undefined
+    let last = -1
+    const sent: Promise<void>[] = []
+
+    const flush = async () => {
+      if (!run || run.blocks === 0) return
+      const batch = run.finish()
+      run = undefined
+      const { first, last: to, txs: _, logs, events, added: additions } = batch
+      const id = ++ids
+      const done = send({ type: 'batch', id, lane: name, batch }, transferables(batch)).then(() => {
+        counts.blocks += to - first + 1
+        counts.logs += logs
+        counts.events += events
+        added = merged([...added, { from: first, to }])
+        preparer.committed(additions)
+        for (let number = first; number <= to; number++) underWay.delete(number)
+      })
+      done.catch(() => {})
+      sent.push(done)
+      while (sent.length > WAITING[name]) await sent.shift()
+    }
+
+    return {
+      async add(raw) {
+        const number = Number(raw.block.number)
+        if (run && number !== last + 1) await flush()
+        checkNeighbours(raw)
+        run ??= preparer.start()
+        run.add(raw)
+        underWay.set(number, { hash: raw.block.hash, parentHash: raw.block.parentHash })
+        held = merged([...held, { from: number, to: number }])
+        last = number
+        if (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT) await flush()
+      },
+      flush,
+    }
+  }
+
+  return {
+    lane: createLane,
+    async rollback(to) {
+      await send({ type: 'rollback', id: ++ids, to })
+      for (const number of underWay.keys()) if (number > to) underWay.delete(number)
+      held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))
+    },
+    stored(number) {
+      const hash = hashOf(number)
+      return hash === undefined ? undefined : { number, hash }
+    },
+    held: () => held,
+    counts,
+    added: () => added,
+    get stuck() {
+      return stuck
+    },
+    async settled() {
+      await Promise.all(open)
+      if (failed) throw failed
+    },
+    close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
+  }
+}
+
+const hex = (bytes: unknown): string | undefined => (bytes ? `0x${(bytes as Buffer).toString('hex')}` : undefined)

@@ -1,0 +1,97 @@
+import { version } from '../lib/runtime.ts'
+import type { Range, Report } from './messages.ts'
+import type { Indexing } from './network.ts'
+
+/** What `GET /status` and `chainsieve status` tell of a network; the shape is the contract of both. */
+export interface NetworkStatus {
+  network: string
+  state: 'following' | 'filling' | 'serving' | 'stopped'
+  ranges: Range[]
+  head: number | null
+  lag: number | null
+  blocksPerSecond: number | null
+  eventsPerSecond: number | null
+  secondsLeft: number | null
+  error: string | null
+  endpoints: Report['endpoints']
+}
+
+export interface StatusOptions {
+  networks(): string[]
+  indexings: readonly Indexing[]
+  ranges(network: string): Promise<Range[]>
+}
+
+/** Time over which speeds are measured. */
+const WINDOW_MS = 10_000
+
+/** The status of a running server; speeds are those of the last seconds. */
+export const createStatus = (options: StatusOptions) => {
+  const samples = new Map<Indexing, { at: number; report: Report }[]>()
+  const sample = () => {
+    for (const indexing of options.indexings) {
+      const list = samples.get(indexing) ?? []
+      list.push({ at: performance.now(), report: indexing.report() })
+      while (list.length > 2 && list[1]!.at < performance.now() - WINDOW_MS) list.shift()
+      samples.set(indexing, list)
+    }
+  }
+  setInterval(sample, 1000).unref()
+  return async () => {
+    sample()
+    return {
+      version,
+      networks: await Promise.all(options.networks().map(network => statusOf(network, options, samples))),
+    }
+  }
+}
+
+/** The status of what is stored, without a server. */
+export const offlineStatus = async (options: StatusOptions) => ({
+  version,
+  networks: await Promise.all(options.networks().map(network => statusOf(network, options, new Map()))),
+})
+
+const statusOf = async (
+  network: string,
+  { indexings, ranges }: StatusOptions,
+  samples: ReadonlyMap<Indexing, { at: number; report: Report }[]>,
+): Promise<NetworkStatus> => {
+  const indexing = indexings.find(it => it.network === network)
+  const held = await ranges(network).catch(() => [])
+  if (!indexing) {
+    return {
+      network,
+      state: 'serving',
+      ranges: held,
+      head: null,
+      lag: null,
+      blocksPerSecond: null,
+      eventsPerSecond: null,
+      secondsLeft: null,
+      error: null,
+      endpoints: [],
+    }
+  }
+  const report = indexing.report()
+  const error = indexing.error()
+  const [first] = samples.get(indexing) ?? []
+  const seconds = first ? (performance.now() - first.at) / 1000 : 0
+  const speed = (key: 'blocks' | 'events' | 'done'): number | null =>
+    first && seconds > 0 ? (report[key] - first.report[key]) / seconds : null
+  const filling = report.done < report.total
+  const filled = speed('done')
+  const top = held.at(-1)?.to
+  return {
+    network,
+    state: error ? 'stopped' : filling ? 'filling' : 'following',
+    ranges: held,
+    head: report.head,
+    lag: report.head === null || top === undefined ? null : Math.max(0, report.head - top),
+    blocksPerSecond: speed('blocks'),
+    eventsPerSecond: speed('events'),
+    secondsLeft: filling && filled ? (report.total - report.done) / filled : null,
+    error: error?.message ?? report.waiting,
+    endpoints: report.endpoints,
+  }
+}

@@ -1,0 +1,70 @@
+import type { MessagePort } from 'node:worker_threads'
+import { ChainsieveError } from '../lib/errors.ts'
+import { toFailure } from '../lib/failure.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { openForWriting } from '../store/database.ts'
+import { createWriter } from '../store/writer.ts'
+import type { FromWriter, ToWriter } from './messages.ts'
+
+type Task = Extract<ToWriter, { type: 'batch' | 'rollback' }>
+
+const RETRY_MS = 2000
+
+/** The one thread that writes a network's store. What comes of the head is written before what waits of a back-fill. */
+export const runWriter = ({ store, port }: { store: string; port: MessagePort }) => {
+  const db = openForWriting(store, nativeBinding())
+  const writer = createWriter(db)
+  const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
+  let busy = false
+  let closing = false
+  let stuck = false
+  const tell = (message: FromWriter) => port.postMessage(message)
+
+  const next = () => {
+    busy = false
+    const task = tasks.head.shift() ?? tasks.fill.shift()
+    if (!task) {
+      if (closing) close()
+      return
+    }
+    busy = true
+    try {
+      if (task.type === 'batch') writer.apply(task.batch)
+      else writer.rollback(task.to)
+    } catch (error) {
+      if (error instanceof ChainsieveError && error.next === 'retry' && !closing) return again(task, error)
+      tell({ type: 'failed', id: task.id, failure: toFailure(error) })
+      return void setImmediate(next)
+    }
+    if (stuck) tell({ type: 'stuck', why: null })
+    stuck = false
+    tell({ type: 'done', id: task.id })
+    // Messages that came meanwhile are taken in first: one of the head may be among them.
+    setImmediate(next)
+  }
+
+  const again = (task: Task, error: ChainsieveError) => {
+    if (!stuck) tell({ type: 'stuck', why: error.message })
+    stuck = true
+    tasks[task.type === 'batch' ? task.lane : 'head'].unshift(task)
+    setTimeout(next, error.retryAfterMs ?? RETRY_MS)
+  }
+
+  const close = () => {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    db.close()
+    port.close()
+  }
+
+  port.on('message', (message: ToWriter) => {
+    if (message.type === 'close') closing = true
+    else {
+      if (message.type === 'batch') writer.receive(message.batch)
+      tasks[message.type === 'batch' ? message.lane : 'head'].push(message)
+    }
+    if (!busy) {
+      busy = true
+      setImmediate(next)
+    }
+  })
+}

@@ -1,0 +1,186 @@
+import { openAccounts } from './accounts/index.ts'
+import type { AbiFile, Run, Services, Summary } from './cli/index.ts'
+import type { Config, NetworkConfig } from './config/index.ts'
+import { createApp } from './http/app.ts'
+import { listen } from './http/server.ts'
+import type { Status } from './http/status.ts'
+import { abiFolder, addAbis, listAbis, type StoredAbi } from './ingest/abis.ts'
+import type { Job, NodeOptions, Report } from './ingest/messages.ts'
+import { type Indexing, startIndexing } from './ingest/network.ts'
+import { createStatus, offlineStatus } from './ingest/status.ts'
+import type { Progress } from './lib/progress.ts'
+import { assetFile, nativeBinding } from './lib/runtime.ts'
+import { createPool, type Pool } from './search/pool.ts'
+import { storedNetworks, storeFile } from './store/files.ts'
+import { lockDataFolder } from './store/lock.ts'
+
+/** The network of the bundled demo chain. */
+const DEMO = 'ethereum/demo/local'
+
+/** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
+export const services: Services = {
+  async serve(config, { log, shutdown }) {
+    const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
+    shutdown.add('lock', lock.release)
+    const accounts = openAccounts(config.data, nativeOption(config))
+    shutdown.add('accounts', accounts.close)
+    const pool = openPool(config, shutdown)
+
+    const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
+    const indexings = config.networks
+      .filter(({ rpc }) => rpc.length > 0)
+      .map(network => startFollowing(config, network, log))
+    for (const indexing of indexings) shutdown.add(`indexing of ${indexing.network}`, indexing.stop)
+    for (const indexing of indexings)
+      indexing.ended.catch(error => log.error('Stopped indexing', { network: indexing.network, error }))
+    if (demo) await importDemo(config, { log, shutdown })
+
+    const status = createStatus({ networks: () => networksOf(config), indexings, ranges: pool.ranges })
+    const app = createApp({ search: pool, accounts, status, bodyLimit: config.bodyLimit, log })
+    const server = await listen(app, config)
+    shutdown.add('server', () => server.close())
+    log.info('Serves', { url: server.url, networks: networksOf(config).join(',') || 'none yet' })
+    if (demo) {
+      const token = accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS })
+      process.stdout.write(welcome(server.url, token))
+    }
+    await aborted(shutdown.signal)
+  },
+
+  async index(config, network, run) {
+    const node = nodeOptions(network)
+    const { from, to, order } = network
+    return runToEnd(config, network.network, { type: 'index', node, from, to, order }, network.storeBatch, 'index', run)
+  },
+
+  async importPacks(config, network, files, run) {
+    const storeBatch = config.networks.find(it => it.network === network)?.storeBatch ?? DEFAULT_BATCH
+    return runToEnd(config, network, { type: 'import', files }, storeBatch, 'import', run)
+  },
+
+  openSearch: async (config, { shutdown }) => openPool(config, shutdown),
+
+  openAccounts: folder => openAccounts(folder, nativeOption({ data: folder })),
+
+  async status(config, { shutdown }): Promise<Status> {
+    const pool = openPool(config, shutdown)
+    return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
+  },
+
+  addAbis: async (config, files, { network, address }) =>
+    addAbis(abiFolder(config.data), files, { network: network ?? null, address: address ?? null }).map(toAbiFile),
+
+  listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
+}
+
+const DEFAULT_BATCH = 200
+const DEMO_TOKEN_MS = 30 * 24 * 3600 * 1000
+
+const nativeOption = ({ data }: Pick<Config, 'data'>) => {
+  const native = nativeBinding(data)
+  return native === undefined ? {} : { native }
+}
+
+/** Everything that can be searched: what is configured and what is stored. */
+const networksOf = (config: Config): string[] => [
+  ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
+]
+
+const openPool = (config: Config, shutdown: Run['shutdown']): Pool => {
+  const pool = createPool({
+    stores: () => new Map(storedNetworks(config.data).map(network => [network, storeFile(config.data, network)])),
+    threads: config.readers,
+    deadlineMs: config.queryDeadline,
+  })
+  shutdown.add('search', pool.close)
+  return pool
+}
+
+const nodeOptions = (network: NetworkConfig): NodeOptions => ({
+  urls: network.rpc.map(url => url.reveal()),
+  ...(network.ws && { wsUrl: network.ws.reveal() }),
+  ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
+  timeoutMs: network.requestTimeout,
+  batch: network.rpcBatch,
+  concurrency: network.rpcConcurrency,
+})
+
+const startFollowing = (config: Config, network: NetworkConfig, log: Run['log']): Indexing => {
+  const { from, order, finality, storeBatch } = network
+  const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality }
+  return startIndexing({ data: config.data, network: network.network, job, storeBatch, log })
+}
+
+/** Runs a job that has an end, showing how far it is. */
+const runToEnd = async (
+  config: Config,
+  network: string,
+  job: Job,
+  storeBatch: number,
+  doing: string,
+  { log, shutdown, progress }: Run & { progress?: Progress },
+): Promise<Summary> => {
+  const lock = lockDataFolder(config.data, doing, nativeBinding(config.data))
+  const onReport = ({ blocks, logs, events, done, total }: Report) =>
+    progress?.update({ blocks, logs, events, done, total })
+  const indexing = startIndexing({ data: config.data, network, job, storeBatch, log, onReport })
+  const stop = () => void indexing.stop()
+  shutdown.signal.addEventListener('abort', stop, { once: true })
+  if (shutdown.signal.aborted) stop()
+  try {
+    const { blocks, logs, events, added } = await indexing.ended
+    return { blocks, logs, events, added, held: await heldOf(config, network) }
+  } finally {
+    shutdown.signal.removeEventListener('abort', stop)
+    lock.release()
+  }
+}
+
+const heldOf = async (config: Config, network: string) => {
+  const stores = new Map([[network, storeFile(config.data, network)]])
+  const pool = createPool({ stores: () => stores, threads: 1, deadlineMs: config.queryDeadline })
+  try {
+    return await pool.ranges(network)
+  } finally {
+    await pool.close()
+  }
+}
+
+const importDemo = async (config: Config, run: Run) => {
+  if (storedNetworks(config.data).includes(DEMO)) return
+  const files = [assetFile('demo.ndjson.gz', config.data)]
+  const indexing = startIndexing({
+    data: config.data,
+    network: DEMO,
+    job: { type: 'import', files },
+    storeBatch: DEFAULT_BATCH,
+    log: run.log,
+  })
+  run.shutdown.signal.addEventListener('abort', () => void indexing.stop(), { once: true })
+  await indexing.ended
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+const welcome = (url: string, token: string): string => `
+Chainsieve serves the bundled demo chain (${DEMO}) at ${url}
+Token: ${token}
+
+Try it, the newest transfers of the demo dollar:
+
+curl -s ${url}/${DEMO}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
+  -d '{"query":{"bool":{"filter":[{"term":{"event.raw":"Transfer"}},{"term":{"address":"0x252bfe6ba05b239912fe0f8f514b3564f40a7a96"}}]}},"sort":{"blockNumber.num":"desc"},"size":3}'
+
+`
+
+const toAbiFile = ({ name, address, network, events, functions }: StoredAbi): AbiFile => ({
+  name,
+  address,
+  network,
+  events: events.length,
+  functions: functions.length,
+})
