@@ -7,10 +7,11 @@ import type { Column } from '../store/columns.ts'
 import { columnsOf } from '../store/columns.ts'
 import { pack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
-import type { Leaf } from './leaf.ts'
+import { type Leaf, testOf } from './leaf.ts'
 
 /** The only place that writes SQL for a query: conditions on stored columns. Values are always bound. */
 export interface Condition {
+  /** `block` holds the fields that all documents of a block share. */
   table: string
   where: string
   params: unknown[]
@@ -43,7 +44,7 @@ interface Fragment {
 
 interface Compiler {
   table: string
-  compile(leaf: Leaf, reader: Reader): Fragment | 'never' | undefined
+  compile(leaf: Leaf, reader: Reader): Fragment | 'never'
   sort?(field: FieldPath): string | undefined
 }
 
@@ -63,6 +64,11 @@ const STORED = {
   tx: new Map(columnsOf('tx').map(column => [column.field, column])),
 }
 
+/** Hash of the transaction that a log belongs to. */
+const LOG_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = log.pos - (log.pos & 4194303) + log.tx)'
+const PLACE = '(pos & 4194303)'
+const NUMBER = '(pos >> 22)'
+
 const formCompiler = ({ table, form }: Pick<Column, 'table' | 'form'>, column: string): Compiler | undefined => {
   switch (form) {
     case 'uint':
@@ -70,7 +76,7 @@ const formCompiler = ({ table, form }: Pick<Column, 'table' | 'form'>, column: s
     case 'bytes':
       return bytesColumn(table, column)
     case 'words':
-      return wordsColumn(table, column)
+      return wordsColumn(table, column, Buffer.alloc(0))
     case 'hashes':
       return hashesColumn(table, column)
     case 'digits':
@@ -104,7 +110,7 @@ export const storedInteger = (value: bigint): number | Buffer => {
 
 const integerColumn = (table: string, column: string): Compiler => ({
   table,
-  compile(leaf) {
+  compile(leaf): Fragment | 'never' {
     const { encoding, kind } = leaf.field
     if (encoding === 'num' || kind === 'seconds' || kind === 'long')
       return integers(column, leaf, kind === 'seconds' ? 1000n : 1n)
@@ -162,52 +168,48 @@ const integers = (column: string, leaf: Leaf, unit: bigint): Fragment | 'never' 
 const between = (column: string, low: bigint, high: bigint): Fragment | 'never' =>
   low > high ? 'never' : { where: `${column} BETWEEN ? AND ?`, params: [storedInteger(low), storedInteger(high)] }
 
-/** `coin` rises with the integer, so a bound on the double is a bound on the integer: found by bisection, exact to the last wei. */
+/** `coin` rises with the integer, so a bound on the double is a bound on the integer: exact to the last wei. */
 const coins = (column: string, leaf: Leaf): Fragment | 'never' => {
-  const first = (holds: (value: number) => boolean): bigint => {
-    let low = 0n
-    let high = LARGEST + 1n
-    while (low < high) {
-      const middle = (low + high) / 2n
-      if (holds(coin(middle))) high = middle
-      else low = middle + 1n
-    }
-    return low
-  }
   if (leaf.op === 'exists') return between(column, 0n, LARGEST)
-  if (leaf.op === 'in') {
-    const parts = leaf.values.map(value =>
-      between(
-        column,
-        first(c => c >= Number(value)),
-        first(c => c > Number(value)) - 1n,
+  if (leaf.op === 'in')
+    return anyOf(
+      leaf.values.map(value =>
+        between(column, leastOfCoin(Number(value), false), leastOfCoin(Number(value), true) - 1n),
       ),
     )
-    return anyOf(parts)
-  }
   const { gt, gte, lt, lte } = leaf.bounds
   let low = 0n
   let high = LARGEST
-  if (gte !== undefined)
-    low = max(
-      low,
-      first(c => c >= Number(gte)),
-    )
-  if (gt !== undefined)
-    low = max(
-      low,
-      first(c => c > Number(gt)),
-    )
-  if (lte !== undefined) high = min(high, first(c => c > Number(lte)) - 1n)
-  if (lt !== undefined) high = min(high, first(c => c >= Number(lt)) - 1n)
+  if (gte !== undefined) low = max(low, leastOfCoin(Number(gte), false))
+  if (gt !== undefined) low = max(low, leastOfCoin(Number(gt), true))
+  if (lte !== undefined) high = min(high, leastOfCoin(Number(lte), true) - 1n)
+  if (lt !== undefined) high = min(high, leastOfCoin(Number(lt), false) - 1n)
   return between(column, low, high)
+}
+
+/** The least integer whose coin reaches the value, or with `beyond` lies above it; found by bisection near value × 10^18. */
+const leastOfCoin = (value: number, beyond: boolean): bigint => {
+  const holds = (integer: bigint) => (beyond ? coin(integer) > value : coin(integer) >= value)
+  if (holds(0n)) return 0n
+  // The last digits of the double are guessed 8 units in the last place wide.
+  const near = value * 1e18
+  let low = near < 1e77 ? BigInt(Math.floor(near * (1 - 2 ** -50))) : 0n
+  let high = near < 1e77 ? BigInt(Math.ceil(near * (1 + 2 ** -50))) + 1n : LARGEST + 1n
+  if (holds(low)) low = 0n
+  if (!holds(high)) high = LARGEST + 1n
+  while (low < high) {
+    const middle = (low + high) / 2n
+    if (holds(middle)) high = middle
+    else low = middle + 1n
+  }
+  return low
 }
 
 const bytesColumn = (table: string, column: string): Compiler => {
   const text = `CASE WHEN typeof(${column}) = 'blob' AND length(${column}) <= 127 THEN '0x' || lower(hex(${column})) END`
   return {
     table,
-    compile(leaf) {
+    compile(leaf): Fragment | 'never' {
       if (leaf.op === 'in')
         return oneOf(
           column,
@@ -224,48 +226,85 @@ const bytesColumn = (table: string, column: string): Compiler => {
 const hexBytes = (text: string): Buffer[] =>
   /^0x([0-9a-f]{2})*$/.test(text) && text.length <= 256 ? [Buffer.from(text.slice(2), 'hex')] : []
 
-const wordsColumn = (table: string, column: string): Compiler => ({
-  table,
-  compile(leaf, reader) {
-    if (leaf.op !== 'in') {
-      // Only the short ones are indexed, and their length shows when they are unpacked.
-      const text = `words_text(${column})`
-      return leaf.op === 'exists' ? { where: `${text} IS NOT NULL`, params: [] } : textual(text, leaf)
-    }
-    const parts = leaf.values.map((value): Fragment | 'never' => {
-      const text = String(value)
-      if (hexBytes(text).length === 0) return 'never'
-      if (text === '0x')
-        return table === 'log' ? { where: `${column} IS NULL`, params: [] } : { where: `${column} = x''`, params: [] }
-      const out = createByteWriter()
-      if (!pack(out, text, reader.addressId)) return 'never'
-      return { where: `${column} = ?`, params: [Buffer.from(out.take())] }
-    })
-    return anyOf(parts)
-  },
-  sort: () => `words_text(${column})`,
-})
+/** `empty`: what no data at all are stored as. */
+const wordsColumn = (table: string, column: string, empty: null | Buffer): Compiler => {
+  const text =
+    empty === null ? `ifnull(words_text(${column}), iif(${column} IS NULL, '0x', NULL))` : `words_text(${column})`
+  return {
+    table,
+    compile(leaf, reader): Fragment | 'never' {
+      if (leaf.op === 'range') return textual(text, leaf)
+      // Only the short ones are indexed.
+      if (leaf.op === 'exists')
+        return { where: `${empty === null ? `${column} IS NULL OR ` : ''}words_short(${column}) = 1`, params: [] }
+      const texts = leaf.values.map(String)
+      const packed = texts.flatMap((text): Buffer[] => {
+        if (hexBytes(text).length === 0 || (text === '0x' && empty === null)) return []
+        const out = createByteWriter()
+        return pack(out, text, reader.addressId) ? [Buffer.from(out.take())] : []
+      })
+      return anyOf([
+        oneOf(column, packed),
+        empty === null && texts.includes('0x') ? { where: `${column} IS NULL`, params: [] } : 'never',
+      ])
+    },
+    sort: () => text,
+  }
+}
 
+/** Items of 32 bytes, of which one has to fulfil the condition. */
 const hashesColumn = (table: string, column: string): Compiler => ({
   table,
-  compile(leaf) {
+  compile(leaf): Fragment | 'never' {
+    // The explicit null is a number.
     if (leaf.op === 'exists') return { where: `length(${column}) > 1`, params: [] }
-    if (leaf.op === 'range') return undefined
-    const items = leaf.values.flatMap(value => hexBytes(String(value))).filter(({ length }) => length === 32)
-    return anyOf(items.map(item => ({ where: `instr(${column}, ?) % 32 = 1`, params: [item] })))
+    return someItem(`items(${column})`, leaf)
   },
 })
+
+/** One of the texts of a JSON array fulfils the condition. */
+const someItem = (items: string, leaf: Leaf): Fragment => {
+  const { where, params } = textual('value', leaf)
+  return { where: `EXISTS (SELECT 1 FROM json_each(${items}) WHERE ${where})`, params }
+}
+
+/** The first topic is told by the signature, the others lie packed in the row. */
+const topicsColumn: Compiler = {
+  table: 'log',
+  compile(leaf): Fragment {
+    const first = textual(`('0x' || lower(hex(topic)))`, leaf)
+    const others = someItem('words(topics)', leaf)
+    return {
+      where: `signature IN (SELECT id FROM signature WHERE topic IS NOT NULL AND ${first.where}) OR ${others.where}`,
+      params: [...first.params, ...others.params],
+    }
+  },
+}
+
+/** Hashes of the block's transactions. */
+const transactionsColumn: Compiler = {
+  table: 'block',
+  compile(leaf): Fragment {
+    const { where, params } = textual(`('0x' || lower(hex(tx_bulk.hash)))`, leaf)
+    const inside = 'tx_bulk.pos BETWEEN block.pos AND block.pos + 4194303'
+    return { where: `EXISTS (SELECT 1 FROM tx_bulk WHERE ${inside} AND ${where})`, params }
+  },
+}
 
 const digitsColumn = (table: string, column: string): Compiler => ({
   table,
-  compile(leaf) {
-    if (leaf.op === 'exists') return { where: `${column} >= 0`, params: [] }
-    if (leaf.op === 'range') return undefined
+  compile(leaf): Fragment | 'never' {
+    const short = `(typeof(${column}) <> 'blob' OR length(${column}) <= 128)`
+    if (leaf.op === 'exists') return { where: `${column} >= 0 AND ${short}`, params: [] }
+    if (leaf.op === 'range') {
+      const kept = `iif(substr(${column}, 1, 1) = x'00' AND ${short}, '0x' || lower(hex(substr(${column}, 2))), ${rawText(column)})`
+      return textual(`CASE WHEN typeof(${column}) = 'blob' THEN ${kept} ELSE ${rawText(column)} END`, leaf)
+    }
     const values = leaf.values.flatMap((value): (number | Buffer)[] => {
       const text = String(value)
       if (!/^0x[0-9a-f]+$/.test(text)) return []
-      if (text === '0x0' || text[2] !== '0') return [storedInteger(BigInt(text))]
-      return hexBytes(text)
+      if (text === '0x0' || text[2] !== '0') return text.length <= 66 ? [storedInteger(BigInt(text))] : []
+      return hexBytes(text).map(bytes => Buffer.concat([Buffer.of(0), bytes]))
     })
     return oneOf(column, values)
   },
@@ -273,24 +312,19 @@ const digitsColumn = (table: string, column: string): Compiler => ({
 
 const booleanColumn = (table: string, column: string): Compiler => ({
   table,
-  compile(leaf) {
-    if (leaf.op === 'exists') return { where: `${column} IN (0, 1)`, params: [] }
-    if (leaf.op === 'range') return undefined
-    return oneOf(
-      column,
-      leaf.values.map(value => (value ? 1 : 0)),
-    )
+  compile(leaf): Fragment | 'never' {
+    return oneOf(column, [false, true].filter(testOf(leaf)).map(Number))
   },
   sort: () => `CASE WHEN ${column} IN (0, 1) THEN ${column} END`,
 })
 
 const addressColumn = (table: string, column: string): Compiler => ({
   table,
-  compile(leaf, reader) {
+  compile(leaf, reader): Fragment | 'never' {
     if (leaf.op === 'exists') return { where: `${column} > 0`, params: [] }
     if (leaf.op === 'in') return oneOf(column, addressIds(leaf, reader))
-    const text = leaf.field.encoding === 'raw' ? 'checksum(bytes)' : "'0x' || lower(hex(bytes))"
-    const { where, params } = textual(`(${text})`, leaf)
+    const text = leaf.field.encoding === 'raw' ? 'checksum(bytes)' : `('0x' || lower(hex(bytes)))`
+    const { where, params } = textual(text, leaf)
     return { where: `${column} IN (SELECT id FROM address WHERE ${where})`, params }
   },
   sort: ({ encoding }) =>
@@ -309,15 +343,14 @@ export const addressIds = (leaf: Extract<Leaf, { op: 'in' }>, reader: Reader): n
 
 const nameColumn = (table: string, column: string): Compiler => ({
   table,
-  compile(leaf, reader) {
-    if (leaf.op === 'exists') return { where: `${column} > 0`, params: [] }
+  compile(leaf, reader): Fragment | 'never' {
     if (leaf.op === 'in')
       return oneOf(
         column,
         leaf.values.flatMap(value => reader.nameId(String(value)) ?? []),
       )
     const { where, params } = textual('name', leaf)
-    return { where: `${column} IN (SELECT id FROM name WHERE ${where})`, params }
+    return { where: `${column} IN (SELECT id FROM name WHERE length(name) <= 256 AND ${where})`, params }
   },
   sort: () => `(SELECT name FROM name WHERE id = ${column})`,
 })
@@ -330,10 +363,14 @@ const oneOf = (column: string, values: readonly unknown[]): Fragment | 'never' =
 const anyOf = (parts: readonly (Fragment | 'never')[]): Fragment | 'never' => {
   const possible = parts.filter(part => part !== 'never')
   if (possible.length === 0) return 'never'
-  return {
-    where: `(${possible.map(({ where }) => where).join(' OR ')})`,
-    params: possible.flatMap(({ params }) => params),
-  }
+  return { where: disjunction(possible), params: possible.flatMap(({ params }) => params) }
+}
+
+/** Halved over and over, since SQLite takes expressions of a limited depth. */
+const disjunction = (parts: readonly Fragment[]): string => {
+  if (parts.length === 1) return `(${parts[0]!.where})`
+  const half = parts.length >> 1
+  return `(${disjunction(parts.slice(0, half))} OR ${disjunction(parts.slice(half))})`
 }
 
 /** A condition on text in the order of its bytes, which is Elasticsearch's order of keywords. */
@@ -352,6 +389,22 @@ const textual = (expression: string, leaf: Leaf): Fragment => {
 }
 
 const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<keyof Bounds, string>
+
+/** Fields that have no column of their own: the position, the block or the transaction tells them. */
+const OF_BLOCK = { blockNumber: integerColumn('block', NUMBER), blockHash: bytesColumn('block', 'hash') }
+const OF_LOG = {
+  ...OF_BLOCK,
+  transactionHash: bytesColumn('log', LOG_TRANSACTION),
+  transactionIndex: integerColumn('log', 'tx'),
+  logIndex: integerColumn('log', PLACE),
+  address: addressColumn('log', 'address'),
+}
+const DERIVED: Record<Kind, Record<string, Compiler>> = {
+  block: { number: integerColumn('block', NUMBER), transactions: transactionsColumn },
+  tx: { ...OF_BLOCK, transactionIndex: integerColumn('tx', PLACE) },
+  log: { ...OF_LOG, data: wordsColumn('log', 'data', null), topics: topicsColumn },
+  event: OF_LOG,
+}
 
 const toBigint = (value: Value): bigint => (typeof value === 'bigint' ? value : BigInt(Math.floor(Number(value))))
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)

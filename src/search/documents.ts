@@ -279,10 +279,10 @@ const SHOWN: Record<FieldKind, (value: show.Integer, big: show.BigIntegers) => u
 const integerOf = (cell: number | Buffer): show.Integer =>
   typeof cell === 'number' ? cell : BigInt(`0x${cell.toString('hex', 1)}`)
 
-/** Hex text of the stored form `digits`: padded bytes are no length-prefixed integer, and are shown as they are. */
+/** Hex text of the stored form `digits`: what has a zero in place of a length is shown with all its digits. */
 const digitsOf = (cell: number | Buffer): string => {
   if (typeof cell === 'number') return show.rawHex(cell)
-  return cell[0] === cell.length - 1 ? show.rawHex(integerOf(cell)) : `0x${cell.toString('hex')}`
+  return cell[0] === 0 ? `0x${cell.toString('hex', 1)}` : show.rawHex(integerOf(cell))
 }
 
 const hashesOf = (bytes: Buffer): string[] =>

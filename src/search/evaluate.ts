@@ -298,6 +298,14 @@ const PROBE = 50
 
 const byColumns = ({ table, where, params }: Condition, { reader, numbered }: Context): Part => {
   const scan = reader.prepare(`SELECT pos FROM "${table}" WHERE pos BETWEEN ? AND ? AND (${where})`).pluck()
+  if (table === 'block' && numbered !== 'block') {
+    const runs = ({ first, last }: Segment) =>
+      scan.all(positionOf(first, 0), positionOf(last, 0), ...params).map((position): [number, number] => {
+        const block = blockOf(position as number)
+        return [block, block]
+      })
+    return { matches: at => inBlocks(runs(at.segment), numbered).matches(at, undefined) }
+  }
   const probe = reader.prepare(`SELECT pos FROM "${table}" WHERE pos = ? AND (${where})`).pluck()
   return {
     matches({ segment, header, size }, within) {

@@ -1,3 +1,4 @@
+import { fullType } from '../decode/signature.ts'
 import type { AbiParam } from '../decode/types.ts'
 import { ALL, NONE, type Node } from '../query/ast.ts'
 import type { Reader } from '../store/reader.ts'
@@ -90,8 +91,6 @@ export const rangesOf = (keys: ValueKeys): { first: number; last: number; mark: 
 export const numbersKey = (leaf: Leaf, signature: number, slot: number): number =>
   leaf.field.field === 'args.value.num' ? integersOf(signature, slot) : scaledOf(signature, slot)
 
-export const typeOf = (input: AbiParam): string => input.type
-
 /** Types whose values an index always holds: short, and shown as one word. */
 const isStatic = (input: AbiParam): boolean =>
   /^(address|bool|u?int\d*|bytes\d+|function)$/.test(input.type) || input.indexed === true
@@ -133,7 +132,7 @@ const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => 
     case 'args.pos':
       return decided(testOf(leaf)(BigInt(position)))
     case 'args.value.type':
-      return decided(testOf(leaf)(typeOf(input)))
+      return decided(testOf(leaf)(fullType(input)))
     case 'args.value.num':
       return isInteger(input) ? leaf : NONE
     case 'args.value.scaled':

@@ -32,11 +32,20 @@ export const positionOfOrdinal = (header: SegmentHeader, numbered: Numbered, ord
   return positionOf(header.first + low, placesOf(header, numbered, low)?.[place] ?? place)
 }
 
+/** Of a position that holds no document: the ordinal of the next one that does. */
 export const ordinalOfPosition = (header: SegmentHeader, numbered: Numbered, position: number): number => {
   const index = blockOf(position) - header.first
   if (numbered === 'block') return index
   const place = placeOf(position)
-  return endOf(header, numbered, index - 1) + (placesOf(header, numbered, index)?.indexOf(place) ?? place)
+  const start = endOf(header, numbered, index - 1)
+  const places = placesOf(header, numbered, index)
+  if (places) return start + firstFrom(places, place)
+  return Math.min(start + place, endOf(header, numbered, index))
+}
+
+const firstFrom = (places: Uint32Array, place: number): number => {
+  const at = places.findIndex(other => other >= place)
+  return at < 0 ? places.length : at
 }
 
 /** Where a block is an excerpt, the places that its documents stand at. */

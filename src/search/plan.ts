@@ -125,7 +125,7 @@ type Special = (leaf: Leaf, reader: Reader) => Plan | undefined
 const blockNumber: Special = leaf => {
   if (leaf.field.encoding === 'num') return { by: 'blocks', runs: runsOf(leaf) }
   if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op !== 'in') return undefined
+  if (leaf.op === 'range') return undefined
   // `raw` is the number's minimal hex.
   const numbers = leaf.values.flatMap(value => {
     const number = Number(value)

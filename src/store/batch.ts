@@ -283,7 +283,7 @@ const words = (row: RowsBuilder, data: string, context: BatchContext) => {
 }
 
 const encodeBloom = (row: RowsBuilder, value: unknown, receipt: RpcReceipt, context: BatchContext) => {
-  if (typeof value !== 'string') return value === null ? row.explicitNull() : row.null()
+  if (typeof value !== 'string') return value === null ? row.number(0) : row.null()
   if (value === context.bloom(receipt)) return row.number(1)
   bytes(row, value)
 }
@@ -332,8 +332,9 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, context: Batch
     case 'digits': {
       const hex = integerHex(value)
       const digits = withoutLeadingZeros(hex)
-      // Padded digits keep their zeros; their first byte is below 0x10, by which the reader tells them from a length.
-      if (digits.length < hex.length - 2 && hex.length > 3 && hex.length % 2 === 0) return bytes(row, hex)
+      // Padded digits keep their zeros, behind a byte that is no length.
+      if (digits.length < hex.length - 2 && hex.length > 3 && hex.length % 2 === 0)
+        return bytes(row, `0x00${hex.slice(2)}`)
       return encodeInteger(row, digits)
     }
     case 'boolean':

@@ -15,7 +15,7 @@ export type Form =
   | 'hashes'
   /** Unsigned integer in SQLite's own order: an INTEGER below 2^53, else a BLOB of its length and its big-endian bytes; -1 is an explicit null. */
   | 'uint'
-  /** As `uint`, but keeps an even number of digits with leading zeros as they are, as bytes. */
+  /** As `uint`, but keeps an even number of digits with leading zeros as they are, as bytes behind a zero byte. */
   | 'digits'
   /** 0, 1, or 2 for an explicit null. */
   | 'boolean'

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3'
 import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { type Db, openForReading } from './database.ts'
+import { addFunctions } from './functions.ts'
 import { readOrdinals } from './postings.ts'
 import { decodeHeader, type SegmentHeader } from './segment.ts'
 
@@ -61,9 +62,31 @@ export interface Reader {
   close(): void
 }
 
-export const openReader = (path: string, native?: string): Reader => createReader(openForReading(path, native))
+export const openReader = (path: string, native?: string): Reader => {
+  const db = openForReading(path, native)
+  const addresses = createLookup(() => openForReading(path, native))
+  addFunctions(db, addresses.digits)
+  return createReader(db, addresses.close)
+}
 
-export const createReader = (db: Db): Reader => {
+/** Looks addresses up on a connection of its own, which is opened when it is first needed. */
+const createLookup = (open: () => Db) => {
+  const known = createCache<number, string>(100_000)
+  let db: Db | undefined
+  let select: Statement | undefined
+  return {
+    digits(id: number): string {
+      const digits = known.get(id)
+      if (digits !== undefined) return digits
+      db ??= open()
+      select ??= db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+      return known.set(id, (select.get(id) as Buffer).toString('hex'))
+    },
+    close: () => void db?.close(),
+  }
+}
+
+const createReader = (db: Db, closeLookup: () => void): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
@@ -174,7 +197,10 @@ export const createReader = (db: Db): Reader => {
         ordinals: new Uint32Array(new Uint8Array(row[1]).buffer),
       }
     },
-    close: () => void db.close(),
+    close() {
+      closeLookup()
+      db.close()
+    },
   }
 }
 

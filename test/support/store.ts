@@ -1,0 +1,232 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { generateBlocks } from '../../scripts/bench/generate.ts'
+import { logsBloomOf } from '../../src/chain/check.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { createEventDecoder } from '../../src/decode/abi.ts'
+import { readAbi } from '../../src/decode/abi-file.ts'
+import { createLogDecoder } from '../../src/decode/logs.ts'
+import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
+import { topicOf } from '../../src/decode/signature.ts'
+import type { EventAbi } from '../../src/decode/types.ts'
+import { asBigint } from '../../src/documents/show.ts'
+import { createPreparer } from '../../src/ingest/prepare.ts'
+import type { Kind } from '../../src/mapping/index.ts'
+import type { Node } from '../../src/query/ast.ts'
+import { compile } from '../../src/query/predicate.ts'
+import { createDocuments, type Document, type Documents } from '../../src/search/documents.ts'
+import { evaluate } from '../../src/search/evaluate.ts'
+import { numberedAs, positionOfOrdinal } from '../../src/search/places.ts'
+import { type Plan, planQuery } from '../../src/search/plan.ts'
+import { count, each } from '../../src/search/sets.ts'
+import { type Db, openForWriting } from '../../src/store/database.ts'
+import { openReader, type Reader } from '../../src/store/reader.ts'
+import { createWriter } from '../../src/store/writer.ts'
+import { mainnetPack } from './pack.ts'
+
+/** A store in a temporary file, filled by the parts that fill a real one. */
+export interface TestStore {
+  path: string
+  /** The writer's connection. */
+  db: Db
+  reader: Reader
+  /** Documents with bigints where an integer is beyond 2^53. */
+  documents: Documents
+  /** Blocks in any order; neighbours are written together, in runs of the size given at creation. */
+  add(blocks: readonly RawBlock[]): void
+  rollback(to: number): void
+  /** Runs with the reader on one state of the store. */
+  read<T>(run: () => T): T
+  plan(kind: Kind, node: Node): Plan
+  /** What the plan of a query finds, and what its counts add up to. */
+  evaluate(kind: Kind, node: Node): { positions: number[]; counted: number; plan: Plan }
+  /** Ids of the documents that a query finds, in chain order. */
+  ids(kind: Kind, node: Node): string[]
+  /** Every document of a kind, in chain order. */
+  all(kind: Kind): Document[]
+  close(): void
+}
+
+export interface TestStoreOptions {
+  /** Neighbouring blocks that are written in one transaction: a number, or one for each run in turn. */
+  run?: number | readonly number[]
+  /** Declarations that hold beside those of the registry, and go before them. */
+  events?: readonly EventAbi[]
+}
+
+/** Functions that transactions may call, by selector. */
+export const METHODS: Readonly<Record<string, string>> = {
+  '0xa9059cbb': 'transfer',
+  '0x095ea7b3': 'approve',
+  '0x23b872dd': 'transferFrom',
+  '0x38ed1739': 'swapExactTokensForTokens',
+  '0x7ff36ab5': 'swapExactETHForTokens',
+  '0x3593564c': 'execute',
+}
+
+const data = (name: string) => new URL(`../../data/${name}`, import.meta.url)
+const text = (name: string) => readFileSync(data(name), 'utf8')
+
+let registry: ReturnType<typeof createRegistry> | undefined
+let tokens: ReturnType<typeof createTokenList> | undefined
+/** The registry that ships; reading it takes a moment. */
+export const shippedRegistry = () => (registry ??= createRegistry(parseRegistry(text('events.txt'))))
+const shippedTokens = () =>
+  (tokens ??= createTokenList([...parseTokens(text('tokens.txt')), ...parseTokens(text('demo-tokens.txt'))]))
+
+/** Decimals of the token at this address, undefined where it is none that ships. */
+export const decimalsOf = (chainId: number, address: string): number | undefined =>
+  shippedTokens().find(chainId, address.toLowerCase())?.decimals
+
+/** Declarations that a store takes for a log. */
+export const candidatesOf = (topic: string, indexed: number, events: readonly EventAbi[]) => [
+  ...events
+    .filter(event => topicOf(event) === topic && event.inputs.filter(input => input.indexed).length === indexed)
+    .map(event => ({ event, probability: 1 })),
+  ...shippedRegistry()
+    .find(topic, indexed)
+    .map(event => ({ event, probability: 0.9 })),
+]
+
+export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestStoreOptions = {}): TestStore => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-store-'))
+  const path = join(folder, 'network.sqlite')
+  const db = openForWriting(path)
+  const chainId = blocks[0]?.chainId ?? 1
+  const { run = 16, events = [] } = options
+  const found = new Map<string, ReturnType<typeof candidatesOf>>()
+  const decodeLog = createLogDecoder({
+    find(topic, indexed) {
+      const key = `${topic}/${indexed}`
+      if (!found.has(key)) found.set(key, candidatesOf(topic, indexed, events))
+      return found.get(key)!
+    },
+    compile: createEventDecoder,
+  })
+  const preparer = createPreparer({
+    db,
+    decodeLog,
+    methodOf: input => METHODS[input.slice(0, 10)] ?? null,
+    decimals: { of: address => decimalsOf(chainId, `0x${address}`), takeLearnt: () => [] },
+  })
+  const writer = createWriter(db)
+  const reader = openReader(path)
+  const documents = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
+
+  const read = <T>(work: () => T): T => {
+    reader.begin()
+    try {
+      return work()
+    } finally {
+      reader.end()
+    }
+  }
+  const store: TestStore = {
+    path,
+    db,
+    reader,
+    documents,
+    read,
+    add(blocks) {
+      for (const neighbours of runsOf(blocks, run)) {
+        const building = preparer.start()
+        for (const block of neighbours) building.add(block)
+        const batch = building.finish()
+        writer.apply(batch)
+        preparer.committed(batch.added)
+      }
+    },
+    rollback: to => writer.rollback(to),
+    plan: (kind, node) => read(() => planQuery(kind, node, reader)),
+    evaluate: (kind, node) =>
+      read(() => {
+        const plan = planQuery(kind, node, reader)
+        const evaluation = evaluate({
+          kind,
+          plan,
+          reader,
+          ask(node, positions) {
+            const test = compile(kind, node)
+            return documents.load(kind, positions).map(document => test(document!))
+          },
+        })
+        const positions: number[] = []
+        let counted = 0
+        for (const segment of reader.segments()) {
+          counted += evaluation.count(segment)
+          const set = evaluation.matches(segment)
+          const before = positions.length
+          each(set, ordinal => positions.push(positionOfOrdinal(reader.header(segment), numberedAs(kind), ordinal)))
+          if (positions.length - before !== count(set)) throw new Error('a set does not hold what it counts')
+        }
+        return { positions, counted, plan }
+      }),
+    ids(kind, node) {
+      const { positions } = store.evaluate(kind, node)
+      return read(() => documents.load(kind, positions).map(document => document!._id))
+    },
+    all: kind => read(() => documents.load(kind, positionsOf(kind, reader)) as Document[]),
+    close() {
+      reader.close()
+      db.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+  store.add(blocks)
+  return store
+}
+
+const positionsOf = (kind: Kind, reader: Reader): number[] => {
+  const sql = {
+    block: 'SELECT pos FROM block ORDER BY pos',
+    tx: 'SELECT pos FROM tx ORDER BY pos',
+    log: 'SELECT pos FROM log ORDER BY pos',
+    event: 'SELECT pos FROM log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL) ORDER BY pos',
+  }
+  return reader.db.prepare(sql[kind]).pluck().all() as number[]
+}
+
+/** Cuts blocks into runs of neighbours. */
+const runsOf = (blocks: readonly RawBlock[], size: number | readonly number[]): RawBlock[][] => {
+  const runs: RawBlock[][] = []
+  let current: RawBlock[] = []
+  for (const block of blocks) {
+    const most = typeof size === 'number' ? size : size[Math.max(0, runs.length - 1) % size.length]!
+    const last = current.at(-1)
+    if (!last || Number(block.block.number) !== Number(last.block.number) + 1 || current.length >= most) {
+      current = []
+      runs.push(current)
+    }
+    current.push(block)
+  }
+  return runs
+}
+
+const readPack = (file: string | URL): RawBlock[] =>
+  gunzipSync(readFileSync(file))
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as RawBlock)
+
+/** Real blocks; see `hasMainnet` in pack.ts. */
+export const mainnetBlocks = (): RawBlock[] => readPack(mainnetPack)
+/** The chain that ships, which anvil recorded. */
+export const demoBlocks = (): RawBlock[] => readPack(data('demo.ndjson.gz'))
+export const demoEvents = (): EventAbi[] => readAbi(text('demo-abi.json'), 'demo-abi.json').events
+export const generatedBlocks = (count: number, seed = 1, from?: number): RawBlock[] => [
+  ...generateBlocks({ seed, count, ...(from === undefined ? {} : { from }) }),
+]
+
+/** The part of a block that some of its transactions are, as an export of a few of them has it. */
+export const excerptOf = ({ block, receipts, ...rest }: RawBlock, keep: (index: number) => boolean): RawBlock => ({
+  ...rest,
+  block: {
+    ...block,
+    transactionCount: block.transactions.length,
+    transactions: block.transactions.filter((_, index) => keep(index)),
+  },
+  receipts: receipts.filter((_, index) => keep(index)),
+})
