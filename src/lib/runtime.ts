@@ -125,9 +125,9 @@ const unfold = (name: string, dataFolder: string | undefined, use: (path: string
     }
   }
   throw stop(
-    'no_folder_for_native_code',
-    `Could not unfold ${name}, which the program needs, in any of these folders; make one of them writable (${content.length} bytes) ` +
-      `and mounted without noexec, or name one that is in TMPDIR. ${failures.join('; ')}`,
+    'no_folder_to_unfold_in',
+    `${name} is unfolded at start and needs one of these folders to be writable, without noexec, and with ${content.length} bytes ` +
+      `free; correct one of them, or name another one in TMPDIR. ${failures.join('; ')}`,
   )
 }
 
