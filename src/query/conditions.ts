@@ -4,7 +4,7 @@ import { analyze, LONGEST_TOKEN } from './analysis.ts'
 import { type Bounds, NONE, type Node, type Value } from './ast.ts'
 import { createDateReader, type DateReader } from './dates.ts'
 import { readDouble, readLong } from './numbers.ts'
-import { boolean, type Place, scalar, where } from './place.ts'
+import { boolean, named, type Place, scalar, where } from './place.ts'
 import { isIn, range, tooLong } from './simplify.ts'
 
 /** The field equals the value, as the field's encoding compares. */
@@ -84,6 +84,6 @@ const readBoolean = (place: Place): boolean => {
   const received = scalar(place, 'true or false')
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: can't parse boolean value [${received.slice(0, 100)}], expected [true] or [false].`,
+    `${where(place)}: can't parse boolean value ${named(received)}, expected [true] or [false].`,
   )
 }

@@ -1,6 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './date-format.ts'
-import { type Place, show, where } from './place.ts'
+import { named, type Place, show, where } from './place.ts'
 
 /** How the texts of a clause are read as dates. All times are milliseconds since 1970. */
 export interface DateReader {
@@ -170,7 +170,7 @@ const startOf = (instant: number, unit: string, zone: Zone): number => {
 const notADate = (place: Place, format: string) =>
   refuse(
     'parse_exception',
-    `${where(place)}: failed to parse date ${show(place.value)} with format [${format}]. ${
+    `${where(place)}: failed to parse date ${show(place.value)} with format ${named(format)}. ${
       format === DEFAULT_FORMAT
         ? 'Write epoch seconds (1583971200), ISO-8601 (2020-03-12T00:00:00Z) or date math (now-7d/d).'
         : 'Write the date in this format, or leave the format out.'

@@ -1,4 +1,5 @@
 import { refuse } from '../lib/errors.ts'
+import { cut } from './cut.ts'
 
 /**
  * JSON without loss: a number that a double does not hold exactly stays as its text, and an object keeps every key (a key
@@ -7,7 +8,7 @@ import { refuse } from '../lib/errors.ts'
 export type Json = null | boolean | number | Numeral | string | readonly Json[] | JsonObject
 export type JsonObject = ReadonlyMap<string, Json>
 
-/** A JSON number that is no safe integer, as it was written. */
+/** A JSON number that was not written as an integer, or as one that a double does not hold. */
 export class Numeral {
   readonly text: string
   constructor(text: string) {
@@ -38,8 +39,8 @@ export const parseJson = (text: string): Json => {
     const number = NUMBER.exec(text)?.[0]
     if (number === undefined) throw fault('a value')
     at += number.length
-    const double = Number(number)
-    return Number.isSafeInteger(double) ? double : new Numeral(number)
+    const integer = INTEGER.test(number) ? Number(number) : Number.NaN
+    return Number.isSafeInteger(integer) ? integer : new Numeral(number)
   }
 
   const object = (depth: number): JsonObject => {
@@ -58,7 +59,10 @@ export const parseJson = (text: string): Json => {
       const name = string()
       if (members.has(name)) {
         at = start
-        throw refuse('json_parse_exception', `${place()}: the name ${JSON.stringify(name)} occurs twice in one object.`)
+        throw refuse(
+          'json_parse_exception',
+          `${place()}: the name ${cut(JSON.stringify(name))} occurs twice in one object.`,
+        )
       }
       skipSpace()
       if (text[at] !== ':') throw fault('a colon')
@@ -158,6 +162,7 @@ const WORDS: [string, Json][] = [
   ['null', null],
 ]
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const INTEGER = /^-?\d+$/
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const QUOTE = 34
 const BACKSLASH = 92

@@ -1,5 +1,6 @@
 import { type ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { cut } from './cut.ts'
 import { type Json, type JsonObject, Numeral } from './json.ts'
 
 /** A value of the body and where it stands, e.g. `query.bool.filter[1].term.gas`. */
@@ -66,7 +67,8 @@ export const boolean = (place: Place): boolean => {
 /** An integer, as a number or as a numeric string. */
 export const integer = (place: Place, expected: string): number => {
   const { value } = place
-  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
+  const isNumeric = value instanceof Numeral || (typeof value === 'string' && /^-?\d+$/.test(value))
+  const number = isNumeric ? Number(scalar(place, expected)) : value
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw unexpected(place, expected)
   return number
 }
@@ -85,7 +87,7 @@ export const unexpected = (place: Place, expected: string): ChainsieveError =>
 export const unknownKey = (place: Place, name: string, names: readonly string[]): ChainsieveError =>
   refuse(
     'parsing_exception',
-    `${where(place)}: unknown key [${name}].${didYouMean(name, names)} Known are ${names.join(', ')}.`,
+    `${where(place)}: unknown key ${named(name)}.${didYouMean(name, names)} Known are ${names.join(', ')}.`,
   )
 
 export const where = (place: Place): string => (place.path === '' ? 'the body' : place.path)
@@ -99,8 +101,8 @@ export const show = (value: Json): string => {
   return cut(JSON.stringify(value))
 }
 
-const LONGEST_SHOWN = 100
-const cut = (text: string) => (text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text)
+/** A name from the body in the brackets of Elasticsearch's messages, short enough for one. */
+export const named = (name: string): string => `[${cut(name)}]`
 
 export const inside = (place: Place, name: string, value: Json): Place => ({
   path: place.path === '' ? cut(name) : `${place.path}.${cut(name)}`,

@@ -3,17 +3,20 @@ import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
 import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
+import { isRawJson } from './source-filter.ts'
 
-/** A document as a search shows it. Integers of `_source` may be numbers or bigints. */
+/** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */
 export interface Document {
   _id: string
   _source: Record<string, unknown>
 }
 
-/** Whether a document fulfils a query: the back end of the query tree that needs no store. */
-export const compile = (kind: Kind, node: Node): ((document: Document) => boolean) => {
+/**
+ * Whether a document of the kind that the query was read for fulfils it: the back end of the query tree that needs no
+ * store. What the kind has for fields the tree says itself.
+ */
+export const compile = (_kind: Kind, node: Node): ((document: Document) => boolean) => {
   const test = compileNode(node, undefined)
-  void kind
   return document => test(document._source, document._id)
 }
 
@@ -45,8 +48,8 @@ const compileNode = (node: Node, list: string | undefined): Test => {
       const { count } = node
       const tests = node.of.map(inner => compileNode(inner, list))
       return (source, id) => {
-        let holding = 0
-        return tests.some(test => test(source, id) && ++holding >= count)
+        let missing = count
+        return missing <= 0 || tests.some(test => test(source, id) && --missing === 0)
       }
     }
     case 'not': {
@@ -133,7 +136,7 @@ const READ = {
     values.push(...analyze(String(raw)))
   },
   long: (_, raw, values) => {
-    values.push(BigInt(raw as number | bigint))
+    values.push(BigInt(isRawJson(raw) ? raw.rawJSON : (raw as number | bigint)))
   },
   double: (_, raw, values) => {
     values.push(Number(raw))

@@ -1,8 +1,8 @@
 import { refuse } from '../lib/errors.ts'
-import { didYouMean } from '../lib/nearest.ts'
+import { nearest } from '../lib/nearest.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
 import { ALL, NONE, type Node } from './ast.ts'
-import { type Place, scalar, where } from './place.ts'
+import { named, type Place, scalar, where } from './place.ts'
 import { ids, or } from './simplify.ts'
 
 /** What a clause is read against. */
@@ -77,12 +77,17 @@ export const checkKnown = (name: string, place: Place, scope: Pick<Scope, 'kinds
       `${where(place)}: [${name}] of ${of} is an object. Ask for one of its fields: ${inner.join(', ')}.`,
     )
   }
-  const paths = [...kinds.flatMap(kind => [...queryPaths(kind).keys()]), ...META_FIELDS]
-  const longer = paths.find(path => isAbridged(name.split('.'), path.split('.')))
-  const suggestion = longer === undefined ? didYouMean(name, paths) : ` Did you mean "${longer}"?`
-  const fields = new Set(kinds.flatMap(kind => Array.from(queryPaths(kind).values(), ({ field }) => field)))
-  const remedy = suggestion === '' ? ` Fields are ${[...fields].join(', ')}.` : suggestion
-  throw refuse('query_shard_exception', `${where(place)}: no field [${name.slice(0, 200)}] in ${of}.${remedy}`)
+  const fields = kinds.flatMap(kind => [...queryPaths(kind).values()])
+  const paths = [...fields.map(({ path }) => path), ...META_FIELDS]
+  // Also near to an object: then one of its fields is meant.
+  const near = nearest(name, [...paths, ...fields.map(({ field }) => field)])
+  const meant =
+    paths.find(path => isAbridged(name.split('.'), path.split('.'))) ??
+    paths.find(path => path === near) ??
+    fields.find(({ field }) => field === near)?.path
+  const names = new Set(fields.map(({ field }) => field))
+  const remedy = meant === undefined ? `Fields are ${[...names].join(', ')}.` : `Did you mean "${meant}"?`
+  throw refuse('query_shard_exception', `${where(place)}: no field ${named(name)} in ${of}. ${remedy}`)
 }
 
 /** Whether a name leaves out steps of a path, as `args.type` does of `args.value.type`. */

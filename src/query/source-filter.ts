@@ -42,7 +42,12 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => 
   return source => filterObject(source, '')
 }
 
-const isObject = (value: unknown): value is Source => typeof value === 'object' && value !== null
+/** Text that stands in JSON as it is: how integers of more digits than a double holds are shown. */
+export const isRawJson = (value: unknown): value is { rawJSON: string } =>
+  (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
+
+const isObject = (value: unknown): value is Source =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJson(value)
 
 const isEmpty = (value: unknown) => value === undefined || (isObject(value) && Object.keys(value).length === 0)
 

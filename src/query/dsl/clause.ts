@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Node } from '../ast.ts'
-import { isObject, known, members, type Place, unexpected, where } from '../place.ts'
+import { isObject, known, members, named, type Place, unexpected, where } from '../place.ts'
 import type { Scope } from '../scope.ts'
 
 /** One kind of query clause. */
@@ -20,7 +20,7 @@ export const onlyField = (clause: string, place: Place): [name: string, place: P
   if (second === undefined) return first
   throw refuse(
     'parsing_exception',
-    `${where(place)}: [${clause}] query doesn't support multiple fields, found [${first[0]}] and [${second[0]}]. Write one [${clause}] for each field, all in one bool.`,
+    `${where(place)}: [${clause}] query doesn't support multiple fields, found ${named(first[0])} and ${named(second[0])}. Write one [${clause}] for each field, all in one bool.`,
   )
 }
 

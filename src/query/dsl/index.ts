@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Node } from '../ast.ts'
-import { members, type Place, unexpected, where } from '../place.ts'
+import { members, named, type Place, unexpected, where } from '../place.ts'
 import type { Scope } from '../scope.ts'
 import { bool } from './bool.ts'
 import type { Clause } from './clause.ts'
@@ -47,13 +47,13 @@ export const lowerClause = (place: Place, scope: Scope): Node => {
     const names = Object.keys(CLAUSES)
     throw refuse(
       'parsing_exception',
-      `${where(body)}: unknown query [${name.slice(0, 100)}].${didYouMean(name, names)} Supported are ${names.join(', ')}.`,
+      `${where(body)}: unknown query ${named(name)}.${didYouMean(name, names)} Supported are ${names.join(', ')}.`,
     )
   }
   if (second !== undefined) {
     throw refuse(
       'parsing_exception',
-      `${where(place)}: [${name}] malformed query, expected one clause but found [${second[0].slice(0, 100)}] beside it. Put both into the filter list of a bool.`,
+      `${where(place)}: [${name}] malformed query, expected one clause but found ${named(second[0])} beside it. Put both into the filter list of a bool.`,
     )
   }
   return clause.lower(body, scope, lowerClause)

@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { nestedPaths } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
-import { boolean, known, show, string, unexpected, unknownKey, where } from '../place.ts'
+import { boolean, known, named, string, unexpected, unknownKey, where } from '../place.ts'
 import { nested as nestedNode } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
@@ -22,19 +22,19 @@ export const nested: Clause = {
     if (scope.nested !== undefined) {
       throw refuse(
         'query_shard_exception',
-        `${where(place)}: there is no nested list [${path.slice(0, 100)}] inside of [${scope.nested}]. Put the inner query beside the other conditions.`,
+        `${where(place)}: there is no nested list ${named(path)} inside of [${scope.nested}]. Put the inner query beside the other conditions.`,
       )
     }
-    const known_ = scope.kinds.flatMap(nestedPaths)
-    if (known_.includes(path)) {
+    const lists = scope.kinds.flatMap(nestedPaths)
+    if (lists.includes(path)) {
       const node = inner(query, { ...scope, nested: path })
       return nestedPaths(scope.kind).includes(path) ? nestedNode(path, node) : NONE
     }
     if (ignore_unmapped !== undefined && boolean(ignore_unmapped)) return NONE
-    const there = known_.length > 0 ? `Nested lists are ${known_.join(', ')}.` : 'It has none.'
+    const there = lists.length > 0 ? `Nested lists are ${lists.join(', ')}.` : 'It has none.'
     throw refuse(
       'query_shard_exception',
-      `${where(pathPlace)}: [nested] failed to find nested object under path [${show(path).slice(1, -1)}] of ${scope.kinds.join(', ')}.${didYouMean(path, known_)} ${there}`,
+      `${where(pathPlace)}: [nested] failed to find nested object under path ${named(path)} of ${scope.kinds.join(', ')}.${didYouMean(path, lists)} ${there}`,
     )
   },
 }

@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ChainsieveError } from '../../src/lib/errors.ts'
+import { type Kind, lookup } from '../../src/mapping/index.ts'
+import { ALL, NONE, type Node } from '../../src/query/ast.ts'
+import { CLAUSES } from '../../src/query/dsl/index.ts'
+import { IGNORED_KEYS, parseSearch } from '../../src/query/parse.ts'
+import type { SearchRequest } from '../../src/query/request.ts'
+import { stringifyLossless } from '../support/scenarios.ts'
+
+const NOW = Date.parse('2024-02-29T12:34:56Z')
+const ALICE = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
+
+const parse = (body: unknown, ...kinds: Kind[]): SearchRequest =>
+  parseSearch(typeof body === 'string' || body === undefined ? body : stringifyLossless(body), kinds, NOW)
+
+const query = (clause: unknown, kind: Kind): Node => parse({ query: clause }, kind).parts[0]!.query
+
+const refusal = (body: unknown, ...kinds: Kind[]): string => {
+  try {
+    parse(body, ...kinds)
+  } catch (error) {
+    assert.ok(error instanceof ChainsieveError, String(error))
+    assert.equal(error.next, 'refuse')
+    return `${error.code}: ${error.message}`
+  }
+  return 'accepted'
+}
+
+test('no body and empty ones ask for ten hits of anything', () => {
+  const anything: SearchRequest = {
+    parts: [{ kind: 'tx', query: ALL }],
+    sort: [],
+    from: 0,
+    size: 10,
+    source: true,
+    trackTotal: true,
+  }
+  for (const body of [
+    undefined,
+    '',
+    ' \n',
+    '{}',
+    '{"query":{}}',
+    '{"query":{"match_all":{}}}',
+    '{"query":{"bool":{}}}',
+  ]) {
+    assert.deepEqual(parse(body, 'tx'), anything, body)
+  }
+})
+
+test('the example of the events of an argument, as a tree', () => {
+  const clause = {
+    bool: {
+      filter: [
+        { term: { event: 'transfer' } },
+        { term: { 'address.raw': ALICE } },
+        {
+          nested: {
+            path: 'args',
+            query: { bool: { filter: [{ term: { 'args.name': 'to' } }, { term: { 'args.value.hex': ALICE } }] } },
+          },
+        },
+        { range: { 'blockNumber.num': { gte: 5, lt: '9' } } },
+        { range: { timestamp: { gte: 'now-1d/d' } } },
+      ],
+      must_not: { exists: { field: 'error' } },
+    },
+  }
+  const field = (path: string) => lookup('event', path)!
+  const expected: Node = {
+    op: 'and',
+    of: [
+      { op: 'in', field: field('event'), values: ['transfer'] },
+      { op: 'in', field: field('address.raw'), values: [ALICE] },
+      {
+        op: 'nested',
+        path: 'args',
+        of: {
+          op: 'and',
+          of: [
+            { op: 'in', field: field('args.name'), values: ['to'] },
+            { op: 'in', field: field('args.value.hex'), values: [ALICE.toLowerCase()] },
+          ],
+        },
+      },
+      { op: 'not', of: { op: 'exists', field: field('error') } },
+      { op: 'range', field: field('blockNumber.num'), bounds: { gte: 5n, lte: 8n } },
+      { op: 'range', field: field('timestamp'), bounds: { gte: Date.UTC(2024, 1, 28) } },
+    ],
+  }
+  assert.deepEqual(query(clause, 'event'), expected)
+})
+
+test('each kind reads the query by its own fields', () => {
+  const body = { query: { bool: { should: [{ term: { from: ALICE } }, { ids: { values: ['0xAB'] } }] } } }
+  const ids: Node = { op: 'ids', values: ['0xab'] }
+  const from: Node = { op: 'in', field: lookup('tx', 'from')!, values: [ALICE.toLowerCase()] }
+  assert.deepEqual(parse(body, 'block', 'tx').parts, [
+    { kind: 'block', query: ids },
+    { kind: 'tx', query: { op: 'or', of: [ids, from] } },
+  ])
+  assert.deepEqual(parse({ query: { term: { _type: 'tx' } } }, 'block', 'tx').parts, [
+    { kind: 'block', query: NONE },
+    { kind: 'tx', query: ALL },
+  ])
+})
+
+test('numbers of a body keep every digit', () => {
+  const values = (text: string) => {
+    const node = query(JSON.parse(`{"term":{"value.num":"${text}"}}`), 'tx')
+    assert.deepEqual(parse(`{"query":{"term":{"value.num":${text}}}}`, 'tx').parts[0]!.query, node)
+    return node.op === 'in' ? node.values : node.op
+  }
+  assert.deepEqual(values('9223372036854775807'), [9223372036854775807n])
+  assert.deepEqual(values('-9223372036854775808'), [-9223372036854775808n])
+  assert.deepEqual(values('9007199254740993'), [9007199254740993n])
+  assert.deepEqual(values('9007199254740993.0'), [9007199254740993n])
+  assert.deepEqual(values('9007199254740993.5'), 'none')
+  assert.deepEqual(values('1e18'), [10n ** 18n])
+  assert.deepEqual(values('1.5e1'), [15n])
+  assert.deepEqual(values('1e-1'), 'none')
+  assert.deepEqual(values('0e999999999'), [0n])
+  assert.deepEqual(values('1e-999999999'), 'none')
+})
+
+test('0x text is an integer where one is due', () => {
+  assert.deepEqual(query({ term: { 'gas.num': '0x5208' } }, 'tx'), query({ term: { 'gas.num': 21000 } }, 'tx'))
+  assert.deepEqual(
+    query({ range: { 'gas.num': { gt: '0XFF' } } }, 'tx'),
+    query({ range: { 'gas.num': { gte: 256 } } }, 'tx'),
+  )
+})
+
+test('bounds between two integers move inwards', () => {
+  const bounds = (given: unknown) => {
+    const node = query({ range: { 'gas.num': given } }, 'tx')
+    return node.op === 'range' ? node.bounds : node
+  }
+  assert.deepEqual(bounds({ gt: 1.5 }), { gte: 2n })
+  assert.deepEqual(bounds({ gte: 1.5 }), { gte: 2n })
+  assert.deepEqual(bounds({ lt: 1.5 }), { lte: 1n })
+  assert.deepEqual(bounds({ lte: 1.5 }), { lte: 1n })
+  assert.deepEqual(bounds({ gte: -1.5, lte: '-0.5' }), { op: 'in', field: lookup('tx', 'gas.num')!, values: [-1n] })
+  assert.deepEqual(bounds({ gt: '9223372036854775807' }), NONE)
+  assert.deepEqual(bounds({ gte: '9223372036854775807.5' }), NONE)
+  assert.deepEqual(bounds({ lte: '-9223372036854775808.5' }), NONE)
+})
+
+test('older names of fields mean those of today', () => {
+  const pairs: [Kind, string, string, unknown][] = [
+    ['event', 'event.keyword', 'event.raw', 'Transfer'],
+    ['tx', 'from.keyword', 'from.raw', ALICE],
+    ['tx', 'hash.keyword', 'hash', '0xab'],
+    ['tx', 'value.eth', 'value.coin', 1.5],
+    ['tx', 'value.raw.keyword', 'value.raw', '0x1'],
+  ]
+  for (const [kind, older, name, value] of pairs) {
+    assert.deepEqual(query({ term: { [older]: value } }, kind), query({ term: { [name]: value } }, kind), older)
+  }
+})
+
+test('every clause has an example that is a query on events, and a description', () => {
+  for (const [name, { doc, example }] of Object.entries(CLAUSES)) {
+    assert.equal(typeof query({ [name]: example }, 'event').op, 'string')
+    assert.match(doc, /^[A-Z].*\.$/, name)
+  }
+})
+
+test('sort, page, source and total', () => {
+  const field = (kind: Kind, path: string) => ({ [kind]: lookup(kind, path)! })
+  const body = {
+    sort: ['_doc', '_score', { timestamp: 'desc' }, { 'value.num': { order: 'ASC', missing: '_first' } }],
+    from: 5,
+    size: '7',
+    _source: ['hash', 'value'],
+    track_total_hits: 1000,
+  }
+  assert.deepEqual(parse(body, 'block', 'tx'), {
+    parts: [
+      { kind: 'block', query: ALL },
+      { kind: 'tx', query: ALL },
+    ],
+    sort: [
+      { by: '_doc', fields: {}, order: 'asc', missing: '_last' },
+      { by: '_score', fields: {}, order: 'desc', missing: '_last' },
+      {
+        by: 'field',
+        fields: { ...field('block', 'timestamp'), ...field('tx', 'timestamp') },
+        order: 'desc',
+        missing: '_last',
+      },
+      { by: 'field', fields: field('tx', 'value.num'), order: 'asc', missing: '_first' },
+    ],
+    from: 5,
+    size: 7,
+    source: { includes: ['hash', 'value'], excludes: [] },
+    trackTotal: 1000,
+  })
+  assert.equal(parse({ size: -1 }, 'tx').size, -1)
+  assert.equal(parse({ size: -1, from: 20_000 }, 'tx').from, 20_000)
+  assert.equal(parse({ track_total_hits: false }, 'tx').trackTotal, false)
+  const sources: [unknown, SearchRequest['source']][] = [
+    [false, false],
+    ['hash', { includes: ['hash'], excludes: [] }],
+    [
+      { includes: 'a', excludes: ['b', 'c*'] },
+      { includes: ['a'], excludes: ['b', 'c*'] },
+    ],
+    [
+      { include: ['a'], exclude: 'b' },
+      { includes: ['a'], excludes: ['b'] },
+    ],
+    [{}, { includes: [], excludes: [] }],
+  ]
+  for (const [_source, expected] of sources) assert.deepEqual(parse({ _source }, 'tx').source, expected)
+})
+
+test('keys that have no effect are accepted', () => {
+  const body = Object.fromEntries(IGNORED_KEYS.map(key => [key, {}]))
+  assert.deepEqual(parse(body, 'tx'), parse({}, 'tx'))
+})
+
+test('a refusal names place, received value and remedy', () => {
+  const tx = (clause: unknown) => ({ query: { bool: { filter: [{ match_all: {} }, clause] } } })
+  const cases: [unknown, string][] = [
+    [
+      tx({ term: { gsa: 1 } }),
+      'query_shard_exception: query.bool.filter[1].term.gsa: no field [gsa] in tx. Did you mean "gas.num"?',
+    ],
+    [
+      tx({ term: { 'gas.nmu': 1 } }),
+      'query_shard_exception: query.bool.filter[1].term.gas.nmu: no field [gas.nmu] in tx. Did you mean "gas.num"?',
+    ],
+    [
+      tx({ term: { gas: 1 } }),
+      'query_shard_exception: query.bool.filter[1].term.gas: [gas] of tx is an object. Ask for one of its fields: gas.num, gas.raw.',
+    ],
+    [
+      tx({ range: { 'gas.num': { gte: 'x' } } }),
+      'number_format_exception: query.bool.filter[1].range.gas.num.gte: expected an integer, as a number, as decimal text or as 0x-hex text, received "x".',
+    ],
+    [
+      tx({ term: { 'gas.num': '' } }),
+      'number_format_exception: query.bool.filter[1].term.gas.num: expected an integer, as a number, as decimal text or as 0x-hex text, received "".',
+    ],
+    [
+      tx({ term: { 'gas.num': '1'.repeat(401) } }),
+      `number_format_exception: query.bool.filter[1].term.gas.num: expected a number of at most 400 characters, received "${'1'.repeat(98)}….`,
+    ],
+    [
+      tx({ term: { 'value.coin': '1e999' } }),
+      'illegal_argument_exception: query.bool.filter[1].term.value.coin: "1e999" is too large for a double.',
+    ],
+    [
+      tx({ term: { status: 1 } }),
+      "illegal_argument_exception: query.bool.filter[1].term.status: can't parse boolean value [1], expected [true] or [false].",
+    ],
+    [
+      tx({ term: { timestamp: 'soon' } }),
+      'parse_exception: query.bool.filter[1].term.timestamp: failed to parse date "soon" with format [epoch_second||epoch_millis||strict_date_optional_time]. Write epoch seconds (1583971200), ISO-8601 (2020-03-12T00:00:00Z) or date math (now-7d/d).',
+    ],
+    [
+      tx({ tern: {} }),
+      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+    ],
+    [
+      tx({ constructor: {} }),
+      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+    ],
+    [tx(5), 'parsing_exception: query.bool.filter[1]: expected a query clause, such as {"term": {…}}, received 5.'],
+    [
+      tx({ term: { hash: null } }),
+      'parsing_exception: query.bool.filter[1].term.hash: expected a text, received null.',
+    ],
+    [
+      tx({ term: { 'from.raw': { value: 'a', case_insensitive: true, fuzzy: 1 } } }),
+      'parsing_exception: query.bool.filter[1].term.from.raw.fuzzy: unknown key [fuzzy]. Known are value, case_insensitive.',
+    ],
+    [
+      tx({ term: { method: { value: 'a', case_insensitive: true } } }),
+      'illegal_argument_exception: query.bool.filter[1].term.method.case_insensitive: [method] does not support case insensitive queries.',
+    ],
+    [
+      tx({ range: { 'gas.num': { from: 1 } } }),
+      'parsing_exception: query.bool.filter[1].range.gas.num.from: the older spelling of bounds is not supported. Instead of from and to, include_lower and include_upper, write gte or gt and lte or lt.',
+    ],
+    [
+      tx({ range: { 'gas.num': { gt: 1, gte: 1 } } }),
+      'parsing_exception: query.bool.filter[1].range.gas.num.gt: [gt] and [gte] exclude each other. Keep one of them.',
+    ],
+    [
+      { sort: [{ from: 'asc' }] },
+      'illegal_argument_exception: sort[0].from: fielddata is disabled on text fields, so that [from] cannot be sorted by. Sort by [from.raw].',
+    ],
+    [
+      { sort: { _id: 'asc' } },
+      'illegal_argument_exception: sort._id: sorting by [_id] is not supported. [_doc] sorts in the order of the chain.',
+    ],
+    [
+      { sort: { 'gas.num': { order: 'asc', mode: 'avg' } } },
+      'parsing_exception: sort.gas.num.mode: expected "min", the one mode that a sort in order "asc" supports, received "avg".',
+    ],
+    [
+      { size: 10_001 },
+      'illegal_argument_exception: Result window is too large, from + size must be less than or equal to: [10000] but was [10001]. For all hits of a query ask for "size": -1, or narrow the query.',
+    ],
+    [
+      { size: -2 },
+      'illegal_argument_exception: size: [size] parameter cannot be negative but was [-2]. Only -1 has a meaning: all hits.',
+    ],
+    [
+      { size: 1e300 },
+      'parsing_exception: size: expected an integer: the number of hits, or -1 for all, received 1e+300.',
+    ],
+    [
+      { track_total_hits: -1 },
+      'parsing_exception: track_total_hits: expected true, false or a number from 0 on, received -1.',
+    ],
+    [
+      { _source: [['a']] },
+      'parsing_exception: _source[0]: expected the name of a field, or a list of names, received a list of 1.',
+    ],
+    [
+      { quary: {} },
+      'parsing_exception: quary: unknown key [quary]. Did you mean "query"? Known are query, sort, size, from, _source, track_total_hits.',
+    ],
+    [
+      { ['x'.repeat(5000)]: {} },
+      `parsing_exception: ${'x'.repeat(99)}…: unknown key [${'x'.repeat(99)}…]. Known are query, sort, size, from, _source, track_total_hits.`,
+    ],
+    [
+      '[1,2]',
+      'parsing_exception: the body: expected an object such as {"query": {"match_all": {}}}, received a list of 2.',
+    ],
+  ]
+  for (const [body, expected] of cases) assert.equal(refusal(body, 'tx'), expected)
+})
+
+test('a number beyond 64 bits is refused with the hex that finds it', () => {
+  const number = 2n ** 255n
+  const hex = `0x8${'0'.repeat(63)}`
+  assert.equal(
+    refusal({ query: { range: { 'value.num': { gte: number } } } }, 'tx'),
+    `illegal_argument_exception: query.range.value.num.gte: ${number} is out of range for a long: [value.num] holds the numbers from -9223372036854775808 to 9223372036854775807. Larger ones are found by value.raw (${hex}), and their ranges by value.padded (${hex}).`,
+  )
+  assert.equal(
+    refusal({ query: { nested: { path: 'args', query: { term: { 'args.value.num': hex } } } } }, 'event'),
+    `illegal_argument_exception: query.nested.query.term.args.value.num: "${hex}" is out of range for a long: [args.value.num] holds the numbers from -9223372036854775808 to 9223372036854775807. Larger ones are found by args.value.hex (${hex}).`,
+  )
+  assert.match(
+    refusal({ query: { term: { 'args.pos': '-1e30' } } }, 'event'),
+    /^illegal_argument_exception: .* 9223372036854775807\.$/,
+  )
+  assert.match(refusal('{"query":{"term":{"gas.num":1e999999999}}}', 'tx'), /out of range for a long/)
+})
+
+test('65,536 values are the limit', () => {
+  const terms = (count: number) => ({
+    query: { terms: { hash: Array.from({ length: count }, (_, i) => `0x${i.toString(16)}`) } },
+  })
+  const node = parse(terms(65_536), 'tx').parts[0]!.query
+  assert.equal(node.op === 'in' && node.values.length, 65_536)
+  assert.equal(
+    refusal(terms(65_537), 'tx'),
+    'illegal_argument_exception: query.terms.hash: 65537 values, and the maximum is 65536. Ask in several requests.',
+  )
+})
+
+test('as deep as a body may go, it is read', () => {
+  const body = (depth: number) => `{"query":${'{"bool":{"filter":'.repeat(depth)}{"match_all":{}}${'}}'.repeat(depth)}}`
+  assert.deepEqual(parse(body(48), 'tx').parts[0]!.query, ALL)
+  assert.match(
+    refusal(body(50), 'tx'),
+    /^parsing_exception: line 1, column \d+: objects and lists may be nested 100 deep/,
+  )
+})
