@@ -1,4 +1,4 @@
-import type { Comparison, FieldPath, Kind } from '../mapping/index.ts'
+import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mapping/index.ts'
 import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
 import { canonicalId } from './scope.ts'
@@ -103,15 +103,14 @@ const hasValue = (field: FieldPath, list: string | undefined): Test => {
   }
 }
 
-/** Where the field stands in `_source`, or in an element of its nested list. Its analysed form stands at its own path. */
+/**
+ * Where the field stands in `_source`, or in an element of its nested list. Of what is shown as one value the encodings are
+ * ways to ask and no members.
+ */
 const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
-  const isText = field.compare === 'token' || (field.encoding === 'raw' && TEXT_KINDS.has(field.kind))
-  const path = isText ? field.field : field.path
+  const path = '' in ENCODINGS[field.kind] ? field.field : field.path
   return (list === undefined ? path : path.slice(list.length + 1)).split('.')
 }
-
-/** Kinds that are shown as one text, so that `raw` is a way to ask and no member. */
-const TEXT_KINDS: ReadonlySet<FieldPath['kind']> = new Set(['address', 'text'])
 
 /** Hands over every value at the path that is not null, through all lists on the way. */
 const collect = (value: unknown, steps: readonly string[], step: number, found: (raw: unknown) => void): void => {
