@@ -100,6 +100,7 @@ const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   urls: network.rpc.map(url => url.reveal()),
   ...(network.ws && { wsUrl: network.ws.reveal() }),
   ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
+  bloom: network.checkBloom,
   timeoutMs: network.requestTimeout,
   batch: network.rpcBatch,
   concurrency: network.rpcConcurrency,

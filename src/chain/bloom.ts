@@ -18,9 +18,13 @@ export interface Bloom {
   clear(): void
   /** ORs the three bits of an address or topic in; false where it is no hex text. */
   add(value: Hex): boolean
+  /** ORs another sum in. */
+  include(other: Bloom): void
   compare(stated: Hex): BloomMatch
   /** The sum as a header has it. */
   text(): Hex
+  /** Half a byte each, in the order of the digits of a header's text. */
+  readonly digits: Uint8Array
 }
 
 export const createBloom = (): Bloom => {
@@ -41,6 +45,10 @@ export const createBloom = (): Bloom => {
       set(Math.floor(bits / 4_194_304))
       return true
     },
+    include({ digits }) {
+      for (let i = 0; i < 512; i++) sum[i]! |= digits[i]!
+    },
+    digits: sum,
     compare(stated) {
       let any = 0
       let misses = 0

@@ -73,6 +73,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
     }
     const logs = receipt.logs
     if (!Array.isArray(logs)) throw inconsistent(`${where}: receipt ${index} has no list of logs`)
+    receiptBloom.clear()
     for (const log of logs) {
       const next = excerpt ? parseIndex(log?.logIndex) : lastLog + 1
       const fault =
@@ -91,6 +92,10 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
       addToBloom(log.address, where)
       for (const topic of log.topics) addToBloom(topic, where)
     }
+    if (logs.length > 0) bloom.include(receiptBloom)
+    const ofReceipt = receipt.logsBloom
+    if (options.bloom !== false && typeof ofReceipt === 'string' && !matches(ofReceipt, logs.length))
+      throw inconsistent(`${where}: the logs bloom of receipt ${index} is not that of its ${logs.length} logs`)
   }
   if (!excerpt && options.bloom !== false) checkBloom(block.logsBloom, lastLog + 1, where)
 }
@@ -169,10 +174,18 @@ const logFault = (log: RpcLog | null): string | undefined => {
 
 /** One for all calls: `checkBlock` neither waits nor calls itself. */
 const bloom = createBloom()
+/** That of the receipt at hand. */
+const receiptBloom = createBloom()
 
 const addToBloom = (value: Hex, where: string): void => {
-  if (!bloom.add(value)) throw inconsistent(`${where}: an address or topic of its logs is not hex: ${show(value)}`)
+  if (!receiptBloom.add(value))
+    throw inconsistent(`${where}: an address or topic of its logs is not hex: ${show(value)}`)
 }
+
+/** Most receipts have no logs: then a look at the text is enough. */
+const matches = (stated: Hex, logs: number): boolean =>
+  logs === 0 ? stated === NO_BLOOM : stated.length === 514 && receiptBloom.compare(stated) === 'equal'
+const NO_BLOOM = `0x${'0'.repeat(512)}`
 
 const checkBloom = (stated: unknown, logs: number, where: string): void => {
   if (typeof stated !== 'string' || stated.length !== 514)

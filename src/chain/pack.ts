@@ -1,4 +1,4 @@
-import { constants } from 'node:buffer'
+import { constants, isAscii } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
@@ -109,7 +109,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 
 /** Parses and checks one line. */
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
-  const text = Buffer.from(packLine.bytes.buffer, packLine.bytes.byteOffset, packLine.bytes.length).toString()
+  const text = textOf(packLine.bytes)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -128,6 +128,12 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     )
   }
   return raw
+}
+
+/** JSON-RPC is ASCII all through, and ASCII is copied many times faster than UTF-8 is decoded. */
+const textOf = ({ buffer, byteOffset, length }: Uint8Array): string => {
+  const bytes = Buffer.from(buffer, byteOffset, length)
+  return isAscii(bytes) ? bytes.toString('latin1') : bytes.toString()
 }
 
 /** Checks that a block which follows the block of the line before it also links to it, and returns what the next is held against. */

@@ -107,6 +107,7 @@ export const NODE = [
   'order',
   'finality',
   'pollInterval',
+  'checkBloom',
   'requestTimeout',
   'rpcBatch',
   'rpcConcurrency',

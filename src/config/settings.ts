@@ -39,10 +39,15 @@ export const NETWORK_SETTINGS = {
     undefined,
     "Time between two looks at the head where there is no WebSocket; by default it follows the chain's pace.",
   ),
+  checkBloom: setting(
+    kinds.toggle,
+    'true',
+    'Compares the logs blooms of blocks and receipts with their logs; some rollups leave theirs empty.',
+  ),
   requestTimeout: setting(kinds.duration, '20s', 'A node that takes longer to answer has failed.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Most calls in one JSON-RPC request.'),
   rpcConcurrency: setting(kinds.count(1, 256), '16', 'Most JSON-RPC requests under way at once.'),
-  storeBatch: setting(kinds.count(1, 10_000), '100', 'Blocks of a back-fill that are stored in one transaction.'),
+  storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks of a back-fill that are stored in one transaction.'),
 } satisfies Table
 
 export interface Setting<T = unknown> {

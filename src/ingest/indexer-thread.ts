@@ -327,6 +327,7 @@ const createDecoding = (data: IndexerData, db: Db, chainId: number | undefined, 
     methodOf: input => (input.length < 10 ? null : (methods.get(input.slice(0, 10)) ?? null)),
     decimals,
     chainId,
+    bloomsChecked: data.job.type === 'import' || data.job.node.bloom !== false,
   })
   return { decimals, preparer }
 }

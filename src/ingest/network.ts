@@ -54,7 +54,8 @@ export const startIndexing = ({ data, network, job, storeBatch, log, onReport }:
   const indexer = startWorker(
     'indexer',
     { network, store, abis: abiFolder(data), job, storeBatch, port: port2 } satisfies IndexerData & { port: unknown },
-    { transferList: [port2] },
+    // Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it.
+    { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: 96 } },
   )
   let report = NOTHING
   let error: Error | null = null

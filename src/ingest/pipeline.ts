@@ -9,7 +9,7 @@ import { positionOf } from '../store/schema.ts'
 import { FULL_SEGMENT } from '../store/writer.ts'
 import type { FromWriter, Lane, Range, ToWriter } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
-import { heldRanges, merged } from './ranges.ts'
+import { heldRanges, holds, merged } from './ranges.ts'
 
 /**
  * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
@@ -100,13 +100,13 @@ export const createPipeline = ({ port, preparer, db, storeBatch }: PipelineOptio
   /** A block next to a stored one must link to it. */
   const checkNeighbours = ({ block }: RawBlock) => {
     const number = Number(block.number)
-    const below = hashOf(number - 1)
+    const below = holds(held, number - 1) ? hashOf(number - 1) : undefined
     if (below !== undefined && below !== block.parentHash)
       throw stop(
         'block_unlinked',
         `block ${number} ${block.hash} names ${block.parentHash} as its parent, but the stored block ${number - 1} is ${below}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
       )
-    const above = parentOf(number + 1)
+    const above = holds(held, number + 1) ? parentOf(number + 1) : undefined
     if (above !== undefined && above !== block.hash)
       throw stop(
         'block_unlinked',
@@ -162,7 +162,7 @@ export const createPipeline = ({ port, preparer, db, storeBatch }: PipelineOptio
       held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))
     },
     stored(number) {
-      const hash = hashOf(number)
+      const hash = holds(held, number) ? hashOf(number) : undefined
       return hash === undefined ? undefined : { number, hash }
     },
     held: () => held,

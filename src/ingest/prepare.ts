@@ -29,12 +29,21 @@ export interface PreparerOptions {
   decimals: Pick<Decimals, 'of' | 'takeLearnt'>
   /** EIP-155 chain id, where it is known. */
   chainId?: number | undefined
+  /** Whether the receipts' logs blooms were found to be those of their logs (`checkBlock`); else that is found out here. */
+  bloomsChecked?: boolean
 }
 
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
 const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
 
-export const createPreparer = ({ db, decodeLog, methodOf, decimals, chainId }: PreparerOptions): Preparer => {
+export const createPreparer = ({
+  db,
+  decodeLog,
+  methodOf,
+  decimals,
+  chainId,
+  bloomsChecked = false,
+}: PreparerOptions): Preparer => {
   const key = (name: string) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(name) as number
   const last = (table: string) => (db.prepare(`SELECT max(id) FROM "${table}"`).pluck().get() as number | null) ?? 0
   const findAddress = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
@@ -59,7 +68,7 @@ export const createPreparer = ({ db, decodeLog, methodOf, decimals, chainId }: P
     chainId,
     takeTokens: decimals.takeLearnt,
     decimals: decimals.of,
-    bloom: receipt => (receipt.logs.length === 0 ? NO_BLOOM : logsBloomOf(receipt.logs)),
+    bloom: receipt => (bloomsChecked ? receipt.logsBloom : logsBloomOf(receipt.logs)),
   }
   return {
     start() {
@@ -86,8 +95,6 @@ export const createPreparer = ({ db, decodeLog, methodOf, decimals, chainId }: P
     },
   }
 }
-
-const NO_BLOOM = `0x${'0'.repeat(512)}`
 
 /** Ids of signatures: few enough to be held in memory whole. */
 const createSignatures = (db: Db) => {

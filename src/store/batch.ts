@@ -1,5 +1,5 @@
 import type { RawBlock, RpcReceipt } from '../chain/wire.ts'
-import type { DecodedLog, Signature } from '../decode/types.ts'
+import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../decode/types.ts'
 import { scaled } from '../documents/show.ts'
 import type { Hash62 } from '../lib/hash.ts'
 import { encodeRlp, type Rlp } from '../lib/rlp.ts'
@@ -7,7 +7,7 @@ import type { Field, List } from '../mapping/index.ts'
 import { type Column, tableColumns } from './columns.ts'
 import type { Added, Dictionary } from './dictionary.ts'
 import { createNumbersBuilder, type Numbers } from './numbers.ts'
-import { pack } from './pack.ts'
+import { pack, packTopic } from './pack.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 import { positionOf } from './schema.ts'
@@ -67,8 +67,8 @@ export interface BatchContext {
   hash(text: string): Hash62
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
-  /** The logs bloom filter of a receipt, as `0x` hex. */
-  bloom(receipt: RpcReceipt): string
+  /** The bloom filter of a receipt's logs, as `0x` hex. */
+  bloom(receipt: RpcReceipt): unknown
 }
 
 const COLUMNS = {
@@ -100,6 +100,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   const logEnds: number[] = []
   const times: number[] = []
   const excerpts: SegmentHeader['excerpts'] = new Map()
+  /** Dictionary ids of the topics behind the first of the log at hand, where they are addresses. */
+  const topicIds: (number | undefined)[] = []
   let first = -1
   let txs = 0
   let logs = 0
@@ -111,6 +113,29 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
   const addressTerm = (address: unknown, facet: number, ordinal: number) => {
     if (typeof address === 'string') postings.add(termOf(context.addresses.id(digitsOf(address)), facet), 0, ordinal)
+  }
+
+  /** Indexes the arguments of the log at hand. */
+  const addArguments = (
+    args: readonly DecodedArg[],
+    inputs: readonly AbiParam[],
+    signatureId: number,
+    decimals: number | undefined,
+  ) => {
+    let topic = 0
+    for (const { pos, type, hex, int } of args) {
+      const topicId = inputs[pos]!.indexed ? topicIds[topic++] : undefined
+      // Longer than what an index may hold (`ignore_above`).
+      if (hex.length > 256) continue
+      const slot = argumentSlot(pos)
+      const facet = argumentFacet(signatureId, slot)
+      if (type === 'address') postings.add(termOf(topicId ?? context.addresses.id(hex.slice(2)), facet), 0, logs)
+      else hashed(hex, facet, logs)
+      if (int === null) continue
+      if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signatureId, slot), int, logs)
+      if (decimals !== undefined && type !== 'bool')
+        numbers.add(scaledOf(signatureId, slot), scaled(int, decimals), logs)
+    }
   }
 
   const add = (input: BlockInput) => {
@@ -161,16 +186,13 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         row.number(place)
         if (decimals === undefined) row.null()
         else row.number(decimals)
-        words(
-          row,
-          log.topics.length > 1
-            ? `0x${log.topics
-                .slice(1)
-                .map(topic => topic.slice(2))
-                .join('')}`
-            : '0x',
-          context,
-        )
+        if (log.topics.length <= 1) row.null()
+        else {
+          row.beginBlob()
+          for (let t = 1; t < log.topics.length; t++)
+            topicIds[t - 1] = packTopic(row.pool, log.topics[t]!, context.addresses.id)
+          row.endBlob()
+        }
         words(row, log.data, context)
 
         postings.add(termOf(0, logFacet(signatureId)), 0, logs)
@@ -178,21 +200,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         if (signature.event === null) postings.add(termOf(0, FACETS.undecoded), 0, logs)
         else events++
         if (args === null)
-          for (let i = 1; i < log.topics.length; i++)
-            hashed(log.topics[i]!.toLowerCase(), argumentFacet(signatureId, i - 1), logs)
-        else
-          for (const { pos, type, hex, int } of args) {
-            const slot = argumentSlot(pos)
-            if (hex.length > 256) continue
-            const facet = argumentFacet(signatureId, slot)
-            if (type === 'address' && hex.length === 42)
-              postings.add(termOf(context.addresses.id(hex.slice(2)), facet), 0, logs)
-            else hashed(hex, facet, logs)
-            if (int === null) continue
-            if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signatureId, slot), int, logs)
-            if (decimals !== undefined && type !== 'bool')
-              numbers.add(scaledOf(signatureId, slot), scaled(int, decimals), logs)
-          }
+          for (let t = 1; t < log.topics.length; t++)
+            hashed(log.topics[t]!.toLowerCase(), argumentFacet(signatureId, t - 1), logs)
+        else addArguments(args, signature.event!.inputs, signatureId, decimals)
         logIndex++
         logs++
       }

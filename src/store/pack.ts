@@ -44,27 +44,17 @@ export const pack = (out: ByteWriter, data: string, addressId: AddressId): boole
     at = 4
   }
   for (; at + 32 <= size; at += 32) {
-    let leading = 0
-    while (leading < 32 && bytes[at + leading] === 0) leading++
-    if (leading === 12) {
-      const id = addressId(digits.slice((at + 12) * 2, (at + 32) * 2))
-      if (id === undefined) {
-        out.truncate(start)
-        return false
-      }
-      out.byte(ADDRESS)
-      out.varint(id)
+    const leading = leadingZeros(bytes, at)
+    if (leading !== ADDRESS_PADDING) {
+      packWord(out, bytes, at, leading)
       continue
     }
-    let trailing = 0
-    if (leading === 0) while (bytes[at + 31 - trailing] === 0) trailing++
-    if (trailing > 0) {
-      out.byte(64 - trailing)
-      out.bytes(bytes, at, at + 32 - trailing)
-    } else {
-      out.byte(32 - leading)
-      out.bytes(bytes, at + leading, at + 32)
+    const id = addressId(digits.slice((at + ADDRESS_PADDING) * 2, (at + 32) * 2).toLowerCase())
+    if (id === undefined) {
+      out.truncate(start)
+      return false
     }
+    packAddress(out, id)
   }
   if (at < size) {
     out.byte(REST)
@@ -73,6 +63,25 @@ export const pack = (out: ByteWriter, data: string, addressId: AddressId): boole
   }
   if (size > COMPARABLE && out.length - start > WORTH_COMPRESSING) compress(out, start, bytes.subarray(0, size))
   return true
+}
+
+/**
+ * Appends the packed form of one topic, as `pack` does with all of them in a row; returns the dictionary id of the address that it
+ * is, undefined where it is none.
+ */
+export const packTopic = (
+  out: ByteWriter,
+  topic: string,
+  addressId: (digits: string) => number,
+): number | undefined => {
+  if (topic.startsWith(ADDRESS_PREFIX) && (topic.charCodeAt(26) !== ZERO || topic.charCodeAt(27) !== ZERO)) {
+    const id = addressId(topic.slice(26).toLowerCase())
+    packAddress(out, id)
+    return id
+  }
+  scratch.write(topic.slice(2), 0, 'hex')
+  packWord(out, scratch, 0, leadingZeros(scratch, 0))
+  return undefined
 }
 
 /** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
@@ -127,7 +136,34 @@ export const isShort = (packed: Uint8Array): boolean => {
 }
 
 const ZEROS = '0'.repeat(64)
+const ZERO = 48
+/** Zero bytes before an address in its word. An address that begins with zeros itself is packed as any other word. */
+const ADDRESS_PADDING = 12
+const ADDRESS_PREFIX = `0x${ZEROS.slice(0, 2 * ADDRESS_PADDING)}`
 let scratch = Buffer.allocUnsafeSlow(1 << 16)
+
+const leadingZeros = (bytes: Uint8Array, at: number): number => {
+  let zeros = 0
+  while (zeros < 32 && bytes[at + zeros] === 0) zeros++
+  return zeros
+}
+
+const packAddress = (out: ByteWriter, id: number) => {
+  out.byte(ADDRESS)
+  out.varint(id)
+}
+
+const packWord = (out: ByteWriter, bytes: Uint8Array, at: number, leading: number) => {
+  let trailing = 0
+  if (leading === 0) while (bytes[at + 31 - trailing] === 0) trailing++
+  if (trailing > 0) {
+    out.byte(64 - trailing)
+    out.bytes(bytes, at, at + 32 - trailing)
+  } else {
+    out.byte(32 - leading)
+    out.bytes(bytes, at + leading, at + 32)
+  }
+}
 
 const hexOf = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.prototype.hexSlice.call(bytes, start, end)
