@@ -159,6 +159,13 @@ test('every lie about a block is named', () => {
       'block 5 has a malformed logs bloom',
     ],
     [
+      "another receipt's bloom",
+      raw => {
+        raw.receipts[1]!.logsBloom = `0x${'0'.repeat(512)}`
+      },
+      'block 5: the logs bloom of receipt 1 is not that of its 3 logs',
+    ],
+    [
       'malformed address',
       raw => {
         logs(raw)[0]!.address = '0x1234'
