@@ -38,7 +38,7 @@ const buildBundle = async () => {
 }
 
 const buildExecutable = async () => {
-  const { makeExecutable } = await import('./scripts/executable/make.ts')
+  const { makeExecutable, makeWorkerAssets } = await import('./scripts/executable/make.ts')
   const wanted = optionalDependencies[`node-${process.platform}-${process.arch}`]
   if (wanted !== process.versions.node)
     throw new Error(
@@ -53,6 +53,7 @@ const buildExecutable = async () => {
       outfile: script,
       format: 'cjs',
       target: 'node24',
+      charset: 'ascii',
       define: { ...options.define, 'import.meta.url': 'executableUrl' },
       banner: { js: "const executableUrl = require('node:url').pathToFileURL(process.execPath).href;" },
       plugins: [
@@ -69,9 +70,15 @@ const buildExecutable = async () => {
       getPrebuildPath: () => string
     }
     const data = globSync('data/*.{txt,json,gz}').map(file => [basename(file), file])
+    const worker = makeWorkerAssets(script)
     makeExecutable({
       script,
-      assets: { ...Object.fromEntries(data), 'worker.js': script, 'better_sqlite3.node': getPrebuildPath() },
+      assets: {
+        ...Object.fromEntries(data),
+        'worker.js': worker.source,
+        'worker.cache': worker.cache,
+        'better_sqlite3.node': getPrebuildPath(),
+      },
       output: 'dist/chainsieve',
     })
   } finally {
