@@ -11,11 +11,16 @@ export interface Head {
   parentHash: string
 }
 
+export interface ReadOptions extends CheckOptions {
+  /** Whether the calls overtake others that wait. Default false. */
+  urgent?: boolean
+}
+
 /** Checked blocks of the given numbers, in their order. Asks again for what is null, incomplete or of another block. */
 export const fetchBlocks = (
   rpc: Rpc,
   numbers: readonly number[],
-  options: CheckOptions & { tries?: number },
+  options: ReadOptions & { tries?: number },
   signal: AbortSignal,
 ): Promise<RawBlock[]> => {
   const got = new Map<number, RawBlock>()
@@ -40,13 +45,13 @@ export const readBlocks = async (
   endpoint: Endpoint,
   numbers: readonly number[],
   signal: AbortSignal,
-  options: CheckOptions = {},
+  options: ReadOptions = {},
 ): Promise<(RawBlock | ChainsieveError)[]> => {
   const whole = !endpoint.lacks.has(BLOCK_RECEIPTS)
   const chainId = endpoint.chainId
   // Block and receipts go in one request, so that behind a load balancer one node gives both.
   const calls = numbers.flatMap(it => (whole ? [blockCall(it), receiptsCall(it)] : [blockCall(it)]))
-  const answers = await endpoint.send(calls, signal)
+  const answers = await endpoint.send(calls, signal, options.urgent)
   const step = whole ? 2 : 1
   return Promise.all(
     numbers.map(async (number, i) => {
@@ -60,7 +65,7 @@ export const readBlocks = async (
         const answer = whole ? answers[i * step + 1]! : undefined
         if (answer === undefined || (answer.error !== undefined && isMissingMethod(answer.error))) {
           endpoint.lacks.add(BLOCK_RECEIPTS)
-          receipts = await readReceipts(endpoint, block, signal)
+          receipts = await readReceipts(endpoint, block, signal, options.urgent)
         } else receipts = resultOf(answer, `receipts of block ${number}`) as RpcReceipt[]
         // Some nodes have null for the receipts of a block without transactions.
         if (receipts === null && block.transactions?.length === 0) receipts = []
@@ -77,10 +82,15 @@ export const readBlocks = async (
 }
 
 /** One by one, for nodes that do not have the method for a block's. */
-const readReceipts = async (endpoint: Endpoint, block: RpcBlock, signal: AbortSignal): Promise<RpcReceipt[]> => {
+const readReceipts = async (
+  endpoint: Endpoint,
+  block: RpcBlock,
+  signal: AbortSignal,
+  urgent?: boolean,
+): Promise<RpcReceipt[]> => {
   if (!Array.isArray(block.transactions)) return []
   const calls = block.transactions.map(it => ({ method: 'eth_getTransactionReceipt', params: [it?.hash] }))
-  const answers = await endpoint.send(calls, signal)
+  const answers = await endpoint.send(calls, signal, urgent)
   return answers.map((it, i) => resultOf(it, `receipt ${i} of block ${Number(block.number)}`) as RpcReceipt)
 }
 
@@ -88,7 +98,7 @@ const readReceipts = async (endpoint: Endpoint, block: RpcBlock, signal: AbortSi
 export const readHeads = async (endpoint: Endpoint, from: number, to: number, signal: AbortSignal): Promise<Head[]> => {
   const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
   const calls = numbers.map(it => ({ method: BLOCK, params: [toQuantity(it), false] }))
-  const answers = await endpoint.send(calls, signal)
+  const answers = await endpoint.send(calls, signal, true)
   const heads = answers.map((it, i) => toHead(resultOf(it, `block ${numbers[i]}`), numbers[i]))
   for (let i = 1; i < heads.length; i++) {
     if (heads[i]!.parentHash !== heads[i - 1]!.hash) {
@@ -103,7 +113,7 @@ export const readHeads = async (endpoint: Endpoint, from: number, to: number, si
 
 /** The newest block of a node. */
 export const readHead = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
-  const [answer] = await endpoint.send([{ method: BLOCK, params: ['latest', false] }], signal)
+  const [answer] = await endpoint.send([{ method: BLOCK, params: ['latest', false] }], signal, true)
   return toHead(resultOf(answer!, 'the latest block'))
 }
 

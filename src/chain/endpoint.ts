@@ -50,9 +50,10 @@ export interface Endpoint {
   readonly lacks: Set<string>
   /**
    * Answers in the order of the calls. Sends them in as many requests as the node wants, splitting further where it
-   * complains. Throws `retry` with a code `node_…` where there is no answer to be had now.
+   * complains. Throws `retry` with a code `node_…` where there is no answer to be had now. Urgent calls, those for the head of the chain,
+   * overtake a back-fill's that wait for a place.
    */
-  send(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
+  send(calls: readonly Call[], signal: AbortSignal, urgent?: boolean): Promise<Answer[]>
   /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
   mark(): number
   well(mark: number): void
@@ -102,9 +103,13 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   }
 
   /** One HTTP request. `too large` where the node wants fewer calls at once. */
-  const post = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[] | 'too large'> => {
+  const post = async (
+    calls: readonly Call[],
+    signal: AbortSignal,
+    urgent: boolean,
+  ): Promise<Answer[] | 'too large'> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
-    const leave = await window.enter(signal)
+    const leave = await window.enter(signal, urgent)
     let outcome: Outcome = 'overload'
     requests++
     try {
@@ -174,15 +179,15 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     }
   }
 
-  const send = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
+  const send = async (calls: readonly Call[], signal: AbortSignal, urgent = false): Promise<Answer[]> => {
     if (calls.length === 0) return []
     const size = Math.max(1, Math.floor(batch))
     if (calls.length > size) {
       const parts: Promise<Answer[]>[] = []
-      for (let i = 0; i < calls.length; i += size) parts.push(send(calls.slice(i, i + size), signal))
+      for (let i = 0; i < calls.length; i += size) parts.push(send(calls.slice(i, i + size), signal, urgent))
       return (await Promise.all(parts)).flat()
     }
-    const answers = await post(calls, signal)
+    const answers = await post(calls, signal, urgent)
     if (answers !== 'too large') {
       // A limit may have come from exceptionally large blocks: it is tried again, slowly.
       if (batch < options.batch) batch = Math.min(options.batch, batch + 1 / 64)
@@ -200,7 +205,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       note(`a batch of ${calls.length} calls was too large, sends ${smaller}`)
       log.info('Shrank the batches to a node', { endpoint: name, calls: smaller })
     }
-    return send(calls, signal)
+    return send(calls, signal, urgent)
   }
 
   return {

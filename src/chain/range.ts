@@ -1,13 +1,13 @@
 import { retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { mapInOrder } from '../lib/queue.ts'
-import { fetchBlocks, readBlocks } from './blocks.ts'
-import { type CheckOptions, checkLink, refOf } from './check.ts'
+import { fetchBlocks, type ReadOptions, readBlocks } from './blocks.ts'
+import { checkLink, refOf } from './check.ts'
 import type { Rpc } from './rpc.ts'
 import type { RangeOptions } from './source.ts'
 import type { RawBlock } from './wire.ts'
 
-export interface FetchOptions extends CheckOptions {
+export interface FetchOptions extends ReadOptions {
   /** Blocks that are asked for in one piece of work. */
   chunk: number
   /** Most pieces under way or waiting to be taken. */

@@ -58,7 +58,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     const heads = createHeads({ rpc, clock, ...(options.pollMs !== undefined && { pollMs: options.pollMs }) })
     const announcing = announcer?.run(heads, signal)
     try {
-      const settings = { ...fetching, rpc, heads, clock, random, shrinks: options.shrinks ?? false }
+      const settings = { ...fetching, urgent: true, rpc, heads, clock, random, shrinks: options.shrinks ?? false }
       yield* followChain({ ...follow, signal }, settings)
     } finally {
       controller.abort()

@@ -8,8 +8,8 @@ export type Outcome = 'ok' | 'overload' | 'neutral'
 export interface Window {
   /** Requests that may be in flight. */
   readonly size: number
-  /** Waits for a place. The function that comes back gives it up and must be called once. */
-  enter(signal: AbortSignal): Promise<(outcome: Outcome) => void>
+  /** Waits for a place, before all others where it is urgent. The function that comes back gives it up and must be called once. */
+  enter(signal: AbortSignal, urgent?: boolean): Promise<(outcome: Outcome) => void>
 }
 
 export const createWindow = ({ start, max }: { start: number; max: number }): Window => {
@@ -38,7 +38,7 @@ export const createWindow = ({ start, max }: { start: number; max: number }): Wi
     get size() {
       return Math.floor(size)
     },
-    async enter(signal) {
+    async enter(signal, urgent = false) {
       signal.throwIfAborted()
       if (active < Math.floor(size)) active++
       else {
@@ -51,7 +51,8 @@ export const createWindow = ({ start, max }: { start: number; max: number }): Wi
             waiting.splice(waiting.indexOf(place), 1)
             reject(signal.reason)
           }
-          waiting.push(place)
+          if (urgent) waiting.unshift(place)
+          else waiting.push(place)
           signal.addEventListener('abort', abort, { once: true })
         })
       }

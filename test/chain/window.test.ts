@@ -29,14 +29,14 @@ test('an overload halves it once for all that were under way', async () => {
   assert.equal(window.size, 1)
 })
 
-test('who waits gets in when there is a place, in order, unless the signal aborts before', async () => {
+test('who waits gets in when there is a place, in order but the urgent first, unless the signal aborts before', async () => {
   const window = createWindow({ start: 1, max: 1 })
   const leave = await window.enter(never)
   const entered: string[] = []
   const controller = new AbortController()
   const gone = assert.rejects(window.enter(controller.signal), /enough/)
-  const waiting = ['a', 'b'].map(async name => {
-    const leave = await window.enter(never)
+  const waiting = ['a', 'b', 'urgent'].map(async name => {
+    const leave = await window.enter(never, name === 'urgent')
     entered.push(name)
     leave('ok')
   })
@@ -45,5 +45,5 @@ test('who waits gets in when there is a place, in order, unless the signal abort
   assert.deepEqual(entered, [])
   leave('ok')
   await Promise.all(waiting)
-  assert.deepEqual(entered, ['a', 'b'])
+  assert.deepEqual(entered, ['urgent', 'a', 'b'])
 })
