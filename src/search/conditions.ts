@@ -256,8 +256,8 @@ const wordsColumn = (table: string, column: string, empty: null | Buffer): Compi
 const hashesColumn = (table: string, column: string): Compiler => ({
   table,
   compile(leaf): Fragment | 'never' {
-    // The explicit null is a number.
-    if (leaf.op === 'exists') return { where: `length(${column}) > 1`, params: [] }
+    // The explicit null is a number, whose text has a length too.
+    if (leaf.op === 'exists') return { where: `typeof(${column}) = 'blob' AND length(${column}) > 0`, params: [] }
     return someItem(`items(${column})`, leaf)
   },
 })

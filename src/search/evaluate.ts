@@ -13,11 +13,12 @@ import {
   logTerms,
   OVERFLOW_SLOT,
   signatureOfLogFacet,
+  TOO_LONG,
   termOf,
 } from '../store/terms.ts'
 import type { Condition } from './conditions.ts'
 import type { Leaf } from './leaf.ts'
-import { argumentTerm, type Nested, numbersKey, rangesOf } from './nested.ts'
+import { argumentTerm, isExact, type Nested, numbersKey, rangesOf } from './nested.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import type { Plan } from './plan.ts'
 import { and, atLeast, collected, count, EMPTY, each, isEmpty, listed, not, type OrdinalSet, or, run } from './sets.ts'
@@ -136,14 +137,15 @@ const build = (plan: Plan, context: Context): Part => {
     case 'transactions':
       return ofTransactions(plan.positions, reader)
     case 'terms':
-      return {
-        ...createTerms(plan.terms, reader),
-        events: numbered === 'log' && plan.terms.every(({ term }) => isEventTerm(term, reader)),
-      }
+      return createTerms(plan.terms, reader)
+    case 'signatures':
+      return createSignatures(plan.ids, context)
+    case 'emitters':
+      return createEmitters(plan, context)
     case 'termRange':
-      return createTermRange(plan, reader, context)
+      return createTermRange(plan, reader)
     case 'nested':
-      return createNested(plan.nested, context)
+      return createNested(plan, context)
     case 'columns':
       return byColumns(plan.condition, context)
     case 'documents':
@@ -235,12 +237,6 @@ const ofTransactions = (positions: readonly number[], reader: Reader): Part => {
   }
 }
 
-const isEventTerm = (term: number, reader: Reader): boolean => {
-  const facet = facetOf(term)
-  const [first, last] = logTerms(0)
-  return term >= first && term <= last && reader.signature(signatureOfLogFacet(facet)).event !== null
-}
-
 /** Postings by segment, read for all segments at once when the first one asks. */
 const bySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {
   let found: Map<number, Posting[]> | undefined
@@ -268,29 +264,48 @@ const union = (postings: readonly Posting[], reader: Reader, size: number): Ordi
 
 const createTerms = (terms: readonly { term: number; mark: number }[], reader: Reader): Part => {
   const postings = bySegment(() => terms.flatMap(({ term, mark }) => reader.postings(term, mark)))
-  const [first, last] = logTerms(0)
-  // A log has one signature: the lists of signatures share nothing, and their lengths add up.
-  const disjoint = terms.length === 1 || terms.every(({ term }) => term >= first && term <= last)
   return {
     matches: ({ segment, size }) => union(postings(segment.id), reader, size),
-    count: ({ segment }) => (disjoint ? postings(segment.id).reduce((sum, { n }) => sum + n, 0) : undefined),
+    count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
   }
 }
 
-const createTermRange = (
-  { first, last, mark, accept }: Extract<Plan, { by: 'termRange' }>,
-  reader: Reader,
-  { kind }: Context,
-): Part => {
+const createTermRange = ({ first, last, mark, accept }: Extract<Plan, { by: 'termRange' }>, reader: Reader): Part => {
   const postings = bySegment(() =>
     reader.postingsBetween(first, last).filter(posting => posting.mark === mark && accept(posting.term)),
   )
-  const emitter = facetOf(first) === logFacet(0)
-  return {
-    matches: ({ segment, size }) => union(postings(segment.id), reader, size),
-    count: ({ segment }) => (emitter ? postings(segment.id).reduce((sum, { n }) => sum + n, 0) : undefined),
-    events: emitter && kind === 'event',
+  return { matches: ({ segment, size }) => union(postings(segment.id), reader, size) }
+}
+
+/** A log has one signature and one emitter: the lists of several share nothing, and their lengths add up. */
+const disjoint = (
+  postings: (segment: number) => readonly Posting[],
+  reader: Reader,
+): Pick<Part, 'matches' | 'count'> => ({
+  matches: ({ segment, size }) => union(postings(segment.id), reader, size),
+  count: ({ segment }) => postings(segment.id).reduce((sum, { n }) => sum + n, 0),
+})
+
+const createSignatures = (ids: ReadonlySet<number>, { reader }: Context): Part => ({
+  ...disjoint(
+    bySegment(() => [...ids].flatMap(id => reader.postings(termOf(0, logFacet(id)), 0))),
+    reader,
+  ),
+  events: [...ids].every(id => reader.signature(id).event !== null),
+})
+
+const createEmitters = (
+  { addresses, signatures }: Extract<Plan, { by: 'emitters' }>,
+  { reader, kind }: Context,
+): Part => {
+  const accept = ({ term }: Posting): boolean => {
+    const id = signatureOfLogFacet(facetOf(term))
+    return (signatures?.has(id) ?? true) && (kind === 'log' || reader.signature(id).event !== null)
   }
+  const postings = bySegment(() =>
+    addresses.flatMap(address => reader.postingsBetween(...logTerms(address)).filter(accept)),
+  )
+  return { ...disjoint(postings, reader), events: kind === 'event' }
 }
 
 /** A candidate set this much smaller than the segment is looked up row by row instead of by a scan. */
@@ -372,64 +387,101 @@ const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part
 
 // Nested conditions: what the index tells of the arguments.
 
-const createNested = (nested: Nested, context: Context): Part => {
-  const whole = { op: 'nested', path: 'args', of: nested.node } as const
-  if (!nested.exact) return byDocuments(whole, context)
+const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested' }>, context: Context): Part => {
+  const documents = byDocuments({ op: 'nested', path: 'args', of: nested.node }, context)
   const { reader } = context
-  const required = nested.required?.map(keys => ({
-    keys,
-    postings: bySegment(() =>
-      rangesOf(keys).flatMap(({ first, last, mark }) =>
-        reader.postingsBetween(first, last).filter(posting => posting.mark === mark),
-      ),
-    ),
-  }))
+  const required = nested.required && bySegment(() => requiredPostings(nested, signatures, reader))
+
+  const rolesIn = (segment: number): Map<number, Posting[]> => {
+    if (!required) return new Map(facetsOf(segment, signatures, reader).map(facet => [facet, []]))
+    return Map.groupBy(required(segment), ({ term }) => facetOf(term))
+  }
 
   return {
     events: true,
+    count({ segment }) {
+      // One posting of the one required value, nothing else asked for: its length is the answer.
+      if (nested.required?.length !== 1) return undefined
+      const [only, ...others] = required!(segment.id).filter(({ term }) => mayMatch(term, nested, signatures))
+      if (!only) return 0
+      const { signature, slot } = argumentOf(facetOf(only.term))
+      const alone = others.length === 0 && slot !== OVERFLOW_SLOT && nested.forRole(signature, slot).op === 'in'
+      return alone ? only.n : undefined
+    },
     matches(at) {
-      const roles = new Map<number, Posting[]>()
-      if (required)
-        for (const { postings } of required)
-          for (const posting of postings(at.segment.id)) {
-            const facet = facetOf(posting.term)
-            const list = roles.get(facet)
-            if (list) list.push(posting)
-            else roles.set(facet, [posting])
-          }
-      else for (const facet of facetsOf(at.segment.id, reader)) roles.set(facet, [])
-
+      const roles = rolesIn(at.segment.id)
       const found: OrdinalSet[] = []
+      const doubtful: OrdinalSet[] = []
       for (const [facet, postings] of roles) {
         const { signature, slot } = argumentOf(facet)
-        for (const position of nested.positions(signature, slot)) {
+        if (signatures && !signatures.has(signature)) continue
+        const positions = nested.positions(signature, slot)
+        for (const position of positions) {
           const residual = nested.forRole(signature, position)
           if (residual.op === 'none') continue
-          const matched = matchRole(residual, {
-            signature,
-            position,
-            postings: required ? postings : undefined,
-            nested,
-            reader,
-            at,
-          })
-          // Slots that several arguments share tell only where to look.
-          found.push(slot === OVERFLOW_SLOT ? byDocuments(whole, context).matches(at, matched) : matched)
+          const role = { signature, position, postings: required ? postings : undefined, nested, reader, at }
+          if (positions.length > 1) doubtful.push(required ? union(postings, reader, at.size) : logsOf(role))
+          else if (isExact(residual)) found.push(matchRole(residual, role))
+          else doubtful.push(candidates(residual, role))
         }
       }
-      return or(found, at.size)
+      const sure = or(found, at.size)
+      if (doubtful.length === 0) return sure
+      const unsure = and(or(doubtful, at.size), not(sure, at.size), at.size)
+      return or([sure, documents.matches(at, unsure)], at.size)
     },
   }
 }
 
-/** Facets of the arguments of all signatures that a segment has logs of. */
-const facetsOf = (segment: number, reader: Reader): number[] => {
-  const [first, last] = logTerms(0)
-  return reader.termsBetween(segment, first, last).flatMap(({ term }) => {
-    const id = signatureOfLogFacet(facetOf(term))
-    const slots = new Set((reader.signature(id).event?.inputs ?? []).map((_, position) => argumentSlot(position)))
-    return [...slots].map(slot => argumentFacet(id, slot))
+/** Logs that may fulfil what the index does not tell all about. */
+const candidates = (residual: Node, role: Role): OrdinalSet => {
+  const told = residual.op === 'and' ? residual.of.filter(isExact) : []
+  return told.length > 0 ? matchRole({ op: 'and', of: told }, role) : logsOf(role)
+}
+
+const mayMatch = (term: number, nested: Nested, signatures: ReadonlySet<number> | undefined): boolean => {
+  const { signature, slot } = argumentOf(facetOf(term))
+  if (signatures && !signatures.has(signature)) return false
+  return nested.positions(signature, slot).some(position => nested.forRole(signature, position).op !== 'none')
+}
+
+/** So few roles are looked up one by one; more, by the range of terms that holds all roles of a value. */
+const FEW_ROLES = 3
+
+/** The postings of the values one of which every match has. */
+const requiredPostings = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: Reader): Posting[] => {
+  const facets =
+    signatures &&
+    [...signatures]
+      .flatMap(id => argumentFacets(id, reader))
+      .filter(facet => mayMatch(termOf(0, facet), nested, signatures))
+  return nested.required!.flatMap(keys => {
+    if (!facets || facets.length > FEW_ROLES)
+      return rangesOf(keys).flatMap(({ first, last, mark }) =>
+        reader.postingsBetween(first, last).filter(posting => posting.mark === mark),
+      )
+    return facets.flatMap(facet => {
+      const terms = [{ term: termOf(keys.hash.value, facet), mark: keys.hash.mark }]
+      if (keys.address !== undefined) terms.push({ term: termOf(keys.address, facet), mark: 0 })
+      return terms.flatMap(({ term, mark }) => reader.postings(term, mark))
+    })
   })
+}
+
+/** Facets of the arguments of the signatures, all or certain ones, that a segment has logs of. */
+const facetsOf = (segment: number, signatures: ReadonlySet<number> | undefined, reader: Reader): number[] => {
+  const [first, last] = logTerms(0)
+  return reader
+    .termsBetween(segment, first, last)
+    .map(({ term }) => signatureOfLogFacet(facetOf(term)))
+    .filter(id => signatures?.has(id) ?? true)
+    .flatMap(id => argumentFacets(id, reader))
+}
+
+const argumentFacets = (signature: number, reader: Reader): number[] => {
+  const { event, error } = reader.signature(signature)
+  const slots = new Set((error === null ? (event?.inputs ?? []) : []).map((_, position) => argumentSlot(position)))
+  return [...slots].map(slot => argumentFacet(signature, slot))
 }
 
 interface Role {
@@ -478,8 +530,10 @@ const matchRole = (node: Node, role: Role): OrdinalSet => {
     case 'in':
       if (node.field.field === 'args.value.hex') return hexMatches(node, role)
       return numberMatches(node, role)
-    case 'range':
     case 'exists':
+      if (node.field.field === 'args.value.hex') return shortValues(role)
+      return numberMatches(node, role)
+    case 'range':
       return numberMatches(node, role)
     default:
       throw new Error(`${node.op} inside nested conditions of signature ${signature} in ${reader.db.name}`)
@@ -504,6 +558,14 @@ const hexMatches = (
     return known ?? reader.termsBetween(at.segment.id, key.term, key.term).filter(({ mark }) => mark === key.mark)
   })
   return union(found, reader, at.size)
+}
+
+/** Logs whose argument is not longer than an index of keywords holds. */
+const shortValues = (role: Role): OrdinalSet => {
+  const { signature, position, reader, at } = role
+  const long = termOf(TOO_LONG, argumentFacet(signature, argumentSlot(position)))
+  const postings = reader.termsBetween(at.segment.id, long, long)
+  return and(logsOf(role), not(union(postings, reader, at.size), at.size), at.size)
 }
 
 /** Numbers are sorted: the matches of a range lie side by side. */

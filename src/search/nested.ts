@@ -13,13 +13,11 @@ export interface Nested {
   node: Node
   /** What must hold for the value of an argument of this role. */
   forRole(signature: number, position: number): Node
-  /** Positions that a facet's slot stands for. */
+  /** Positions that a facet's slot stands for: where there are several, its postings do not tell which. */
   positions(signature: number, slot: number): number[]
   /** Keys of the values one of which every match has, where there are such: then only roles are looked at that have one of them. */
   required: ValueKeys[] | undefined
   keysOf(hex: string): ValueKeys
-  /** Whether the index tells all; else the documents are asked. */
-  exact: boolean
 }
 
 /** Under which value an argument's hex is indexed: as an address by its dictionary id, as anything else by its hash. */
@@ -62,7 +60,6 @@ export const planNested = (node: Node, reader: Reader): Nested => {
     },
     required: requiredHex(node)?.map(keysOf),
     keysOf,
-    exact: isExact(node),
   }
 }
 
@@ -142,16 +139,8 @@ const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => 
   }
 }
 
-/** Hex values one of which every match must have, or undefined where none is required. */
-const requiredHex = (node: Node): string[] | undefined => {
-  if (node.op === 'in' && node.field.field === 'args.value.hex') return node.values.map(String)
-  if (node.op === 'and') return node.of.map(requiredHex).find(values => values !== undefined)
-  if (node.op !== 'or') return undefined
-  const all = node.of.map(requiredHex)
-  return all.every(values => values !== undefined) ? all.flat() : undefined
-}
-
-const isExact = (node: Node): boolean => {
+/** Whether the index tells all that a role's conditions ask; else the documents are asked. */
+export const isExact = (node: Node): boolean => {
   switch (node.op) {
     case 'and':
     case 'or':
@@ -160,9 +149,17 @@ const isExact = (node: Node): boolean => {
     case 'not':
       return isExact(node.of)
     case 'range':
-    case 'exists':
       return node.field.field !== 'args.value.hex'
     default:
       return true
   }
+}
+
+/** Hex values one of which every match must have, or undefined where none is required. */
+const requiredHex = (node: Node): string[] | undefined => {
+  if (node.op === 'in' && node.field.field === 'args.value.hex') return node.values.map(String)
+  if (node.op === 'and') return node.of.map(requiredHex).find(values => values !== undefined)
+  if (node.op !== 'or') return undefined
+  const all = node.of.map(requiredHex)
+  return all.every(values => values !== undefined) ? all.flat() : undefined
 }

@@ -1,19 +1,10 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { analyze } from '../query/analysis.ts'
 import type { Node, Value } from '../query/ast.ts'
+import { tooLong } from '../query/simplify.ts'
 import type { Reader, StoredSignature } from '../store/reader.ts'
 import { PLACES } from '../store/schema.ts'
-import {
-  argumentOf,
-  argumentTerms,
-  FACETS,
-  facetOf,
-  HASHED,
-  logFacet,
-  logTerms,
-  signatureOfLogFacet,
-  termOf,
-} from '../store/terms.ts'
+import { argumentOf, argumentTerms, FACETS, facetOf, HASHED, OVERFLOW_SLOT, termOf } from '../store/terms.ts'
 import { addressIds, type Condition, compileLeaf } from './conditions.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
@@ -38,9 +29,14 @@ export type Plan =
   /** Logs of transactions, named by the transactions' positions. */
   | { by: 'transactions'; positions: number[] }
   | { by: 'terms'; terms: { term: number; mark: number }[] }
+  /** Logs of these signatures. */
+  | { by: 'signatures'; ids: ReadonlySet<number> }
+  /** Logs that these addresses (dictionary ids) emitted, of certain signatures where they are given. */
+  | { by: 'emitters'; addresses: number[]; signatures: ReadonlySet<number> | undefined }
   /** A range of terms with one mark, of which those count that are accepted. */
   | { by: 'termRange'; first: number; last: number; mark: number; accept(term: number): boolean }
-  | { by: 'nested'; nested: Nested }
+  /** Logs one of whose arguments fulfils conditions, of certain signatures where they are given. */
+  | { by: 'nested'; nested: Nested; signatures: ReadonlySet<number> | undefined }
   | { by: 'columns'; condition: Condition }
   /** What no index and no column tells: the documents themselves are asked. */
   | { by: 'documents'; node: Node }
@@ -52,9 +48,9 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
     case 'none':
       return NOTHING
     case 'and': {
-      const of = node.of.map(inner => planQuery(kind, inner, reader))
+      const of = withSignatures(node.of.map(inner => planQuery(kind, inner, reader)))
       if (of.some(plan => plan.by === 'none')) return NOTHING
-      return { by: 'and', of: of.sort((a, b) => COST[a.by] - COST[b.by]) }
+      return of.length === 1 ? of[0]! : { by: 'and', of: of.sort((a, b) => COST[a.by] - COST[b.by]) }
     }
     case 'or': {
       const of = node.of.map(inner => planQuery(kind, inner, reader)).filter(plan => plan.by !== 'none')
@@ -68,7 +64,7 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
     case 'ids':
       return { by: 'positions', positions: positionsOfIds(kind, node.values, reader) }
     case 'nested':
-      return { by: 'nested', nested: planNested(node.of, reader) }
+      return { by: 'nested', nested: planNested(node.of, reader), signatures: undefined }
     case 'in':
       if (node.values.length > MOST_VALUES)
         return { by: 'or', of: chunks(node.values).map(values => planLeaf(kind, { ...node, values }, reader)) }
@@ -90,6 +86,8 @@ const COST: Record<Plan['by'], number> = {
   time: 4,
   transactions: 5,
   terms: 6,
+  signatures: 7,
+  emitters: 6,
   termRange: 7,
   or: 8,
   and: 8,
@@ -98,6 +96,24 @@ const COST: Record<Plan['by'], number> = {
   not: 11,
   columns: 12,
   documents: 13,
+}
+
+/**
+ * In a conjunction, conditions on the signature (a name, a first topic) go into those on emitters and arguments, whose index entries are
+ * kept by signature: these then need no intersection, and know their counts.
+ */
+const withSignatures = (plans: Plan[]): Plan[] => {
+  const named = plans.filter(plan => plan.by === 'signatures')
+  const rest = plans.filter(plan => plan.by !== 'signatures')
+  const [first, ...others] = named
+  if (!first) return plans
+  const ids = others.reduce((left, { ids }) => new Set([...left].filter(id => ids.has(id))), new Set(first.ids))
+  if (ids.size === 0) return [NOTHING]
+  const narrowed = rest.map(plan =>
+    plan.by === 'emitters' || plan.by === 'nested' ? { ...plan, signatures: ids } : plan,
+  )
+  const told = narrowed.some(plan => plan.by === 'emitters' || plan.by === 'nested')
+  return told ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
 }
 
 /** SQLite takes so many bound values in one statement, and some more. */
@@ -176,26 +192,24 @@ const bySignature =
   (leaf, reader) => {
     const test = testOf(leaf)
     return ofSignatures(
-      reader.signatures().filter(signature => valuesOf(signature).some(value => value !== null && test(value))),
+      reader
+        .signatures()
+        .filter(signature =>
+          valuesOf(signature).some(value => value !== null && !tooLong(leaf.field, value) && test(value)),
+        ),
     )
   }
 
 const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
-  signatures.length === 0
-    ? NOTHING
-    : { by: 'terms', terms: signatures.map(({ id }) => ({ term: termOf(0, logFacet(id)), mark: 0 })) }
+  signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
 
-const emitter =
-  (accept: (signature: StoredSignature) => boolean): Special =>
-  (leaf, reader) => {
-    if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
-    const test = (term: number) => accept(reader.signature(signatureOfLogFacet(facetOf(term))))
-    const ranges = addressIds(leaf, reader).map((id): Plan => {
-      const [first, last] = logTerms(id)
-      return { by: 'termRange', first, last, mark: 0, accept: test }
-    })
-    return ranges.length === 0 ? NOTHING : ranges.length === 1 ? ranges[0] : { by: 'or', of: ranges }
-  }
+const emitter: Special = (leaf, reader) => {
+  if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
+  const addresses = addressIds(leaf, reader)
+  return addresses.length === 0
+    ? NOTHING
+    : { by: 'emitters', addresses: [...new Set(addresses)], signatures: undefined }
+}
 
 const topics: Special = (leaf, reader) => {
   if (leaf.op === 'exists') return ofSignatures(reader.signatures().filter(({ topic }) => topic !== null))
@@ -203,7 +217,11 @@ const topics: Special = (leaf, reader) => {
   const plans = leaf.values.flatMap(value => {
     const word = String(value)
     if (!/^0x[0-9a-f]{64}$/.test(word)) return []
-    return [ofSignatures(reader.signatures().filter(({ topic }) => topic === word)), ...indexedArguments(word, reader)]
+    return [
+      ofSignatures(reader.signatures().filter(({ topic }) => topic === word)),
+      ...indexedArguments(word, reader),
+      farArguments({ ...leaf, values: [word] }, reader),
+    ]
   })
   const possible = plans.filter(plan => plan.by !== 'none')
   return possible.length === 0 ? NOTHING : { by: 'or', of: possible }
@@ -215,7 +233,7 @@ const indexedArguments = (word: string, reader: Reader): Plan[] => {
     const { signature, slot } = argumentOf(facetOf(term))
     const { event, error, topic } = reader.signature(signature)
     if (!event || error !== null) return value === word && topic !== null
-    const input = event.inputs[slot]
+    const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]
     return input?.indexed === true && wordOf(value, input.type) === word
   }
   const digits = word.slice(2)
@@ -238,10 +256,19 @@ const indexedArguments = (word: string, reader: Reader): Plan[] => {
   return plans
 }
 
+/** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
+const farArguments = (leaf: Leaf, reader: Reader): Plan => {
+  const logs = ofSignatures(
+    reader.signatures().filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
+  )
+  const condition = logs.by === 'none' ? undefined : compileLeaf('log', leaf, reader)
+  return typeof condition === 'object' ? { by: 'and', of: [logs, { by: 'columns', condition }] } : NOTHING
+}
+
 /** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */
 const wordOf = (value: string, type: string): string => {
   const digits = value.slice(2)
-  if (/^bytes\d+$/.test(type)) return `0x${digits.padEnd(64, '0')}`
+  if (/^(bytes\d+|function)$/.test(type)) return `0x${digits.padEnd(64, '0')}`
   const width = /^int(\d+)$/.exec(type)?.[1]
   const negative = width !== undefined && digits.length === Number(width) / 4 && digits[0]! >= '8'
   return `0x${digits.padStart(64, negative ? 'f' : '0')}`
@@ -316,7 +343,7 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     blockHash,
     timestamp: time,
     transactionHash,
-    address: emitter(() => true),
+    address: emitter,
     topics,
     signature: bySignature(({ topic }) => [topic]),
     removed: constant(false),
@@ -326,7 +353,7 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     blockHash,
     timestamp: time,
     transactionHash,
-    address: emitter(({ event }) => event !== null),
+    address: emitter,
     event: (leaf, reader) =>
       bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : analyze(event.name)) : []))(
         leaf,

@@ -6,7 +6,7 @@ import type { Sort } from '../query/request.ts'
 import type { Reader, Segment } from '../store/reader.ts'
 import { blockOf, PLACES, positionOf } from '../store/schema.ts'
 import { sortExpression } from './conditions.ts'
-import type { Documents } from './documents.ts'
+import type { Document, Documents } from './documents.ts'
 
 /** A match on its way to become a hit. */
 export interface Found {
@@ -29,7 +29,8 @@ export interface SortKeys {
 }
 
 /** Fields that follow the chain. */
-const CHAIN_FIELDS = new Set(['number.num', 'blockNumber.num', 'timestamp'])
+const BLOCK_NUMBERS = new Set(['number.num', 'blockNumber.num'])
+const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
 const followsChain = ({ by, fields }: Sort): boolean =>
   by === '_doc' || (by === 'field' && Object.values(fields).every(({ path }) => CHAIN_FIELDS.has(path)))
@@ -75,11 +76,13 @@ export const bySortKeys =
 
 /** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
 export const sortValues = (sort: readonly Sort[], { kind, position }: Found, documents: Documents): unknown[] => {
-  const [document] = documents.load(kind, [position])
+  let document: Document | undefined
   return sort.map(({ by, fields, order }) => {
     if (by === '_score') return 1
     if (by === '_doc') return position
     const field = fields[kind]
+    if (field && BLOCK_NUMBERS.has(field.path)) return blockOf(position)
+    document ??= documents.load(kind, [position])[0]
     const value = field && document ? extreme(valuesOf(field, document._source), order) : undefined
     if (value === undefined) return missingValue(field ?? Object.values(fields)[0], order)
     return typeof value === 'bigint' ? long(value, asJson) : value
@@ -136,7 +139,7 @@ const readKeys = (kind: Kind, { by, fields, order }: Sort, found: Found[], { rea
   const field = fields[kind]
   if (by === '_doc') return push(position => position)
   if (!field) return push(() => null)
-  if (field.path === 'number.num' || field.path === 'blockNumber.num') return push(blockOf)
+  if (BLOCK_NUMBERS.has(field.path)) return push(blockOf)
   if (field.field === 'timestamp') {
     const time = reader.prepare('SELECT timestamp FROM block WHERE pos = ?').pluck()
     return push(position => time.get(positionOf(blockOf(position), 0)) as number)
