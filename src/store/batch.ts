@@ -12,7 +12,17 @@ import { createPairsBuilder, type Pairs } from './postings.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 import { positionOf } from './schema.ts'
 import { type Excerpt, encodeHeader, type SegmentHeader } from './segment.ts'
-import { argumentFacet, argumentSlot, FACETS, HASHED, integersOf, logFacet, scaledOf, termOf } from './terms.ts'
+import {
+  argumentFacet,
+  argumentSlot,
+  FACETS,
+  HASHED,
+  integersOf,
+  logFacet,
+  scaledOf,
+  TOO_LONG,
+  termOf,
+} from './terms.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
 export interface Batch {
@@ -125,10 +135,13 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     let topic = 0
     for (const { pos, type, hex, int } of args) {
       const topicId = inputs[pos]!.indexed ? topicIds[topic++] : undefined
-      // Longer than what an index may hold (`ignore_above`).
-      if (hex.length > 256) continue
       const slot = argumentSlot(pos)
       const facet = argumentFacet(signatureId, slot)
+      // Longer than what an index may hold (`ignore_above`).
+      if (hex.length > 256) {
+        postings.add(termOf(TOO_LONG, facet), 0, logs)
+        continue
+      }
       if (type === 'address') postings.add(termOf(topicId ?? context.addresses.id(hex.slice(2)), facet), 0, logs)
       else hashed(hex, facet, logs)
       if (int === null) continue

@@ -36,6 +36,9 @@ export const SIGNATURES = Math.floor((FACETS_PER_VALUE - FIRST_LOG_FACET) / (SLO
 const FIRST_ARGUMENT_FACET = FIRST_LOG_FACET + SIGNATURES
 export const OVERFLOW_SLOT = SLOTS - 1
 
+/** In place of the value of an argument that is longer than an index of keywords holds. */
+export const TOO_LONG = 0
+
 export const logFacet = (signature: number): number => FIRST_LOG_FACET + signature
 export const argumentSlot = (pos: number): number => Math.min(pos, OVERFLOW_SLOT)
 export const argumentFacet = (signature: number, slot: number): number =>

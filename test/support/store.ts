@@ -44,8 +44,9 @@ export interface TestStore {
   evaluate(kind: Kind, node: Node): { positions: number[]; counted: number; plan: Plan }
   /** Ids of the documents that a query finds, in chain order. */
   ids(kind: Kind, node: Node): string[]
-  /** Every document of a kind, in chain order. */
+  /** Every document of a kind, in chain order, and where it stands. */
   all(kind: Kind): Document[]
+  positions(kind: Kind): number[]
   close(): void
 }
 
@@ -168,6 +169,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
       return read(() => documents.load(kind, positions).map(document => document!._id))
     },
     all: kind => read(() => documents.load(kind, positionsOf(kind, reader)) as Document[]),
+    positions: kind => read(() => positionsOf(kind, reader)),
     close() {
       reader.close()
       db.close()
