@@ -3,7 +3,7 @@ import type { DecodedArg, DecodeResult } from '../decode/types.ts'
 import * as show from '../documents/show.ts'
 import { decodeRlp, type Rlp } from '../lib/rlp.ts'
 import { type Field, type FieldKind, type Kind, type List, MAPPING } from '../mapping/index.ts'
-import { type Column, columnsOf } from '../store/columns.ts'
+import { type Column, tableColumns } from '../store/columns.ts'
 import { unpack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
@@ -64,17 +64,29 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     }
   }
 
-  /** Addresses and topics of a transaction's logs. */
+  /** Addresses and topics of a transaction's logs. Documents of one block are often asked for together. */
   const logsOf = (position: number) => {
     const block = blockOf(position)
-    const rows = reader
-      .prepare('SELECT address, signature, topics FROM log WHERE pos BETWEEN ? AND ? AND tx = ?')
-      .raw()
-      .all(positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(position)) as [number, number, Buffer | null][]
-    return rows.map(([id, signature, topics]) => ({
+    const place = placeOf(position)
+    const range = [positionOf(block, 0), positionOf(block, PLACES - 1)]
+    if (block !== lastBlock.number) {
+      lastBlock = { number: block, rows: undefined }
+      return readLogs.all(...range, place, place).map(toBloomLog)
+    }
+    lastBlock.rows ??= Map.groupBy(readLogs.all(...range, 0, PLACES) as BloomRow[], row => row[3])
+    return (lastBlock.rows.get(place) ?? []).map(toBloomLog)
+  }
+  const readLogs = reader
+    .prepare('SELECT address, signature, topics, tx FROM log WHERE pos BETWEEN ? AND ? AND tx BETWEEN ? AND ?')
+    .raw()
+  let lastBlock: { number: number; rows: Map<number, BloomRow[]> | undefined } = { number: -1, rows: undefined }
+
+  const toBloomLog = (row: unknown) => {
+    const [id, signature, topics] = row as BloomRow
+    return {
       address: `0x${reader.addressDigits(id)}`,
       topics: topicsOf(reader.signature(signature).topic, topics),
-    }))
+    }
   }
 
   const topicsOf = (first: string | null, packed: Buffer | null): string[] => {
@@ -86,25 +98,27 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
 
   const load: Record<Kind, (position: number) => Document | undefined> = {
     block(position) {
-      const cells = SELECT.block.get(reader, position)
+      const cells = readBlock.get(position) as Cell[] | undefined
       if (!cells) return undefined
-      const source: Record<string, unknown> = { number: show.quantity(blockOf(position), big) }
-      for (let i = 0; i < COLUMNS.block.length; i++) put(source, COLUMNS.block[i]!, cells[i]!, position)
-      source.transactions = transactionHashes.ofBlock(blockOf(position))
-      return { _id: source.hash as string, _source: inOrder('block', source) }
+      const number = blockOf(position)
+      const source = assemble('block', cells, position, {
+        number: show.quantity(number, big),
+        transactions: transactionHashes.ofBlock(number),
+      })
+      return { _id: source.hash as string, _source: source }
     },
     tx(position) {
-      const cells = SELECT.tx.get(reader, position)
-      if (!cells) return undefined
+      const small = readTx.get(position) as Cell[] | undefined
+      if (!small) return undefined
+      const bulk = readTxBulk.get(position) as Cell[]
       const { hash, time } = blocks.get(blockOf(position))
-      const source: Record<string, unknown> = {
+      const source = assemble('tx', small.concat(bulk), position, {
         blockHash: hash,
         blockNumber: show.quantity(blockOf(position), big),
         timestamp: time,
         transactionIndex: show.quantity(placeOf(position), big),
-      }
-      for (let i = 0; i < COLUMNS.tx.length; i++) put(source, COLUMNS.tx[i]!, cells[i]!, position)
-      return { _id: source.hash as string, _routing: hash, _parent: hash, _source: inOrder('tx', source) }
+      })
+      return { _id: source.hash as string, _routing: hash, _parent: hash, _source: source }
     },
     log(position) {
       const stored = readLog(position)
@@ -158,10 +172,24 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     },
   }
 
-  const put = (source: Record<string, unknown>, column: Column, cell: Cell, position: number) => {
-    const value = shown(column, cell, position)
-    if (value !== undefined) source[column.field] = value
+  /** `_source` in the order of the mapping, of cells and of what the position tells. */
+  const assemble = (
+    kind: 'block' | 'tx',
+    cells: readonly Cell[],
+    position: number,
+    derived: Record<string, unknown>,
+  ) => {
+    const source: Record<string, unknown> = {}
+    for (const { field, column, index } of FIELDS[kind]) {
+      const value = column ? shown(column, cells[index]!, position) : derived[field]
+      if (value !== undefined) source[field] = value
+    }
+    return source
   }
+  const readBlock = reader.prepare(`SELECT ${namesOf('block', 'block')} FROM block WHERE pos = ?`).raw()
+  // Two statements take a third of the time of one that joins the tables.
+  const readTx = reader.prepare(`SELECT ${namesOf('tx', 'tx')} FROM tx WHERE pos = ?`).raw()
+  const readTxBulk = reader.prepare(`SELECT ${namesOf('tx', 'tx_bulk')} FROM tx_bulk WHERE pos = ?`).raw()
 
   const readLog = (position: number) => {
     const row = reader
@@ -226,6 +254,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       if (reader.version() !== version) {
         blocks.clear()
         transactionHashes.clear()
+        lastBlock = { number: -1, rows: undefined }
         version = reader.version()
       }
       return positions.map(load[kind])
@@ -243,18 +272,25 @@ type LogRow = [
   data: Buffer | null,
 ]
 
-const COLUMNS = { block: columnsOf('block'), tx: columnsOf('tx') }
+type BloomRow = [address: number, signature: number, topics: Buffer | null, tx: number]
 
-const select = (kind: 'block' | 'tx', sql: string) => ({
-  get: (reader: Reader, position: number): Cell[] | undefined =>
-    reader.prepare(sql).raw().get(position) as Cell[] | undefined,
-  kind,
-})
-const names = (kind: 'block' | 'tx') => COLUMNS[kind].map(({ table, field }) => `"${table}"."${field}"`).join(', ')
-const SELECT = {
-  block: select('block', `SELECT ${names('block')} FROM block WHERE pos = ?`),
-  tx: select('tx', `SELECT ${names('tx')} FROM tx JOIN tx_bulk USING (pos) WHERE pos = ?`),
+/** Columns in the order in which they are read: a transaction's small ones, then its bulk. */
+const COLUMNS = {
+  block: tableColumns('block', 'block'),
+  tx: [...tableColumns('tx', 'tx'), ...tableColumns('tx', 'tx_bulk')],
 }
+const namesOf = (kind: 'block' | 'tx', table: string) =>
+  tableColumns(kind, table)
+    .map(({ field }) => `"${field}"`)
+    .join(', ')
+
+/** Members of `_source` in the order of the mapping, with the column of those that have one. */
+const fieldsOf = (kind: 'block' | 'tx') =>
+  Object.keys(MAPPING[kind].fields).map(field => {
+    const index = COLUMNS[kind].findIndex(column => column.field === field)
+    return { field, column: COLUMNS[kind][index], index }
+  })
+const FIELDS = { block: fieldsOf('block'), tx: fieldsOf('tx') }
 
 /** How integers look, by kind. */
 const SHOWN: Record<FieldKind, (value: show.Integer, big: show.BigIntegers) => unknown> = {
@@ -287,13 +323,6 @@ const digitsOf = (cell: number | Buffer): string => {
 
 const hashesOf = (bytes: Buffer): string[] =>
   Array.from({ length: bytes.length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)
-
-/** The members of a document in the order of the mapping. */
-const inOrder = (kind: 'block' | 'tx', source: Record<string, unknown>): Record<string, unknown> => {
-  const ordered: Record<string, unknown> = {}
-  for (const name of ORDER[kind]) if (name in source) ordered[name] = source[name]
-  return ordered
-}
 
 const createBlocks = (reader: Reader) => {
   const known = new Map<number, { hash: string; time: number; shown: string }>()
@@ -339,5 +368,3 @@ const createTransactionHashes = (reader: Reader) => {
     clear: () => known.clear(),
   }
 }
-
-const ORDER = { block: Object.keys(MAPPING.block.fields), tx: Object.keys(MAPPING.tx.fields) }

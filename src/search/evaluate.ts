@@ -73,9 +73,11 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
     },
     count(segment) {
       const at = placeOfSegment(segment)
-      if (plan.by === 'all') return kind === 'event' ? segment.events : at.size
-      const counted = undecoded ? undefined : part.count?.(at)
-      return counted ?? count(this.matches(segment))
+      const counted = part.count?.(at)
+      if (!undecoded) return counted ?? count(this.matches(segment))
+      // Events are all logs but those without a name: where everything or nothing matches, that is a count which is kept.
+      if (counted === 0) return 0
+      return counted === at.size ? segment.events : count(this.matches(segment))
     },
   }
 }
