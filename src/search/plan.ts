@@ -107,7 +107,7 @@ const withSignatures = (plans: Plan[]): Plan[] => {
   const rest = plans.filter(plan => plan.by !== 'signatures')
   const [first, ...others] = named
   if (!first) return plans
-  const ids = others.reduce((left, { ids }) => new Set([...left].filter(id => ids.has(id))), new Set(first.ids))
+  const ids = others.reduce((left, { ids }) => left.intersection(ids), new Set(first.ids))
   if (ids.size === 0) return [NOTHING]
   const narrowed = rest.map(plan =>
     plan.by === 'emitters' || plan.by === 'nested' ? { ...plan, signatures: ids } : plan,
