@@ -8,6 +8,8 @@ const command = 'node_modules/.bin/node'
 if (process.platform !== 'win32' && existsSync(`node_modules/${runtime}/bin/node`) && !existsSync(command))
   symlinkSync(`../${runtime}/bin/node`, command)
 
-const { status, error } = spawnSync(existsSync(command) ? command : process.execPath, ['build.ts'], { stdio: 'inherit' })
+const { status, error } = spawnSync(existsSync(command) ? command : process.execPath, ['build.ts'], {
+  stdio: 'inherit',
+})
 if (error) throw error
 process.exit(status ?? 1)
