@@ -1,0 +1,143 @@
+import { statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Db, openForReading } from '../../src/store/database.ts'
+import { startProgram, watchUsage } from './program.ts'
+
+/** Filling a store by the road that a user's blocks take. */
+
+export interface Held {
+  blocks: number
+  txs: number
+  logs: number
+  /** Logs with a known name. */
+  events: number
+}
+
+export interface Filling extends Held {
+  /** From the start of the process to its end: reading, checking, decoding, writing, and the checkpoint. */
+  seconds: number
+  /** What was committed at times since the start. */
+  samples: Sample[]
+  cpuSeconds: number | undefined
+  peakMemory: number | undefined
+  /** Rates between commits of the first fifth and of the last; undefined where the store is too small to tell. */
+  pace: Pace | undefined
+}
+
+export interface Sample {
+  seconds: number
+  logs: number
+}
+
+export interface Pace {
+  /** Logs a second. */
+  first: number
+  last: number
+}
+
+/** Writes a pack in a process of its own, so that making the blocks is not part of what is measured. */
+export const generatePack = async (file: string, { events, seed }: { events: number; seed: number }): Promise<void> => {
+  const script = fileURLToPath(new URL('generate.ts', import.meta.url))
+  await startProgram(script, ['--events', String(events), '--seed', String(seed), '--out', file]).ended
+}
+
+export interface FillOptions {
+  program: string
+  data: string
+  network: string
+  pack: string
+  /** File of the network's store. */
+  store: string
+}
+
+/** Runs `chainsieve import` and looks on from outside. */
+export const fill = async ({ program, data, network, pack, store }: FillOptions): Promise<Filling> => {
+  const start = performance.now()
+  const running = startProgram(program, ['import', '--json', '--data', data, '--network', network, pack])
+  const watch = watchUsage(running, 100)
+  const samples: Sample[] = []
+  let db: Db | undefined
+  const look = setInterval(() => {
+    try {
+      db ??= openForReading(store)
+      const { logs } = heldBy(db)
+      if (logs > (samples.at(-1)?.logs ?? 0)) samples.push({ seconds: (performance.now() - start) / 1000, logs })
+    } catch {
+      // Not made yet.
+    }
+  }, LOOK_MS)
+  try {
+    await running.ended
+  } finally {
+    clearInterval(look)
+    db?.close()
+  }
+  const seconds = (performance.now() - start) / 1000
+  const usage = watch.stop()
+  const held = heldIn(store)
+  return {
+    ...held,
+    seconds,
+    samples,
+    cpuSeconds: usage?.cpuSeconds,
+    peakMemory: usage?.peak,
+    pace: paceOf(samples, held.logs),
+  }
+}
+
+export const heldIn = (store: string): Held => {
+  const db = openForReading(store)
+  try {
+    return heldBy(db)
+  } finally {
+    db.close()
+  }
+}
+
+const heldBy = (db: Db): Held => {
+  const row = db
+    .prepare(
+      'SELECT sum(last - first + 1) AS blocks, sum(txs) AS txs, sum(logs) AS logs, sum(events) AS events FROM segment',
+    )
+    .get() as Record<keyof Held, number | null>
+  return { blocks: row.blocks ?? 0, txs: row.txs ?? 0, logs: row.logs ?? 0, events: row.events ?? 0 }
+}
+
+/**
+ * Logs arrive by the batch, so rates are taken from commit to commit. What comes before the first commit, the start of the
+ * process and the filling of its queues, belongs to none.
+ */
+export const paceOf = (samples: readonly Sample[], logs: number): Pace | undefined => {
+  if (samples.length < LEAST_COMMITS) return undefined
+  const from = samples[0]!
+  const to = samples.at(-1)!
+  const early = samples.find((sample, i) => i > 0 && sample.logs >= logs * 0.2)
+  const late = samples.findLast((sample, i) => i < samples.length - 1 && sample.logs <= logs * 0.8)
+  if (!early || !late) return undefined
+  const rate = (a: Sample, b: Sample) => (b.logs - a.logs) / (b.seconds - a.seconds)
+  return { first: rate(from, early), last: rate(late, to) }
+}
+
+export interface Sizes {
+  /** All files of the store. */
+  bytes: number
+  /** Tables and their indexes, the largest first. */
+  tables: { name: string; bytes: number }[]
+}
+
+export const sizesOf = (store: string): Sizes => {
+  const sizes = ['', '-wal'].map(ending => statSync(`${store}${ending}`, { throwIfNoEntry: false })?.size ?? 0)
+  const db = openForReading(store)
+  try {
+    const tables = db
+      .prepare('SELECT name, sum(pgsize) AS bytes FROM dbstat WHERE aggregate = TRUE GROUP BY name ORDER BY bytes DESC')
+      .all() as Sizes['tables']
+    return { bytes: sizes.reduce((sum, size) => sum + size, 0), tables }
+  } finally {
+    db.close()
+  }
+}
+
+const LOOK_MS = 50
+/** With fewer commits than this, a fifth of them says nothing. */
+const LEAST_COMMITS = 10

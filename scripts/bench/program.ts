@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+
+/** The program under measurement, run as its users run it: in processes of its own. */
+export interface Running {
+  pid: number
+  /** What it wrote to standard output; rejects with the end of what it wrote to standard error where it did not end well. */
+  ended: Promise<string>
+  /** Memory and processor time so far; undefined where the system does not tell, or once the process has ended. */
+  usage(): Usage | undefined
+  /** Asks it to stop and waits until it has. */
+  stop(): Promise<void>
+}
+
+export interface Usage {
+  /** Most bytes that were resident at once, with the pages of files that are mapped into memory. */
+  peak: number
+  /** Bytes that are resident now and are no file's: what the machine could not use for anything else. */
+  own: number
+  cpuSeconds: number
+}
+
+/** `path` is a script for this Node (`.mjs`, `.ts`) or an executable. */
+export const startProgram = (path: string, args: readonly string[], onLine?: (line: string) => void): Running => {
+  const isScript = /\.[mc]?[jt]s$/.test(path)
+  const [command, all] = isScript ? [process.execPath, [path, ...args]] : [path, args]
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('CHAINSIEVE_')))
+  const child = spawn(command, all, { stdio: ['ignore', 'pipe', 'pipe'], env })
+  children.add(child)
+  let stdout = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text
+  })
+  const lines: string[] = []
+  createInterface({ input: child.stderr }).on('line', line => {
+    lines.push(line)
+    if (lines.length > KEPT_LINES) lines.shift()
+    onLine?.(line)
+  })
+  let stopping = false
+  const ended = new Promise<string>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      children.delete(child)
+      if (code === 0 || stopping) resolve(stdout)
+      else reject(new Error(`${[path, ...args].join(' ')}: ended with ${code ?? signal}\n${lines.join('\n')}`))
+    })
+  })
+  ended.catch(() => {})
+  return {
+    pid: child.pid ?? -1,
+    ended,
+    usage: () => usageOf(child.pid),
+    async stop() {
+      stopping = true
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** Starts a server and resolves when it says where it is. */
+export const startServer = async (path: string, args: readonly string[]): Promise<Running & { url: string }> => {
+  let found: (url: string) => void
+  const url = new Promise<string>(resolve => {
+    found = resolve
+  })
+  const running = startProgram(path, ['serve', '--json', ...args], line => {
+    const url = /"message":"Serves".*?"url":"([^"]+)"/.exec(line)?.[1]
+    if (url !== undefined) found(url)
+  })
+  const early = running.ended.then(() => {
+    throw new Error('the server ended before it served')
+  })
+  return { ...running, url: await Promise.race([url, early]) }
+}
+
+export const createToken = async (path: string, data: string): Promise<string> =>
+  (await startProgram(path, ['token', 'create', '--account', 'bench', '--data', data]).ended).trim()
+
+/** A port that was free a moment ago. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+
+/** Looks at a process now and then, as some of what it uses can only be seen while it runs. */
+export const watchUsage = (running: Running, everyMs = 20) => {
+  let last: Usage | undefined
+  let peakOwn = 0
+  const look = () => {
+    const usage = running.usage()
+    if (usage === undefined) return
+    last = usage
+    peakOwn = Math.max(peakOwn, usage.own)
+  }
+  look()
+  const timer = setInterval(look, everyMs)
+  return {
+    stop(): { peak: number; peakOwn: number; cpuSeconds: number } | undefined {
+      look()
+      clearInterval(timer)
+      return last && { peak: last.peak, peakOwn, cpuSeconds: last.cpuSeconds }
+    },
+  }
+}
+
+const KEPT_LINES = 20
+const children = new Set<ChildProcess>()
+// Whatever ends the benchmark ends what it measures.
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+/** From Linux's /proc; other systems have nothing that is as cheap to read. */
+const usageOf = (pid: number | undefined): Usage | undefined => {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)![1]) * 1024
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // Behind the name, which may hold anything: the 12th and 13th fields are user and system time in ticks of 10 ms.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { peak: bytes('VmHWM'), own: bytes('RssAnon'), cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100 }
+  } catch {
+    return undefined
+  }
+}

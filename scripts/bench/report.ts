@@ -1,0 +1,182 @@
+import type { Filling, Held, Sizes } from './fill.ts'
+import type { HeadSpeed } from './head.ts'
+import { MILLION, SCAN } from './queries.ts'
+import type { Measured } from './searching.ts'
+import type { Streamed } from './serving.ts'
+import type { Times } from './times.ts'
+
+/** What was measured, against what is to be reached. */
+export interface Results {
+  store: Held
+  /** Undefined where the store was there already. */
+  filling: Filling | undefined
+  sizes: Sizes
+  queries: Measured[]
+  /** A request over HTTP that searches nothing. */
+  health: Times
+  start: Times
+  stream: Streamed
+  /** Undefined where the store's newest block is not the generator's. */
+  head: HeadSpeed | undefined
+}
+
+export interface Row {
+  name: string
+  value: string
+  /** Empty where there is none. */
+  target: string
+  /** Undefined where there is no target. */
+  ok: boolean | undefined
+  /** The target is meant for a store or a result of this size or more; a smaller one shows less. */
+  applies: boolean
+}
+
+export const rowsOf = (results: Results): Row[] => [
+  ...fillingRows(results),
+  ...sizeRows(results),
+  ...headRows(results),
+  ...results.queries.map(measured => queryRow(measured, results)),
+  row('GET /health over HTTP, for comparison', showTimes(results.health)),
+  row('start to first answer', `${fixed(results.start.p50)} ms (at most ${fixed(results.start.max)})`, {
+    target: '< 300 ms',
+    ok: results.start.p50 < 300,
+    applies: results.store.logs >= FIVE_MILLION,
+  }),
+  ...streamRows(results.stream),
+]
+
+interface Judged {
+  target: string
+  ok: boolean
+  applies?: boolean
+}
+
+const row = (name: string, value: string, judged?: Judged): Row => ({
+  name,
+  value,
+  target: judged?.target ?? '',
+  ok: judged?.ok,
+  applies: judged?.applies ?? true,
+})
+
+/** Stores come out a little larger or smaller than asked for. */
+const FIVE_MILLION = 4_900_000
+const ONE_MILLION = 980_000
+
+const fillingRows = ({ filling }: Results): Row[] => {
+  if (!filling) return []
+  const { blocks, logs, events, seconds, pace, cpuSeconds, peakMemory } = filling
+  const rate = logs / seconds
+  const applies = logs >= ONE_MILLION
+  return [
+    row('back-fill, end to end', `${count(rate)} logs/s`, { target: '>= 40,000 logs/s', ok: rate >= 40_000, applies }),
+    row('back-fill, blocks and events', `${count(blocks / seconds)} blocks/s, ${count(events / seconds)} events/s`),
+    ...(pace
+      ? [
+          row('back-fill, last fifth against the first', `${count(pace.last)} / ${count(pace.first)} logs/s`, {
+            target: 'at most 15 % less',
+            ok: pace.last >= 0.85 * pace.first,
+            applies: logs >= FIVE_MILLION,
+          }),
+        ]
+      : []),
+    ...(cpuSeconds ? [row('back-fill, processor time', `${fixed((cpuSeconds * 1e6) / logs)} us/log`)] : []),
+    ...(peakMemory ? [row('back-fill, most memory', megabytes(peakMemory))] : []),
+  ]
+}
+
+const sizeRows = ({ sizes, store }: Results): Row[] => {
+  const bytes = sizes.bytes / store.logs
+  return [
+    row('disk', `${count(bytes)} bytes/log`, { target: '<= 600 bytes/log', ok: bytes <= 600 }),
+    row('disk per event', `${count(sizes.bytes / store.events)} bytes/event`),
+    row(
+      'disk by table',
+      sizes.tables
+        .filter(table => table.bytes / store.logs >= 1)
+        .map(table => `${table.name} ${count(table.bytes / store.logs)}`)
+        .join(', '),
+    ),
+  ]
+}
+
+const headRows = ({ head }: Results): Row[] => {
+  if (!head) return []
+  const { alone, beside } = head
+  const judged = (rate: number) => ({ target: '>= 40 blocks/s', ok: rate >= 40 })
+  return [
+    row('head, one by one', `${fixed(alone)} blocks/s`, judged(alone)),
+    row('head, one by one, while a back-fill runs', `${fixed(beside.head)} blocks/s`, judged(beside.head)),
+    row('that back-fill meanwhile', beside.fill > 0 ? `${fixed(beside.fill)} blocks/s` : 'too short for a commit'),
+    ...(beside.peakMemory ? [row('server that follows and fills, most memory', megabytes(beside.peakMemory))] : []),
+  ]
+}
+
+const queryRow = (measured: Measured, { store }: Results): Row => {
+  const { query, group, way, p50, p99, hits } = measured
+  const name = `${query}, ${way}`
+  const value = `${showTimes(measured)} (${count(hits.median)} hits)`
+  switch (group) {
+    case 'example':
+    case 'id': {
+      const most = group === 'id' ? { 'in process': 0.3, HTTP: 0.8 }[way] : { 'in process': 1, HTTP: 1.5 }[way]
+      const target = `p50 < ${most}, p99 < 10 ms`
+      return row(name, value, { target, ok: p50 < most && p99 < 10, applies: store.logs >= FIVE_MILLION })
+    }
+    case 'wide':
+      return row(name, value, { target: 'p50 < 50 ms', ok: p50 < 50, applies: hits.median >= MILLION })
+    case 'other': {
+      if (query !== SCAN) return row(name, value)
+      const rate = store.txs / (p50 / 1000)
+      return row(name, `${value}, ${fixed(rate / 1e6)} million rows/s`, {
+        target: '>= 2 million rows/s',
+        ok: rate >= 2e6,
+        applies: store.logs >= ONE_MILLION,
+      })
+    }
+  }
+}
+
+const streamRows = ({ hits, bytes, seconds, memory }: Streamed): Row[] => {
+  const rate = hits / seconds
+  const applies = hits >= MILLION
+  return [
+    row(`size: -1, ${count(hits)} hits`, `${count(rate)} hits/s, ${fixed(bytes / 1e6 / seconds)} MB/s`, {
+      target: '>= 50,000 hits/s',
+      ok: rate >= 50_000,
+      applies,
+    }),
+    ...(memory
+      ? [
+          row('size: -1, memory of the server', megabytes(memory.peakOwn), {
+            target: '< 300 MB',
+            ok: memory.peakOwn < 300e6,
+            applies,
+          }),
+          row('the same with pages of the store that are mapped', megabytes(memory.peak)),
+        ]
+      : []),
+  ]
+}
+
+/** As a Markdown table that is also readable as it is. */
+export const showRows = (rows: readonly Row[]): string => {
+  const cells = [
+    ['', 'value', 'target', 'ok'],
+    ...rows.map(({ name, value, target, ok, applies }) => {
+      const verdict = ok === undefined ? '' : ok ? 'yes' : 'NO'
+      return [name, value, target, verdict && !applies ? `(${verdict})` : verdict]
+    }),
+  ]
+  const widths = [0, 1, 2, 3].map(i => Math.max(...cells.map(line => line[i]!.length)))
+  const lines = cells.map(line => `| ${line.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`)
+  lines.splice(1, 0, `|${widths.map(width => '-'.repeat(width + 2)).join('|')}|`)
+  const small = rows.some(({ ok, applies }) => ok !== undefined && !applies)
+  return [...lines, ...(small ? ['', 'In brackets: the target is meant for more than there was here.'] : [])].join('\n')
+}
+
+const showTimes = ({ p50, p99 }: Times) => `p50 ${fixed(p50)}, p99 ${fixed(p99)} ms`
+const count = (n: number) => Math.round(n).toLocaleString('en')
+const fixed = (n: number) =>
+  n < 10 ? n.toFixed(n > 0 && n < 1 ? 3 : 2) : n.toLocaleString('en', { maximumFractionDigits: 1 })
+const megabytes = (bytes: number) => `${count(bytes / 1e6)} MB`

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { paceOf } from '../../scripts/bench/fill.ts'
+import { startPackNode } from '../../scripts/bench/node.ts'
+import { type Results, type Row, rowsOf, showRows } from '../../scripts/bench/report.ts'
+import { main, QUICK } from '../../scripts/bench/run.ts'
+import { createHitCounter } from '../../scripts/bench/serving.ts'
+import { timesOf } from '../../scripts/bench/times.ts'
+import { createRpcSource } from '../../src/chain/rpc-source.ts'
+import { generatedBlocks } from '../support/store.ts'
+
+const makeFolder = (t: TestContext): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-test-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('percentiles are times that were taken', () => {
+  const hundred = Array.from({ length: 100 }, (_, i) => 100 - i)
+  assert.deepEqual(timesOf(hundred), { runs: 100, p50: 50, p99: 99, max: 100 })
+  assert.deepEqual(timesOf([3]), { runs: 1, p50: 3, p99: 3, max: 3 })
+})
+
+test('the pace is taken from commit to commit, without what comes before the first', () => {
+  // A hundred logs each: one a second at first, then one in two seconds; the first after ten.
+  const samples = Array.from({ length: 20 }, (_, i) => ({
+    seconds: 10 + Math.min(i, 10) + 2 * Math.max(0, i - 10),
+    logs: 100 * (i + 1),
+  }))
+  assert.deepEqual(paceOf(samples, 2000), { first: 100, last: 50 })
+  assert.equal(paceOf(samples.slice(0, 9), 900), undefined)
+})
+
+test('hits are counted wherever the text of an answer is cut', () => {
+  const text =
+    '{"took":3,"hits":{"total":3,"max_score":1,"hits":[{"_index":"a"},{"_index":"b","x":"{\\"_index\\":\\""},{"_index":"c"}]}}'
+  for (let cut = 0; cut <= text.length; cut++) {
+    const counter = createHitCounter()
+    for (const part of [text.slice(0, cut), text.slice(cut)]) counter.add(Buffer.from(part))
+    assert.deepEqual([counter.hits, counter.total], [3, 3], `cut at ${cut}`)
+  }
+})
+
+test('the node of the benchmark passes every check that nodes have to pass, and admits to no more than its head', async t => {
+  const blocks = generatedBlocks(6)
+  const first = Number(blocks[0]!.block.number)
+  const node = await startPackNode(blocks, first + 3)
+  t.after(() => node.close())
+  const asked: number[] = []
+  node.onAsked = number => asked.push(number)
+  const source = createRpcSource({ urls: [node.url] })
+  t.after(() => source.close())
+  const { signal } = new AbortController()
+
+  assert.equal(await source.chainId(signal), 1)
+  assert.equal(await source.head(signal), first + 3)
+  const got = []
+  for await (const run of source.range({ from: first, to: first + 3, order: 'oldest', run: 2, signal }))
+    got.push(...run)
+  assert.deepEqual(got, blocks.slice(0, 4))
+  assert.deepEqual(
+    asked.toSorted((a, b) => a - b),
+    [0, 1, 2, 3].map(i => first + i),
+  )
+  node.head = first + 5
+  assert.equal(await source.head(signal), first + 5)
+  assert.deepEqual(await source.call!([{ to: '0x00', data: '0x' }], signal), [`0x${'0'.repeat(62)}12`])
+})
+
+const times = { runs: 400, p50: 0.2, p99: 2, max: 3 }
+const measured = { ...times, cpu: 0.1, hits: { median: 7, most: 9 }, slowest: { value: 'x', p50: 1, hits: 9 } }
+const good: Results = {
+  store: { blocks: 17_000, txs: 2_500_000, logs: 5_000_000, events: 4_700_000 },
+  filling: {
+    ...{ blocks: 17_000, txs: 2_500_000, logs: 5_000_000, events: 4_700_000 },
+    seconds: 100,
+    samples: [],
+    cpuSeconds: 150,
+    peakMemory: 4e8,
+    pace: { first: 50_000, last: 45_000 },
+  },
+  sizes: { bytes: 2e9, tables: [{ name: 'log', bytes: 2e9 }] },
+  queries: [
+    { ...measured, query: 'an example', group: 'example', way: 'in process' },
+    { ...measured, query: 'an id', group: 'id', way: 'HTTP' },
+    { ...measured, query: 'wide', group: 'wide', way: 'HTTP', p50: 20, hits: { median: 1_000_001, most: 1_000_001 } },
+  ],
+  health: times,
+  start: { runs: 7, p50: 200, p99: 250, max: 250 },
+  stream: { hits: 1_000_001, bytes: 1e9, seconds: 10, memory: { peak: 5e8, peakOwn: 2e8 } },
+  head: { alone: 60, beside: { head: 45, fill: 100, peakMemory: 5e8 } },
+}
+const bad: Results = {
+  ...good,
+  filling: { ...good.filling!, seconds: 130, pace: { first: 50_000, last: 42_000 } },
+  sizes: { ...good.sizes, bytes: 3.1e9 },
+  queries: [
+    { ...good.queries[0]!, p99: 10.1 },
+    { ...good.queries[1]!, p50: 0.81 },
+    { ...good.queries[2]!, p50: 51 },
+  ],
+  start: { ...good.start, p50: 301 },
+  stream: { ...good.stream, seconds: 21, memory: { peak: 5e8, peakOwn: 3.1e8 } },
+  head: { alone: 39, beside: { head: 38, fill: 100, peakMemory: undefined } },
+}
+const verdicts = (rows: readonly Row[]) => rows.filter(({ ok }) => ok !== undefined).map(({ name, ok }) => [name, ok])
+
+test('every target is held against what was measured', () => {
+  const names = [
+    'back-fill, end to end',
+    'back-fill, last fifth against the first',
+    'disk',
+    'head, one by one',
+    'head, one by one, while a back-fill runs',
+    'an example, in process',
+    'an id, HTTP',
+    'wide, HTTP',
+    'start to first answer',
+    'size: -1, 1,000,001 hits',
+    'size: -1, memory of the server',
+  ]
+  assert.deepEqual(
+    verdicts(rowsOf(good)),
+    names.map(name => [name, true]),
+  )
+  assert.deepEqual(
+    verdicts(rowsOf(bad)),
+    names.map(name => [name, false]),
+  )
+  assert.ok(rowsOf(good).every(({ applies }) => applies))
+})
+
+test('a target that is meant for a larger store is marked', () => {
+  const small = rowsOf({ ...good, store: { ...good.store, logs: 1_000_000 } })
+  assert.deepEqual(
+    small.filter(({ applies }) => !applies).map(({ name }) => name),
+    ['an example, in process', 'an id, HTTP', 'start to first answer'],
+  )
+  assert.equal(
+    showRows(small.filter(({ name }) => name.startsWith('disk per') || name.startsWith('start'))),
+    `
+|                       | value                | target   | ok    |
+|-----------------------|----------------------|----------|-------|
+| disk per event        | 426 bytes/event      |          |       |
+| start to first answer | 200 ms (at most 250) | < 300 ms | (yes) |
+
+In brackets: the target is meant for more than there was here.`.trim(),
+  )
+})
+
+test('the whole benchmark runs on a small chain, and on a store that is there', async t => {
+  const folder = makeFolder(t)
+  const [keep, json] = [join(folder, 'data'), join(folder, 'figures.json')]
+  const program = ['--program', resolve('src/main.ts'), '--quick', '--json', json]
+  t.mock.method(console, 'log', () => {})
+  t.mock.method(console, 'error', () => {})
+  await main(['--events', '1000', '--keep', keep, ...program])
+  const results = JSON.parse(readFileSync(json, 'utf8')) as Results & { options: { effort: unknown }; rows: Row[] }
+  const { store, filling, sizes, queries, stream, start, head, health } = results
+  assert.deepEqual(results.options.effort, QUICK)
+  assert.ok(store.logs >= 1000 && store.logs < 2000)
+  const { blocks, txs, logs, events } = filling!
+  assert.deepEqual({ blocks, txs, logs, events }, store)
+  assert.ok(filling!.seconds > 0 && sizes.bytes > 200 * store.logs)
+  assert.equal(queries.length, 40)
+  for (const { query, way, runs, p50, p99, max, hits } of queries) {
+    assert.ok(runs >= QUICK.runs && p50 > 0 && p50 <= p99 && p99 <= max && hits.median > 0, `${query}, ${way}`)
+  }
+  // Both ways find the same.
+  for (let i = 0; i < queries.length; i += 2) assert.deepEqual(queries[i]!.hits, queries[i + 1]!.hits)
+  assert.ok(stream.hits > 400 && stream.bytes > stream.hits * 500)
+  assert.ok(start.p50 > 0 && health.p50 > 0 && head!.alone > 0 && head!.beside.head > 0)
+  assert.deepEqual(JSON.parse(JSON.stringify(rowsOf(results))), results.rows)
+
+  await assert.rejects(main(['--keep', keep, ...program]), { code: 'store_exists' })
+  assert.ok(existsSync(keep))
+})
+
+test('options that mean nothing are refused', async t => {
+  const folder = makeFolder(t)
+  const program = ['--program', 'src/main.ts']
+  await assert.rejects(main(['--events', 'many', ...program]), { code: 'bad_option' })
+  await assert.rejects(main(['--data', folder, '--keep', folder, ...program]), { code: 'bad_option' })
+  await assert.rejects(main(['--data', folder, ...program]), { code: 'no_store' })
+  await assert.rejects(main(['--program', join(folder, 'none')]), { code: 'no_program' })
+  await assert.rejects(main(['--evnts', '1']), /evnts/)
+})
