@@ -16,14 +16,18 @@ export const sendAnswer = (c: Context, log: Log, { status, body }: Answer): Resp
  */
 const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const reader = stream.getReader()
+  let left = false
   return new ReadableStream<Uint8Array>(
     {
       pull: async controller => {
         try {
           const { done, value } = await reader.read()
+          if (left) return
           if (done) controller.close()
           else controller.enqueue(value)
         } catch (error) {
+          // A search that is given up because its client went away is no fault.
+          if (left) return
           log.error('Failed in the middle of an answer', { path: c.req.path, error })
           const outgoing = c.env?.outgoing
           if (!outgoing) return controller.error(error)
@@ -31,7 +35,10 @@ const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): Re
           controller.close()
         }
       },
-      cancel: reason => reader.cancel(reason),
+      cancel: reason => {
+        left = true
+        return reader.cancel(reason)
+      },
     },
     { highWaterMark: 0 },
   )
