@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { retry } from '../lib/errors.ts'
+import { retry, stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import { startWorker } from '../lib/runtime.ts'
 import type { FromReader, ToReader } from './reader-thread.ts'
@@ -16,78 +16,156 @@ export interface PoolOptions {
   /** File of each network's store, by name, as of now. */
   stores(): ReadonlyMap<string, string>
   threads: number
+  /** Time that a query may run; that of a long answer begins anew with each of its parts. */
   deadlineMs: number
 }
 
 interface Thread {
   worker: Worker
-  /** Number of the query to give up. */
+  /** Number of the task to give up. */
   cancel: Int32Array
-  waiting: Map<number, Waiting>
+  state: 'starting' | 'idle' | 'busy' | 'lost'
+  /** What it works on. */
+  task: Task | undefined
+  /** Parts of answers that it alone can give. */
+  parts: Task[]
 }
 
-interface Waiting {
-  resolve(message: FromReader): void
-  reject(error: Error): void
+/** Something that a thread is asked. Tasks are given out one by one, so that one which takes long holds up no other. */
+interface Task {
+  message: Exclude<ToReader, { type: 'drop' }>
+  resolve(reply: Reply): void
+  reject(error: unknown): void
+}
+
+interface Reply {
+  message: FromReader
+  thread: Thread
 }
 
 /** How much longer than its deadline a query may take to notice that it is over. */
 const GRACE_MS = 3000
+/** How much longer than a deadline a query waits for a thread. */
+const QUEUE_MS = 5000
 
 export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): Pool => {
   let threads: Thread[] = []
+  let queue: Task[] = []
   let ids = 0
+  let closed = false
 
-  const start = (): Thread => {
+  const start = () => {
     const shared = new SharedArrayBuffer(4)
     const worker = startWorker('reader', { cancel: shared })
-    const thread: Thread = { worker, cancel: new Int32Array(shared), waiting: new Map() }
+    const thread: Thread = {
+      worker,
+      cancel: new Int32Array(shared),
+      state: 'starting',
+      task: undefined,
+      parts: [],
+    }
+    threads.push(thread)
     worker.on('message', (message: FromReader) => {
-      const waiter = thread.waiting.get(message.id)
-      thread.waiting.delete(message.id)
-      if (message.type === 'failed') waiter?.reject(fromFailure(message.failure))
-      else waiter?.resolve(message)
+      const { task } = thread
+      thread.task = undefined
+      if (thread.state !== 'lost') thread.state = 'idle'
+      if (message.type === 'failed') task?.reject(fromFailure(message.failure))
+      else task?.resolve({ message, thread })
+      giveOut()
     })
     worker.on('error', error => lose(thread, error))
+    worker.on('exit', () => lose(thread, new Error('a reading thread has ended')))
     worker.unref()
-    return thread
   }
 
-  /** Gives up a thread with all that it was asked; another takes its place when the next query comes. */
+  /** Gives up a thread with what it was asked; another takes its place. */
   const lose = (thread: Thread, error: Error) => {
+    if (thread.state === 'lost') return
+    // One that cannot even start must not be started over and over for the same query.
+    if (thread.state === 'starting') queue.shift()?.reject(error)
+    thread.state = 'lost'
     threads = threads.filter(other => other !== thread)
-    for (const waiter of thread.waiting.values()) waiter.reject(error)
-    thread.waiting.clear()
+    for (const task of [thread.task, ...thread.parts]) task?.reject(error)
     void thread.worker.terminate()
+    giveOut()
   }
 
-  const leastBusy = (): Thread => {
-    const idle = threads.find(({ waiting }) => waiting.size === 0)
-    if (idle) return idle
-    if (threads.length < size) {
-      const thread = start()
-      threads.push(thread)
-      return thread
+  const giveOut = () => {
+    if (closed) return
+    for (const thread of threads) {
+      if (thread.state !== 'idle') continue
+      const [part, query] = [thread.parts[0], queue[0]]
+      const task = part && (!query || part.message.id < query.message.id) ? thread.parts.shift() : queue.shift()
+      if (task) run(thread, task)
     }
-    return threads.reduce((least, thread) => (thread.waiting.size < least.waiting.size ? thread : least))
+    const starting = threads.filter(({ state }) => state === 'starting').length
+    if (queue.length > starting && threads.length < size) start()
   }
 
-  const ask = async (thread: Thread, message: ToReader): Promise<FromReader> => {
-    const { id } = message
-    let timer: NodeJS.Timeout | undefined
-    try {
-      return await new Promise<FromReader>((resolve, reject) => {
-        thread.waiting.set(id, { resolve, reject })
-        timer = setTimeout(() => {
-          // The thread answers by itself when it looks at the flag; one that does not is stuck inside SQLite.
-          Atomics.store(thread.cancel, 0, id)
-          timer = setTimeout(() => lose(thread, tooLong()), GRACE_MS)
-        }, deadlineMs)
-        thread.worker.postMessage(message)
-      })
-    } finally {
-      clearTimeout(timer)
+  const run = (thread: Thread, task: Task) => {
+    const { id } = task.message
+    thread.state = 'busy'
+    // The thread looks at the flag now and then; one that does not is stuck inside SQLite.
+    let timer = setTimeout(() => {
+      Atomics.store(thread.cancel, 0, id)
+      timer = setTimeout(() => lose(thread, tooLong()), GRACE_MS)
+    }, deadlineMs)
+    thread.task = {
+      message: task.message,
+      resolve(reply) {
+        clearTimeout(timer)
+        task.resolve(reply)
+      },
+      reject(error) {
+        clearTimeout(timer)
+        task.reject(error)
+      },
     }
+    thread.worker.postMessage(task.message)
+  }
+
+  /** Asks whichever thread is free next, or the one that has begun the answer. */
+  const ask = (message: Task['message'], signal?: AbortSignal, by?: Thread): Promise<Reply> =>
+    new Promise<Reply>((resolve, reject) => {
+      signal?.throwIfAborted()
+      if (closed || by?.state === 'lost') throw stop('search_closed', 'the search was given up')
+      const list = by ? by.parts : queue
+      const leave = () => {
+        const at = list.indexOf(task)
+        if (at >= 0) list.splice(at, 1)
+        return at >= 0
+      }
+      const abort = () => {
+        if (!leave()) giveUp(message)
+        task.reject(signal!.reason)
+      }
+      const timer = setTimeout(() => leave() && task.reject(tooBusy()), deadlineMs + QUEUE_MS)
+      const settle = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      }
+      const task: Task = {
+        message,
+        resolve(reply) {
+          settle()
+          resolve(reply)
+        },
+        reject(error) {
+          settle()
+          reject(error)
+        },
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      list.push(task)
+      giveOut()
+    })
+
+  /** Nobody waits any more for what a thread works on. */
+  const giveUp = (message: Task['message']) => {
+    const thread = threads.find(({ task }) => task?.message === message)
+    if (!thread) return
+    Atomics.store(thread.cancel, 0, message.id)
+    thread.worker.postMessage({ type: 'drop', stream: message.id } satisfies ToReader)
   }
 
   const storeOf = (network: string): string => {
@@ -96,19 +174,22 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
     return store
   }
 
-  const answer = async (message: Extract<ToReader, { type: 'search' | 'get' }>): Promise<Answer> => {
-    const thread = leastBusy()
-    const first = await ask(thread, message)
+  const answer = async (
+    message: Extract<ToReader, { type: 'search' | 'get' }>,
+    signal: AbortSignal,
+  ): Promise<Answer> => {
+    const { message: first, thread } = await ask(message, signal)
     if (first.type !== 'answer') throw new Error(`a reading thread answered ${first.type}`)
     if (!first.more) return { status: first.status, body: first.body }
     return { status: first.status, body: streamOf(thread, message.id, first.body) }
   }
 
   /** The parts of a long answer, the next one asked for when the last one is taken. */
-  const streamOf = (thread: Thread, id: number, first: Uint8Array): ReadableStream<Uint8Array> => {
-    let next: Promise<FromReader> | undefined
+  const streamOf = (thread: Thread, stream: number, first: Uint8Array): ReadableStream<Uint8Array> => {
+    const ending = new AbortController()
+    let next: Promise<Reply> | undefined
     const fetch = () => {
-      next = ask(thread, { type: 'more', id })
+      next = ask({ type: 'more', id: ++ids, stream }, ending.signal, thread)
       next.catch(() => {})
     }
     return new ReadableStream<Uint8Array>(
@@ -118,47 +199,46 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
           fetch()
         },
         async pull(controller) {
-          const message = await next!
+          const { message } = await next!
           if (message.type !== 'part') throw new Error(`a reading thread answered ${message.type}`)
           // One part ahead: the thread makes the next while this one is sent.
           if (message.more) fetch()
           if (message.body.length > 0) controller.enqueue(message.body)
           if (!message.more) controller.close()
         },
-        cancel: () => thread.worker.postMessage({ type: 'drop', id } satisfies ToReader),
+        cancel() {
+          ending.abort()
+          thread.worker.postMessage({ type: 'drop', stream } satisfies ToReader)
+        },
       },
       { highWaterMark: 1 },
     )
   }
 
+  // The first query need not wait for it.
+  start()
+
   return {
     networks: () => [...stores().keys()],
-    search: ({ network, entities, body }) =>
-      answer({
-        type: 'search',
-        id: ++ids,
-        store: storeOf(network),
-        index: network.replaceAll('/', '-'),
-        entities,
-        body,
-        deadlineMs,
-      }),
-    get: ({ network, entity, id }) =>
-      answer({
-        type: 'get',
-        id: ++ids,
-        store: storeOf(network),
-        index: network.replaceAll('/', '-'),
-        entity,
-        document: id,
-      }),
+    search: ({ network, entities, body, signal }) => {
+      const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]
+      return answer({ type: 'search', id, store, index, entities, body, deadlineMs }, signal)
+    },
+    get: ({ network, entity, id: document, signal }) => {
+      const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]
+      return answer({ type: 'get', id, store, index, entity, document }, signal)
+    },
     async ranges(network) {
-      const message = await ask(leastBusy(), { type: 'ranges', id: ++ids, store: storeOf(network) })
+      const { message } = await ask({ type: 'ranges', id: ++ids, store: storeOf(network) })
       return message.type === 'ranges' ? message.ranges : []
     },
     async close() {
-      await Promise.all(threads.map(({ worker }) => worker.terminate()))
+      closed = true
+      for (const { reject } of queue) reject(stop('search_closed', 'the search was given up'))
+      queue = []
+      const open = threads
       threads = []
+      await Promise.all(open.map(({ worker }) => worker.terminate()))
     },
   }
 }
@@ -168,3 +248,6 @@ const tooLong = () =>
     'search_timeout_exception',
     'the search took longer than the deadline allows: narrow it, or raise query-deadline',
   )
+
+const tooBusy = () =>
+  retry('es_rejected_execution_exception', 'all threads that answer queries are busy: ask again, or raise readers')

@@ -5,7 +5,7 @@ import { nativeBinding } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
 import { openReader, type Reader } from '../store/reader.ts'
 import { answerGet, answerSearch, type Reply } from './answer.ts'
-import { createSearcher, type Searcher } from './execute.ts'
+import { createSearcher, type Searcher, type SearchOptions } from './execute.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
@@ -20,12 +20,13 @@ export type ToReader =
     }
   | { type: 'get'; id: number; store: string; index: string; entity: string; document: string }
   | { type: 'ranges'; id: number; store: string }
-  /** Asks for the next part of an answer. */
-  | { type: 'more'; id: number }
+  /** Asks for the next part of the answer to the search that had the number `stream`. */
+  | { type: 'more'; id: number; stream: number }
   /** Nobody wants the rest of an answer. */
-  | { type: 'drop'; id: number }
+  | { type: 'drop'; stream: number }
 
 export type FromReader =
+  | { type: 'ready' }
   | { type: 'answer'; id: number; status: number; body: Uint8Array; more: boolean }
   | { type: 'part'; id: number; body: Uint8Array; more: boolean }
   | { type: 'ranges'; id: number; ranges: { from: number; to: number }[] }
@@ -35,7 +36,7 @@ export type FromReader =
 export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
   const cancelled = new Int32Array(cancel)
   const open = new Map<string, { reader: Reader; searcher: Searcher }>()
-  const parts = new Map<number, Iterator<string>>()
+  const parts = new Map<number, { rest: Iterator<string>; limits: Limits }>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
 
   const openStore = (store: string) => {
@@ -48,41 +49,66 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
     return one
   }
 
-  const reply = (id: number, { status, body }: Reply) => {
+  const reply = (id: number, { status, body }: Reply, limits: Limits) => {
     if (typeof body === 'string') return send({ type: 'answer', id, status, body: encode(body), more: false })
     const rest = body[Symbol.iterator]()
-    parts.set(id, rest)
     const { value = '', done = false } = rest.next()
+    if (!done) parts.set(id, { rest, limits })
     send({ type: 'answer', id, status, body: encode(value), more: !done })
   }
 
-  const send = (message: Extract<FromReader, { type: 'answer' | 'part' }>) => {
-    if (!message.more) parts.delete(message.id)
+  const more = (id: number, stream: number) => {
+    const part = parts.get(stream)
+    if (!part) throw new Error('there is no such answer to go on with')
+    part.limits.begin(id)
+    let next: IteratorResult<string> | undefined
+    try {
+      next = part.rest.next()
+    } finally {
+      if (next?.done !== false) parts.delete(stream)
+    }
+    send({ type: 'part', id, body: encode(next.value ?? ''), more: !next.done })
+  }
+
+  const send = (message: Extract<FromReader, { type: 'answer' | 'part' }>) =>
     tell(message, [message.body.buffer as ArrayBuffer])
+
+  /** A long answer may take as long as its client does: the deadline is that of each part. */
+  const createLimits = (deadlineMs: number): Limits => {
+    let current = 0
+    return {
+      deadline: 0,
+      begin(id) {
+        current = id
+        this.deadline = performance.now() + deadlineMs
+      },
+      cancelled: () => Atomics.load(cancelled, 0) === current,
+    }
+  }
+
+  const tellDocument = ({ id, store, index, entity, document }: Extract<ToReader, { type: 'get' }>) => {
+    const { status, body } = answerGet(openStore(store).searcher, index, entity as Kind, document)
+    send({ type: 'answer', id, status, body: encode(body as string), more: false })
   }
 
   const answer = (message: ToReader) => {
     switch (message.type) {
       case 'search': {
         const { id, store, index, entities, body, deadlineMs } = message
-        const options = { deadline: performance.now() + deadlineMs, cancelled: () => Atomics.load(cancelled, 0) === id }
+        const limits = createLimits(deadlineMs)
+        limits.begin(id)
         const text = body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
-        return reply(id, answerSearch(openStore(store).searcher, index, entities, text, options))
+        return reply(id, answerSearch(openStore(store).searcher, index, entities, text, limits), limits)
       }
       case 'get':
-        return reply(
-          message.id,
-          answerGet(openStore(message.store).searcher, message.index, message.entity as Kind, message.document),
-        )
+        return tellDocument(message)
       case 'ranges':
         return tell({ type: 'ranges', id: message.id, ranges: rangesOf(openStore(message.store).reader) })
-      case 'more': {
-        const { value = '', done = false } = parts.get(message.id)?.next() ?? { done: true }
-        return send({ type: 'part', id: message.id, body: encode(value), more: !done })
-      }
+      case 'more':
+        return more(message.id, message.stream)
       case 'drop':
-        parts.get(message.id)?.return?.()
-        parts.delete(message.id)
+        parts.get(message.stream)?.rest.return?.()
+        parts.delete(message.stream)
     }
   }
 
@@ -90,10 +116,16 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
     try {
       answer(message)
     } catch (error) {
-      parts.delete(message.id)
+      if (message.type === 'drop') throw error
       tell({ type: 'failed', id: message.id, failure: toFailure(error) })
     }
   })
+  tell({ type: 'ready' })
+}
+
+interface Limits extends SearchOptions {
+  /** The work of this number begins. */
+  begin(id: number): void
 }
 
 const readable = (store: string): Reader => {
