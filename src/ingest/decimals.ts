@@ -1,12 +1,17 @@
 import type { ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
+import { ChainsieveError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import type { StoredToken } from '../store/batch.ts'
 
 /** Knows the decimals of tokens: from the bundled list, from the store, and from the chain itself where it can be asked. */
 export interface Decimals {
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   of(address: string): number | undefined
-  /** Asks the chain for all tokens in these blocks that are not known yet. */
+  /**
+   * Asks the chain for all tokens in these blocks that are not known yet. Waits while no node can be reached, as for blocks; where
+   * nodes do not answer this question, goes on without, and asks again after a while.
+   */
   learn(blocks: readonly RawBlock[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): StoredToken[]
@@ -16,6 +21,9 @@ export interface DecimalsOptions {
   listed(address: string): number | undefined
   stored(address: string): StoredToken | undefined
   call: ChainSource['call']
+  log: Log
+  /** Milliseconds, monotonic; default `performance.now`. */
+  now?: () => number
 }
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -26,10 +34,18 @@ const DECIMALS = '0x313ce567'
 const MOST_DECIMALS = 77
 /** Contracts that are asked in one go. */
 const CALLS = 100
+/** Time for which nodes that do not answer are not asked. */
+const PAUSE_MS = 60_000
+/** What passes; everything else a node may say to every such call. */
+const PASSING = ['node_unreachable', 'node_rate_limited']
 
-export const createDecimals = ({ listed, stored, call }: DecimalsOptions): Decimals => {
+export const createDecimals = (options: DecimalsOptions): Decimals => {
+  const { listed, stored, call, log, now = () => performance.now() } = options
   const known = new Map<string, number | null | undefined>()
+  /** Those that are being asked, so that two lanes which meet a new token ask it once. */
+  const asked = new Map<string, Promise<void>>()
   let learnt: StoredToken[] = []
+  let pausedUntil = Number.NEGATIVE_INFINITY
 
   const find = (address: string): number | null | undefined => {
     if (known.has(address)) return known.get(address)
@@ -40,23 +56,45 @@ export const createDecimals = ({ listed, stored, call }: DecimalsOptions): Decim
     return decimals
   }
 
+  const ask = async (addresses: readonly string[], signal: AbortSignal) => {
+    const calls = addresses.map(address => ({ to: `0x${address}`, data: DECIMALS }))
+    for (;;) {
+      try {
+        const answers = await call!(calls, signal)
+        for (const [index, address] of addresses.entries()) {
+          const decimals = toDecimals(answers[index] ?? null)
+          known.set(address, decimals)
+          learnt.push({ address, decimals })
+        }
+        return
+      } catch (error) {
+        if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        if (PASSING.includes(error.code)) continue
+        pausedUntil = now() + PAUSE_MS
+        log.warn('Cannot ask the node for decimals of tokens, goes on without', { error })
+        return
+      }
+    }
+  }
+
   return {
     of: address => find(address) ?? undefined,
     async learn(blocks, signal) {
       if (!call) return
       const unknown = [...tokensIn(blocks)].filter(address => find(address) === undefined)
-      for (let i = 0; i < unknown.length; i += CALLS) {
-        const some = unknown.slice(i, i + CALLS)
-        const answers = await call(
-          some.map(address => ({ to: `0x${address}`, data: DECIMALS })),
-          signal,
-        )
-        for (const [index, address] of some.entries()) {
-          const decimals = toDecimals(answers[index] ?? null)
-          known.set(address, decimals)
-          learnt.push({ address, decimals })
+      const others = unknown.flatMap(address => asked.get(address) ?? [])
+      const own = unknown.filter(address => !asked.has(address))
+      for (let i = 0; i < own.length && now() >= pausedUntil; i += CALLS) {
+        const some = own.slice(i, i + CALLS)
+        const asking = ask(some, signal)
+        for (const address of some) asked.set(address, asking)
+        try {
+          await asking
+        } finally {
+          for (const address of some) asked.delete(address)
         }
       }
+      await Promise.all(others)
     },
     takeLearnt() {
       const taken = learnt

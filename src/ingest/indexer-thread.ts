@@ -49,7 +49,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   let failure: unknown = chainId instanceof Error ? chainId : undefined
   try {
     if (!(chainId instanceof Error)) {
-      const { decimals, preparer } = createDecoding(data, db, chainId, source)
+      const { decimals, preparer } = createDecoding(data, db, chainId, source, log)
       pipeline = createPipeline({ port: data.port, preparer, db, storeBatch: data.storeBatch })
       await runJob({ ...data, pipeline, decimals, source, chainId, state, log, signal: stopping.signal })
     }
@@ -302,7 +302,13 @@ const packChainId = async (files: readonly string[], signal: AbortSignal): Promi
   }
 }
 
-const createDecoding = (data: IndexerData, db: Db, chainId: number | undefined, source: ChainSource | undefined) => {
+const createDecoding = (
+  data: IndexerData,
+  db: Db,
+  chainId: number | undefined,
+  source: ChainSource | undefined,
+  log: Log,
+) => {
   const registry = createRegistry(parseRegistry(readTextAsset('events.txt')))
   const methods = parseMethods(readTextAsset('functions.txt'))
   const tokens = createTokenList([
@@ -317,6 +323,7 @@ const createDecoding = (data: IndexerData, db: Db, chainId: number | undefined, 
       return found === undefined ? undefined : { address, decimals: found }
     },
     call: source?.call,
+    log,
   })
   const preparer = createPreparer({
     db,
