@@ -20,7 +20,7 @@ const table = (kind: 'block' | 'tx', name: string): string => {
  *
  * Index: `segment` is a run of neighbouring blocks whose documents are numbered 0, 1, … by kind (ordinals); `post` holds for each
  * term of a segment the ordinals of the documents that have it; `num` holds the values of a numeric facet in ascending order beside their
- * ordinals. Segments never overlap. See segment.ts.
+ * ordinals. Segments never overlap, and no number of one is used again: readers keep what they know of it. See segment.ts.
  *
  * Dictionaries: `address`, `name`, `signature`. `token`: decimals that were asked for, null where a contract refused.
  */
@@ -31,7 +31,7 @@ export const SCHEMA = [
   table('tx', 'tx_bulk'),
   `CREATE TABLE log (pos INTEGER PRIMARY KEY, address INT NOT NULL, signature INT NOT NULL, tx INT NOT NULL, decimals INT,
      topics BLOB, data BLOB)`,
-  `CREATE TABLE segment (id INTEGER PRIMARY KEY, first INT NOT NULL, last INT NOT NULL, txs INT NOT NULL, logs INT NOT NULL,
+  `CREATE TABLE segment (id INTEGER PRIMARY KEY AUTOINCREMENT, first INT NOT NULL, last INT NOT NULL, txs INT NOT NULL, logs INT NOT NULL,
      events INT NOT NULL, level INT NOT NULL, blocks BLOB NOT NULL)`,
   'CREATE UNIQUE INDEX segment_first ON segment (first)',
   `CREATE TABLE post (segment INT NOT NULL, term INT NOT NULL, mark INT NOT NULL, n INT NOT NULL, ords, PRIMARY KEY (segment, term, mark))

@@ -36,7 +36,7 @@ export const createWriter = (db: Db): Writer => {
     tx: rowInserter(db, 'tx', 1 + tableColumns('tx', 'tx').length, 16),
     tx_bulk: rowInserter(db, 'tx_bulk', 1 + tableColumns('tx', 'tx_bulk').length, 16),
     log: rowInserter(db, 'log', 7, 32),
-  } satisfies Record<TableName, (rows: Rows) => void>
+  } satisfies Record<TableName, ReturnType<typeof rowInserter>>
   const insertPost = manyInserter(db, 'post', 5, 64)
   const insertNum = db.prepare('INSERT INTO num (segment, facet, n, vals, ords) VALUES (?, ?, ?, ?, ?)')
   const insertSegment = db.prepare(
@@ -118,7 +118,7 @@ export const createWriter = (db: Db): Writer => {
       )
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
-    for (const table of ['block', 'tx', 'tx_bulk', 'log'] as const) insert[table](batch.rows[table])
+    for (const table of ['block', 'tx', 'tx_bulk', 'log'] as const) insert[table].add(batch.rows[table])
     const segment = addSegment(batch.first, batch.last, batch.txs, batch.logs, batch.events, batch.header)
     writeIndex(segment, postings, columns)
     mergeAround(db, batch.first, insertPost)
@@ -130,6 +130,16 @@ export const createWriter = (db: Db): Writer => {
     for (const table of ['block', 'tx', 'tx_bulk', 'log']) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
   })
 
+  /** Rows that wait to be inserted with others are gone with the transaction that failed. */
+  const attempt = (write: () => void) => {
+    try {
+      guard(write)
+    } catch (error) {
+      for (const { discard } of [...Object.values(insert), insertPost, insertAddress]) discard()
+      throw error
+    }
+  }
+
   return {
     receive,
     // Sorting needs no transaction.
@@ -137,11 +147,11 @@ export const createWriter = (db: Db): Writer => {
       receive(batch)
       const postings = groupPairs(batch.pairs)
       const columns = columnsOfNumbers(batch.numbers)
-      guard(() => apply.immediate(batch, postings, columns))
+      attempt(() => apply.immediate(batch, postings, columns))
       for (const added of received) writtenAdditions.add(added)
       received = []
     },
-    rollback: to => guard(() => rollback.immediate(to)),
+    rollback: to => attempt(() => rollback.immediate(to)),
   }
 }
 
@@ -431,10 +441,13 @@ const aligned = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer
 
 const rowInserter = (db: Db, table: string, columns: number, rows: number) => {
   const many = manyInserter(db, table, columns, rows)
-  return ({ cells, pool }: Rows) => {
-    const bytes = Buffer.from(pool.buffer)
-    for (let i = 0; i < cells.length; i++) many.push(cellValue(cells[i]!, bytes))
-    many.flush()
+  return {
+    add({ cells, pool }: Rows) {
+      const bytes = Buffer.from(pool.buffer)
+      for (let i = 0; i < cells.length; i++) many.push(cellValue(cells[i]!, bytes))
+      many.flush()
+    },
+    discard: many.discard,
   }
 }
 
@@ -461,6 +474,10 @@ const manyInserter = (db: Db, table: string, columns: number, rows: number) => {
       for (let i = 0; i < count; i += columns) one.run(values.slice(i, i + columns))
       count = 0
       // Holds on to no batch's buffers.
+      values = new Array(size)
+    },
+    discard() {
+      count = 0
       values = new Array(size)
     },
   }

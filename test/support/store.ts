@@ -21,9 +21,10 @@ import { evaluate } from '../../src/search/evaluate.ts'
 import { numberedAs, positionOfOrdinal } from '../../src/search/places.ts'
 import { type Plan, planQuery } from '../../src/search/plan.ts'
 import { count, each } from '../../src/search/sets.ts'
+import type { Batch } from '../../src/store/batch.ts'
 import { type Db, openForWriting } from '../../src/store/database.ts'
 import { openReader, type Reader } from '../../src/store/reader.ts'
-import { createWriter } from '../../src/store/writer.ts'
+import { createWriter, type Writer } from '../../src/store/writer.ts'
 import { mainnetPack } from './pack.ts'
 
 /** A store in a temporary file, filled by the parts that fill a real one. */
@@ -37,6 +38,9 @@ export interface TestStore {
   /** Blocks in any order; neighbours are written together, in runs of the size given at creation. */
   add(blocks: readonly RawBlock[]): void
   rollback(to: number): void
+  /** Makes ready to be written, as one run. */
+  prepare(blocks: readonly RawBlock[]): Batch
+  writer: Writer
   /** Runs with the reader on one state of the store. */
   read<T>(run: () => T): T
   plan(kind: Kind, node: Node): Plan
@@ -95,6 +99,8 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-store-'))
   const path = join(folder, 'network.sqlite')
   const db = openForWriting(path)
+  // The same in all stores, so that their indexes can be compared.
+  db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
   const { run = 16, events = [] } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
@@ -130,11 +136,15 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     reader,
     documents,
     read,
+    writer,
+    prepare(blocks) {
+      const building = preparer.start()
+      for (const block of blocks) building.add(block)
+      return building.finish()
+    },
     add(blocks) {
       for (const neighbours of runsOf(blocks, run)) {
-        const building = preparer.start()
-        for (const block of neighbours) building.add(block)
-        const batch = building.finish()
+        const batch = store.prepare(neighbours)
         writer.apply(batch)
         preparer.committed(batch.added)
       }

@@ -1,0 +1,437 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import type { ChainsieveError } from '../../src/lib/errors.ts'
+import { KINDS, type Kind } from '../../src/mapping/index.ts'
+import type { Node } from '../../src/query/ast.ts'
+import { parseSearch } from '../../src/query/parse.ts'
+import { endOf, positionOfOrdinal } from '../../src/search/places.ts'
+import { readOrdinals } from '../../src/store/postings.ts'
+import { blockOf } from '../../src/store/schema.ts'
+import type { SegmentHeader } from '../../src/store/segment.ts'
+import { argumentOf, FACETS, facetOf, HASHED, logTerms, signatureOfLogFacet } from '../../src/store/terms.ts'
+import { oddBlocks, oddEvents } from '../support/odd.ts'
+import { makeChain } from '../support/pack.ts'
+import { arbitraryQuery } from '../support/queries.ts'
+import { stringifyLossless } from '../support/scenarios.ts'
+import { createTestStore, demoBlocks, demoEvents, excerptOf, type TestStore } from '../support/store.ts'
+
+const events = [...oddEvents, ...demoEvents()]
+const numberOf = ({ block }: RawBlock) => Number(block.number)
+
+/** Odd and real blocks with an excerpt in between, all neighbours, few enough to be read again and again. */
+const neighbours = (count: number): RawBlock[] => {
+  const demo = demoBlocks()
+    .filter(({ block }) => block.transactions.length > 0 && block.transactions.length < 8)
+    .slice(0, 12)
+  const odd = oddBlocks(count)
+  return odd.map((raw, i) => {
+    const real = i % 4 === 1 ? demo[(i >> 2) % demo.length] : undefined
+    if (!real) return i % 4 === 2 ? excerptOf(raw, index => index % 2 === 1) : raw
+    const copy = structuredClone(real)
+    copy.block.number = raw.block.number
+    // No block and no transaction is in a chain twice.
+    const salt = i.toString(16).padStart(2, '0')
+    copy.block.hash = `0x${salt}${copy.block.hash.slice(4)}`
+    copy.block.transactions.forEach((tx, place) => {
+      tx.hash = `0x${salt}${tx.hash.slice(4)}`
+      copy.receipts[place]!.transactionHash = tx.hash
+    })
+    return copy
+  })
+}
+
+/** All that a store holds, in terms that do not depend on the order in which it came by it. */
+const contentsOf = (store: TestStore) => {
+  const { reader, db } = store
+  return store.read(() => {
+    const headers = new Map<number, SegmentHeader>(
+      reader.segments().map(segment => [segment.id, reader.header(segment)]),
+    )
+    const role = (facet: number): string => {
+      const own = Object.entries(FACETS).find(([, number]) => number === facet)
+      if (own) return own[0]
+      const [first, last] = logTerms(0)
+      if (facet >= first && facet <= last) return `log of ${reader.signature(signatureOfLogFacet(facet)).key}`
+      const { signature, slot } = argumentOf(facet)
+      return `argument ${slot} of ${reader.signature(signature).key}`
+    }
+    const numbered = (facet: number) =>
+      facet === FACETS['block.hash'] || facet === FACETS['block.miner']
+        ? 'block'
+        : role(facet).startsWith('tx.') || facet === FACETS.failed
+          ? 'tx'
+          : 'log'
+    const value = (term: number, facet: number): string | number => {
+      const number = (term - facet) / 2 ** 22
+      if (number >= HASHED) return number
+      if (number === 0) return 0
+      return facet === FACETS['tx.method'] ? reader.name(number) : reader.addressDigits(number)
+    }
+    const posts = db.prepare('SELECT segment, term, mark, n, ords FROM post').raw().all() as [
+      number,
+      number,
+      number,
+      number,
+      number | Buffer,
+    ][]
+    const index = posts.flatMap(([segment, term, mark, n, ords]) => {
+      const facet = facetOf(term)
+      const key = `${role(facet)} ${value(term, facet)} ${mark}`
+      return Array.from(
+        readOrdinals(ords, n),
+        ordinal => `${key} ${positionOfOrdinal(headers.get(segment)!, numbered(facet), ordinal)}`,
+      )
+    })
+    const nums = db.prepare('SELECT segment, facet, n, vals, ords FROM num').raw().all() as [
+      number,
+      number,
+      number,
+      Buffer,
+      Buffer,
+    ][]
+    const numbers = nums.flatMap(([segment, facet, n]) => {
+      const { values, ordinals } = reader.numbers(segment, facet)!
+      assert.equal(values.length, n)
+      assert.ok(
+        values.every((value, i) => i === 0 || values[i - 1]! <= value),
+        'a column of numbers ascends',
+      )
+      const key = `${facet % 2 ? 'scaled' : 'integers'} ${role(Math.floor(facet / 2))}`
+      return Array.from(
+        ordinals,
+        (ordinal, i) => `${key} ${values[i]} ${positionOfOrdinal(headers.get(segment)!, 'log', ordinal)}`,
+      )
+    })
+    return {
+      index: index.sort(),
+      numbers: numbers.sort(),
+      rows: ['block', 'tx', 'tx_bulk', 'log'].map(table => db.prepare(`SELECT pos FROM "${table}"`).pluck().all()),
+    }
+  })
+}
+
+const documentsOf = (store: TestStore) => Object.fromEntries(KINDS.map(kind => [kind, store.all(kind)]))
+
+/** Segments do not overlap, and tell the truth about the rows. */
+const checkSegments = (store: TestStore) =>
+  store.read(() => {
+    const { reader, db } = store
+    let last = -1
+    for (const segment of reader.segments()) {
+      assert.ok(segment.first > last && segment.last >= segment.first, `segment ${segment.first} behind ${last}`)
+      last = segment.last
+      const header = reader.header(segment)
+      assert.deepEqual(
+        [header.first, header.last, header.times.length],
+        [segment.first, segment.last, segment.last - segment.first + 1],
+      )
+      const count = (sql: string) =>
+        db.prepare(`SELECT count(*) FROM ${sql} AND pos >> 22 BETWEEN ? AND ?`).pluck().get(segment.first, segment.last)
+      const known = 'log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL)'
+      assert.deepEqual(
+        [segment.txs, segment.logs, segment.events],
+        [count('tx WHERE 1'), count('log WHERE 1'), count(known)],
+      )
+      const index = header.times.length - 1
+      assert.deepEqual([endOf(header, 'tx', index), endOf(header, 'log', index)], [segment.txs, segment.logs])
+      assert.equal(count('block WHERE 1'), index + 1)
+      const times = db.prepare('SELECT timestamp FROM block WHERE pos >> 22 BETWEEN ? AND ? ORDER BY pos').pluck()
+      assert.deepEqual([...header.times], times.all(segment.first, segment.last))
+    }
+  })
+
+const NOW = Date.UTC(2025, 0, 1, 1)
+const queriesOn = (store: TestStore, count: number): [Kind, Node][] =>
+  KINDS.flatMap(kind =>
+    fc
+      .sample(arbitraryQuery(kind, store.all(kind).slice(0, 60)), { numRuns: count, seed: 5 })
+      .map((query): [Kind, Node] => [kind, parseSearch(stringifyLossless({ query }), [kind], NOW).parts[0]!.query]),
+  )
+
+const assertSame = (store: TestStore, other: TestStore, queries: [Kind, Node][] = []) => {
+  checkSegments(store)
+  assert.deepStrictEqual(contentsOf(store), contentsOf(other))
+  assert.deepStrictEqual(documentsOf(store), documentsOf(other))
+  for (const [kind, node] of queries) {
+    const [a, b] = [store.evaluate(kind, node), other.evaluate(kind, node)]
+    assert.deepStrictEqual([a.positions, a.counted], [b.positions, b.counted])
+  }
+}
+
+const using = (stores: TestStore[], work: () => void) => {
+  try {
+    work()
+  } finally {
+    for (const store of stores) store.close()
+  }
+}
+
+describe('segments', () => {
+  it('hold the same in whatever order and in whatever runs the blocks came', () => {
+    const blocks = neighbours(40)
+    // With holes, as a sparse import leaves them.
+    const some = blocks.filter((_, i) => i !== 9 && i !== 30 && i !== 31)
+    const whole = createTestStore(some, { events, run: 100 })
+    const queries = queriesOn(whole, 40)
+    using([whole], () => {
+      const oneByOne = createTestStore(some, { events, run: 1 })
+      using([oneByOne], () => assertSame(oneByOne, whole, queries))
+      const newestFirst = createTestStore(some.toReversed(), { events, run: 1 })
+      using([newestFirst], () => assertSame(newestFirst, whole, queries))
+      fc.assert(
+        fc.property(
+          fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
+          fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+          (sizes, ranks) => {
+            const runs: RawBlock[][] = []
+            for (let at = 0, i = 0; at < some.length; i++) {
+              const size = sizes[i % sizes.length]!
+              runs.push(some.slice(at, at + size))
+              at += size
+            }
+            const shuffled = runs
+              .map(run => ({ run, rank: ranks.next().value as number }))
+              .sort((a, b) => a.rank - b.rank)
+              .map(({ run }) => run)
+            const store = createTestStore([], { events, run: 9 })
+            using([store], () => {
+              for (const run of shuffled) {
+                store.add(run)
+                checkSegments(store)
+              }
+              assertSame(
+                store,
+                whole,
+                queries.filter((_, i) => i % 5 === 0),
+              )
+            })
+          },
+        ),
+        { numRuns: 6, seed: 3 },
+      )
+    })
+  })
+
+  it('are merged by sixteens, from both ends of the chain', () => {
+    const blocks = makeChain({ blocks: 600, txs: 1, logs: 1 })
+    for (const order of [blocks, blocks.toReversed()]) {
+      const store = createTestStore(order, { run: 1 })
+      using([store], () => {
+        const sizes = store.read(() => store.reader.segments().map(({ first, last }) => last - first + 1))
+        assert.deepEqual(sizes.toSorted((a, b) => b - a).slice(0, 4), [256, 256, 16, 16])
+        assert.equal(sizes.length, 2 + 5 + 8)
+        checkSegments(store)
+      })
+    }
+  })
+
+  it('are not joined over a hole, until it is filled', () => {
+    const blocks = makeChain({ blocks: 33, txs: 1, logs: 1 })
+    const store = createTestStore(
+      blocks.filter((_, i) => i !== 8),
+      { run: 1 },
+    )
+    using([store], () => {
+      const sizes = () => store.read(() => store.reader.segments().map(({ first, last }) => last - first + 1))
+      assert.deepEqual(sizes(), [1, 1, 1, 1, 1, 1, 1, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1])
+      store.add([blocks[8]!])
+      checkSegments(store)
+      assert.equal(store.evaluate('log', { op: 'all' }).counted, 33)
+    })
+  })
+
+  it('are seen as they are by a reader that saw others under the same number', () => {
+    const blocks = neighbours(34)
+    const store = createTestStore([], { events, run: 1 })
+    using([store], () => {
+      for (const [i, block] of blocks.entries()) {
+        store.add([block])
+        const { positions, counted } = store.evaluate('tx', { op: 'all' })
+        assert.deepEqual([positions, counted], [store.positions('tx'), positions.length], `after ${i + 1} blocks`)
+      }
+    })
+  })
+
+  it('refuse blocks that are stored already', () => {
+    const blocks = makeChain({ blocks: 6 })
+    const store = createTestStore(blocks.slice(1, 4), { run: 3 })
+    using([store], () => {
+      const before = contentsOf(store)
+      for (const [from, to] of [
+        [0, 2],
+        [2, 3],
+        [3, 6],
+        [0, 6],
+      ] as const) {
+        assert.throws(() => store.writer.apply(store.prepare(blocks.slice(from, to))), {
+          next: 'stop',
+          code: 'block_stored',
+          message: `blocks ${from} to ${to - 1} meet blocks 1 to 3, which are stored already`,
+        })
+        assert.deepEqual(contentsOf(store), before)
+      }
+      store.add([blocks[0]!, ...blocks.slice(4)])
+      assert.equal(store.evaluate('block', { op: 'all' }).counted, 6)
+    })
+  })
+})
+
+describe('a rollback', () => {
+  it('leaves a store that never saw the blocks, wherever it cuts', () => {
+    const blocks = neighbours(24)
+    const whole = createTestStore(blocks, { events, run: 50 })
+    const queries = queriesOn(whole, 12)
+    using([whole], () => {
+      for (const [run, cuts] of [
+        [1, [99, 100, 107, 114, 115, 116, 121, 122, 123, 500]],
+        [
+          [5, 3],
+          [98, 103, 104, 106, 120],
+        ],
+        [50, [100, 110, 122]],
+      ] as const)
+        for (const to of cuts) {
+          const store = createTestStore(blocks, { events, run })
+          const left = blocks.filter(block => numberOf(block) <= to)
+          const never = createTestStore(left, { events, run: 7 })
+          using([store, never], () => {
+            store.rollback(to)
+            assertSame(store, never, queries)
+            store.add(blocks.slice(left.length))
+            assertSame(store, whole)
+          })
+        }
+    })
+  })
+
+  it('makes room for another branch', () => {
+    const trunk = makeChain({ blocks: 20 })
+    const branch = makeChain({ blocks: 12, parent: trunk[9]!, salt: 'branch', txs: 3 })
+    const store = createTestStore(trunk, { run: 1 })
+    const straight = createTestStore([...trunk.slice(0, 10), ...branch], { run: 4 })
+    using([store, straight], () => {
+      // What is known of the trunk must not be taken for the branch's.
+      documentsOf(store)
+      store.rollback(9)
+      store.add(branch)
+      assertSame(store, straight, queriesOn(straight, 10))
+      assert.deepEqual(
+        store.all('block').map(({ _id }) => _id),
+        [...trunk.slice(0, 10), ...branch].map(({ block }) => block.hash),
+      )
+    })
+  })
+})
+
+describe('a write that fails', () => {
+  const blocks = neighbours(16)
+
+  it('leaves nothing behind, wherever it stops, and goes well the next time', () => {
+    const whole = createTestStore(blocks, { events, run: 1 })
+    using([whole], () => {
+      for (const table of ['address', 'name', 'signature', 'block', 'tx', 'tx_bulk', 'log', 'segment', 'post', 'num'])
+        for (const last of [false, true]) {
+          const store = createTestStore(blocks.slice(0, 15), { events, run: 1 })
+          using([store], () => {
+            const before = contentsOf(store)
+            const batch = store.prepare(blocks.slice(15))
+            // The last block makes sixteen: it is merged with the others in the same transaction.
+            const when = last ? `WHEN NEW.rowid = (SELECT max(rowid) FROM "${table}")` : ''
+            const moment = last ? 'AFTER' : 'BEFORE'
+            if (last && ['post', 'num'].includes(table)) return
+            store.db.exec(
+              `CREATE TEMP TRIGGER fails ${moment} INSERT ON "${table}" ${when} BEGIN SELECT RAISE(ABORT, 'no more'); END`,
+            )
+            let failed = false
+            try {
+              store.writer.apply(batch)
+            } catch (error) {
+              failed = true
+              assert.match((error as Error).message, /no more/)
+              assert.deepStrictEqual(contentsOf(store), before, table)
+            }
+            store.db.exec('DROP TRIGGER fails')
+            if (failed) store.writer.apply(batch)
+            assert.ok(failed || table === 'name' || table === 'signature' || table === 'address', table)
+            assertSame(store, whole)
+          })
+        }
+    })
+  })
+
+  it('for want of space says so, loses nothing, and goes on when there is some', () => {
+    const whole = createTestStore(blocks, { events, run: 4 })
+    const store = createTestStore(blocks.slice(0, 4), { events, run: 4 })
+    using([store, whole], () => {
+      const pages = store.db.pragma('page_count', { simple: true }) as number
+      store.db.pragma(`max_page_count = ${pages + 2}`)
+      let at = 4
+      const refusals: ChainsieveError[] = []
+      for (let tries = 0; at < blocks.length && tries < 60; tries++) {
+        const before = contentsOf(store)
+        const batch = store.prepare(blocks.slice(at, at + 4))
+        while (refusals.length < 200) {
+          try {
+            store.writer.apply(batch)
+            at += 4
+            break
+          } catch (error) {
+            refusals.push(error as ChainsieveError)
+            assert.deepStrictEqual(contentsOf(store), before)
+            store.db.pragma(`max_page_count = ${pages + 2 + 3 * refusals.length}`)
+          }
+        }
+      }
+      assert.ok(refusals.length > 3, `${refusals.length} refusals`)
+      for (const { next, code, message, retryAfterMs } of refusals)
+        assert.deepEqual(
+          { next, code, message, retryAfterMs },
+          {
+            next: 'retry',
+            code: 'disk_full',
+            message: 'the disk that holds the data folder is full: free some space, indexing goes on by itself',
+            retryAfterMs: 5000,
+          },
+        )
+      assertSame(store, whole)
+    })
+  })
+
+  it('for want of permission says whose fault it is', () => {
+    const store = createTestStore(blocks.slice(0, 2), { events })
+    using([store], () => {
+      const batch = store.prepare(blocks.slice(2, 4))
+      store.db.pragma('query_only = ON')
+      const refusal = { next: 'stop', code: 'store_readonly', message: /cannot be written to: check its owner/ }
+      assert.throws(() => store.writer.apply(batch), refusal)
+      assert.throws(() => store.rollback(100), refusal)
+      store.db.pragma('query_only = OFF')
+      store.writer.apply(batch)
+      assert.equal(store.evaluate('block', { op: 'all' }).counted, 4)
+    })
+  })
+})
+
+describe('a reader', () => {
+  it('sees one state of the store while it is written to', () => {
+    const blocks = makeChain({ blocks: 20 })
+    const store = createTestStore(blocks.slice(0, 15), { run: 1 })
+    using([store], () => {
+      store.reader.begin()
+      const before = store.reader.segments()
+      store.add(blocks.slice(15))
+      store.rollback(3)
+      const seen = before.map(segment => store.reader.header(segment).times.length)
+      assert.deepEqual(seen, Array(15).fill(1))
+      const documents = store.documents.load('block', [blockOf(0), 14 * 2 ** 22])
+      assert.deepEqual(
+        documents.map(document => document!._id),
+        [blocks[0]!.block.hash, blocks[14]!.block.hash],
+      )
+      store.reader.end()
+      assert.equal(store.evaluate('block', { op: 'all' }).counted, 4)
+    })
+  })
+})
