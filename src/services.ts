@@ -16,6 +16,7 @@ import { lockDataFolder } from './store/lock.ts'
 
 /** The network of the bundled demo chain. */
 const DEMO = 'ethereum/demo/local'
+const DEMO_HEAD = 420
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
 export const services: Services = {
@@ -33,7 +34,7 @@ export const services: Services = {
     for (const indexing of indexings) shutdown.add(`indexing of ${indexing.network}`, indexing.stop)
     for (const indexing of indexings)
       indexing.ended.catch(error => log.error('Stopped indexing', { network: indexing.network, error }))
-    if (demo) await importDemo(config, { log, shutdown })
+    if (demo) await importDemo(config, pool, { log, shutdown })
 
     const status = createStatus({ networks: () => networksOf(config), indexings, ranges: pool.ranges })
     const app = createApp({ search: pool, accounts, status, bodyLimit: config.bodyLimit, log })
@@ -49,8 +50,9 @@ export const services: Services = {
 
   async index(config, network, run) {
     const node = nodeOptions(network)
-    const { from, to, order } = network
-    return runToEnd(config, network.network, { type: 'index', node, from, to, order }, network.storeBatch, 'index', run)
+    const { from, to, order, finality, storeBatch } = network
+    const job: Job = { type: 'index', node, from, to, order, finality }
+    return runToEnd(config, network.network, job, storeBatch, 'index', run)
   },
 
   async importPacks(config, network, files, run) {
@@ -147,8 +149,9 @@ const heldOf = async (config: Config, network: string) => {
   }
 }
 
-const importDemo = async (config: Config, run: Run) => {
-  if (storedNetworks(config.data).includes(DEMO)) return
+/** Stores the demo chain where it is not stored whole: the first start may have been broken off. */
+const importDemo = async (config: Config, pool: Pool, run: Run) => {
+  if ((await pool.ranges(DEMO)).some(({ from, to }) => from === 0 && to >= DEMO_HEAD)) return
   const files = [assetFile('demo.ndjson.gz', config.data)]
   const indexing = startIndexing({
     data: config.data,

@@ -14,11 +14,12 @@ import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
+import { systemClock } from '../lib/retry.ts'
 import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
 import { type Db, openForReading } from '../store/database.ts'
 import { readOwnAbis } from './abis.ts'
 import { createDecimals, type Decimals } from './decimals.ts'
-import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer } from './messages.ts'
+import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer, ToWriter } from './messages.ts'
 import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
 import { createPreparer } from './prepare.ts'
 import { holesIn } from './ranges.ts'
@@ -26,14 +27,18 @@ import { holesIn } from './ranges.ts'
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const stopping = new AbortController()
+  const failing = new AbortController()
+  const signal = AbortSignal.any([stopping.signal, failing.signal])
   const tell = (message: FromIndexer) => parentPort!.postMessage(message)
   const log = createThreadLog(tell)
-  parentPort!.on('message', (_: ToIndexer) => stopping.abort())
+  parentPort!.on('message', (_: ToIndexer) => {
+    stopping.abort()
+    data.port.postMessage({ type: 'stop' } satisfies ToWriter)
+  })
 
   const db = openForReading(data.store, nativeBinding())
   const source = data.job.type === 'import' ? undefined : createRpcSource({ ...data.job.node, log })
   const state: State = { done: 0, total: 0, head: null }
-  const chainId = await chainIdOf(data.job, source, db, stopping.signal).catch(toEnd)
   let pipeline: Pipeline | undefined
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
@@ -46,13 +51,13 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 
-  let failure: unknown = chainId instanceof Error ? chainId : undefined
+  let failure: unknown
   try {
-    if (!(chainId instanceof Error)) {
-      const { decimals, preparer } = createDecoding(data, db, chainId, source, log)
-      pipeline = createPipeline({ port: data.port, preparer, db, storeBatch: data.storeBatch })
-      await runJob({ ...data, pipeline, decimals, source, chainId, state, log, signal: stopping.signal })
-    }
+    const chainId = await chainIdOf(data.job, source, db, signal)
+    const { decimals, preparer } = createDecoding(data, db, chainId, source, log)
+    const { port, storeBatch } = data
+    pipeline = createPipeline({ port, preparer, db, storeBatch, log, onFailure: error => failing.abort(error) })
+    await runJob({ ...data, pipeline, decimals, source, chainId, state, log, signal })
   } catch (error) {
     failure = error
   }
@@ -63,7 +68,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
   clearInterval(reporting)
   await source?.close?.()
-  data.port.postMessage({ type: 'close' })
+  data.port.postMessage({ type: 'close' } satisfies ToWriter)
   db.close()
   tell({ type: 'ended', failure: failure === undefined ? undefined : toFailure(failure), report: report() })
   parentPort!.close()
@@ -87,8 +92,6 @@ interface Work extends IndexerData {
   signal: AbortSignal
 }
 
-const toEnd = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
-
 const runJob = async (work: Work) => {
   const { job } = work
   switch (job.type) {
@@ -97,7 +100,7 @@ const runJob = async (work: Work) => {
     case 'index':
       return indexRange(work, job)
     case 'follow':
-      return followAndFill(work, job)
+      return keepFollowing(work, job)
   }
 }
 
@@ -168,8 +171,29 @@ const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
       'empty_range',
       `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`,
     )
+  // What was the head last time may have been reorganised since.
+  const tip = work.pipeline.held().at(-1)?.to
+  if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job.finality)
   await fill(work, from, to, job.order)
 }
+
+/** Begins anew after whatever passes; each time it goes by what is stored then. */
+const keepFollowing = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
+  const { signal, log, state } = work
+  for (;;) {
+    try {
+      return await followAndFill(work, job)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+      log.warn('Was interrupted, begins anew in a moment', { error })
+      state.total = state.done
+      await systemClock.sleep(ANEW_MS, signal)
+    }
+  }
+}
+
+const ANEW_MS = 5_000
 
 /** Follows the head, and fills what is missing below at the same time. */
 const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
@@ -178,7 +202,7 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   state.head = head
   const from = Math.min(resolvePoint(job.from, head, 0), head)
   const tip = pipeline.held().at(-1)?.to
-  const near = tip !== undefined && head - tip <= CATCH_UP
+  const near = tip !== undefined && tip >= from - 1 && head - tip <= CATCH_UP
   if (tip !== undefined && !near) await leaveOldBranch(work, tip, job.finality)
   // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
   const first = near ? tip + 1 : Math.max(from, head - job.finality + 1)
@@ -205,19 +229,23 @@ const follow = async (
 ) => {
   const lane = pipeline.lane('head')
   const held = tip === undefined ? undefined : pipeline.stored(tip)
-  for await (const event of source!.follow({ from, stored: pipeline.stored, tip: held, finality, signal })) {
-    if (event.type === 'rollback') {
-      await lane.flush()
-      await pipeline.rollback(event.to)
-      log.info('Followed a reorganisation', { keptUpTo: event.to })
-      continue
+  try {
+    for await (const event of source!.follow({ from, stored: pipeline.stored, tip: held, finality, signal })) {
+      if (event.type === 'rollback') {
+        await lane.flush()
+        await pipeline.rollback(event.to)
+        log.info('Followed a reorganisation', { keptUpTo: event.to })
+        continue
+      }
+      const number = Number(event.block.block.number)
+      await decimals.learn([event.block], signal)
+      await lane.add(event.block)
+      if (number > (state.head ?? -1)) state.head = number
+      // At the head every block is a transaction of its own; far behind it they go together.
+      if (number > (state.head ?? 0) - finality) await lane.flush()
     }
-    const number = Number(event.block.block.number)
-    await decimals.learn([event.block], signal)
-    await lane.add(event.block)
-    if (number > (state.head ?? -1)) state.head = number
-    // At the head every block is a transaction of its own; far behind it they go together.
-    if (number > (state.head ?? 0) - finality) await lane.flush()
+  } finally {
+    await lane.flush()
   }
 }
 
@@ -248,14 +276,17 @@ const breath = () => new Promise<void>(resolve => setImmediate(resolve))
 
 /** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */
 const leaveOldBranch = async ({ source, pipeline, signal, log }: Work, tip: number, finality: number) => {
-  for (let number = tip; number > tip - finality && pipeline.stored(number); number--) {
-    const [blocks] = await collect(source!.range({ from: number, to: number, order: 'oldest', run: 1, signal }))
-    if (blocks?.[0]?.block.hash === pipeline.stored(number)!.hash) {
+  for (let number = tip; number >= 0 && number > tip - finality; number--) {
+    const stored = pipeline.stored(number)
+    if (stored) {
+      const [blocks] = await collect(source!.range({ from: number, to: number, order: 'oldest', run: 1, signal }))
+      if (blocks?.[0]?.block.hash !== stored.hash) continue
       if (number === tip) return
-      await pipeline.rollback(number)
-      log.info('Followed a reorganisation', { keptUpTo: number })
-      return
     }
+    // Below what is held without a gap there is nothing left to differ.
+    await pipeline.rollback(number)
+    log.info('Followed a reorganisation', { keptUpTo: number })
+    return
   }
   throw stop(
     'reorg_too_deep',

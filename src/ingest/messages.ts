@@ -11,6 +11,8 @@ import type { Batch } from '../store/batch.ts'
 export type ToWriter =
   | { type: 'batch'; id: number; lane: Lane; batch: Batch }
   | { type: 'rollback'; id: number; to: number }
+  /** The program is to stop: what cannot be written now is not waited for. */
+  | { type: 'stop' }
   | { type: 'close' }
 
 export type Lane = 'head' | 'fill'
@@ -35,7 +37,14 @@ export interface IndexerData {
 
 export type Job =
   | { type: 'import'; files: string[] }
-  | { type: 'index'; node: NodeOptions; from: BlockPoint | undefined; to: BlockPoint | undefined; order: Order }
+  | {
+      type: 'index'
+      node: NodeOptions
+      from: BlockPoint | undefined
+      to: BlockPoint | undefined
+      order: Order
+      finality: number
+    }
   | { type: 'follow'; node: NodeOptions; from: BlockPoint | undefined; order: Order; finality: number }
 
 export type Order = 'newest' | 'oldest'

@@ -3,6 +3,7 @@ import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
+import type { Log } from '../lib/log.ts'
 import { transferables } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { positionOf } from '../store/schema.ts'
@@ -47,12 +48,16 @@ export interface PipelineOptions {
   db: Db
   /** Most blocks in one transaction. */
   storeBatch: number
+  log: Log
+  /** Told when something could not be written; nothing more is taken then. */
+  onFailure(error: Error): void
 }
 
 /** Batches of each lane that may wait for the writer. */
 const WAITING: Record<Lane, number> = { fill: 2, head: 32 }
 
-export const createPipeline = ({ port, preparer, db, storeBatch }: PipelineOptions): Pipeline => {
+export const createPipeline = (options: PipelineOptions): Pipeline => {
+  const { port, preparer, db, storeBatch, log, onFailure } = options
   const selectHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
   const selectParent = db.prepare('SELECT parentHash FROM block WHERE pos = ?').pluck()
   /** Blocks on their way: hash and parent's hash by number. */
@@ -69,14 +74,17 @@ export const createPipeline = ({ port, preparer, db, storeBatch }: PipelineOptio
   port.on('message', (message: FromWriter) => {
     if (message.type === 'stuck') {
       stuck = message.why
+      if (stuck === null) log.info('Goes on writing')
+      else log.warn('Cannot write now, tries again until it can', { why: stuck })
       return
     }
     const waiter = waiting.get(message.id)
     waiting.delete(message.id)
     if (message.type === 'done') waiter?.resolve()
     else {
-      failed = fromFailure(message.failure)
+      failed ??= fromFailure(message.failure)
       waiter?.reject(failed)
+      onFailure(failed)
     }
   })
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../lib/errors.ts'
 import { version } from '../lib/runtime.ts'
 import type { Range, Report } from './messages.ts'
 import type { Indexing } from './network.ts'
@@ -58,7 +59,11 @@ const statusOf = async (
   samples: ReadonlyMap<Indexing, { at: number; report: Report }[]>,
 ): Promise<NetworkStatus> => {
   const indexing = indexings.find(it => it.network === network)
-  const held = await ranges(network).catch(() => [])
+  let fault: string | null = null
+  const held = await ranges(network).catch((error: unknown) => {
+    fault = messageOf(error)
+    return []
+  })
   if (!indexing) {
     return {
       network,
@@ -69,7 +74,7 @@ const statusOf = async (
       blocksPerSecond: null,
       eventsPerSecond: null,
       secondsLeft: null,
-      error: null,
+      error: fault,
       endpoints: [],
     }
   }
@@ -91,7 +96,7 @@ const statusOf = async (
     blocksPerSecond: speed('blocks'),
     eventsPerSecond: speed('events'),
     secondsLeft: filling && filled ? (report.total - report.done) / filled : null,
-    error: error?.message ?? report.waiting,
+    error: error?.message ?? report.waiting ?? fault,
     endpoints: report.endpoints,
   }
 }

@@ -17,7 +17,9 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   let busy = false
   let closing = false
+  let stopping = false
   let stuck = false
+  let waiting: NodeJS.Timeout | undefined
   const tell = (message: FromWriter) => port.postMessage(message)
 
   const next = () => {
@@ -32,7 +34,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       if (task.type === 'batch') writer.apply(task.batch)
       else writer.rollback(task.to)
     } catch (error) {
-      if (error instanceof ChainsieveError && error.next === 'retry' && !closing) return again(task, error)
+      if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
       tell({ type: 'failed', id: task.id, failure: toFailure(error) })
       return void setImmediate(next)
     }
@@ -47,18 +49,31 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     if (!stuck) tell({ type: 'stuck', why: error.message })
     stuck = true
     tasks[task.type === 'batch' ? task.lane : 'head'].unshift(task)
-    setTimeout(next, error.retryAfterMs ?? RETRY_MS)
+    waiting = setTimeout(goOn, error.retryAfterMs ?? RETRY_MS)
+  }
+
+  const goOn = () => {
+    clearTimeout(waiting)
+    waiting = undefined
+    next()
   }
 
   const close = () => {
-    db.pragma('wal_checkpoint(TRUNCATE)')
+    try {
+      db.pragma('wal_checkpoint(TRUNCATE)')
+    } catch {
+      // What is committed is safe in the log; it is taken over when there is room again.
+    }
     db.close()
     port.close()
   }
 
   port.on('message', (message: ToWriter) => {
     if (message.type === 'close') closing = true
-    else {
+    else if (message.type === 'stop') {
+      stopping = true
+      if (waiting) goOn()
+    } else {
       if (message.type === 'batch') writer.receive(message.batch)
       tasks[message.type === 'batch' ? message.lane : 'head'].push(message)
     }

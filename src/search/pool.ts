@@ -7,7 +7,7 @@ import type { Answer, SearchService } from './service.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
 export interface Pool extends SearchService {
-  /** Ranges of blocks that a network's store holds. */
+  /** Ranges of blocks that a network's store holds; none where there is no store. */
   ranges(network: string): Promise<{ from: number; to: number }[]>
   close(): Promise<void>
 }
@@ -229,7 +229,9 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
       return answer({ type: 'get', id, store, index, entity, document }, signal)
     },
     async ranges(network) {
-      const { message } = await ask({ type: 'ranges', id: ++ids, store: storeOf(network) })
+      const store = stores().get(network)
+      if (store === undefined) return []
+      const { message } = await ask({ type: 'ranges', id: ++ids, store })
       return message.type === 'ranges' ? message.ranges : []
     },
     async close() {

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import type { Job, NodeOptions, Report } from '../../src/ingest/messages.ts'
+import { type Indexing, startIndexing } from '../../src/ingest/network.ts'
+import { heldRanges } from '../../src/ingest/ranges.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { openForReading } from '../../src/store/database.ts'
+import { storeFile } from '../../src/store/files.ts'
+import { type FakeNode, startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+
+const NETWORK = 'ethereum/test/net'
+
+const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-ingest-'))
+  t.after(() => rmSync(data, { recursive: true, force: true }))
+  const node = await startNode(t, chain)
+  const lines: string[] = []
+  const log = createLog({ write: line => void lines.push(line), json: false })
+  const open = new Set<Indexing>()
+  const start = (job: Job, storeBatch = 10) => {
+    const indexing = startIndexing({ data, network: NETWORK, job, storeBatch, log })
+    open.add(indexing)
+    return indexing
+  }
+  t.after(() => Promise.all([...open].map(indexing => indexing.stop())))
+  /** Hashes of the blocks that are stored, by number. */
+  const stored = (): string[] => {
+    const db = openForReading(storeFile(data, NETWORK))
+    try {
+      const rows = db.prepare('SELECT pos / 4194304 AS number, hex(hash) AS hash FROM block').all()
+      const hashes: string[] = []
+      for (const { number, hash } of rows as { number: number; hash: string }[])
+        hashes[number] = `0x${hash.toLowerCase()}`
+      return hashes
+    } finally {
+      db.close()
+    }
+  }
+  const ranges = () => {
+    const db = openForReading(storeFile(data, NETWORK))
+    try {
+      return heldRanges(db).map(({ from, to }) => `${from}-${to}`)
+    } finally {
+      db.close()
+    }
+  }
+  return { data, node, start, stored, ranges, lines }
+}
+
+const nodeOptions = (node: FakeNode): NodeOptions => ({ urls: [node.url], pollMs: 20, timeoutMs: 2000 })
+const indexJob = (node: FakeNode, rest: Partial<Extract<Job, { type: 'index' }>> = {}): Job => ({
+  type: 'index',
+  node: nodeOptions(node),
+  from: undefined,
+  to: undefined,
+  order: 'newest',
+  finality: 64,
+  ...rest,
+})
+const followJob = (node: FakeNode, rest: Partial<Extract<Job, { type: 'follow' }>> = {}): Job => ({
+  type: 'follow',
+  node: nodeOptions(node),
+  from: undefined,
+  order: 'newest',
+  finality: 8,
+  ...rest,
+})
+
+const hashes = (chain: readonly RawBlock[]): string[] => {
+  const all: string[] = []
+  for (const { block } of chain) all[Number(block.number)] = block.hash
+  return all
+}
+
+/** Waits for a report that is as is asked for. */
+const until = async (indexing: Indexing, holds: (report: Report) => boolean) => {
+  const end = Date.now() + 20_000
+  while (!holds(indexing.report())) {
+    assert.ok(Date.now() < end, `${JSON.stringify(indexing.report())} ${indexing.error()}`)
+    await pause(10)
+  }
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** Numbers of the blocks that the node was asked for. */
+const askedFor = (node: FakeNode): Set<number> =>
+  new Set(
+    node.calls
+      .filter(({ method, params }) => method === 'eth_getBlockByNumber' && params[1] === true)
+      .map(({ params }) => Number(params[0])),
+  )
+
+test('an index that is asked for again fetches what is missing, and nothing else', async t => {
+  const chain = makeChain({ blocks: 60 })
+  const { node, start, stored, ranges } = await setUp(t, chain)
+  const report = await start(indexJob(node, { from: { block: 20 }, to: { block: 29 } })).ended
+  assert.deepEqual([report.blocks, report.logs, report.added, report.head], [10, 40, [{ from: 20, to: 29 }], 59])
+  assert.deepEqual(ranges(), ['20-29'])
+
+  await start(indexJob(node, { from: { latest: 9 } })).ended
+  assert.deepEqual(ranges(), ['20-29', '50-59'])
+
+  node.calls.length = 0
+  const rest = await start(indexJob(node, { order: 'oldest' })).ended
+  assert.deepEqual(rest.added, [
+    { from: 0, to: 19 },
+    { from: 30, to: 49 },
+  ])
+  assert.deepEqual(stored(), hashes(chain))
+  const missing = [...Array(20).keys(), ...Array.from({ length: 20 }, (_, i) => i + 30)]
+  // Beside them the newest stored one, in case that it was reorganised.
+  assert.deepEqual(
+    [...askedFor(node)].sort((a, b) => a - b),
+    [...missing, 59],
+  )
+
+  node.calls.length = 0
+  const nothing = await start(indexJob(node)).ended
+  assert.deepEqual([nothing.blocks, nothing.added], [0, []])
+  assert.deepEqual([...askedFor(node)], [59])
+})
+
+test('a range that is not there', async t => {
+  const { node, start } = await setUp(t, makeChain({ blocks: 10 }))
+  await assert.rejects(start(indexJob(node, { to: { block: 10 } })).ended, {
+    code: 'beyond_head',
+    message: 'block 10 is beyond the head of the chain, which is 9: lower --to',
+  })
+  await assert.rejects(start(indexJob(node, { from: { block: 20 } })).ended, {
+    code: 'empty_range',
+    message: 'there are no blocks from 20 to 9: check --from and --to (the head is 9)',
+  })
+})
+
+test('an index goes on where the chain was reorganised since the last one', async t => {
+  const trunk = makeChain({ blocks: 30 })
+  const { node, start, stored } = await setUp(t, trunk)
+  await start(indexJob(node)).ended
+  const branch = makeChain({ blocks: 10, parent: trunk[24]!, salt: 'branch' })
+  node.extend(branch)
+  const { added } = await start(indexJob(node)).ended
+  assert.deepEqual(added, [{ from: 25, to: 34 }])
+  assert.deepEqual(stored(), hashes([...trunk.slice(0, 25), ...branch]))
+})
+
+test('all that is stored up to a hole may be reorganised away', async t => {
+  const trunk = makeChain({ blocks: 30 })
+  const { node, start, stored, ranges } = await setUp(t, trunk)
+  await start(indexJob(node, { to: { block: 9 } })).ended
+  await start(indexJob(node, { from: { latest: 2 } })).ended
+  assert.deepEqual(ranges(), ['0-9', '27-29'])
+  const branch = makeChain({ blocks: 10, parent: trunk[19]!, salt: 'branch' })
+  node.extend(branch)
+  await start(indexJob(node)).ended
+  assert.deepEqual(stored(), hashes([...trunk.slice(0, 20), ...branch]))
+})
+
+test('an index into a store of another branch stops', async t => {
+  const { node, start, stored } = await setUp(t, makeChain({ blocks: 30 }))
+  await start(indexJob(node)).ended
+  const before = stored()
+  node.extend(makeChain({ blocks: 40, salt: 'another' }))
+  await assert.rejects(start(indexJob(node, { finality: 8 })).ended, { code: 'reorg_too_deep', next: 'stop' })
+  assert.deepEqual(stored(), before)
+})
+
+test('a node of another chain is refused', async t => {
+  const { node, start } = await setUp(t, makeChain({ blocks: 3 }))
+  await start(indexJob(node)).ended
+  const other = await startNode(t, makeChain({ blocks: 3, chainId: 10 }))
+  await assert.rejects(start(indexJob(other)).ended, {
+    code: 'wrong_chain',
+    message:
+      "the node is of chain 10, but this network's store holds chain 31337: check --rpc and --network, or choose another data folder",
+  })
+})
+
+test('the head is followed while what is below is filled, and the newest of that first', async t => {
+  const chain = makeChain({ blocks: 120 })
+  const { node, start, stored, ranges } = await setUp(t, chain.slice(0, 100))
+  // The back-fill stands still where the node does not give old blocks.
+  let open = false
+  node.trouble = calls =>
+    !open &&
+    calls.some(it => it.method === 'eth_getBlockByNumber' && it.params[1] === true && Number(it.params[0]) < 50)
+      ? { status: 503 }
+      : undefined
+  const indexing = start(followJob(node))
+  await until(indexing, ({ done }) => done >= 40)
+  for (let i = 100; i < 120; i++) node.extend([chain[i]!])
+  await until(indexing, ({ added }) => added.at(-1)?.to === 119)
+  assert.deepEqual([indexing.report().total, indexing.report().head, ranges().length], [92, 119, 1])
+  assert.match(ranges()[0]!, /^\d\d-119$/)
+  open = true
+  await until(indexing, ({ done, total }) => done === total)
+  await indexing.stop()
+  assert.deepEqual(stored(), hashes(chain))
+
+  // Started again, it fetches what came meanwhile.
+  node.extend(makeChain({ blocks: 5, parent: chain[119]! }))
+  node.calls.length = 0
+  const again = start(followJob(node))
+  await until(again, ({ blocks }) => blocks === 5)
+  assert.deepEqual([...askedFor(node)], [120, 121, 122, 123, 124])
+})
+
+test('what lies before --from is not fetched, also where older blocks are stored', async t => {
+  const chain = makeChain({ blocks: 100 })
+  const { node, start, ranges } = await setUp(t, chain)
+  await start(indexJob(node, { to: { block: 9 } })).ended
+  const indexing = start(followJob(node, { from: { latest: 20 } }))
+  await until(indexing, ({ blocks }) => blocks === 21)
+  node.extend(makeChain({ blocks: 1, parent: chain[99]! }))
+  await until(indexing, ({ blocks }) => blocks === 22)
+  assert.deepEqual(ranges(), ['0-9', '79-100'])
+})
+
+test('a node that is down at the start is waited for, and its error is told', async t => {
+  const { node, start, stored } = await setUp(t, makeChain({ blocks: 20 }))
+  await node.stop()
+  const indexing = start(followJob(node))
+  await until(indexing, ({ endpoints }) => (endpoints[0]?.lastError ?? '') !== '')
+  assert.match(indexing.report().endpoints[0]!.lastError!, /ECONNREFUSED/)
+  assert.equal(indexing.error(), null)
+  await node.start()
+  await until(indexing, ({ blocks }) => blocks === 20)
+  await indexing.stop()
+  assert.equal(stored().length, 20)
+})
+
+test('a stop keeps what was finished, and ends without a fault', async t => {
+  const { node, start, stored } = await setUp(t, makeChain({ blocks: 500, txs: 5 }))
+  const indexing = start(indexJob(node, { order: 'oldest' }))
+  await until(indexing, ({ blocks }) => blocks > 0)
+  await indexing.stop()
+  const { blocks } = await indexing.ended
+  assert.equal(indexing.error(), null)
+  assert.equal(stored().length, blocks)
+  const rest = await start(indexJob(node)).ended
+  assert.equal(blocks + rest.blocks, 500)
+  assert.deepEqual(stored(), hashes([...node.blocks.values()]))
+})
