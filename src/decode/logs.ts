@@ -25,6 +25,9 @@ interface Compiled {
 /** Distinct reasons that are kept apart for one declaration; chain data must not be able to fill the dictionary. */
 const REASONS = 16
 
+/** Unknown signatures that are remembered at a time. */
+const UNKNOWN = 200_000
+
 /** Decodes logs one by one: the first declaration that decodes without remainder is the log's meaning. */
 export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): ((log: RpcLog) => DecodedLog) => {
   const compiled = new Map<string, Compiled[]>()
@@ -50,6 +53,7 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): ((l
     let found = compiled.get(key)
     if (!found) {
       found = find(topic, indexed).map(candidate => compileOne(candidate, topic, indexed))
+      if (compiled.size >= UNKNOWN) compiled.clear()
       compiled.set(key, found)
     }
     return found
@@ -60,6 +64,7 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): ((l
     let signature = unknown.get(key)
     if (!signature) {
       signature = { key, topic, indexed, event: null, probability: 0, error: null }
+      if (unknown.size >= UNKNOWN) unknown.clear()
       unknown.set(key, signature)
     }
     return signature

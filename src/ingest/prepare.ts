@@ -5,7 +5,7 @@ import { createHash } from '../lib/hash.ts'
 import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
-import { SIGNATURES } from '../store/terms.ts'
+import { SIGNATURES, UNLISTED } from '../store/terms.ts'
 import type { Decimals } from './decimals.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
@@ -31,6 +31,8 @@ export interface PreparerOptions {
   chainId?: number | undefined
   /** Whether the receipts' logs blooms were found to be those of their logs (`checkBlock`); else that is found out here. */
   bloomsChecked?: boolean
+  /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
+  listedSignatures?: number
 }
 
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
@@ -43,12 +45,13 @@ export const createPreparer = ({
   decimals,
   chainId,
   bloomsChecked = false,
+  listedSignatures = UNKNOWN_SIGNATURES,
 }: PreparerOptions): Preparer => {
   const key = (name: string) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(name) as number
   const last = (table: string) => (db.prepare(`SELECT max(id) FROM "${table}"`).pluck().get() as number | null) ?? 0
   const findAddress = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
   const findName = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
-  const signatures = createSignatures(db)
+  const signatures = createSignatures(db, listedSignatures)
   const stored = createAddressFilter(db, last('address'))
   const context: BatchContext = {
     addresses: createDictionary({
@@ -62,7 +65,7 @@ export const createPreparer = ({
       },
     }),
     names: createDictionary({ last: last('name'), find: name => findName.get(name) as number | undefined }),
-    signatureId: signatures.id,
+    signature: signatures.find,
     takeSignatures: signatures.takeAdded,
     hash: createHash([key('hash_key_0'), key('hash_key_1')]),
     chainId,
@@ -96,29 +99,38 @@ export const createPreparer = ({
   }
 }
 
-/** Ids of signatures: few enough to be held in memory whole. */
-const createSignatures = (db: Db) => {
+/**
+ * Ids of signatures: few enough to be held in memory whole. Anyone can emit logs under any topic; when too many unknown ones were
+ * seen, further ones share a signature.
+ */
+const createSignatures = (db: Db, listed: number) => {
   const rows = db.prepare('SELECT id, key FROM signature').all() as { id: number; key: string }[]
   const ids = new Map(rows.map(({ id, key }) => [key, id]))
-  const known = new Map<Signature, number>()
+  const known = new Map<Signature, { id: number; unlisted: boolean }>()
   let next = rows.reduce((most, { id }) => Math.max(most, id), 0) + 1
   let added: { first: number; entries: Signature[] } = { first: next, entries: [] }
 
+  const idOf = (signature: Signature): number => {
+    const id = ids.get(signature.key) ?? next
+    if (id === next) {
+      next++
+      ids.set(signature.key, id)
+      added.entries.push(signature)
+    }
+    return id
+  }
+  const unlisted: Signature = { key: UNLISTED, topic: null, indexed: 0, event: null, probability: 0, error: null }
+  const hasRoom = ({ key, event }: Signature): boolean => ids.has(key) || next < (event ? SIGNATURES - 1 : listed)
+
   return {
-    id(signature: Signature): number {
-      let id = known.get(signature)
-      if (id === undefined) {
-        id = ids.get(signature.key)
-        if (id === undefined) {
-          if (next >= (signature.event ? SIGNATURES : UNKNOWN_SIGNATURES))
-            throw new Error('the dictionary of signatures is full')
-          id = next++
-          ids.set(signature.key, id)
-          added.entries.push(signature)
-        }
-        known.set(signature, id)
+    find(signature: Signature): { id: number; unlisted: boolean } {
+      let found = known.get(signature)
+      if (!found) {
+        found = hasRoom(signature) ? { id: idOf(signature), unlisted: false } : { id: idOf(unlisted), unlisted: true }
+        if (known.size > SIGNATURES) known.clear()
+        known.set(signature, found)
       }
-      return id
+      return found
     },
     takeAdded() {
       const taken = added

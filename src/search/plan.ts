@@ -4,7 +4,17 @@ import type { Node, Value } from '../query/ast.ts'
 import { tooLong } from '../query/simplify.ts'
 import type { Reader, StoredSignature } from '../store/reader.ts'
 import { PLACES } from '../store/schema.ts'
-import { argumentOf, argumentTerms, FACETS, facetOf, HASHED, OVERFLOW_SLOT, termOf } from '../store/terms.ts'
+import {
+  argumentFacet,
+  argumentOf,
+  argumentTerms,
+  FACETS,
+  facetOf,
+  HASHED,
+  OVERFLOW_SLOT,
+  termOf,
+  UNLISTED,
+} from '../store/terms.ts'
 import { addressIds, type Condition, compileLeaf } from './conditions.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
@@ -211,8 +221,23 @@ const emitter: Special = (leaf, reader) => {
     : { by: 'emitters', addresses: [...new Set(addresses)], signatures: undefined }
 }
 
+/** First topic: that of the signature, but for logs that keep theirs themselves. */
+const firstTopic: Special = (leaf, reader) => {
+  const listed = bySignature(({ topic }) => [topic])(leaf, reader)
+  const unlisted = reader.signatures().find(({ key }) => key === UNLISTED)
+  if (!unlisted || listed === undefined) return listed
+  if (leaf.op === 'exists') return { by: 'or', of: [listed, ofSignatures([unlisted])] }
+  if (leaf.op !== 'in') return undefined
+  const terms = leaf.values.map(value => {
+    const { high, low } = reader.hash(String(value))
+    return { term: termOf(HASHED + high, argumentFacet(unlisted.id, 0)), mark: low }
+  })
+  return { by: 'or', of: [listed, { by: 'terms', terms }] }
+}
+
 const topics: Special = (leaf, reader) => {
-  if (leaf.op === 'exists') return ofSignatures(reader.signatures().filter(({ topic }) => topic !== null))
+  if (leaf.op === 'exists')
+    return ofSignatures(reader.signatures().filter(({ topic, key }) => topic !== null || key === UNLISTED))
   if (leaf.op !== 'in') return undefined
   const plans = leaf.values.flatMap(value => {
     const word = String(value)
@@ -231,8 +256,8 @@ const topics: Special = (leaf, reader) => {
 const indexedArguments = (word: string, reader: Reader): Plan[] => {
   const matches = (term: number, value: string): boolean => {
     const { signature, slot } = argumentOf(facetOf(term))
-    const { event, error, topic } = reader.signature(signature)
-    if (!event || error !== null) return value === word && topic !== null
+    const { event, error } = reader.signature(signature)
+    if (!event || error !== null) return value === word
     const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]
     return input?.indexed === true && wordOf(value, input.type) === word
   }
@@ -345,7 +370,7 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     transactionHash,
     address: emitter,
     topics,
-    signature: bySignature(({ topic }) => [topic]),
+    signature: firstTopic,
     removed: constant(false),
   },
   event: {

@@ -71,7 +71,8 @@ export interface BatchContext {
   chainId: number | undefined
   addresses: Dictionary
   names: Dictionary
-  signatureId(signature: Signature): number
+  /** Id of a signature; `unlisted` where the dictionary had no room left for it, so that its logs keep their first topic themselves. */
+  signature(signature: Signature): { id: number; unlisted: boolean }
   takeSignatures(): { first: number; entries: Signature[] }
   takeTokens(): StoredToken[]
   hash(text: string): Hash62
@@ -188,7 +189,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 
       for (const log of receipt.logs) {
         const { signature, args } = input.logs[logIndex]!
-        const signatureId = context.signatureId(signature)
+        const { id: signatureId, unlisted } = context.signature(signature)
+        const firstTopic = unlisted ? 0 : 1
         const emitter = digitsOf(log.address)
         const emitterId = context.addresses.id(emitter)
         const decimals = args && hasInteger(args) ? context.decimals(emitter) : undefined
@@ -199,11 +201,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         row.number(place)
         if (decimals === undefined) row.null()
         else row.number(decimals)
-        if (log.topics.length <= 1) row.null()
+        if (log.topics.length <= firstTopic) row.null()
         else {
           row.beginBlob()
-          for (let t = 1; t < log.topics.length; t++)
-            topicIds[t - 1] = packTopic(row.pool, log.topics[t]!, context.addresses.id)
+          for (let t = firstTopic; t < log.topics.length; t++)
+            topicIds[t - firstTopic] = packTopic(row.pool, log.topics[t]!, context.addresses.id)
           row.endBlob()
         }
         words(row, log.data, context)
@@ -213,8 +215,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         if (signature.event === null) postings.add(termOf(0, FACETS.undecoded), 0, logs)
         else events++
         if (args === null)
-          for (let t = 1; t < log.topics.length; t++)
-            hashed(log.topics[t]!.toLowerCase(), argumentFacet(signatureId, t - 1), logs)
+          for (let t = firstTopic; t < log.topics.length; t++)
+            hashed(log.topics[t]!.toLowerCase(), argumentFacet(signatureId, t - firstTopic), logs)
         else addArguments(args, signature.event!.inputs, signatureId, decimals)
         logIndex++
         logs++

@@ -39,6 +39,9 @@ export const OVERFLOW_SLOT = SLOTS - 1
 /** In place of the value of an argument that is longer than an index of keywords holds. */
 export const TOO_LONG = 0
 
+/** Key of the one signature that all logs share whose own one the dictionary has no room for. */
+export const UNLISTED = 'unlisted'
+
 export const logFacet = (signature: number): number => FIRST_LOG_FACET + signature
 export const argumentSlot = (pos: number): number => Math.min(pos, OVERFLOW_SLOT)
 export const argumentFacet = (signature: number, slot: number): number =>

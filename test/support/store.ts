@@ -44,8 +44,8 @@ export interface TestStore {
   /** Runs with the reader on one state of the store. */
   read<T>(run: () => T): T
   plan(kind: Kind, node: Node): Plan
-  /** What the plan of a query finds, and what its counts add up to. */
-  evaluate(kind: Kind, node: Node): { positions: number[]; counted: number; plan: Plan }
+  /** What the plan of a query finds, what its counts add up to, and how many documents had to be asked. */
+  evaluate(kind: Kind, node: Node): { positions: number[]; counted: number; asked: number; plan: Plan }
   /** Ids of the documents that a query finds, in chain order. */
   ids(kind: Kind, node: Node): string[]
   /** Every document of a kind, in chain order, and where it stands. */
@@ -59,6 +59,8 @@ export interface TestStoreOptions {
   run?: number | readonly number[]
   /** Declarations that hold beside those of the registry, and go before them. */
   events?: readonly EventAbi[]
+  /** See `PreparerOptions`. */
+  listedSignatures?: number
 }
 
 /** Functions that transactions may call, by selector. */
@@ -102,7 +104,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
-  const { run = 16, events = [] } = options
+  const { run = 16, events = [], listedSignatures } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
   const decodeLog = createLogDecoder({
     find(topic, indexed) {
@@ -117,6 +119,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     decodeLog,
     methodOf: input => METHODS[input.slice(0, 10)] ?? null,
     decimals: { of: address => decimalsOf(chainId, `0x${address}`), takeLearnt: () => [] },
+    ...(listedSignatures !== undefined && { listedSignatures }),
   })
   const writer = createWriter(db)
   const reader = openReader(path)
@@ -154,12 +157,14 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     evaluate: (kind, node) =>
       read(() => {
         const plan = planQuery(kind, node, reader)
+        let asked = 0
         const evaluation = evaluate({
           kind,
           plan,
           reader,
           ask(node, positions) {
             const test = compile(kind, node)
+            asked += positions.length
             return documents.load(kind, positions).map(document => test(document!))
           },
         })
@@ -172,7 +177,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
           each(set, ordinal => positions.push(positionOfOrdinal(reader.header(segment), numberedAs(kind), ordinal)))
           if (positions.length - before !== count(set)) throw new Error('a set does not hold what it counts')
         }
-        return { positions, counted, plan }
+        return { positions, counted, asked, plan }
       }),
     ids(kind, node) {
       const { positions } = store.evaluate(kind, node)

@@ -15,7 +15,10 @@ export const tx = {
     publicKey: is.hex('Public key of the sender, where the node tells it.'),
     creates: is.hex('Address of the created contract, where the node tells it in the transaction.'),
     input: is.hex('Call data, or the initialisation code of a created contract.', { words: true }),
-    logsBloom: is.hex('Bloom filter over the addresses and topics of the transaction’s logs.', { origin: 'receipt', bloom: true }),
+    logsBloom: is.hex('Bloom filter over the addresses and topics of the transaction’s logs.', {
+      origin: 'receipt',
+      bloom: true,
+    }),
     nonce: is.quantity('Number of transactions the sender made before.'),
     r: is.hexNumber('First part of the signature.'),
     root: is.hex('State root after the transaction (before Byzantium).', { origin: 'receipt' }),
