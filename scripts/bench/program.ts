@@ -102,7 +102,8 @@ export const watchUsage = (running: Running, everyMs = 20) => {
     peakOwn = Math.max(peakOwn, usage.own)
   }
   look()
-  const timer = setInterval(look, everyMs)
+  // Whoever fails does not stop it; that must not keep this process alive.
+  const timer = setInterval(look, everyMs).unref()
   return {
     stop(): { peak: number; peakOwn: number; cpuSeconds: number } | undefined {
       look()

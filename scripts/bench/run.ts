@@ -175,6 +175,8 @@ export const main = async (args: string[]): Promise<void> => {
       'no_program',
       `${values.program} is not there: build it by npm run build, or name another by --program`,
     )
+  if (pack !== undefined && !existsSync(pack))
+    throw refuse('no_pack', `${pack} is not there: leave --pack out to make one`)
   const options = {
     effort: values.quick ? QUICK : FULL,
     events: number('events', values.events),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -182,12 +183,22 @@ test('the whole benchmark runs on a small chain, and on a store that is there', 
   assert.ok(existsSync(keep))
 })
 
+test('a failure of the program ends the benchmark with what the program said', async t => {
+  const pack = join(makeFolder(t), 'pack.ndjson')
+  writeFileSync(pack, '{"block":\n')
+  const args = ['scripts/bench/run.ts', '--program', 'src/main.ts', '--pack', pack]
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 })
+  assert.equal(status, 1)
+  assert.match(stderr, /pack\.ndjson, line 1/)
+})
+
 test('options that mean nothing are refused', async t => {
   const folder = makeFolder(t)
   const program = ['--program', 'src/main.ts']
   await assert.rejects(main(['--events', 'many', ...program]), { code: 'bad_option' })
   await assert.rejects(main(['--data', folder, '--keep', folder, ...program]), { code: 'bad_option' })
   await assert.rejects(main(['--data', folder, ...program]), { code: 'no_store' })
+  await assert.rejects(main(['--pack', join(folder, 'none'), ...program]), { code: 'no_pack' })
   await assert.rejects(main(['--program', join(folder, 'none')]), { code: 'no_program' })
   await assert.rejects(main(['--evnts', '1']), /evnts/)
 })
