@@ -6,7 +6,7 @@ import { listen } from './http/server.ts'
 import type { Status } from './http/status.ts'
 import { abiFolder, addAbis, listAbis, type StoredAbi } from './ingest/abis.ts'
 import type { Job, NodeOptions, Report } from './ingest/messages.ts'
-import { type Indexing, startIndexing } from './ingest/network.ts'
+import { type Indexing, prepareStore, startIndexing } from './ingest/network.ts'
 import { createStatus, offlineStatus } from './ingest/status.ts'
 import type { Progress } from './lib/progress.ts'
 import { assetFile, nativeBinding } from './lib/runtime.ts'
@@ -23,6 +23,7 @@ export const services: Services = {
   async serve(config, { log, shutdown }) {
     const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
     shutdown.add('lock', lock.release)
+    for (const network of storedNetworks(config.data)) prepareStore(config.data, network, log)
     const accounts = openAccounts(config.data, nativeOption(config))
     shutdown.add('accounts', accounts.close)
     const pool = openPool(config, shutdown)

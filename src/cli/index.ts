@@ -1,5 +1,5 @@
 import { type Config, loadConfig, readFlags, type Sources } from '../config/index.ts'
-import { ChainsieveError, stop } from '../lib/errors.ts'
+import { ChainsieveError, stop, systemFault } from '../lib/errors.ts'
 import { createLog, describe } from '../lib/log.ts'
 import { createScreen, progressBar, progressLines, type Screen } from '../lib/progress.ts'
 import { redact } from '../lib/secret.ts'
@@ -71,13 +71,14 @@ export const run = async (
 }
 
 const fail = (screen: Screen, error: unknown, code: number, command = 'chainsieve'): number => {
-  if (!(error instanceof ChainsieveError)) {
+  const known = systemFault(error)
+  if (!known) {
     const text = error instanceof Error ? (error.stack ?? String(error)) : String(error)
     screen.line(redact(`chainsieve: This is a fault of Chainsieve, please report it:\n${text}`))
     return 1
   }
-  screen.line(redact(`chainsieve: ${describe(error)}`))
-  if (error.code !== MISUSED) return code
+  screen.line(redact(`chainsieve: ${describe(known)}`))
+  if (known.code !== MISUSED) return code
   screen.line(`${command} --help tells how it is used.`)
   return 2
 }

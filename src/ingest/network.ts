@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { MessageChannel, type Worker } from 'node:worker_threads'
+import { systemFault } from '../lib/errors.ts'
 import { fromFailure, toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
@@ -42,13 +43,21 @@ const NOTHING: Report = {
   endpoints: [],
 }
 
-export const startIndexing = ({ data, network, job, storeBatch, log, onReport }: IndexingOptions): Indexing => {
-  makeStoreFolder(data)
+/** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */
+export const prepareStore = (data: string, network: string, log: Log): string => {
   const store = storeFile(data, network)
-  // Both threads find a store of today's layout; what is wrong with it is told here.
-  if (!existsSync(store)) log.info('Made a store', { network })
-  openForWriting(store, nativeBinding()).close()
+  try {
+    makeStoreFolder(data)
+    if (!existsSync(store)) log.info('Made a store', { network })
+    openForWriting(store, nativeBinding()).close()
+  } catch (error) {
+    throw systemFault(error, store) ?? error
+  }
+  return store
+}
 
+export const startIndexing = ({ data, network, job, storeBatch, log, onReport }: IndexingOptions): Indexing => {
+  const store = prepareStore(data, network, log)
   const { port1, port2 } = new MessageChannel()
   const writer = startWorker('writer', { store, port: port1 }, { transferList: [port1] })
   const indexer = startWorker(

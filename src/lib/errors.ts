@@ -36,3 +36,25 @@ export const stop = (code: string, message: string, cause?: unknown) =>
 
 /** The message of anything thrown, on one line. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/**
+ * What the operating system or the disk refuses, as an error for the operator; undefined for anything else, which is a bug.
+ * `where` names the file where the error itself does not, as those of SQLite.
+ */
+export const systemFault = (error: unknown, where?: string): ChainsieveError | undefined => {
+  if (error instanceof ChainsieveError) return error
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code !== 'string') return undefined
+  const found = REMEDIES.find(([pattern]) => pattern.test(code))
+  if (!found) return undefined
+  return stop('system_fault', `${where === undefined ? '' : `${where}: `}${messageOf(error)}: ${found[1]}`, error)
+}
+
+const REMEDIES: [pattern: RegExp, remedy: string][] = [
+  [/^(EACCES|EPERM|SQLITE_PERM|SQLITE_CANTOPEN.*|SQLITE_READONLY.*|SQLITE_AUTH)$/, 'check its owner and permissions'],
+  [/^EROFS$/, 'the disk is mounted read-only, choose another folder or mount it for writing'],
+  [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|SQLITE_IOERR_WRITE)$/, 'free some space on the disk'],
+  [/^(EMFILE|ENFILE)$/, 'raise the limit of open files (ulimit -n)'],
+  [/^(SQLITE_CORRUPT.*|SQLITE_NOTADB)$/, 'the file is damaged: move it away and index again'],
+  [/^(EIO|SQLITE_IOERR.*)$/, 'the disk could not be read or written, the log of the operating system tells more'],
+]

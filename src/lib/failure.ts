@@ -1,4 +1,4 @@
-import { ChainsieveError, messageOf } from './errors.ts'
+import { ChainsieveError, messageOf, systemFault } from './errors.ts'
 
 /** An error as it travels between threads, which take no classes along. */
 export interface Failure {
@@ -7,10 +7,15 @@ export interface Failure {
   message: string
 }
 
-export const toFailure = (error: unknown): Failure =>
-  error instanceof ChainsieveError
-    ? { next: error.next, code: error.code, message: error.message }
-    : { next: 'bug', code: 'bug', message: error instanceof Error ? (error.stack ?? error.message) : messageOf(error) }
+export const toFailure = (error: unknown): Failure => {
+  const known = systemFault(error)
+  if (known) return { next: known.next, code: known.code, message: known.message }
+  return {
+    next: 'bug',
+    code: 'bug',
+    message: error instanceof Error ? (error.stack ?? error.message) : messageOf(error),
+  }
+}
 
 export const fromFailure = ({ next, code, message }: Failure): Error =>
   next === 'bug' ? new Error(message) : new ChainsieveError(next, code, message)

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import { ChainsieveError, stop } from '../lib/errors.ts'
+import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
@@ -132,8 +132,14 @@ const readable = (store: string): Reader => {
   try {
     return openReader(store, nativeBinding())
   } catch (error) {
-    if (error instanceof ChainsieveError) throw error
-    throw stop('store_unreadable', `the store ${store} cannot be read: ${(error as Error).message}`, error)
+    const code = (error as { code?: string }).code ?? ''
+    if (/^SQLITE_(READONLY|CANTOPEN)/.test(code))
+      throw stop(
+        'store_unreadable',
+        `the store ${store} cannot be opened (${messageOf(error)}): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
+        error,
+      )
+    throw systemFault(error, store) ?? error
   }
 }
 

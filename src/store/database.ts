@@ -20,6 +20,15 @@ export const openForWriting = (path: string, native?: string): Db => {
 /** Opens the store of one network for reading. */
 export const openForReading = (path: string, native?: string): Db => {
   const db = connect(path, { readonly: true, native })
+  const version = versionOf(db, path)
+  if (version < SCHEMA_VERSION) {
+    db.close()
+    throw stop(
+      'store_older',
+      `${path} is not in the form that this version of Chainsieve reads (store version ${version}, it should be ${SCHEMA_VERSION}): ` +
+        'chainsieve serve, index or import bring it there',
+    )
+  }
   db.pragma('cache_size = -65536')
   db.pragma('mmap_size = 17179869184')
   db.pragma('temp_store = MEMORY')
@@ -29,14 +38,20 @@ export const openForReading = (path: string, native?: string): Db => {
 const connect = (path: string, { readonly = false, native }: { readonly?: boolean; native: string | undefined }): Db =>
   new Database(path, { readonly, fileMustExist: readonly, timeout: 5000, ...(native ? { nativeBinding: native } : {}) })
 
-const migrate = (db: Db, path: string) => {
+const versionOf = (db: Db, path: string): number => {
   const version = db.pragma('user_version', { simple: true }) as number
-  if (version > SCHEMA_VERSION)
-    throw stop(
-      'store_newer',
-      `${path} was written by a newer version of Chainsieve (store version ${version}, this one knows ${SCHEMA_VERSION}): ` +
-        'run that version, or index into another data folder',
-    )
+  if (version <= SCHEMA_VERSION) return version
+  db.close()
+  throw stop(
+    'store_newer',
+    `${path} was written by a newer version of Chainsieve (store version ${version}, this one knows ${SCHEMA_VERSION}): ` +
+      'run that version, or index into another data folder',
+  )
+}
+
+const migrate = (db: Db, path: string) => {
+  const version = versionOf(db, path)
+  if (version === SCHEMA_VERSION) return
   db.transaction(() => {
     for (let from = version; from < SCHEMA_VERSION; from++) MIGRATIONS[from]!(db)
     db.pragma(`user_version = ${SCHEMA_VERSION}`)

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { main as generate } from '../../scripts/bench/generate.ts'
+import { makeChain } from '../support/pack.ts'
+import { after, chainsieve, start, succeed, tempFolder, writePack } from './program.ts'
+
+const NETWORK = 'ethereum/test/net'
+const fault = (err: string) => err.split('\n').filter(line => line.startsWith('chainsieve: '))
+
+/** Makes a small disk of its own, or says why that cannot be done here. */
+const mount = (t: TestContext, options: string): string | undefined => {
+  const folder = join(tempFolder(t), 'disk')
+  mkdirSync(folder)
+  const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], {
+    encoding: 'utf8',
+  })
+  if (status !== 0) {
+    t.skip(`no disk can be mounted here: ${error?.message ?? stderr.trim()}`)
+    return undefined
+  }
+  after(t, () => spawnSync('umount', ['-l', folder]))
+  return folder
+}
+
+test('a full disk: the import says so and waits, and goes on when there is room again; nothing is lost', async t => {
+  const disk = mount(t, 'size=24m')
+  if (disk === undefined) return
+  const data = join(disk, 'data')
+  const pack = join(tempFolder(t), 'pack.ndjson')
+  await generate(['--blocks', '60', '--seed', '3', '--out', pack])
+  mkdirSync(data)
+  // What others have put on the disk.
+  const ballast = join(disk, 'ballast')
+  writeFileSync(ballast, Buffer.alloc(20 << 20))
+
+  const args = ['import', '--network', NETWORK, '--store-batch', '8', pack]
+  const importing = start(t, args, { data })
+  await importing.says(
+    /warn +Cannot write now, tries again until it can .*the disk that holds the data folder is full: free some space, indexing goes on by itself/,
+  )
+  // What is stored can be searched meanwhile, and it is told by the status.
+  const some = JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data }))
+  assert.ok(some.hits.total < 60)
+  rmSync(ballast)
+  await importing.says(/Goes on writing/)
+  const { code, out, err } = await importing.ended
+  assert.equal(code, 0, err)
+  assert.match(out, /added 60 blocks/)
+
+  const whole = join(tempFolder(t), 'data')
+  await succeed(t, ['import', '--network', NETWORK, pack], { data: whole })
+  for (const entity of ['block', 'tx', 'log', 'event']) {
+    const query = ['search', NETWORK, entity, '{"size":-1,"sort":"_doc"}']
+    const [ours, theirs] = await Promise.all([succeed(t, query, { data }), succeed(t, query, { data: whole })])
+    const hits = (text: string) => JSON.parse(text).hits
+    assert.deepEqual(hits(ours), hits(theirs), entity)
+  }
+})
+
+test('a full disk: who does not want to wait can stop', async t => {
+  const disk = mount(t, 'size=24m')
+  if (disk === undefined) return
+  const data = join(disk, 'data')
+  const pack = join(tempFolder(t), 'pack.ndjson')
+  await generate(['--blocks', '40', '--seed', '3', '--out', pack])
+  const { bsize, bavail } = statfsSync(disk)
+  writeFileSync(join(disk, 'ballast'), Buffer.alloc(bsize * bavail - (3 << 20)))
+  const importing = start(t, ['import', '--network', NETWORK, '--store-batch', '8', pack], { data })
+  await importing.says(/Cannot write now/)
+  const asked = performance.now()
+  importing.signal('SIGTERM')
+  const { code, err } = await importing.ended
+  assert.ok(performance.now() - asked < 4000)
+  assert.equal(code, 1)
+  assert.deepEqual(fault(err), [
+    'chainsieve: the disk that holds the data folder is full: free some space, indexing goes on by itself',
+  ])
+  rmSync(join(disk, 'ballast'))
+  await succeed(t, ['import', '--network', NETWORK, pack], { data })
+  assert.equal(JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total, 40)
+})
+
+test('a disk that is full from the start', async t => {
+  const disk = mount(t, 'size=1m')
+  if (disk === undefined) return
+  const pack = writePack(join(tempFolder(t), 'pack.ndjson'), makeChain({ blocks: 3 }))
+  const { bsize, bavail } = statfsSync(disk)
+  writeFileSync(join(disk, 'ballast'), Buffer.alloc(bsize * bavail))
+  const { code, err } = await chainsieve(t, ['import', '--network', NETWORK, pack], { data: join(disk, 'data') })
+  assert.equal(code, 1)
+  assert.equal(fault(err).length, 1, err)
+  assert.match(fault(err)[0]!, /^chainsieve: the data folder .* (cannot be made|cannot be written to) \(.*\): /)
+})
+
+test('a data folder that may not be written to', async t => {
+  const disk = mount(t, 'size=24m')
+  if (disk === undefined) return
+  const data = join(disk, 'data')
+  const pack = writePack(join(tempFolder(t), 'pack.ndjson'), makeChain({ blocks: 12 }))
+  await succeed(t, ['import', '--network', NETWORK, pack], { data })
+  spawnSync('mount', ['-o', 'remount,ro', disk])
+  for (const args of [
+    ['import', '--network', NETWORK, pack],
+    ['serve', '--port', '0'],
+  ]) {
+    const { code, err } = await chainsieve(t, args, { data })
+    assert.equal(code, 1)
+    assert.equal(fault(err).length, 1, err)
+    assert.match(
+      fault(err)[0]!,
+      /^chainsieve: the data folder .* cannot be written to \(.*\): check its owner and permissions, or choose another by --data$/,
+    )
+  }
+  const made = await chainsieve(t, ['token', 'create', '--account', 'a'], { data })
+  assert.equal(made.code, 1)
+  assert.equal(fault(made.err).length, 1, made.err)
+  assert.doesNotMatch(made.err, /fault of Chainsieve/)
+  const absent = await chainsieve(t, ['import', '--network', NETWORK, pack], { data: join(disk, 'absent') })
+  assert.match(
+    fault(absent.err)[0]!,
+    /^chainsieve: the data folder .*absent cannot be made \(.*\): choose another by --data$/,
+  )
+  // Reading needs no more than reading.
+  assert.equal(JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total, 12)
+  assert.match(await succeed(t, ['status'], { data }), /blocks +0-11 \(12 blocks\)/)
+})
+
+/** Runs a program as somebody who owns nothing; undefined where this user may not do that. */
+const asNobody = ((): string[] | undefined => {
+  const by = ['setpriv', '--reuid', '65534', '--clear-groups', '--']
+  return spawnSync(by[0]!, [...by.slice(1), process.execPath, '--version']).status === 0 ? by : undefined
+})()
+
+test('a data folder of somebody else', {
+  skip: asNobody === undefined && 'cannot become another user here',
+}, async t => {
+  const folder = tempFolder(t)
+  chmodSync(folder, 0o755)
+  const data = join(folder, 'data')
+  const pack = writePack(join(folder, 'pack.ndjson'), makeChain({ blocks: 12 }))
+  await succeed(t, ['import', '--network', NETWORK, pack], { data })
+  const store = join(data, 'networks', 'ethereum~test~net.sqlite')
+  for (const file of [`${store}-wal`, `${store}-shm`]) rmSync(file, { force: true })
+  const said = async (...args: string[]) => {
+    const { code, err } = await chainsieve(t, args, { data, by: asNobody! })
+    assert.equal(code, 1, err)
+    assert.equal(fault(err).length, 1, err)
+    return fault(err)[0]!.slice('chainsieve: '.length)
+  }
+  const search = ['search', NETWORK, 'block']
+  assert.equal(
+    await said('import', '--network', NETWORK, pack),
+    `the data folder ${data} cannot be written to (EACCES: permission denied, open '${data}/lock.json'): check its owner and permissions, or choose another by --data`,
+  )
+  assert.equal(
+    await said(...search),
+    `the store ${store} cannot be opened (attempt to write a readonly database): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
+  )
+  chmodSync(data, 0o700)
+  for (const args of [search, ['status']])
+    assert.equal(
+      await said(...args),
+      `EACCES: permission denied, scandir '${data}/networks': check its owner and permissions`,
+    )
+  assert.equal(
+    await said('import', '--network', NETWORK, pack),
+    `the data folder ${data} cannot be written to (unable to open database file): check its owner and permissions, or choose another by --data`,
+  )
+})
+
+test('stores that cannot be used: of a newer version, unfinished, damaged', async t => {
+  const folder = tempFolder(t)
+  const data = join(folder, 'data')
+  const pack = writePack(join(folder, 'pack.ndjson'), makeChain({ blocks: 12 }))
+  const args = { import: ['import', '--network', NETWORK, pack], search: ['search', NETWORK, 'block', '{"size":0}'] }
+  const store = join(data, 'networks', 'ethereum~test~net.sqlite')
+  const said = async (args: string[]) => {
+    const { code, err } = await chainsieve(t, args, { data })
+    assert.equal(code, 1, err)
+    assert.equal(fault(err).length, 1, err)
+    return fault(err)[0]!.slice('chainsieve: '.length)
+  }
+  await succeed(t, args.import, { data })
+  const db = new Database(store)
+  const version = db.pragma('user_version', { simple: true }) as number
+  db.pragma(`user_version = ${version + 1}`)
+  db.close()
+  const newer = `${store} was written by a newer version of Chainsieve (store version ${version + 1}, this one knows ${version}): run that version, or index into another data folder`
+  for (const command of [args.import, args.search, ['serve', '--port', '0']]) assert.equal(await said(command), newer)
+  assert.ok((await succeed(t, ['status'], { data })).includes(newer))
+
+  // As a kill between its making and its first transaction leaves it.
+  writeFileSync(store, '')
+  assert.equal(
+    await said(args.search),
+    `${store} is not in the form that this version of Chainsieve reads (store version 0, it should be ${version}): chainsieve serve, index or import bring it there`,
+  )
+  await succeed(t, args.import, { data })
+  assert.equal(JSON.parse(await succeed(t, args.search, { data })).hits.total, 12)
+
+  writeFileSync(store, 'This is no database at all. '.repeat(1000))
+  for (const command of [args.import, args.search])
+    assert.equal(
+      await said(command),
+      `${store}: file is not a database: the file is damaged: move it away and index again`,
+    )
+})
