@@ -1,23 +1,28 @@
 import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
-import { run } from './cli/index.ts'
-import { runIndexer } from './ingest/indexer-thread.ts'
 import type { IndexerData } from './ingest/messages.ts'
-import { runWriter } from './ingest/writer-thread.ts'
-import { version } from './lib/runtime.ts'
-import { runReader } from './search/reader-thread.ts'
-import { services } from './services.ts'
 
-/** The program's one entry: the command line in the main thread, and each worker thread in its role. */
+/**
+ * The program's one entry: the command line in the main thread, and each worker thread in its role. Each loads no more than it
+ * needs, since a start should take a fraction of a second.
+ */
 const main = async () => {
   if (isMainThread) {
+    const { run } = await import('./cli/index.ts')
+    const { services } = await import('./services.ts')
+    const { version } = await import('./lib/runtime.ts')
     // Set, not called: what was written to a pipe is still delivered.
     process.exitCode = await run(process.argv.slice(2), { version, services })
     return
   }
   const { role, data } = workerData as { role: string; data: unknown }
-  if (role === 'indexer') return runIndexer(data as IndexerData & { port: MessagePort })
-  if (role === 'writer') return runWriter(data as { store: string; port: MessagePort })
-  if (role === 'reader') return runReader(data as { cancel: SharedArrayBuffer })
+  switch (role) {
+    case 'indexer':
+      return (await import('./ingest/indexer-thread.ts')).runIndexer(data as IndexerData & { port: MessagePort })
+    case 'writer':
+      return (await import('./ingest/writer-thread.ts')).runWriter(data as { store: string; port: MessagePort })
+    case 'reader':
+      return (await import('./search/reader-thread.ts')).runReader(data as { cancel: SharedArrayBuffer })
+  }
 }
 
 void main()

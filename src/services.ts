@@ -27,6 +27,7 @@ export const services: Services = {
     const accounts = openAccounts(config.data, nativeOption(config))
     shutdown.add('accounts', accounts.close)
     const pool = openPool(config, shutdown)
+    pool.warm()
 
     const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
     const indexings = config.networks

@@ -30,7 +30,8 @@ const UNKNOWN = 200_000
 
 /** Decodes logs one by one: the first declaration that decodes without remainder is the log's meaning. */
 export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): ((log: RpcLog) => DecodedLog) => {
-  const compiled = new Map<string, Compiled[]>()
+  /** By topic, then by number of indexed arguments. */
+  const compiled = new Map<string, Compiled[][]>()
   const unknown = new Map<string, Signature>()
   const compiledByEvent = new Map<EventAbi, Compiled>()
 
@@ -49,14 +50,14 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): ((l
   }
 
   const candidatesOf = (topic: string, indexed: number): Compiled[] => {
-    const key = topic + indexed
-    let found = compiled.get(key)
-    if (!found) {
-      found = find(topic, indexed).map(candidate => compileOne(candidate, topic, indexed))
+    let byIndexed = compiled.get(topic)
+    if (!byIndexed) {
       if (compiled.size >= UNKNOWN) compiled.clear()
-      compiled.set(key, found)
+      byIndexed = []
+      compiled.set(topic, byIndexed)
     }
-    return found
+    byIndexed[indexed] ??= find(topic, indexed).map(candidate => compileOne(candidate, topic, indexed))
+    return byIndexed[indexed]
   }
 
   const unknownOf = (topic: string | null, indexed: number): Signature => {

@@ -9,6 +9,8 @@ import type { Answer, SearchService } from './service.ts'
 export interface Pool extends SearchService {
   /** Ranges of blocks that a network's store holds; none where there is no store. */
   ranges(network: string): Promise<{ from: number; to: number }[]>
+  /** Starts a thread and has it open every store, so that the first query finds them open. */
+  warm(): void
   close(): Promise<void>
 }
 
@@ -233,6 +235,9 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
       if (store === undefined) return []
       const { message } = await ask({ type: 'ranges', id: ++ids, store })
       return message.type === 'ranges' ? message.ranges : []
+    },
+    warm() {
+      for (const network of stores().keys()) this.ranges(network).catch(() => {})
     },
     async close() {
       closed = true

@@ -353,6 +353,8 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, context: Batch
       for (const hash of value as string[]) row.pool.hex(hash.slice(2))
       return row.endBlob()
     case 'uint':
+      // Up to 13 digits a double holds whatever they are, leading zeros included.
+      if (typeof value === 'string' && value.length <= 2 + EXACT_DIGITS) return row.number(Number(value))
       return encodeInteger(row, withoutLeadingZeros(integerHex(value)))
     case 'digits': {
       const hex = integerHex(value)

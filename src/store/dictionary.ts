@@ -24,6 +24,8 @@ export interface DictionaryOptions {
   capacity?: number
 }
 
+const RECENT = 8
+
 export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions): Dictionary => {
   let next = last + 1
   // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other.
@@ -41,10 +43,22 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
     young.set(text, id)
   }
 
+  // Neighbouring logs name the same few addresses: comparing with the last ones is faster than any look-up.
+  const lastTexts: string[] = new Array(RECENT).fill('')
+  const lastIds: number[] = new Array(RECENT).fill(0)
+  let oldest = 0
+  const recall = (text: string, id: number): number => {
+    lastTexts[oldest] = text
+    lastIds[oldest] = id
+    oldest = (oldest + 1) % RECENT
+    return id
+  }
+
   return {
     id(text) {
+      for (let i = 0; i < RECENT; i++) if (lastTexts[i] === text) return lastIds[i]!
       const cached = young.get(text)
-      if (cached !== undefined) return cached
+      if (cached !== undefined) return recall(text, cached)
       const own = detach(text)
       let id = old.get(text) ?? unwritten.get(text) ?? find(text)
       if (id === undefined) {
@@ -53,7 +67,7 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
         added.texts.push(own)
       }
       remember(own, id)
-      return id
+      return recall(own, id)
     },
     takeAdded() {
       const taken = added
