@@ -1,4 +1,4 @@
-import type { NetworkStatus, Status } from '../http/status.ts'
+import type { NetworkStatus, Status } from '../ingest/status.ts'
 import { timeOf } from '../lib/progress.ts'
 import type { Range, Summary } from './command.ts'
 

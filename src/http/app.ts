@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Account } from '../accounts/index.ts'
+import type { Status } from '../ingest/status.ts'
 import type { Log } from '../lib/log.ts'
 import type { SearchService } from '../search/service.ts'
 import { authenticate } from './auth.ts'
@@ -8,7 +9,7 @@ import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { get } from './es/get.ts'
 import { info } from './es/info.ts'
 import { search } from './es/search.ts'
-import { health, type Status, status } from './status.ts'
+import { health, status } from './status.ts'
 
 export interface Services {
   search: SearchService

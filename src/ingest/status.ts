@@ -1,20 +1,31 @@
+import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
 import { version } from '../lib/runtime.ts'
 import type { Range, Report } from './messages.ts'
 import type { Indexing } from './network.ts'
 
-/** What `GET /status` and `chainsieve status` tell of a network; the shape is the contract of both. */
+/** What `GET /status` and `chainsieve status` tell. */
+export interface Status {
+  version: string
+  networks: NetworkStatus[]
+}
+
 export interface NetworkStatus {
   network: string
+  /** `following` the head, `filling` older blocks, both being `filling`; `serving` what is stored where there is no source; `stopped` by `error`. */
   state: 'following' | 'filling' | 'serving' | 'stopped'
+  /** Blocks that are held, ascending and inclusive; between two ranges is a hole. */
   ranges: Range[]
+  /** Newest block of the source; null where it is not known. */
   head: number | null
+  /** Blocks between the newest stored block and the head. */
   lag: number | null
   blocksPerSecond: number | null
   eventsPerSecond: number | null
+  /** Until a back-fill is done. */
   secondsLeft: number | null
   error: string | null
-  endpoints: Report['endpoints']
+  endpoints: EndpointStatus[]
 }
 
 export interface StatusOptions {
