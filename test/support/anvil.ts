@@ -18,12 +18,13 @@ export interface Anvil {
   stop(): Promise<void>
 }
 
-/** A real node with ten funded, unlocked accounts, on a free port, that mines a block for each transaction unless told otherwise. */
+/** A real node with ten funded, unlocked accounts, on a free port unless one is named, that mines a block for each transaction unless told otherwise. */
 export const startAnvil = async (
   t: { after(fn: () => Promise<void>): void },
   args: readonly string[] = [],
+  ownPort = 0,
 ): Promise<Anvil> => {
-  const child = spawn(anvilPath!, ['--port', '0', '--host', '127.0.0.1', ...args], {
+  const child = spawn(anvilPath!, ['--port', String(ownPort), '--host', '127.0.0.1', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')

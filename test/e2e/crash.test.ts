@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { generateBlocks } from '../../scripts/bench/generate.ts'
+import { storeFile } from '../../src/store/files.ts'
+import { startNode } from '../support/node.ts'
+import { after, pause, type Server, serve, start, tempFolder, writePack } from './program.ts'
+
+const NETWORK = 'ethereum/made-up/mainnet'
+const BLOCKS = 90
+const chain = [...generateBlocks({ seed: 11, count: BLOCKS })]
+const numbers = chain.map(({ block }) => Number(block.number))
+const TOKEN = chain[0]!.receipts.flatMap(({ logs }) => logs)[0]!.address
+const SENDER = chain[0]!.block.transactions[0]!.from
+const HOLDER = `0x${chain[5]!.receipts
+  .flatMap(({ logs }) => logs)
+  .find(({ topics }) => topics.length === 3)!
+  .topics[1]!.slice(26)}`
+
+const QUERIES: [entities: string, query: unknown][] = [
+  ['event', { term: { 'event.raw': 'Transfer' } }],
+  ['event', { term: { address: TOKEN.toLowerCase() } }],
+  ['event', { nested: { path: 'args', query: { term: { 'args.value.hex': HOLDER } } } }],
+  [
+    'event',
+    { nested: { path: 'args', query: { range: { 'args.value.num': { gte: 1_000_000, lt: 100_000_000_000 } } } } },
+  ],
+  [
+    'event',
+    { bool: { must_not: { term: { 'event.raw': 'Transfer' } }, filter: { range: { 'logIndex.num': { lt: 40 } } } } },
+  ],
+  ['log', { range: { 'blockNumber.num': { gte: numbers[20], lte: numbers[60] } } }],
+  ['tx', { bool: { should: [{ term: { from: SENDER } }, { term: { to: SENDER } }] } }],
+  ['tx', { term: { status: false } }],
+  ['block,tx', { ids: { values: [chain[40]!.block.hash, chain[41]!.block.transactions[0]!.hash] } }],
+]
+
+/** Everything that a server tells of its blocks: all documents of every kind, and what some queries find. */
+const everything = async (server: Server) => {
+  const documents = []
+  for (const entity of ['block', 'tx', 'log', 'event'])
+    documents.push(...(await server.search(NETWORK, entity, { size: -1, sort: '_doc' })).hits.hits)
+  const answers = []
+  for (const [entities, query] of QUERIES)
+    answers.push(
+      (await server.search(NETWORK, entities, { query, size: 20, sort: { 'blockNumber.num': 'desc' } })).hits,
+    )
+  const { networks } = await server.status()
+  return { documents, answers, ranges: networks[0]!.ranges }
+}
+
+const whole = async (t: TestContext, folder: string) => {
+  const data = join(folder, 'whole')
+  const pack = writePack(join(folder, 'pack.ndjson'), chain)
+  const { code, err } = await start(t, ['import', '--network', NETWORK, pack], { data }).ended
+  assert.equal(code, 0, err)
+  const server = await serve(t, data)
+  const all = await everything(server)
+  server.signal('SIGTERM')
+  await server.ended
+  const logs = chain.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs)).length
+  const txs = chain.flatMap(({ block }) => block.transactions).length
+  assert.deepEqual(all.ranges, [{ from: numbers[0], to: numbers.at(-1) }])
+  assert.ok(all.documents.length > BLOCKS + txs + logs)
+  assert.ok(
+    all.answers.every(({ total }) => total > 0),
+    JSON.stringify(all.answers.map(({ total }) => total)),
+  )
+  return { all, pack }
+}
+
+/** Kills the command at moments all over its run until it comes to its end; how much was stored after each kill. */
+const runKilled = async (t: TestContext, args: readonly string[], data: string) => {
+  const stored: number[] = []
+  for (let round = 0; ; round++) {
+    const program = start(t, args, { data })
+    // The first transactions come some hundred milliseconds after the start; each round goes further.
+    const last = await Promise.race([
+      program.ended,
+      pause(400 + round * 200 + Math.random() * 200).then(() => undefined),
+    ])
+    if (last) {
+      assert.equal(last.code, 0, last.err)
+      const midway = stored.filter(blocks => blocks > 0 && blocks < BLOCKS)
+      t.diagnostic(`killed with so many blocks stored: ${stored.join(' ')}`)
+      assert.ok(midway.length >= 2)
+      return
+    }
+    program.signal('SIGKILL')
+    await program.ended
+    stored.push(storedBlocks(data))
+    assert.ok(round < 60, program.err())
+  }
+}
+
+const storedBlocks = (data: string): number => {
+  const file = storeFile(data, NETWORK)
+  if (!existsSync(file)) return 0
+  const db = new Database(file, { readonly: true })
+  try {
+    return db.prepare('SELECT count(*) FROM block').pluck().get() as number
+  } catch {
+    return 0
+  } finally {
+    db.close()
+  }
+}
+
+const sameAs = (ours: Awaited<ReturnType<typeof everything>>, theirs: typeof ours) => {
+  assert.deepEqual(ours.ranges, theirs.ranges)
+  assert.deepEqual(ours.answers, theirs.answers)
+  assert.equal(ours.documents.length, theirs.documents.length)
+  // One by one: a difference of thousands of documents cannot be shown.
+  for (const [i, document] of ours.documents.entries()) assert.deepEqual(document, theirs.documents[i])
+}
+
+test('a back-fill that is killed again and again ends as one that was never interrupted', async t => {
+  const folder = tempFolder(t)
+  const { all, pack } = await whole(t, folder)
+
+  await t.test('import', async t => {
+    const data = join(folder, 'import')
+    await runKilled(t, ['import', '--network', NETWORK, '--store-batch', '4', pack], data)
+    const server = await serve(t, data)
+    sameAs(await everything(server), all)
+  })
+
+  for (const order of ['newest', 'oldest']) {
+    await t.test(`index, ${order} first`, async t => {
+      const node = await startNode({ after: fn => after(t, fn) }, chain)
+      node.methods.set('eth_call', () => '0x')
+      const data = join(folder, order)
+      const args = ['index', '--network', NETWORK, '--rpc', node.url, '--from', String(numbers[0])]
+      await runKilled(t, [...args, '--order', order, '--store-batch', '4'], data)
+      const server = await serve(t, data)
+      sameAs(await everything(server), all)
+    })
+  }
+})
