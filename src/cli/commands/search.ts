@@ -14,9 +14,9 @@ export const search = command({
   arity: [2, 3],
   run: async ({ services, config, args: [network = '', entities = '', query], streams, log, shutdown }) => {
     const service = await services.openSearch(config, { log, shutdown })
-    const target = refusing(() => findTarget(network, entities, service.networks()))
+    const target = await refusing(() => findTarget(network, entities, service.networks()))
     const body = query === '-' ? await buffer(streams.stdin) : query === undefined ? undefined : Buffer.from(query)
-    const { status, body: answer } = await service.search({ ...target, body, signal: shutdown.signal })
+    const { status, body: answer } = await refusing(() => service.search({ ...target, body, signal: shutdown.signal }))
     // What is not the answer must not end up in what reads the answer.
     if (status >= 400) {
       streams.stderr.write(`${Buffer.from(await bytesOf(answer)).toString()}\n`)
@@ -28,12 +28,12 @@ export const search = command({
   },
 })
 
-/** A name that is not known was typed wrongly. */
-const refusing = <T>(find: () => T): T => {
+/** What is refused was typed wrongly. */
+const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
   try {
-    return find()
+    return await find()
   } catch (error) {
-    throw error instanceof ChainsieveError ? misused(error.message) : error
+    throw error instanceof ChainsieveError && error.next === 'refuse' ? misused(error.message) : error
   }
 }
 
