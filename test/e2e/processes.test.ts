@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { generateBlocks } from '../../scripts/bench/generate.ts'
+import { startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+import { after, chainsieve, pause, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
+
+const NETWORK = 'ethereum/test/net'
+const fault = (err: string) => err.split('\n').filter(line => line.startsWith('chainsieve: '))
+
+test('one process writes, any number reads', async t => {
+  const folder = tempFolder(t)
+  const data = join(folder, 'data')
+  const pack = writePack(join(folder, 'pack.ndjson'), makeChain({ blocks: 12 }))
+  await succeed(t, ['import', '--network', NETWORK, pack], { data })
+  const server = await serve(t, data)
+
+  for (const args of [
+    ['serve', '--port', '0'],
+    ['import', '--network', NETWORK, pack],
+    ['index', '--network', NETWORK, '--rpc', 'http://127.0.0.1:1'],
+  ]) {
+    const { code, out, err } = await chainsieve(t, args, { data })
+    assert.deepEqual([code, out], [1, ''])
+    assert.equal(fault(err).length, 1, err)
+    const [line] = fault(err)
+    assert.ok(
+      line!.startsWith(
+        `chainsieve: the data folder ${data} is in use by process ${server.pid} (chainsieve serve, since 2`,
+      ),
+      line,
+    )
+    assert.ok(line!.includes('): stop that one first, or choose another folder by --data'), line)
+  }
+
+  const [found, status, token] = await Promise.all([
+    succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data }),
+    succeed(t, ['status'], { data }),
+    succeed(t, ['token', 'create', '--account', 'somebody'], { data }),
+  ])
+  assert.equal(JSON.parse(found).hits.total, 12)
+  assert.match(status, /^ethereum\/test\/net\n {2}state +serving\n {2}blocks +0-11 \(12 blocks\)\n {2}holes +none\n$/)
+
+  // The token holds in the server at once, until it is revoked.
+  assert.match(token, /^cs_[\w-]{43}\n$/)
+  const ask = async () => {
+    const headers = { authorization: `Bearer ${token.trim()}` }
+    return (await fetch(`${server.url}/${NETWORK}/es/block/search/`, { headers })).status
+  }
+  assert.equal(await ask(), 200)
+  const tokens = JSON.parse(await succeed(t, ['token', 'list', '--json'], { data })) as {
+    id: number
+    account: string
+  }[]
+  const { id } = tokens.find(({ account }) => account === 'somebody')!
+  assert.equal(await succeed(t, ['token', 'revoke', String(id)], { data }), `Token ${id} is revoked.\n`)
+  await until(ask, status => status === 401)
+
+  // However the one ends, the next one may begin.
+  server.signal('SIGKILL')
+  await server.ended
+  assert.equal(
+    await succeed(t, ['import', '--network', NETWORK, pack], { data }).then(out => out.split('\n')[0]),
+    `${NETWORK}: added 0 blocks with 0 logs and 0 events.`,
+  )
+})
+
+test('the server stops at the first signal, and lets requests under way finish', async t => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const data = join(tempFolder(t), 'data')
+    const node = await startNode({ after: fn => after(t, fn) }, makeChain({ blocks: 40 }))
+    const server = await serve(t, data, ['--network', NETWORK, '--rpc', node.url])
+    await until(
+      () => server.total(NETWORK, 'block'),
+      total => total === 40,
+      server.err,
+    )
+    server.signal(signal)
+    const { code, err } = await server.ended
+    assert.equal(code, 0, err)
+    assert.match(err, new RegExp(`Was asked to stop signal=${signal}`))
+    assert.doesNotMatch(err, /error/)
+    assert.equal(JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total, 40)
+  }
+})
+
+test('a back-fill that is stopped keeps what it has, says so with exit code 1, and goes on the next time', async t => {
+  const folder = tempFolder(t)
+  const chain = [...generateBlocks({ seed: 5, count: 120 })]
+  const pack = writePack(join(folder, 'pack.ndjson'), chain)
+  const node = await startNode({ after: fn => after(t, fn) }, chain)
+  node.methods.set('eth_call', () => '0x')
+  // Answers as slowly as a node far away.
+  node.trouble = async () => void (await pause(30))
+  const from = Number(chain[0]!.block.number)
+  const jobs = {
+    import: ['import', '--network', NETWORK, '--store-batch', '4', pack],
+    index: ['index', '--network', NETWORK, '--rpc', node.url, '--from', String(from), '--store-batch', '4'],
+  }
+  for (const [name, args] of Object.entries(jobs)) {
+    const data = join(folder, name)
+    const store = join(data, 'networks', 'ethereum~test~net.sqlite')
+    const running = start(t, args, { data })
+    await until(
+      async () =>
+        existsSync(store) &&
+        JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data }).catch(() => '{}')).hits
+          ?.total,
+      total => total > 0,
+      running.err,
+    )
+    running.signal('SIGINT')
+    const { code, out, err } = await running.ended
+    assert.equal(code, 1, `${out}${err}`)
+    assert.match(err, /warn +Stopped before the end; the same command goes on from here/)
+    const [, added] = /added (\d+) blocks/.exec(out)!
+    assert.ok(Number(added) > 0 && Number(added) < 120, out)
+    const total = async () =>
+      JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total
+    assert.equal(await total(), Number(added))
+    const { out: rest, code: done } = await chainsieve(t, args, { data })
+    assert.equal(done, 0)
+    assert.match(rest, new RegExp(`added ${120 - Number(added)} blocks`))
+    assert.equal(await total(), 120)
+  }
+})
+
+test('a second signal ends the program at once', async t => {
+  const folder = tempFolder(t)
+  const node = await startNode({ after: fn => after(t, fn) }, makeChain({ blocks: 4 }))
+  // A client that never takes its answer keeps the server waiting for it.
+  const data = join(folder, 'data')
+  const server = await serve(t, data, ['--network', NETWORK, '--rpc', node.url])
+  await until(
+    () => server.total(NETWORK, 'block'),
+    total => total === 4,
+  )
+  const stuck = new AbortController()
+  const body = new ReadableStream({ start: controller => controller.enqueue(new TextEncoder().encode('{"query":')) })
+  const headers = { authorization: `Bearer ${server.token}` }
+  const options = { method: 'POST', headers, body, duplex: 'half', signal: stuck.signal }
+  const never = fetch(`${server.url}/${NETWORK}/es/block/search/`, options as RequestInit).catch(() => {})
+  await pause(200)
+  server.signal('SIGTERM')
+  await server.says(/Was asked to stop/)
+  await pause(100)
+  const asked = performance.now()
+  server.signal('SIGTERM')
+  const { code } = await server.ended
+  assert.equal(code, 143)
+  assert.ok(performance.now() - asked < 1000)
+  stuck.abort()
+  await never
+})
+
+test('the demo chain is served without anything being named, and completed where its first import was broken off', async t => {
+  const data = join(tempFolder(t), 'data')
+  const DEMO = 'ethereum/demo/local'
+  const first = start(t, ['serve', '--port', '0'], { data })
+  await first.says(/Made a store network=ethereum\/demo\/local/)
+  first.signal('SIGKILL')
+  await first.ended
+
+  const second = await serve(t, data)
+  assert.equal(await second.total(DEMO, 'block'), 421)
+  await until(
+    () => second.out(),
+    out => out.includes('curl '),
+  )
+  const [, curl = ''] = /\n(curl [\s\S]*?'\{[\s\S]*?\}')\n/.exec(second.out())!
+  const answer = JSON.parse(await sh(curl)) as { hits: { total: number; hits: { _source: { event: string } }[] } }
+  assert.deepEqual(
+    [answer.hits.total > 100, answer.hits.hits.map(({ _source }) => _source.event)],
+    [true, ['Transfer', 'Transfer', 'Transfer']],
+  )
+  second.signal('SIGINT')
+  assert.equal((await second.ended).code, 0)
+})
+
+const sh = (command: string): Promise<string> =>
+  new Promise((resolve, reject) =>
+    execFile('sh', ['-c', command], (error, stdout) => (error ? reject(error) : resolve(stdout))),
+  )
