@@ -1,0 +1,229 @@
+import { globSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+
+/**
+ * The rooms of `src/` and the arrows between them: `node scripts/layers.ts` tells what in the code breaks them. A room is a folder,
+ * or a file directly in `src/`. The README's table of rooms is written from here.
+ */
+export interface Room {
+  /** What it is for. */
+  is: string
+  /** Rooms that it may import. */
+  may?: readonly string[]
+  /** Rooms of which it may know types, by `import type` alone. */
+  types?: readonly string[]
+  /** Packages that it may import; of other rooms nobody sees them. */
+  packages?: readonly string[]
+  /** Touches neither files nor network nor threads: it imports nothing of Node's. */
+  pure?: true
+}
+
+/** From the bottom up: a room names only rooms above it in this table, so that no ring of rooms can be allowed. */
+export const ROOMS: Record<string, Room> = {
+  lib: {
+    is: 'leaf code that knows nothing of chains: errors, log, retry, queue, progress bar, hex and hashes, secrets, the three forms in which the program runs',
+    packages: ['@noble/hashes', 'hash-wasm'],
+  },
+  mapping: {
+    is: 'THE declaration of entities and their fields; look-up of a field by its path',
+    may: ['lib'],
+    pure: true,
+  },
+  config: {
+    is: 'the table of settings; reads flags, environment and config file',
+    may: ['lib'],
+    packages: ['smol-toml', 'valibot'],
+  },
+  accounts: { is: 'accounts and tokens, in a file of their own', may: ['lib'], packages: ['better-sqlite3'] },
+  chain: {
+    is: 'where blocks come from: JSON-RPC and block packs behind one interface, what a source says being checked; following, reorganisations',
+    may: ['lib'],
+    packages: ['undici'],
+  },
+  decode: {
+    is: 'from logs to events: declarations, signatures, ABI decoding, the registry of signatures and tokens',
+    may: ['lib'],
+    types: ['chain'],
+    pure: true,
+  },
+  documents: {
+    is: 'how values are shown in `_source`, and ids',
+    may: ['mapping', 'lib'],
+    types: ['decode'],
+    pure: true,
+  },
+  query: {
+    is: 'from the query DSL to a checked tree, and from the tree to a predicate over a document',
+    may: ['mapping', 'lib'],
+    pure: true,
+  },
+  store: {
+    is: 'the SQLite file of a network: tables, dictionaries, segments of the inverted index; one writer, many readers',
+    may: ['documents', 'mapping', 'lib'],
+    types: ['decode', 'chain'],
+    packages: ['better-sqlite3'],
+  },
+  search: {
+    is: 'from the tree to sets of documents, by index and columns; sorting, paging, the envelope; the pool of reading threads',
+    may: ['store', 'query', 'documents', 'decode', 'mapping', 'lib'],
+  },
+  ingest: {
+    is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
+    may: ['chain', 'decode', 'store', 'documents', 'lib'],
+    types: ['config'],
+  },
+  http: {
+    is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
+    may: ['search', 'mapping', 'accounts', 'config', 'lib'],
+    packages: ['hono', '@hono/node-server'],
+  },
+  cli: {
+    is: 'the command line: one file for each command, help texts, what is printed',
+    may: ['accounts', 'config', 'lib'],
+    types: ['search', 'ingest'],
+  },
+  'services.ts': {
+    is: 'what the commands set to work, in the order in which it starts',
+    may: ['lib', 'config', 'accounts', 'store', 'search', 'ingest', 'http'],
+    types: ['cli'],
+  },
+  'main.ts': {
+    is: 'the one entry: the command line in the main thread, and each worker thread in its role',
+    may: ['lib', 'search', 'ingest', 'cli', 'services.ts'],
+  },
+}
+
+/** Imports that the table does not allow and that stand for now, each with its reason. One that is no longer there is a fault, too. */
+export const EXCEPTIONS: readonly { from: string; to: string; why: string }[] = [
+  {
+    from: 'src/search/execute.ts',
+    to: 'src/chain/check.ts',
+    why: 'a logs bloom that follows from the logs is not stored, and is computed again as blocks are checked; the computation belongs into lib, with keccak',
+  },
+  {
+    from: 'src/cli/commands/search.ts',
+    to: 'src/http/es/target.ts',
+    why: 'the shell refuses unknown networks and entities as the server does; that check knows nothing of HTTP and belongs into search',
+  },
+  {
+    from: 'src/http/app.ts',
+    to: 'src/ingest/status.ts',
+    why: 'the type of the status, which is told once, where it is made',
+  },
+  {
+    from: 'src/http/status.ts',
+    to: 'src/ingest/status.ts',
+    why: 'the type of the status, which is told once, where it is made',
+  },
+]
+
+export interface Import {
+  /** As it is written. */
+  specifier: string
+  /** Of `import type`, which leaves nothing at run time; `import { type … }` still loads its module. */
+  types: boolean
+  /** By `import()`, when it is needed. */
+  later: boolean
+}
+
+/** Everything that breaks the rules; `files` are texts by path from the project's folder, such as `src/lib/errors.ts`. */
+export const findFaults = (
+  files: ReadonlyMap<string, string>,
+  rooms: Readonly<Record<string, Room>> = ROOMS,
+  exceptions: typeof EXCEPTIONS = EXCEPTIONS,
+): string[] => {
+  const faults: string[] = []
+  const used = new Set<object>()
+  const present = new Set([...files.keys()].map(roomOf))
+  for (const room of present) if (!rooms[room]) faults.push(`src/${room} is in no room: add it to scripts/layers.ts`)
+  const names = Object.keys(rooms)
+  for (const [at, [name, { may = [], types = [] }]] of Object.entries(rooms).entries()) {
+    if (!present.has(name)) faults.push(`the room ${name} is empty: take it out`)
+    for (const other of [...may, ...types])
+      if (!names.slice(0, at).includes(other))
+        faults.push(`the room ${name} names ${other}, which does not stand above it`)
+  }
+
+  const faultOf = (from: string, to: string, types: boolean): string | undefined => {
+    const [own, other] = [roomOf(from), roomOf(to)]
+    const { may = [], types: known = [] } = rooms[own] ?? {}
+    if (own === other || may.includes(other)) return undefined
+    if (!known.includes(other)) return `${from} imports ${to}: ${own} may not know ${other}`
+    return types ? undefined : `${from} imports ${to}: ${own} may know types of ${other} alone (import type)`
+  }
+
+  for (const [from, text] of files) {
+    for (const { specifier, types } of importsOf(text)) {
+      const room = rooms[roomOf(from)] ?? { is: '' }
+      if (!specifier.startsWith('.')) {
+        const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+        if (name.startsWith('node:') && room.pure && !types)
+          faults.push(`${from} imports ${specifier}: its room is pure`)
+        if (!name.startsWith('node:') && !room.packages?.includes(name))
+          faults.push(`${from} imports ${specifier}: not a package of its room`)
+        continue
+      }
+      const to = posix.join(posix.dirname(from), specifier)
+      if (!files.has(to)) {
+        faults.push(`${from} imports ${specifier}, which is no file of src`)
+        continue
+      }
+      const fault = faultOf(from, to, types)
+      const exception = exceptions.find(it => it.from === from && it.to === to)
+      if (exception && fault) used.add(exception)
+      else if (fault) faults.push(fault)
+    }
+  }
+  for (const exception of exceptions)
+    if (!used.has(exception))
+      faults.push(`the exception ${exception.from} to ${exception.to} is not needed: take it out`)
+  return [...faults, ...cyclesOf(files).map(cycle => `files import each other in a ring: ${cycle.join(', ')}`)]
+}
+
+/** `lib` of `src/lib/errors.ts`, `main.ts` of `src/main.ts`. */
+export const roomOf = (path: string): string => path.split('/')[1]!
+
+export const importsOf = (text: string): Import[] => {
+  const found: Import[] = []
+  for (const [, types, from, bare, later] of text.matchAll(IMPORT))
+    found.push({ specifier: (from ?? bare ?? later)!, types: types !== undefined, later: later !== undefined })
+  return found
+}
+
+/** Statements begin their line, as the formatter leaves them. */
+const IMPORT =
+  /^(?:import|export)\b(?: (type)\b(?! from))?(?:[^'";]*?)\bfrom '([^']+)'|^import '([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
+
+/** Rings of imports that are there at run time, each told once. */
+const cyclesOf = (files: ReadonlyMap<string, string>): string[][] => {
+  const cycles: string[][] = []
+  const done = new Set<string>()
+  const visit = (path: string, way: string[]) => {
+    const at = way.indexOf(path)
+    if (at >= 0) cycles.push(way.slice(at))
+    if (done.has(path)) return
+    done.add(path)
+    for (const { specifier, types, later } of importsOf(files.get(path) ?? '')) {
+      if (types || later || !specifier.startsWith('.')) continue
+      visit(posix.join(posix.dirname(path), specifier), [...way, path])
+    }
+  }
+  for (const path of files.keys()) visit(path, [])
+  return cycles
+}
+
+const root = new URL('../', import.meta.url)
+
+export const readSources = (): Map<string, string> =>
+  new Map(
+    globSync('src/**/*.ts', { cwd: root })
+      .map(path => path.replaceAll('\\', '/'))
+      .sort()
+      .map(path => [path, readFileSync(new URL(path, root), 'utf8')]),
+  )
+
+if (import.meta.main) {
+  const faults = findFaults(readSources())
+  for (const fault of faults) console.error(fault)
+  process.exitCode = faults.length === 0 ? 0 : 1
+}
