@@ -8,6 +8,8 @@ export interface ByteWriter {
   bytes(source: Uint8Array, start?: number, end?: number): void
   /** Hex digits without prefix, an even number of them. */
   hex(digits: string): void
+  /** Text as UTF-8. */
+  text(text: string): void
   /** Makes room for so many further bytes and returns the buffer to write them to at `length`; follow with `advance`. */
   reserve(more: number): Buffer
   advance(written: number): void
@@ -50,6 +52,9 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
     hex(digits) {
       length += reserve(digits.length >> 1).write(digits, length, 'hex')
+    },
+    text(text) {
+      length += reserve(text.length * 3).write(text, length, 'utf8')
     },
     reserve,
     advance(written) {

@@ -1,3 +1,4 @@
+import { createByteWriter } from '../lib/bytes.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -8,8 +9,8 @@ import type { Hit, Searcher, SearchOptions } from './execute.ts'
 
 export interface Reply {
   status: number
-  /** JSON text, whole or in parts. */
-  body: string | Iterable<string>
+  /** JSON text, whole, or in parts as bytes that own their memory. */
+  body: string | Iterable<Uint8Array<ArrayBuffer>>
 }
 
 /** `index` is the network's name with dashes: `ethereum-ethereum-mainnet`. */
@@ -46,13 +47,29 @@ export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: str
   }
 }
 
-function* streamed(head: string, pages: Iterable<Hit[]>, show: (hit: Hit) => string): Generator<string> {
-  let before = head
+/**
+ * The parts of a long answer. They are put together as bytes: text of that size would be kept until V8 cleans its whole heap, and long
+ * streams take little memory only if each part is forgotten as it goes.
+ */
+function* streamed(
+  head: string,
+  pages: Iterable<Hit[]>,
+  show: (hit: Hit) => string,
+): Generator<Uint8Array<ArrayBuffer>> {
+  const part = createByteWriter(1 << 20)
+  part.text(head)
+  let before = ''
   for (const page of pages) {
-    yield before + page.map(show).join(',')
-    before = ','
+    for (const hit of page) {
+      part.text(before)
+      part.text(show(hit))
+      before = ','
+    }
+    yield part.take()
+    part.truncate(0)
   }
-  yield before === head ? head + TAIL : TAIL
+  part.text(TAIL)
+  yield part.take()
 }
 
 const TAIL = ']}}'

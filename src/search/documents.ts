@@ -335,7 +335,7 @@ const createBlocks = (reader: Reader) => {
           .raw()
           .get(positionOf(number, 0)) as [Buffer, number]
         block = { hash: `0x${hash.toString('hex')}`, time, shown: show.datetime(time) }
-        if (known.size > 10_000) known.clear()
+        if (known.size > 1_000) known.clear()
         known.set(number, block)
       }
       return block
@@ -353,7 +353,7 @@ const createTransactionHashes = (reader: Reader) => {
       if (!hash) {
         const bytes = reader.prepare('SELECT hash FROM tx_bulk WHERE pos = ?').pluck().get(position) as Buffer
         hash = `0x${bytes.toString('hex')}`
-        if (known.size > 50_000) known.clear()
+        if (known.size > 2_000) known.clear()
         known.set(position, hash)
       }
       return hash

@@ -99,8 +99,8 @@ export const createSearcher = (reader: Reader): Searcher => {
   }
 }
 
-/** Documents that are read in one go. */
-const PAGE = 1000
+/** Documents that are read, and sent, in one go. */
+const PAGE = 500
 
 const asking =
   (kind: Kind, documents: Documents) =>
@@ -236,8 +236,30 @@ function* walk(
   let version: number | undefined
   let parts: Part[] = []
   let segments: Segment[] = []
-  let found: Found[] = []
+  let found: Iterator<Found> = [].values()
   let skip = request.from
+
+  /** The next hits, of as many segments as it takes. */
+  const next = (): Found[] => {
+    const page: Found[] = []
+    while (page.length < PAGE) {
+      const { value: one, done } = found.next()
+      if (!done) {
+        if (last && order(one, last) <= 0) continue
+        if (skip > 0) skip--
+        else page.push(one)
+        continue
+      }
+      check(options)
+      const segment = segments.pop()
+      if (!segment) break
+      const passed =
+        last && (keys.descending ? segment.first > blockOf(last.position) : segment.last < blockOf(last.position))
+      if (!passed) found = matchesInOrder(parts, segment, keys, reader)
+    }
+    return page
+  }
+
   for (;;) {
     reader.begin()
     let page: Hit[] = []
@@ -246,21 +268,9 @@ function* walk(
         version = reader.version()
         parts = prepare(request)
         segments = keys.descending ? [...reader.segments()] : reader.segments().toReversed()
-        found = []
+        found = [].values()
       }
-      while (found.length === 0 && segments.length > 0) {
-        check(options)
-        const segment = segments.pop()!
-        if (last && (keys.descending ? segment.first > blockOf(last.position) : segment.last < blockOf(last.position)))
-          continue
-        found = matchesOf(parts, segment, keys, reader).sort(order)
-        if (last) found = found.filter(one => order(one, last!) > 0)
-        const skipped = Math.min(skip, found.length)
-        skip -= skipped
-        found.splice(0, skipped)
-        found.reverse()
-      }
-      const some = found.splice(-PAGE).reverse()
+      const some = next()
       last = some.at(-1) ?? last
       page = load(request, some, loading)
     } finally {
@@ -271,16 +281,26 @@ function* walk(
   }
 }
 
-const matchesOf = (parts: Part[], segment: Segment, keys: SortKeys, reader: Reader): Found[] => {
+/** The matches of a segment in the order that is asked for. Of one kind they are ordered as they are. */
+function* matchesInOrder(parts: Part[], segment: Segment, keys: SortKeys, reader: Reader): Generator<Found> {
   const header = reader.header(segment)
+  const [only, ...others] = parts
+  if (only && others.length === 0 && !keys.compare) {
+    const { kind, evaluation } = only
+    for (const ordinal of some(evaluation.matches(segment), Number.POSITIVE_INFINITY, keys.descending))
+      yield { kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: NO_KEYS }
+    return
+  }
   const found: Found[] = []
   for (const { kind, evaluation } of parts)
     each(evaluation.matches(segment), ordinal =>
       found.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [] }),
     )
   if (keys.compare) keys.fill(found)
-  return found
+  yield* found.sort(bySortKeys(keys))
 }
+
+const NO_KEYS: Found['keys'] = []
 
 /** Hits that are all known, page by page; what is gone by the time of its page is left out. */
 function* pagesOf(found: readonly Found[], request: SearchRequest, loading: Loading, reader: Reader): Generator<Hit[]> {

@@ -50,6 +50,9 @@ const GRACE_MS = 3000
 /** How much longer than a deadline a query waits for a thread. */
 const QUEUE_MS = 5000
 
+/** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
+const YOUNG_MB = 12
+
 export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): Pool => {
   let threads: Thread[] = []
   let queue: Task[] = []
@@ -58,7 +61,7 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
 
   const start = () => {
     const shared = new SharedArrayBuffer(4)
-    const worker = startWorker('reader', { cancel: shared })
+    const worker = startWorker('reader', { cancel: shared }, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
     const thread: Thread = {
       worker,
       cancel: new Int32Array(shared),

@@ -36,7 +36,7 @@ export type FromReader =
 export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
   const cancelled = new Int32Array(cancel)
   const open = new Map<string, { reader: Reader; searcher: Searcher }>()
-  const parts = new Map<number, { rest: Iterator<string>; limits: Limits }>()
+  const parts = new Map<number, { rest: Iterator<Uint8Array<ArrayBuffer>>; limits: Limits }>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
 
   const openStore = (store: string) => {
@@ -52,22 +52,22 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
   const reply = (id: number, { status, body }: Reply, limits: Limits) => {
     if (typeof body === 'string') return send({ type: 'answer', id, status, body: encode(body), more: false })
     const rest = body[Symbol.iterator]()
-    const { value = '', done = false } = rest.next()
+    const { value = nothing(), done = false } = rest.next()
     if (!done) parts.set(id, { rest, limits })
-    send({ type: 'answer', id, status, body: encode(value), more: !done })
+    send({ type: 'answer', id, status, body: value, more: !done })
   }
 
   const more = (id: number, stream: number) => {
     const part = parts.get(stream)
     if (!part) throw new Error('there is no such answer to go on with')
     part.limits.begin(id)
-    let next: IteratorResult<string> | undefined
+    let next: IteratorResult<Uint8Array<ArrayBuffer>> | undefined
     try {
       next = part.rest.next()
     } finally {
       if (next?.done !== false) parts.delete(stream)
     }
-    send({ type: 'part', id, body: encode(next.value ?? ''), more: !next.done })
+    send({ type: 'part', id, body: next.value ?? nothing(), more: !next.done })
   }
 
   const send = (message: Extract<FromReader, { type: 'answer' | 'part' }>) =>
@@ -146,6 +146,7 @@ const readable = (store: string): Reader => {
 /** Text as bytes that own their memory, so that they can be handed to another thread. */
 const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
 const encoder = new TextEncoder()
+const nothing = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
 
 const rangesOf = (reader: Reader): { from: number; to: number }[] => {
   reader.begin()

@@ -71,7 +71,7 @@ export const openReader = (path: string, native?: string): Reader => {
 
 /** Looks addresses up on a connection of its own, which is opened when it is first needed. */
 const createLookup = (open: () => Db) => {
-  const known = createCache<number, string>(100_000)
+  const known = createCache<number, string>(30_000)
   let db: Db | undefined
   let select: Statement | undefined
   return {
@@ -129,7 +129,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   let headers = new Map<number, SegmentHeader>()
   const signaturesById = new Map<number, StoredSignature>()
   const statements = createCache<string, Statement>(500)
-  const addresses = createCache<number, string>(100_000)
+  const addresses = createCache<number, string>(30_000)
   const names = createCache<number, string>(10_000)
 
   const load = () => {
