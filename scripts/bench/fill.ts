@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Db, openForReading } from '../../src/store/database.ts'
-import { startProgram, watchUsage } from './program.ts'
+import { busySeconds, type Memory, startProgram, watchUsage } from './program.ts'
 
 /** Filling a store by the road that a user's blocks take. */
 
@@ -19,7 +19,9 @@ export interface Filling extends Held {
   /** What was committed at times since the start. */
   samples: Sample[]
   cpuSeconds: number | undefined
-  peakMemory: number | undefined
+  memory: Memory | undefined
+  /** Processors that were busy with other things meanwhile, in the mean: with any of them the figures are too low. */
+  others: number | undefined
   /** Rates between commits of the first fifth and of the last; undefined where the store is too small to tell. */
   pace: Pace | undefined
 }
@@ -52,6 +54,7 @@ export interface FillOptions {
 
 /** Runs `chainsieve import` and looks on from outside. */
 export const fill = async ({ program, data, network, pack, store }: FillOptions): Promise<Filling> => {
+  const busy = busySeconds()
   const start = performance.now()
   const running = startProgram(program, ['import', '--json', '--data', data, '--network', network, pack])
   const watch = watchUsage(running, 100)
@@ -74,13 +77,18 @@ export const fill = async ({ program, data, network, pack, store }: FillOptions)
   }
   const seconds = (performance.now() - start) / 1000
   const usage = watch.stop()
+  const all = busySeconds()
   const held = heldIn(store)
   return {
     ...held,
     seconds,
     samples,
     cpuSeconds: usage?.cpuSeconds,
-    peakMemory: usage?.peak,
+    memory: usage,
+    others:
+      all !== undefined && busy !== undefined && usage
+        ? Math.max(0, all - busy - usage.cpuSeconds) / seconds
+        : undefined,
     pace: paceOf(samples, held.logs),
   }
 }

@@ -5,7 +5,7 @@ import { type Db, openForReading } from '../../src/store/database.ts'
 import { positionOf } from '../../src/store/schema.ts'
 import { generateBlocks } from './generate.ts'
 import type { FromNode, NodeOptions, ToNode } from './node.ts'
-import { startServer, watchUsage } from './program.ts'
+import { type Memory, startServer, watchUsage } from './program.ts'
 
 /**
  * How fast blocks come in one by one at the head, each its own transaction: a server follows a node whose head jumps ahead,
@@ -19,7 +19,7 @@ export interface HeadSpeed {
     head: number
     /** Of the back-fill meanwhile. */
     fill: number
-    peakMemory: number | undefined
+    memory: Memory | undefined
   }
 }
 
@@ -69,9 +69,9 @@ export const measureHead = async (options: HeadOptions): Promise<HeadSpeed | und
       await node.asked(first - 1)
       node.head(tip + 2 * blocks)
       const beside = await watch(db, tip + 2 * blocks, low)
-      const peakMemory = usage.stop()?.peak
+      const memory = usage.stop()
       await server.stop()
-      return { alone: alone.head, beside: { ...beside, peakMemory } }
+      return { alone: alone.head, beside: { ...beside, memory } }
     } finally {
       node.close()
     }

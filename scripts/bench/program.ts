@@ -22,6 +22,12 @@ export interface Usage {
   cpuSeconds: number
 }
 
+/** The most that was seen while a process ran, in bytes; see `Usage`. */
+export interface Memory {
+  peak: number
+  peakOwn: number
+}
+
 /** `path` is a script for this Node (`.mjs`, `.ts`) or an executable. */
 export const startProgram = (path: string, args: readonly string[], onLine?: (line: string) => void): Running => {
   const isScript = /\.[mc]?[jt]s$/.test(path)
@@ -105,7 +111,7 @@ export const watchUsage = (running: Running, everyMs = 20) => {
   // Whoever fails does not stop it; that must not keep this process alive.
   const timer = setInterval(look, everyMs).unref()
   return {
-    stop(): { peak: number; peakOwn: number; cpuSeconds: number } | undefined {
+    stop(): (Memory & { cpuSeconds: number }) | undefined {
       look()
       clearInterval(timer)
       return last && { peak: last.peak, peakOwn, cpuSeconds: last.cpuSeconds }
@@ -119,6 +125,17 @@ const children = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
+
+/** Processor time that the whole machine has spent on anything since it started; undefined where the system does not tell. */
+export const busySeconds = (): number | undefined => {
+  try {
+    const [, ...ticks] = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0]!.split(/ +/)
+    // user, nice, system, idle, iowait, irq, softirq, steal: what waits is not busy, what other guests of the host take is.
+    return [0, 1, 2, 5, 6, 7].reduce((sum, i) => sum + Number(ticks[i]), 0) / 100
+  } catch {
+    return undefined
+  }
+}
 
 /** From Linux's /proc; other systems have nothing that is as cheap to read. */
 const usageOf = (pid: number | undefined): Usage | undefined => {

@@ -1,5 +1,6 @@
 import type { Filling, Held, Sizes } from './fill.ts'
 import type { HeadSpeed } from './head.ts'
+import type { Memory } from './program.ts'
 import { MILLION, SCAN } from './queries.ts'
 import type { Measured } from './searching.ts'
 import type { Streamed } from './serving.ts'
@@ -65,7 +66,7 @@ const ONE_MILLION = 980_000
 
 const fillingRows = ({ filling }: Results): Row[] => {
   if (!filling) return []
-  const { blocks, logs, events, seconds, pace, cpuSeconds, peakMemory } = filling
+  const { blocks, logs, events, seconds, pace, cpuSeconds, memory, others } = filling
   const rate = logs / seconds
   const applies = logs >= ONE_MILLION
   return [
@@ -81,7 +82,8 @@ const fillingRows = ({ filling }: Results): Row[] => {
         ]
       : []),
     ...(cpuSeconds ? [row('back-fill, processor time', `${fixed((cpuSeconds * 1e6) / logs)} us/log`)] : []),
-    ...(peakMemory ? [row('back-fill, most memory', megabytes(peakMemory))] : []),
+    ...(others === undefined ? [] : [row('processors busy with other things meanwhile', fixed(others))]),
+    ...(memory ? [row('back-fill, memory', showMemory(memory))] : []),
   ]
 }
 
@@ -108,7 +110,7 @@ const headRows = ({ head }: Results): Row[] => {
     row('head, one by one', `${fixed(alone)} blocks/s`, judged(alone)),
     row('head, one by one, while a back-fill runs', `${fixed(beside.head)} blocks/s`, judged(beside.head)),
     row('that back-fill meanwhile', beside.fill > 0 ? `${fixed(beside.fill)} blocks/s` : 'too short for a commit'),
-    ...(beside.peakMemory ? [row('server that follows and fills, most memory', megabytes(beside.peakMemory))] : []),
+    ...(beside.memory ? [row('server that follows and fills, memory', showMemory(beside.memory))] : []),
   ]
 }
 
@@ -148,12 +150,11 @@ const streamRows = ({ hits, bytes, seconds, memory }: Streamed): Row[] => {
     }),
     ...(memory
       ? [
-          row('size: -1, memory of the server', megabytes(memory.peakOwn), {
+          row('size: -1, memory of the server', showMemory(memory), {
             target: '< 300 MB',
             ok: memory.peakOwn < 300e6,
             applies,
           }),
-          row('the same with pages of the store that are mapped', megabytes(memory.peak)),
         ]
       : []),
   ]
@@ -179,4 +180,6 @@ const showTimes = ({ p50, p99 }: Times) => `p50 ${fixed(p50)}, p99 ${fixed(p99)}
 const count = (n: number) => Math.round(n).toLocaleString('en')
 const fixed = (n: number) =>
   n < 10 ? n.toFixed(n > 0 && n < 1 ? 3 : 2) : n.toLocaleString('en', { maximumFractionDigits: 1 })
+/** Pages of the store that are mapped into memory belong to the system's cache: they go when others need the room. */
+const showMemory = ({ peak, peakOwn }: Memory) => `${megabytes(peakOwn)} (${megabytes(peak)} with mapped files)`
 const megabytes = (bytes: number) => `${count(bytes / 1e6)} MB`

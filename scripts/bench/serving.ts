@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'undici'
-import { createToken, freePort, startProgram, startServer, watchUsage } from './program.ts'
+import { createToken, freePort, type Memory, startProgram, startServer, watchUsage } from './program.ts'
 import type { Request } from './queries.ts'
 import { overHttp, type Way } from './searching.ts'
 import { type Times, timesOf } from './times.ts'
@@ -91,8 +91,8 @@ export interface Streamed {
   hits: number
   bytes: number
   seconds: number
-  /** Most memory of the server, counted from its start; see `Usage`. */
-  memory: { peak: number; peakOwn: number } | undefined
+  /** Of the server, from its start on. */
+  memory: Memory | undefined
 }
 
 /** All hits of a query from a server that has just started, so that its memory is that of streaming. */

@@ -80,7 +80,8 @@ const good: Results = {
     seconds: 100,
     samples: [],
     cpuSeconds: 150,
-    peakMemory: 4e8,
+    memory: { peak: 6e8, peakOwn: 4e8 },
+    others: 0.1,
     pace: { first: 50_000, last: 45_000 },
   },
   sizes: { bytes: 2e9, tables: [{ name: 'log', bytes: 2e9 }] },
@@ -92,7 +93,7 @@ const good: Results = {
   health: times,
   start: { runs: 7, p50: 200, p99: 250, max: 250 },
   stream: { hits: 1_000_001, bytes: 1e9, seconds: 10, memory: { peak: 5e8, peakOwn: 2e8 } },
-  head: { alone: 60, beside: { head: 45, fill: 100, peakMemory: 5e8 } },
+  head: { alone: 60, beside: { head: 45, fill: 100, memory: undefined } },
 }
 const bad: Results = {
   ...good,
@@ -105,7 +106,7 @@ const bad: Results = {
   ],
   start: { ...good.start, p50: 301 },
   stream: { ...good.stream, seconds: 21, memory: { peak: 5e8, peakOwn: 3.1e8 } },
-  head: { alone: 39, beside: { head: 38, fill: 100, peakMemory: undefined } },
+  head: { alone: 39, beside: { head: 38, fill: 100, memory: undefined } },
 }
 const verdicts = (rows: readonly Row[]) => rows.filter(({ ok }) => ok !== undefined).map(({ name, ok }) => [name, ok])
 
