@@ -20,6 +20,7 @@ import {
   type Hex,
   hexToBigInt,
   hexToBytes,
+  hexToString,
   keccak256,
   numberToHex,
   pad,
@@ -50,7 +51,7 @@ const NAMES: Address = '0x253553366Da8546fC250F225fe3d25d0C782303b'
 const COIN = 10n ** 18n
 
 /** Decimals of the emitting tokens. */
-const DECIMALS: Record<Address, number> = { [USDC]: 6, [WETH]: 18 }
+const DECIMALS: Record<Address, number> = { [USDC]: 6, [WETH]: 18, [PAIR]: 18 }
 
 const EVENTS = {
   Transfer: 'event Transfer(address indexed from, address indexed to, uint256 value)',
@@ -70,7 +71,11 @@ const EVENTS = {
 type EventName = keyof typeof EVENTS
 
 /** Functions that the signature registry knows, by selector. */
-const METHODS: Record<Hex, string> = { '0xa9059cbb': 'transfer', '0x095ea7b3': 'approve', '0xd0e30db0': 'deposit' }
+const METHODS: Record<Hex, string> = {
+  '0xa9059cbb': 'transfer',
+  '0x022c0d9f': 'swap',
+  '0x34fcd5be': 'executeBatch',
+}
 
 // The story -----------------------------------------------------------------------------------------------------------
 
@@ -339,7 +344,7 @@ const STORY: Block[] = [
           {
             ...emit('Approval', USDC, { owner: bob, spender: POOL, value: 1n }),
             data: '0x01',
-            error: 'data is cut off',
+            error: 'the data is shorter than the 32 bytes it must have',
           },
         ],
       },
@@ -523,8 +528,8 @@ for (const story of STORY) {
             address: lower(authorization.address),
             nonce: hex(authorization.nonce),
             yParity: hex(authorization.yParity!),
-            r: authorization.r,
-            s: authorization.s,
+            r: trim(authorization.r),
+            s: trim(authorization.s),
           },
         ],
       }),
@@ -628,6 +633,8 @@ const argsOf = (log: Log): Wire[] => {
 const shown = ({ name, value }: Wire) => {
   const { hex: text, type } = value as { hex: Hex; type: string }
   const bits = /^(u?)int(\d+)$/.exec(type)
+  if (type === 'bool') return `${name}=${text === '0x1'}`
+  if (type === 'string') return `${name}=${JSON.stringify(hexToString(text))}`
   if (!bits) return `${name}=${text}`
   const number = hexToBigInt(text)
   return `${name}=${bits[1] === 'u' ? number : BigInt.asIntN(Number(bits[2]), number)}`
@@ -770,8 +777,8 @@ for (const { block, receipts, story } of blocks) {
           ...place,
           address: log.address,
           error: log.error ?? null,
-          str: log.error === undefined ? `${log.event.name}(${args.map(shown).join(', ')})` : `${log.event.name}()`,
-          probability: log.event.name === 'Sync' ? 0.9 : 0.5,
+          str: log.error === undefined ? `${log.event.name}(${args.map(shown).join(', ')})` : null,
+          probability: 0.9,
         },
       })
     }
