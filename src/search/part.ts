@@ -1,0 +1,87 @@
+import type { Kind } from '../mapping/index.ts'
+import type { Node } from '../query/ast.ts'
+import type { Posting, Reader, Segment } from '../store/reader.ts'
+import type { SegmentHeader } from '../store/segment.ts'
+import { FACETS, termOf } from '../store/terms.ts'
+import { type Numbered, positionOfOrdinal } from './places.ts'
+import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
+
+/** A part of the plan at work: it may look at no more than the candidates that are given. */
+export interface Part {
+  matches(at: Place, within: OrdinalSet | undefined): OrdinalSet
+  /** Undefined where counting is not cheaper than matching. */
+  count?(at: Place): number | undefined
+  /** Matches nothing but events. */
+  events?: boolean
+}
+
+export interface Place {
+  segment: Segment
+  header: SegmentHeader
+  size: number
+}
+
+export interface Context {
+  kind: Kind
+  numbered: Numbered
+  reader: Reader
+  /** Asks the documents at these positions themselves. */
+  ask(node: Node, positions: readonly number[]): boolean[]
+}
+
+/** Postings by segment, read for all segments at once when the first one asks. */
+export const bySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {
+  let found: Map<number, Posting[]> | undefined
+  return segment => {
+    if (!found) {
+      found = new Map()
+      for (const posting of read()) {
+        const list = found.get(posting.segment)
+        if (list) list.push(posting)
+        else found.set(posting.segment, [posting])
+      }
+    }
+    return found.get(segment) ?? NO_POSTINGS
+  }
+}
+const NO_POSTINGS: readonly Posting[] = []
+
+export const union = (postings: readonly Posting[], reader: Reader, size: number): OrdinalSet =>
+  postings.length === 0
+    ? EMPTY
+    : or(
+        postings.map(posting => listed(reader.ordinals(posting))),
+        size,
+      )
+
+export const createTerms = (terms: readonly { term: number; mark: number }[], reader: Reader): Part => {
+  const postings = bySegment(() => terms.flatMap(({ term, mark }) => reader.postings(term, mark)))
+  return {
+    matches: ({ segment, size }) => union(postings(segment.id), reader, size),
+    count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
+  }
+}
+
+/** What no index and no column tells. */
+export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => ({
+  matches(at, within) {
+    const found: number[] = []
+    const ordinals: number[] = []
+    let candidates = within ?? run(0, at.size)
+    if (kind === 'event') {
+      const undecoded = createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader)
+      candidates = and(candidates, not(undecoded.matches(at, undefined), at.size), at.size)
+    }
+    each(candidates, ordinal => ordinals.push(ordinal))
+    for (let i = 0; i < ordinals.length; i += 1000) {
+      const some = ordinals.slice(i, i + 1000)
+      const answers = ask(
+        node,
+        some.map(ordinal => positionOfOrdinal(at.header, numbered, ordinal)),
+      )
+      found.push(...some.filter((_, index) => answers[index]))
+    }
+    return listed(Uint32Array.from(found))
+  },
+  events: kind === 'event',
+})
