@@ -50,10 +50,11 @@ const NETWORK_DEFAULTS = {
   order: 'newest',
   finality: 64,
   pollInterval: undefined,
+  checkBloom: true,
   requestTimeout: 20_000,
   rpcBatch: 20,
   rpcConcurrency: 16,
-  storeBatch: 100,
+  storeBatch: 200,
 }
 
 test('without any source the defaults hold', () => {
@@ -304,6 +305,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--order CHAINSIEVE_ORDER networks[].order',
       '--finality CHAINSIEVE_FINALITY networks[].finality',
       '--poll-interval CHAINSIEVE_POLL_INTERVAL networks[].poll-interval',
+      '--check-bloom CHAINSIEVE_CHECK_BLOOM networks[].check-bloom',
       '--request-timeout CHAINSIEVE_REQUEST_TIMEOUT networks[].request-timeout',
       '--rpc-batch CHAINSIEVE_RPC_BATCH networks[].rpc-batch',
       '--rpc-concurrency CHAINSIEVE_RPC_CONCURRENCY networks[].rpc-concurrency',
