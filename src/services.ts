@@ -103,7 +103,7 @@ const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   urls: network.rpc.map(url => url.reveal()),
   ...(network.ws && { wsUrl: network.ws.reveal() }),
   ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
-  bloom: network.checkBloom,
+  bloom: !network.skipBloom,
   timeoutMs: network.requestTimeout,
   batch: network.rpcBatch,
   concurrency: network.rpcConcurrency,

@@ -197,7 +197,7 @@ const checkBloom = (stated: unknown, logs: number, where: string): void => {
       throw inconsistent(`${where} has a malformed logs bloom`)
     case 'empty':
       throw inconsistent(
-        `${where} has ${logs} logs but an empty logs bloom. If this chain does not fill its blooms, turn the bloom check off for this network`,
+        `${where} has ${logs} logs but an empty logs bloom. If this chain does not fill its blooms, set skip-bloom for this network`,
       )
     case 'misses':
       throw inconsistent(`${where}: its logs bloom does not cover its ${logs} logs: they are not this block's`)

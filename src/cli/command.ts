@@ -107,7 +107,7 @@ export const NODE = [
   'order',
   'finality',
   'pollInterval',
-  'checkBloom',
+  'skipBloom',
   'requestTimeout',
   'rpcBatch',
   'rpcConcurrency',

@@ -39,10 +39,10 @@ export const NETWORK_SETTINGS = {
     undefined,
     "Time between two looks at the head where there is no WebSocket; by default it follows the chain's pace.",
   ),
-  checkBloom: setting(
+  skipBloom: setting(
     kinds.toggle,
-    'true',
-    'Compares the logs blooms of blocks and receipts with their logs; some rollups leave theirs empty.',
+    'false',
+    'Takes blocks whose logs blooms are not those of their logs: some rollups leave theirs empty.',
   ),
   requestTimeout: setting(kinds.duration, '20s', 'A node that takes longer to answer has failed.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Most calls in one JSON-RPC request.'),
