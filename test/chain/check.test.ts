@@ -148,7 +148,7 @@ test('every lie about a block is named', () => {
       raw => {
         raw.block.logsBloom = `0x${'0'.repeat(512)}`
       },
-      'block 5 has 9 logs but an empty logs bloom. If this chain does not fill its blooms, turn the bloom check off for this network',
+      'block 5 has 9 logs but an empty logs bloom. If this chain does not fill its blooms, set skip-bloom for this network',
     ],
     ['null bloom', raw => Object.assign(raw.block, { logsBloom: null }), 'block 5 has no logs bloom: null'],
     [
