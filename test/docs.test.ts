@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { README, withGenerated } from '../scripts/docs.ts'
+import { understand } from '../src/cli/arguments.ts'
+import { COMMANDS } from '../src/cli/commands/index.ts'
+import { loadConfig } from '../src/config/index.ts'
+import { placesOf, settingRows } from '../src/config/settings.ts'
+import { CLAUSES } from '../src/query/dsl/index.ts'
+import { start, tempFolder, until } from './e2e/program.ts'
+
+/** Whatever the README shows is run, and whatever it names has to be there. */
+const readme = readFileSync(README, 'utf8')
+const root = dirname(fileURLToPath(README))
+const { scripts, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+  version: string
+}
+
+interface Block {
+  language: string
+  text: string
+}
+
+/** The fenced blocks, in order. */
+const blocks: Block[] = Array.from(readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm), ([, language, text]) => ({
+  language: language!,
+  text: text!,
+}))
+
+/** The commands of shell texts, each with its continued lines. */
+const commandsOf = (text: string): string[][] => {
+  const commands: string[][] = [[]]
+  for (const [, quoted, doubly, end, plain] of text.replaceAll('\\\n', ' ').matchAll(WORD)) {
+    if (end !== undefined) commands.push([])
+    else commands.at(-1)!.push(quoted ?? doubly ?? plain!)
+  }
+  return commands.filter(words => words.length > 0)
+}
+
+/** A quoted word, the end of a command, or a plain word. */
+const WORD = /'([^']*)'|"([^"]*)"|(\n|&&)|([^\s'"]+)/g
+
+const shell = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => commandsOf(text))
+
+interface Request {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body: string | undefined
+}
+
+/** What a curl command sends; `token` stands for `$TOKEN`. */
+const requestOf = (words: readonly string[], token: string): Request => {
+  const request: Request = { method: 'GET', path: '', headers: {}, body: undefined }
+  const rest = words.slice(1)
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '-s') continue
+    if (word === '-H') {
+      const [name = '', value = ''] = rest.shift()!.split(': ')
+      request.headers[name] = value.replace('$TOKEN', token).replace('cs_…', token)
+    } else if (word === '-d') {
+      request.method = 'POST'
+      request.body = rest.shift()!
+    } else {
+      assert.match(word, /^http:\/\/127\.0\.0\.1:8640\//)
+      request.path = word.slice('http://127.0.0.1:8640'.length)
+    }
+  }
+  return request
+}
+
+test('commands of shell texts', () => {
+  assert.deepEqual(commandsOf(`npm ci && npm start\ncurl -s http://a/b \\\n  -H "A: $B" -d '{\n "c": 1}'\n\n`), [
+    ['npm', 'ci'],
+    ['npm', 'start'],
+    ['curl', '-s', 'http://a/b', '-H', 'A: $B', '-d', '{\n "c": 1}'],
+  ])
+})
+
+test('the generated parts are those of the code (npm run docs writes them)', () => {
+  assert.equal(readme, withGenerated(readme))
+})
+
+describe('generated parts', () => {
+  test('a place without a part, and a part without a place, are told', () => {
+    assert.throws(
+      () => withGenerated('<!-- generated: nothing -->\n<!-- end -->'),
+      /there is no generated part nothing/,
+    )
+    assert.throws(() => withGenerated('# Nothing'), /has no place for the generated parts commands, /)
+  })
+
+  test('what stands between the marks is replaced, and nothing else', () => {
+    const stale = readme.replace('| `--port` |', '| `--door` |')
+    assert.notEqual(stale, readme)
+    assert.equal(withGenerated(stale), readme)
+  })
+})
+
+test('examples over HTTP answer what the README shows', async t => {
+  const program = start(t, ['serve', '--port', '0'], { data: tempFolder(t) })
+  const [, url = ''] = await program.says(/Serves +url=(\S+)/)
+  const token = (await until(() => /Token: (cs_\S+)/.exec(program.out())?.[1], Boolean))!
+  const ask = async ({ method, path, headers, body }: Request) => {
+    const response = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body }) })
+    return { status: response.status, answer: JSON.parse(await response.text()) as Record<string, unknown> }
+  }
+  const search = (entities: string, body: unknown) =>
+    ask({
+      method: 'POST',
+      path: `/ethereum/demo/local/es/${entities}/search/`,
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    })
+
+  await t.test('npm start prints what is shown, and its curl line works', async () => {
+    const shown = blocks.find(({ text }) => text.startsWith('Chainsieve serves the bundled demo chain'))!.text
+    await until(program.out, out => out.trimEnd().endsWith(`"size":3}'`))
+    assert.equal(program.out().trim().replaceAll(url, 'http://127.0.0.1:8640').replaceAll(token, 'cs_…'), shown.trim())
+    const printed = commandsOf(shown.slice(shown.indexOf('curl -s')))[0]!
+    const { answer } = await ask(requestOf(printed, token))
+    const { hits } = answer as { hits: { hits: { _source: { event: string } }[] } }
+    assert.deepEqual(
+      hits.hits.map(({ _source }) => _source.event),
+      ['Transfer', 'Transfer', 'Transfer'],
+    )
+  })
+
+  let examples = 0
+  for (const [i, { language, text }] of blocks.entries()) {
+    const [words = []] = language === 'sh' ? commandsOf(text) : []
+    if (words[0] !== 'curl') continue
+    examples++
+    const request = requestOf(words, token)
+    await t.test(`${request.method} ${request.path} ${request.body?.replace(/\s+/g, ' ') ?? ''}`, async () => {
+      const shown = blocks[i + 1]!
+      assert.equal(shown.language, 'json', 'no answer is shown')
+      const due = JSON.parse(shown.text) as Record<string, unknown>
+      const { status, answer } = await ask(request)
+      assert.equal(status, due.status ?? 200)
+      if ('took' in answer) answer.took = due.took
+      assert.deepEqual(answer, due)
+    })
+  }
+  assert.ok(examples >= 8, `only ${examples} examples were found`)
+
+  for (const [name, { example }] of Object.entries(CLAUSES))
+    await t.test(`the example of ${name} is a query on events`, async () => {
+      const { status, answer } = await search('event', { query: { [name]: example } })
+      assert.equal(status, 200, JSON.stringify(answer))
+    })
+
+  await t.test('what is said not to be there is not there', async () => {
+    const clauses = /Any other clause, such as ([\s\S]*?), is refused/.exec(readme)![1]!
+    for (const [, name] of clauses.matchAll(/`(\w+)`/g))
+      assert.equal((await search('event', { query: { [name!]: { event: 'a' } } })).status, 400, name)
+    for (const key of ['aggs', 'aggregations', 'search_after', 'pit', 'slice', 'collapse', 'suggest'])
+      assert.equal((await search('event', { [key]: {} })).status, 400, key)
+    for (const entity of ['call', 'trace', 'contract', 'token'])
+      assert.equal((await search(entity, {})).status, 404, entity)
+    const rules = { method: 'GET', path: '/alerting/rules/', headers: { authorization: `Bearer ${token}` } }
+    assert.equal((await ask({ ...rules, body: undefined })).status, 404)
+  })
+})
+
+describe('command lines', () => {
+  const lines = shell.filter(([word]) => word !== 'curl')
+
+  for (const [program, ...words] of lines)
+    test([program, ...words].join(' '), () => {
+      if (program === 'npx') {
+        assert.equal(words[0], 'chainsieve')
+        assert.equal(understand(words.slice(1)).wants, 'run')
+        return
+      }
+      assert.equal(program, 'npm')
+      checkNpm(words)
+    })
+
+  test('every npm script that is named is there', () => {
+    for (const [, words] of readme.matchAll(/`npm ([^`]+)`/g))
+      for (const command of words!.split(/ && (?:npm )?/)) checkNpm(command.split(' '))
+  })
+
+  test('every script that is named is there, and every script that others run is named', () => {
+    for (const [, path] of readme.matchAll(/`node (scripts\/[\w/.-]+)/g)) assert.ok(existsSync(join(root, path!)), path)
+    const internal = ['prepare']
+    for (const name of Object.keys(scripts).filter(name => !internal.includes(name)))
+      assert.match(readme, new RegExp(`npm (run )?${name}\\b`), name)
+  })
+})
+
+const checkNpm = ([command = '', ...rest]: string[]) => {
+  if (command === 'ci') return
+  const script = command === 'run' ? rest[0]! : command
+  assert.ok(script in scripts, `npm ${command} ${rest.join(' ')}`)
+}
+
+test('every flag that is named is one', () => {
+  const known = new Set([
+    '--help',
+    '--version',
+    ...settingRows().map(({ flag }) => flag),
+    ...COMMANDS.flatMap(({ options }) => Object.keys(options).map(name => placesOf(name).flag)),
+  ])
+  // Flags of others: npm's that hands on, and the benchmark's.
+  const prose = readme.replace(/npm run bench -- [^`]*/g, '').replace(/npm test -- /g, '')
+  for (const [flag] of prose.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) assert.ok(known.has(flag), flag)
+})
+
+test('the config file is one', t => {
+  const [toml] = blocks.filter(({ language }) => language === 'toml')
+  const path = join(tempFolder(t), 'chainsieve.toml')
+  writeFileSync(path, toml!.text)
+  const { networks, ...config } = loadConfig({ flags: { config: path }, env: {} })
+  assert.deepEqual(
+    [config.host, config.queryDeadline, networks.map(({ network }) => network)],
+    ['0.0.0.0', 5000, ['ethereum/ethereum/mainnet', 'ethereum/base/mainnet']],
+  )
+})
+
+describe('links', () => {
+  const anchors = new Set(
+    Array.from(readme.matchAll(/^#+ (.+)$/gm), ([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+
+  test('lead to files and headings that are there', () => {
+    let paths = 0
+    for (const [, target] of readme.matchAll(/\]\(([^)]+)\)/g)) {
+      if (target!.startsWith('#')) assert.ok(anchors.has(target!.slice(1)), target)
+      else {
+        paths++
+        assert.ok(existsSync(join(root, target!)), target)
+      }
+    }
+    assert.ok(paths > 20, `only ${paths} links to files were found`)
+  })
+
+  test('say what they lead to', () => {
+    for (const [, text, target] of readme.matchAll(/\[((?:src|test|data|scripts)\/[^\]]+)\]\(([^)]+)\)/g))
+      assert.equal(text, target)
+  })
+
+  test('the five recipes name files', () => {
+    const recipes = readme.split('### Recipes')[1]!.split('\n### ')[0]!.trim().split('\n\n')
+    assert.deepEqual(
+      recipes.map(recipe => /^\*\*(.+?)\.\*\*/.exec(recipe)?.[1]),
+      ['A field', 'A query clause', 'A chain source', 'An endpoint', 'A setting'],
+    )
+    for (const recipe of recipes) assert.ok((recipe.match(/\]\((src|test)\//g) ?? []).length >= 3, recipe)
+  })
+})
+
+test('the change log tells of this version', () => {
+  const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
+  assert.match(changes, new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\]`, 'm'))
+})
