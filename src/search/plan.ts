@@ -1,6 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { analyze } from '../query/analysis.ts'
-import type { Node, Value } from '../query/ast.ts'
+import type { Bounds, Node, Value } from '../query/ast.ts'
 import { tooLong } from '../query/simplify.ts'
 import type { Reader, StoredSignature } from '../store/reader.ts'
 import { PLACES } from '../store/schema.ts'
@@ -120,7 +120,9 @@ const withSignatures = (plans: Plan[]): Plan[] => {
   const ids = others.reduce((left, { ids }) => left.intersection(ids), new Set(first.ids))
   if (ids.size === 0) return [NOTHING]
   const narrowed = rest.map(plan =>
-    plan.by === 'emitters' || plan.by === 'nested' ? { ...plan, signatures: ids } : plan,
+    plan.by === 'emitters' || plan.by === 'nested'
+      ? { ...plan, signatures: plan.signatures?.intersection(ids) ?? ids }
+      : plan,
   )
   const told = narrowed.some(plan => plan.by === 'emitters' || plan.by === 'nested')
   return told ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
@@ -209,6 +211,31 @@ const bySignature =
         ),
     )
   }
+
+/** An event as text begins with its name: only events of that name are asked. */
+const rendered: Special = (leaf, reader) => {
+  const names = namesIn(leaf)
+  const logs = ofSignatures(
+    reader.signatures().filter(({ event, error }) => event && error === null && (names?.has(event.name) ?? true)),
+  )
+  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
+}
+
+/** Names that the texts of a condition begin with; undefined where it does not say. */
+const namesIn = (leaf: Leaf): Set<string> | undefined => {
+  if (leaf.op === 'exists') return undefined
+  const starts = leaf.op === 'in' ? leaf.values.map(String) : [sharedStart(leaf.bounds)]
+  const names = starts.filter(text => text.includes('(')).map(text => text.slice(0, text.indexOf('(')))
+  return leaf.op === 'in' || names.length > 0 ? new Set(names) : undefined
+}
+
+/** What all texts between two bounds begin with. */
+const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
+  const [low, high] = [String(gte ?? gt ?? ''), String(lte ?? lt ?? '')]
+  let length = 0
+  while (length < low.length && low[length] === high[length]) length++
+  return low.slice(0, length)
+}
 
 const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
   signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
@@ -385,6 +412,7 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
         reader,
       ),
     error: bySignature(({ error }) => [error]),
+    str: rendered,
     probability: bySignature(({ event, probability }) => [event && probability]),
   },
 }
