@@ -152,7 +152,7 @@ const guard = (write: () => void) => {
     write()
   } catch (error) {
     const code = (error as { code?: string }).code ?? ''
-    if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_WRITE')
+    if (/^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(code))
       throw retry(
         'disk_full',
         'the disk that holds the data folder is full: free some space, indexing goes on by itself',

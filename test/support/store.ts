@@ -61,6 +61,8 @@ export interface TestStoreOptions {
   events?: readonly EventAbi[]
   /** See `PreparerOptions`. */
   listedSignatures?: number
+  /** A file that another store left, to go on with. */
+  path?: string
 }
 
 /** Functions that transactions may call, by selector. */
@@ -99,7 +101,7 @@ export const candidatesOf = (topic: string, indexed: number, events: readonly Ev
 
 export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestStoreOptions = {}): TestStore => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-store-'))
-  const path = join(folder, 'network.sqlite')
+  const { path = join(folder, 'network.sqlite') } = options
   const db = openForWriting(path)
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
