@@ -8,6 +8,7 @@ import { columnsOf } from '../store/columns.ts'
 import type { MemberForm } from '../store/functions.ts'
 import { pack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
+import { UNLISTED } from '../store/terms.ts'
 import { type Leaf, testOf } from './leaf.ts'
 
 /** The only place that writes SQL for a query: conditions on stored columns. Values are always bound. */
@@ -296,6 +297,21 @@ const topicsColumn: Compiler = {
   },
 }
 
+/** The first topic: the signature tells it, but for logs that the dictionary had no room for. */
+const signatureColumn: Compiler = {
+  table: 'log',
+  compile(leaf): Fragment {
+    const listed = textual(`('0x' || lower(hex(topic)))`, leaf)
+    const own = textual('value', leaf)
+    return {
+      where: `signature IN (SELECT id FROM signature WHERE topic IS NOT NULL AND ${listed.where})
+        OR (signature = (SELECT id FROM signature WHERE key = '${UNLISTED}')
+          AND EXISTS (SELECT 1 FROM json_each(words(topics)) WHERE json_each.key = 0 AND ${own.where}))`,
+      params: [...listed.params, ...own.params],
+    }
+  },
+}
+
 /** Hashes of the block's transactions. */
 const transactionsColumn: Compiler = {
   table: 'block',
@@ -417,7 +433,7 @@ const OF_LOG = {
 const DERIVED: Record<Kind, Record<string, Compiler>> = {
   block: { number: integerColumn('block', NUMBER), transactions: transactionsColumn },
   tx: { ...OF_BLOCK, transactionIndex: integerColumn('tx', PLACE) },
-  log: { ...OF_LOG, data: wordsColumn('log', 'data', null), topics: topicsColumn },
+  log: { ...OF_LOG, data: wordsColumn('log', 'data', null), topics: topicsColumn, signature: signatureColumn },
   event: OF_LOG,
 }
 

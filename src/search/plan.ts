@@ -253,7 +253,6 @@ const firstTopic: Special = (leaf, reader) => {
   const listed = bySignature(({ topic }) => [topic])(leaf, reader)
   const unlisted = reader.signatures().find(({ key }) => key === UNLISTED)
   if (!unlisted || listed === undefined) return listed
-  if (leaf.op === 'exists') return { by: 'or', of: [listed, ofSignatures([unlisted])] }
   if (leaf.op !== 'in') return undefined
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
@@ -263,8 +262,7 @@ const firstTopic: Special = (leaf, reader) => {
 }
 
 const topics: Special = (leaf, reader) => {
-  if (leaf.op === 'exists')
-    return ofSignatures(reader.signatures().filter(({ topic, key }) => topic !== null || key === UNLISTED))
+  if (leaf.op === 'exists') return firstTopic(leaf, reader)
   if (leaf.op !== 'in') return undefined
   const plans = leaf.values.flatMap(value => {
     const word = String(value)

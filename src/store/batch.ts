@@ -185,7 +185,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       addressTerm(tx.to, FACETS['tx.to'], txs)
       addressTerm(receipt.contractAddress, FACETS['tx.contractAddress'], txs)
       if (method !== undefined) postings.add(termOf(context.names.id(method), FACETS['tx.method']), 0, txs)
-      if (receipt.status === '0x0') postings.add(termOf(0, FACETS.failed), 0, txs)
+      if (receipt.status != null && !isTrue(receipt.status)) postings.add(termOf(0, FACETS.failed), 0, txs)
 
       for (const log of receipt.logs) {
         const { signature, args } = input.logs[logIndex]!
@@ -212,9 +212,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 
         postings.add(termOf(0, logFacet(signatureId)), 0, logs)
         postings.add(termOf(emitterId, logFacet(signatureId)), 0, logs)
-        if (signature.event === null) postings.add(termOf(0, FACETS.undecoded), 0, logs)
+        if (unlisted || signature.event === null) postings.add(termOf(0, FACETS.undecoded), 0, logs)
         else events++
-        if (args === null)
+        if (unlisted || args === null)
           for (let t = firstTopic; t < log.topics.length; t++)
             hashed(log.topics[t]!.toLowerCase(), argumentFacet(signatureId, t - firstTopic), logs)
         else addArguments(args, signature.event!.inputs, signatureId, decimals)
@@ -365,7 +365,7 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, context: Batch
       return encodeInteger(row, digits)
     }
     case 'boolean':
-      return row.number(value === '0x1' || value === true ? 1 : 0)
+      return row.number(isTrue(value) ? 1 : 0)
     case 'name':
       return row.number(context.names.id(value as string))
     case 'list':
@@ -374,6 +374,8 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, context: Batch
       return row.endBlob()
   }
 }
+
+const isTrue = (value: unknown): boolean => value === '0x1' || value === true
 
 const emptyBlob = (row: RowsBuilder) => {
   row.beginBlob()
