@@ -10,8 +10,8 @@ import type { RawBlock } from './wire.ts'
 export interface FetchOptions extends ReadOptions {
   /** Blocks that are asked for in one piece of work. */
   chunk: number
-  /** Most pieces under way or waiting to be taken. */
-  ahead: number
+  /** Most pieces under way or waiting to be taken, asked for before each. */
+  ahead(): number
   log: Log
 }
 
@@ -72,7 +72,7 @@ function* chunksOf({ from, to, order, run }: Omit<RangeOptions, 'signal'>, size:
 }
 
 /** Answers that may be held in memory before they are taken. */
-const AHEAD_BYTES = 64 << 20
+const AHEAD_BYTES = 16 << 20
 
 async function* fetchAhead(
   rpc: Rpc,
@@ -82,7 +82,7 @@ async function* fetchAhead(
 ): AsyncGenerator<{ blocks: RawBlock[]; last: boolean }> {
   const ahead = () => {
     const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * 2 * options.chunk
-    return Math.min(options.ahead, bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
+    return Math.min(options.ahead(), bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
   }
   yield* mapInOrder(
     chunks,

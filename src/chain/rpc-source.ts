@@ -34,6 +34,9 @@ export interface RpcSourceOptions {
   random?: () => number
 }
 
+/** So long after a block of the head the next one may be under way. */
+const HEAD_BUSY_MS = 100
+
 /**
  * A chain as its nodes tell it by JSON-RPC. Nothing is sent before the first question. All of its methods go on trying until they have an
  * answer or the signal aborts; then they reject with the signal's reason. What is wrong meanwhile is in `endpoints()` and in the log.
@@ -50,7 +53,11 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     ...(options.chainId !== undefined && { chainId: options.chainId }),
   })
   const announcer = wsUrl === undefined ? undefined : createAnnouncer({ url: wsUrl, timeoutMs, log, clock, random })
-  const fetching = { chunk: Math.max(1, batch >> 1), ahead: concurrency, bloom: options.bloom ?? true, log }
+  const fetching = { chunk: Math.max(1, batch >> 1), ahead: () => concurrency, bloom: options.bloom ?? true, log }
+
+  /** While blocks of the head come in, a back-fill asks for one piece at a time: the node answers both from one queue. */
+  let headAt = Number.NEGATIVE_INFINITY
+  const isHeadBusy = () => clock.now() - headAt < HEAD_BUSY_MS
 
   async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
     const controller = new AbortController()
@@ -59,7 +66,10 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     const announcing = announcer?.run(heads, signal)
     try {
       const settings = { ...fetching, urgent: true, rpc, heads, clock, random, shrinks: options.shrinks ?? false }
-      yield* followChain({ ...follow, signal }, settings)
+      for await (const event of followChain({ ...follow, signal }, settings)) {
+        headAt = clock.now()
+        yield event
+      }
     } finally {
       controller.abort()
       await announcing
@@ -69,7 +79,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   return {
     chainId: signal => rpc.chainId(signal),
     head: signal => rpc.attempt(async endpoint => (await readHead(endpoint, signal)).number, signal),
-    range: range => fetchRange(rpc, range, fetching),
+    range: range => fetchRange(rpc, range, { ...fetching, ahead: () => (isHeadBusy() ? 1 : concurrency) }),
     follow,
     call: (calls, signal) =>
       rpc.attempt(

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { linkPackBlock, type PackLine, parsePackLine, readPackLines } from '../chain/pack.ts'
 import { createPackSource } from '../chain/pack-source.ts'
@@ -38,7 +39,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
   const db = openForReading(data.store, nativeBinding())
   const source = data.job.type === 'import' ? undefined : createRpcSource({ ...data.job.node, log })
-  const state: State = { done: 0, total: 0, head: null }
+  const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY }
   let pipeline: Pipeline | undefined
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
@@ -80,6 +81,8 @@ interface State {
   done: number
   total: number
   head: number | null
+  /** When the last block of the head was taken, as of `performance.now`. */
+  headAt: number
 }
 
 interface Work extends IndexerData {
@@ -240,6 +243,7 @@ const follow = async (
       const number = Number(event.block.block.number)
       await decimals.learn([event.block], signal)
       await lane.add(event.block)
+      state.headAt = performance.now()
       if (number > (state.head ?? -1)) state.head = number
       // At the head every block is a transaction of its own; far behind it they go together.
       if (number > (state.head ?? 0) - finality) await lane.flush()
@@ -249,6 +253,12 @@ const follow = async (
   }
 }
 
+/**
+ * Blocks of a back-fill that are held in memory at a time: a node's answers are several times larger as objects, and cleaning up beside a
+ * large heap takes more time than all the rest.
+ */
+const RUN = 50
+
 const fill = async (work: Work, from: number, to: number, order: Order) => {
   const { source, pipeline, decimals, storeBatch, state, signal } = work
   const holes = holesIn(pipeline.held(), from, to)
@@ -256,13 +266,12 @@ const fill = async (work: Work, from: number, to: number, order: Order) => {
   const lane = pipeline.lane('fill')
   try {
     for (const hole of order === 'newest' ? holes.toReversed() : holes)
-      for await (const blocks of source!.range({ ...hole, order, run: storeBatch, signal })) {
+      for await (const blocks of source!.range({ ...hole, order, run: Math.min(storeBatch, RUN), signal })) {
         await decimals.learn(blocks, signal)
         for (const block of blocks) {
-          signal.throwIfAborted()
+          await letHeadPass(state, signal)
           await lane.add(block)
           state.done++
-          await breath()
         }
         await lane.flush()
       }
@@ -271,7 +280,20 @@ const fill = async (work: Work, from: number, to: number, order: Order) => {
   }
 }
 
-/** Lets messages and answers in between two blocks: those of the head must not wait for a whole run. */
+/** A block of the head that came so lately is mostly followed by the next one: a back-fill waits for that. */
+const HEAD_GAP_MS = 15
+/** Longest that one block of a back-fill waits: a head that never rests must not stop it for good. */
+const MOST_PATIENCE_MS = 1000
+
+/** Before each block of a back-fill: blocks of the head go first. */
+const letHeadPass = async (state: State, signal: AbortSignal) => {
+  await breath()
+  const until = performance.now() + MOST_PATIENCE_MS
+  while (performance.now() < Math.min(until, state.headAt + HEAD_GAP_MS)) await sleep(HEAD_GAP_MS / 3)
+  signal.throwIfAborted()
+}
+
+/** Lets messages and answers in between two blocks. */
 const breath = () => new Promise<void>(resolve => setImmediate(resolve))
 
 /** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */

@@ -54,7 +54,7 @@ export interface PipelineOptions {
 }
 
 /** Batches of each lane that may wait for the writer. */
-const WAITING: Record<Lane, number> = { fill: 2, head: 32 }
+const WAITING: Record<Lane, number> = { fill: 2, head: 64 }
 
 export const createPipeline = (options: PipelineOptions): Pipeline => {
   const { port, preparer, db, storeBatch, log, onFailure } = options

@@ -8,14 +8,16 @@ import { decodeHeader, encodeHeader, type SegmentHeader } from './segment.ts'
 import { FACETS, facetOf } from './terms.ts'
 
 /** Neighbouring segments of one level that are merged into one of the next. */
-const FAN = 16
+const FAN = 4
 /** Documents from which on a segment is not merged any further: what one probe of the index can cover stays small enough to rewrite. */
 export const FULL_SEGMENT = 80_000
+/** Blocks from which on a segment is not merged any further, however empty they are. */
+const MOST_BLOCKS = 4096
 const FULL_LEVEL = 9
 
-/** Level of a segment of this size: segments of the same level are of similar size and are merged by sixteens. */
+/** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
 export const levelOf = (blocks: number, txs: number, logs: number): number =>
-  blocks + txs + logs >= FULL_SEGMENT || blocks >= FAN ** 4
+  blocks + txs + logs >= FULL_SEGMENT || blocks >= MOST_BLOCKS
     ? FULL_LEVEL
     : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
 
@@ -38,15 +40,15 @@ export const mergeAround = (db: Db, block: number, insertPost: PostInserter) => 
   )
   const after = db.prepare('SELECT id, first, last, txs, logs, events, level FROM segment WHERE first = ?')
   const before = db.prepare(
-    'SELECT id, first, last, txs, logs, events, level FROM segment WHERE last = ? AND first <= ? ORDER BY first DESC LIMIT 1',
+    'SELECT id, first, last, txs, logs, events, level FROM segment WHERE first < ? ORDER BY first DESC LIMIT 1',
   )
   for (;;) {
     const middle = at.get(block) as SegmentRow
     if (middle.level >= FULL_LEVEL) return
     const run = [middle]
     while (run.length < FAN) {
-      const next = before.get(run[0]!.first - 1, run[0]!.first) as SegmentRow | undefined
-      if (next?.level !== middle.level) break
+      const next = before.get(run[0]!.first) as SegmentRow | undefined
+      if (next?.level !== middle.level || next.last !== run[0]!.first - 1) break
       run.unshift(next)
     }
     while (run.length < FAN) {
