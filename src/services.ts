@@ -6,7 +6,7 @@ import { listen } from './http/server.ts'
 import { abiFolder, addAbis, listAbis, type StoredAbi } from './ingest/abis.ts'
 import type { Job, NodeOptions, Report } from './ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from './ingest/network.ts'
-import { createStatus, offlineStatus, type Status } from './ingest/status.ts'
+import { createStatus, offlineStatus, publishStatus, readStatus, type Status } from './ingest/status.ts'
 import type { Progress } from './lib/progress.ts'
 import { assetFile, nativeBinding } from './lib/runtime.ts'
 import { createPool, type Pool } from './search/pool.ts'
@@ -38,6 +38,7 @@ export const services: Services = {
     if (demo) await importDemo(config, pool, { log, shutdown })
 
     const status = createStatus({ networks: () => networksOf(config), indexings, ranges: pool.ranges })
+    shutdown.add('status', publishStatus(config.data, status))
     const app = createApp({ search: pool, accounts, status, bodyLimit: config.bodyLimit, log })
     const server = await listen(app, config)
     shutdown.add('server', () => server.close())
@@ -66,6 +67,8 @@ export const services: Services = {
   openAccounts: folder => openAccounts(folder, nativeOption({ data: folder })),
 
   async status(config, { shutdown }): Promise<Status> {
+    const published = readStatus(config.data)
+    if (published) return published
     const pool = openPool(config, shutdown)
     return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
   },

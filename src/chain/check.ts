@@ -1,9 +1,7 @@
+import { createBloom } from '../lib/bloom.ts'
 import { retry } from '../lib/errors.ts'
-import { createBloom } from './bloom.ts'
 import type { BlockRef } from './source.ts'
 import type { Hex, RawBlock, RpcBlock, RpcLog } from './wire.ts'
-
-export { logsBloomOf } from './bloom.ts'
 
 export interface CheckOptions {
   /**

@@ -7,7 +7,7 @@ import { COMMANDS } from './commands/index.ts'
 /** The help text on everything. */
 export const overview = (version: string): string =>
   [
-    `Chainsieve ${version}: search and alerts for EVM chains.`,
+    `Chainsieve ${version}: search for EVM chains.`,
     '',
     'Usage: chainsieve COMMAND [arguments] [options]',
     '',

@@ -1,6 +1,6 @@
-import { logsBloomOf } from '../chain/check.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
+import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'

@@ -1,3 +1,6 @@
+import { readFileSync, statSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
 import { version } from '../lib/runtime.ts'
@@ -63,6 +66,38 @@ export const offlineStatus = async (options: StatusOptions) => ({
   version,
   networks: await Promise.all(options.networks().map(network => statusOf(network, options, new Map()))),
 })
+
+const FILE = 'status.json'
+const PUBLISH_MS = 1000
+/** A file that is older was left behind by a server that is gone. */
+const FRESH_MS = 5000
+
+/** Writes a running server's status beside its data again and again, for `chainsieve status`; the returned function ends that. */
+export const publishStatus = (data: string, status: () => Promise<Status>) => {
+  const path = join(data, FILE)
+  const publish = async () => {
+    await writeFile(`${path}.new`, JSON.stringify(await status()))
+    await rename(`${path}.new`, path)
+  }
+  // A disk that is full is told of by those who need it more.
+  const timer = setInterval(() => void publish().catch(() => {}), PUBLISH_MS)
+  timer.unref()
+  return async () => {
+    clearInterval(timer)
+    await rm(path, { force: true })
+  }
+}
+
+/** What a running server published last; undefined where none runs on this data folder. */
+export const readStatus = (data: string): Status | undefined => {
+  try {
+    const path = join(data, FILE)
+    if (Date.now() - statSync(path).mtimeMs > FRESH_MS) return undefined
+    return JSON.parse(readFileSync(path, 'utf8')) as Status
+  } catch {
+    return undefined
+  }
+}
 
 const statusOf = async (
   network: string,

@@ -1,5 +1,5 @@
-import { logsBloomOf } from '../chain/check.ts'
 import { asBigint, asJson } from '../documents/show.ts'
+import { logsBloomOf } from '../lib/bloom.ts'
 import { retry } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
@@ -7,6 +7,7 @@ import { compile } from '../query/predicate.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { Reader, Segment } from '../store/reader.ts'
 import { blockOf, positionOf } from '../store/schema.ts'
+import type { SegmentHeader } from '../store/segment.ts'
 import { createDocuments, type Document, type Documents } from './documents.ts'
 import { type Evaluation, evaluate } from './evaluate.ts'
 import { positionsOfIds } from './lookup.ts'
@@ -169,21 +170,26 @@ const findInChainOrder = (
   const { descending, compare } = keys
   const segments = descending ? reader.segments().toReversed() : reader.segments()
   const found: Found[] = []
+  let before: SegmentHeader | undefined
   for (const segment of segments) {
     check(options)
     const header = reader.header(segment)
+    const enough = found.length >= wanted
+    if (enough && !(before && sharesTime(before, header, keys))) break
+    before = header
     const here: Found[] = []
     for (const { kind, evaluation } of parts) {
       const numbered = numberedAs(kind)
       const set = evaluation.matches(segment)
-      const ordinals = some(set, wanted - found.length, descending)
+      const ordinals = enough ? [] : some(set, wanted - found.length, descending)
       const positions = ordinals.map(ordinal => positionOfOrdinal(header, numbered, ordinal))
-      if (compare && positions.length > 0) {
-        // Within a block another order may be wanted: then the last block counts whole.
-        const last = blockOf(positions.at(-1)!)
+      const last = enough ? (descending ? segment.last : segment.first) : positions.length && blockOf(positions.at(-1)!)
+      if (compare && (enough || positions.length > 0)) {
+        // Where the first key is the same another order may be wanted: then the last such blocks count whole.
+        const [first, end] = keys.byTime ? sameTime(header, last) : [last, last]
         const size = sizeOf(segment, numbered)
-        const from = ordinalOfPosition(header, numbered, positionOf(last, 0))
-        const to = last === segment.last ? size : ordinalOfPosition(header, numbered, positionOf(last + 1, 0))
+        const from = ordinalOfPosition(header, numbered, positionOf(first, 0))
+        const to = end === segment.last ? size : ordinalOfPosition(header, numbered, positionOf(end + 1, 0))
         const known = new Set(positions)
         each(and(set, run(from, to), size), ordinal => {
           const position = positionOfOrdinal(header, numbered, ordinal)
@@ -193,11 +199,25 @@ const findInChainOrder = (
       for (const position of positions) here.push({ kind, position, keys: [] })
     }
     found.push(...here)
-    if (found.length >= wanted) break
+    if (!compare && found.length >= wanted) break
   }
   if (compare) keys.fill(found)
   return found.sort(bySortKeys(keys)).slice(0, wanted)
 }
+
+/** First and last of the neighbouring blocks that have the time of this one. */
+const sameTime = ({ first, times }: SegmentHeader, block: number): [number, number] => {
+  const time = times[block - first]
+  let from = block - first
+  let to = from
+  while (from > 0 && times[from - 1] === time) from--
+  while (to + 1 < times.length && times[to + 1] === time) to++
+  return [first + from, first + to]
+}
+
+/** Whether a segment begins with the time that the one walked before it ended with, and the order is by time. */
+const sharesTime = (before: SegmentHeader, { times }: SegmentHeader, { byTime, descending }: SortKeys): boolean =>
+  byTime && (descending ? before.times[0] === times.at(-1) : before.times.at(-1) === times[0])
 
 const findByKeys = (wanted: number, keys: SortKeys, parts: Part[], reader: Reader, options: SearchOptions): Found[] => {
   const order = bySortKeys(keys)
@@ -253,9 +273,14 @@ function* walk(
       check(options)
       const segment = segments.pop()
       if (!segment) break
-      const passed =
-        last && (keys.descending ? segment.first > blockOf(last.position) : segment.last < blockOf(last.position))
-      if (!passed) found = matchesInOrder(parts, segment, keys, reader)
+      if (last && isPassed(segment, last, keys, reader)) continue
+      const together = [segment]
+      for (let more = segments.at(-1); more && keys.byTime; more = segments.at(-1)) {
+        if (!sharesTime(reader.header(together.at(-1)!), reader.header(more), keys)) break
+        together.push(more)
+        segments.pop()
+      }
+      found = matchesInOrder(parts, together, keys, reader)
     }
     return page
   }
@@ -281,21 +306,38 @@ function* walk(
   }
 }
 
-/** The matches of a segment in the order that is asked for. Of one kind they are ordered as they are. */
-function* matchesInOrder(parts: Part[], segment: Segment, keys: SortKeys, reader: Reader): Generator<Found> {
-  const header = reader.header(segment)
+/** Whether all that a segment holds comes before a hit. */
+const isPassed = (segment: Segment, { position, keys }: Found, { byTime, descending }: SortKeys, reader: Reader) => {
+  if (!byTime) return descending ? segment.first > blockOf(position) : segment.last < blockOf(position)
+  const time = keys[0] as number
+  const { times } = reader.header(segment)
+  return descending ? times[0]! > time : times.at(-1)! < time
+}
+
+/** The matches of neighbouring segments in the order that is asked for. Of one kind they are ordered as they are. */
+function* matchesInOrder(
+  parts: Part[],
+  segments: readonly Segment[],
+  keys: SortKeys,
+  reader: Reader,
+): Generator<Found> {
   const [only, ...others] = parts
   if (only && others.length === 0 && !keys.compare) {
+    const segment = segments[0]!
+    const header = reader.header(segment)
     const { kind, evaluation } = only
     for (const ordinal of some(evaluation.matches(segment), Number.POSITIVE_INFINITY, keys.descending))
       yield { kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: NO_KEYS }
     return
   }
   const found: Found[] = []
-  for (const { kind, evaluation } of parts)
-    each(evaluation.matches(segment), ordinal =>
-      found.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [] }),
-    )
+  for (const segment of segments) {
+    const header = reader.header(segment)
+    for (const { kind, evaluation } of parts)
+      each(evaluation.matches(segment), ordinal =>
+        found.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [] }),
+      )
+  }
   if (keys.compare) keys.fill(found)
   yield* found.sort(bySortKeys(keys))
 }

@@ -21,6 +21,8 @@ type Key = number | bigint | string | Buffer | boolean
 export interface SortKeys {
   /** Whether the order is that of the chain, perhaps with another one within each block. */
   chain: boolean
+  /** Whether the first key is the time, which several blocks may share. */
+  byTime: boolean
   descending: boolean
   /** Compares by keys, where positions do not say it all. */
   compare: ((a: Found, b: Found) => number) | undefined
@@ -50,9 +52,10 @@ export const sortKeysOf = (sort: readonly Sort[], reader: Reader, documents: Doc
   const descending = first === undefined || first.order === 'desc'
   // One key that follows the chain, or one that no other can refine, is the position itself.
   if (first === undefined || first.by === '_doc' || (sorts.length === 1 && followsChain(first)))
-    return { chain: true, descending, compare: undefined, fill: () => {} }
+    return { chain: true, byTime: false, descending, compare: undefined, fill: () => {} }
   return {
     chain: followsChain(first),
+    byTime: followsChain(first) && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
     descending,
     compare: (a, b) => {
       for (let i = 0; i < sorts.length; i++) {
@@ -63,7 +66,8 @@ export const sortKeysOf = (sort: readonly Sort[], reader: Reader, documents: Doc
     },
     fill(found, segment) {
       for (const [kind, some] of Map.groupBy(found, ({ kind }) => kind))
-        for (const sort of sorts) readKeys(kind, sort, some, { reader, documents, segment })
+        for (const [i, sort] of sorts.entries())
+          readKeys(kind, sort, some, { reader, documents, segment, last: i === sorts.length - 1 })
     },
   }
 }
@@ -127,12 +131,19 @@ interface Reading {
   reader: Reader
   documents: Documents
   segment: Segment | undefined
+  /** Whether no other key decides between equal ones. */
+  last: boolean
 }
 
 /** From so many matches on in one segment, all its keys are read by one scan. */
 const SCAN = 2000
 
-const readKeys = (kind: Kind, { by, fields, order }: Sort, found: Found[], { reader, documents, segment }: Reading) => {
+const readKeys = (
+  kind: Kind,
+  { by, fields, order }: Sort,
+  found: Found[],
+  { reader, documents, segment, last }: Reading,
+) => {
   const push = (keyOf: (position: number) => Key | null) => {
     for (const one of found) one.keys.push(keyOf(one.position))
   }
@@ -144,7 +155,7 @@ const readKeys = (kind: Kind, { by, fields, order }: Sort, found: Found[], { rea
     const time = reader.prepare('SELECT timestamp FROM block WHERE pos = ?').pluck()
     return push(position => time.get(positionOf(blockOf(position), 0)) as number)
   }
-  const column = sortExpression(kind, field)
+  const column = sortExpression(kind, field, last)
   if (!column) {
     return push(position => {
       const [document] = documents.load(kind, [position])

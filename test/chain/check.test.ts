@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { checkBlock, checkLink, logsBloomOf, refOf } from '../../src/chain/check.ts'
+import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
 import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
+import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { bloomOf, gunzipLines, hasMainnet, mainnetPack, makeChain } from '../support/pack.ts'
 

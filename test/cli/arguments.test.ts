@@ -105,7 +105,7 @@ test('help tells of all commands', async () => {
   const { out } = await chainsieve(['--help'])
   assert.equal(
     out,
-    `Chainsieve 1.2.3: search and alerts for EVM chains.
+    `Chainsieve 1.2.3: search for EVM chains.
 
 Usage: chainsieve COMMAND [arguments] [options]
 

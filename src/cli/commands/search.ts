@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { findTarget } from '../../http/es/target.ts'
 import { ChainsieveError } from '../../lib/errors.ts'
+import { findTarget } from '../../search/target.ts'
 import { command, misused } from '../command.ts'
 
 export const search = command({

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import { findTarget, type Target } from '../../search/target.ts'
 import type { Context } from '../context.ts'
-import { findTarget, type Target } from './target.ts'
 
 /** What the path of `/:technology/:blockchain/:network/es/:entity/…` is about. */
 export const targetOf = (c: Context, networks: readonly string[]): Target => {

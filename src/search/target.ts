@@ -1,6 +1,6 @@
-import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/nearest.ts'
-import { KINDS, type Kind } from '../../mapping/index.ts'
+import { refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { KINDS, type Kind } from '../mapping/index.ts'
 
 /** What a search or a get is about: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface Target {

@@ -1,5 +1,7 @@
-import { keccak256 } from '../lib/keccak.ts'
-import type { Hex, RpcLog } from './wire.ts'
+import { keccak256 } from './keccak.ts'
+
+/** `0x`-prefixed hex text. */
+type Hex = string
 
 /** How the bloom that a block states relates to the one summed up from its logs. */
 export type BloomMatch =
@@ -68,7 +70,7 @@ export const createBloom = (): Bloom => {
 }
 
 /** The logs bloom of logs, as a header has it. */
-export const logsBloomOf = (logs: readonly Pick<RpcLog, 'address' | 'topics'>[]): Hex => {
+export const logsBloomOf = (logs: readonly { address: Hex; topics: readonly Hex[] }[]): Hex => {
   const bloom = createBloom()
   for (const log of logs) {
     bloom.add(log.address)
