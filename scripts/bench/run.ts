@@ -101,7 +101,7 @@ export const bench = async ({ events, seed, pack, keep, data, program, effort, n
       ...followed,
       store: storeFile(followed.data, network),
       seed,
-      blocks: headBlocks(events),
+      blocks: headBlocks(held.logs),
     })
     return { store: held, filling, sizes, queries: inPairs(queried), health, start, stream, head }
   } finally {
@@ -134,7 +134,7 @@ const inPairs = (queried: Measured[]): Measured[] =>
   [...new Set(queried.map(({ query }) => query))].flatMap(name => queried.filter(({ query }) => query === name))
 
 /** A few seconds at the speed that is due. */
-const headBlocks = (events: number): number => Math.min(400, Math.max(20, Math.round(events / 3000)))
+const headBlocks = (logs: number): number => Math.min(400, Math.max(20, Math.round(logs / 3000)))
 
 const copyStore = (store: string, data: string, network: string): { data: string } => {
   const copy = storeFile(data, network)

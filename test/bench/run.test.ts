@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { paceOf } from '../../scripts/bench/fill.ts'
+import { measureHead } from '../../scripts/bench/head.ts'
 import { startPackNode } from '../../scripts/bench/node.ts'
 import { type Results, type Row, rowsOf, showRows } from '../../scripts/bench/report.ts'
 import { main, QUICK } from '../../scripts/bench/run.ts'
 import { createHitCounter } from '../../scripts/bench/serving.ts'
 import { timesOf } from '../../scripts/bench/times.ts'
 import { createRpcSource } from '../../src/chain/rpc-source.ts'
-import { generatedBlocks } from '../support/store.ts'
+import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const makeFolder = (t: TestContext): string => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-test-'))
@@ -153,7 +154,16 @@ In brackets: the target is meant for more than there was here.`.trim(),
   )
 })
 
-test('the whole benchmark runs on a small chain, and on a store that is there', async t => {
+test('a store of another chain is not followed on the made-up one', async t => {
+  const { path: store, close } = createTestStore(generatedBlocks(2, 2))
+  t.after(close)
+  const options = { program: 'none', data: 'none', network: 'ethereum/ethereum/mainnet', store, blocks: 1 }
+  assert.equal(await measureHead({ ...options, seed: 1 }), undefined)
+  // With the right seed it is, and only then the program is needed.
+  await assert.rejects(measureHead({ ...options, seed: 2 }), /none/)
+})
+
+test('the whole benchmark runs on a small chain, and leaves a store that is there alone', async t => {
   const folder = makeFolder(t)
   const [keep, json] = [join(folder, 'data'), join(folder, 'figures.json')]
   const program = ['--program', resolve('src/main.ts'), '--quick', '--json', json]
