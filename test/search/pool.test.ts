@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { createPool, type PoolOptions } from '../../src/search/pool.ts'
+import type { Answer } from '../../src/search/service.ts'
+import { createTestStore, generatedBlocks } from '../support/store.ts'
+
+const NETWORK = 'ethereum/test/net'
+const blocks = generatedBlocks(24)
+const logs = blocks.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs)).length
+const store = createTestStore(blocks)
+after(() => store.close())
+const never = new AbortController().signal
+
+const setUp = (t: TestContext, options: Partial<PoolOptions> = {}) => {
+  const pool = createPool({
+    stores: () => new Map([[NETWORK, store.path]]),
+    threads: 1,
+    deadlineMs: 10_000,
+    ...options,
+  })
+  t.after(() => pool.close())
+  const search = (entities: string, body: unknown, signal = never) =>
+    pool.search({ network: NETWORK, entities, body: Buffer.from(JSON.stringify(body)), signal })
+  return { pool, search }
+}
+
+interface Hits {
+  hits: { total: number; hits: { _id: string }[] }
+}
+
+const whole = async ({ status, body }: Answer): Promise<Hits> => {
+  assert.equal(status, 200)
+  if (body instanceof Uint8Array) return JSON.parse(Buffer.from(body).toString())
+  return (await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).json()) as Hits
+}
+
+const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+test('a deadline is that of the work, not of whoever reads its answer slowly', async t => {
+  const { search } = setUp(t, { deadlineMs: 400 })
+  const { body } = await search('log', { size: -1 })
+  const parts: Uint8Array[] = []
+  for await (const part of body as ReadableStream<Uint8Array>) {
+    parts.push(part)
+    await pause(150)
+  }
+  assert.ok(parts.length * 150 > 2 * 400)
+  const { hits } = JSON.parse(Buffer.concat(parts).toString()) as Hits
+  assert.deepEqual([hits.total, new Set(hits.hits.map(({ _id }) => _id)).size], [logs, logs])
+})
+
+test('one thread gives many answers at the same time, long ones part by part', async t => {
+  const { search } = setUp(t)
+  const long = search('log', { size: -1 }).then(whole)
+  const others = await Promise.all(Array.from({ length: 20 }, (_, i) => search('block', { size: i }).then(whole)))
+  assert.deepEqual(
+    others.map(({ hits }) => hits.hits.length),
+    Array.from({ length: 20 }, (_, i) => i),
+  )
+  const [second, third] = await Promise.all([
+    search('event', { size: -1 }).then(whole),
+    search('tx', { size: -1 }).then(whole),
+  ])
+  assert.equal((await long).hits.hits.length, logs)
+  assert.equal(second.hits.hits.length, second.hits.total)
+  assert.equal(third.hits.hits.length, third.hits.total)
+})
+
+test('what nobody waits for any more is given up, whether it waits or runs', async t => {
+  const { search } = setUp(t)
+  await search('block', {})
+  const expensive = { query: { range: { str: { gte: 'zzz' } } } }
+  const controller = new AbortController()
+  const given = Array.from({ length: 50 }, () => search('event', expensive, controller.signal))
+  const asked = performance.now()
+  setTimeout(() => controller.abort(), 20)
+  for (const one of given) await assert.rejects(one, { name: 'AbortError' })
+  assert.equal((await whole(await search('block', { size: 3 }))).hits.hits.length, 3)
+  const alone = performance.now()
+  await search('event', expensive)
+  assert.ok(performance.now() - asked < 20 * (performance.now() - alone) + 100)
+  await assert.rejects(search('block', {}, AbortSignal.abort()), { name: 'AbortError' })
+})
+
+test('an answer that is not wanted to its end ends there', async t => {
+  const { search } = setUp(t)
+  for (let i = 0; i < 5; i++) {
+    const reader = ((await search('log', { size: -1 })).body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    await reader.cancel()
+  }
+  assert.equal((await whole(await search('log', { size: -1 }))).hits.hits.length, logs)
+})
+
+test('a search past its deadline, and those behind it', async t => {
+  const { search } = setUp(t, { deadlineMs: 30 })
+  const expensive = {
+    query: { bool: { filter: [{ range: { str: { gte: 'a' } } }, { range: { str: { lt: 'zzzz' } } }] } },
+  }
+  await search('block', {})
+  const results = await Promise.allSettled([
+    search('event', { ...expensive, size: -1, sort: 'str' }),
+    search('event', { ...expensive, size: -1, sort: 'str' }),
+    search('block', { size: 2 }),
+  ])
+  for (const result of results.slice(0, 2))
+    assert.deepEqual(
+      result.status === 'rejected' ? { code: result.reason.code, next: result.reason.next } : 'answered',
+      { code: 'search_timeout_exception', next: 'retry' },
+    )
+  assert.equal(results[2]!.status, 'fulfilled')
+})
+
+test('bad queries and absent stores are told, and the thread goes on', async t => {
+  const stores = new Map([
+    [NETWORK, store.path],
+    ['a/b/c', '/nowhere/at/all.sqlite'],
+  ])
+  const { pool, search } = setUp(t, { stores: () => stores })
+  await assert.rejects(search('block', { quary: 1 }), { code: 'parsing_exception', next: 'refuse' })
+  await assert.rejects(pool.search({ network: 'a/b/c', entities: 'block', body: undefined, signal: never }))
+  await assert.rejects(pool.ranges('a/b/c'))
+  assert.deepEqual(await pool.ranges('x/y/z'), [])
+  assert.deepEqual(await pool.ranges(NETWORK), [
+    { from: Number(blocks[0]!.block.number), to: Number(blocks.at(-1)!.block.number) },
+  ])
+  const document = await pool.get({ network: NETWORK, entity: 'block', id: blocks[3]!.block.hash, signal: never })
+  assert.equal(document.status, 200)
+  const absent = await pool.get({ network: NETWORK, entity: 'block', id: '0x00', signal: never })
+  assert.equal(absent.status, 404)
+})
+
+test('a pool that is closed answers nothing more', async t => {
+  const { pool, search } = setUp(t)
+  const waiting = Promise.allSettled(Array.from({ length: 5 }, () => search('event', { size: 0 })))
+  await pool.close()
+  for (const { status } of await waiting) assert.equal(status, 'rejected')
+  await assert.rejects(search('block', {}), { code: 'search_closed' })
+})
