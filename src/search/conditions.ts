@@ -9,7 +9,7 @@ import type { MemberForm } from '../store/functions.ts'
 import { pack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
 import { UNLISTED } from '../store/terms.ts'
-import { type Leaf, testOf } from './leaf.ts'
+import { type Leaf, sharedStart, testOf } from './leaf.ts'
 
 /** The only place that writes SQL for a query: conditions on stored columns. Values are always bound. */
 export interface Condition {
@@ -365,7 +365,13 @@ const addressColumn = (table: string, column: string): Compiler => ({
     if (leaf.op === 'in') return oneOf(column, addressIds(leaf, reader))
     const text = leaf.field.encoding === 'raw' ? 'checksum(bytes)' : `('0x' || lower(hex(bytes)))`
     const { where, params } = textual(text, leaf)
-    return { where: `${column} IN (SELECT id FROM address WHERE ${where})`, params }
+    // What all addresses between the bounds begin with is looked up in the index.
+    const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(sharedStart(leaf.bounds).toLowerCase()) ?? []
+    const [first, last] = ['0', 'f'].map(digit => Buffer.from(start.padEnd(40, digit), 'hex'))
+    return {
+      where: `${column} IN (SELECT id FROM address WHERE bytes BETWEEN ? AND ? AND ${where})`,
+      params: [first, last, ...params],
+    }
   },
   sort: ({ encoding }) =>
     encoding === 'raw' ? `(SELECT checksum(bytes) FROM address WHERE id = ${column})` : undefined,

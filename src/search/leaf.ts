@@ -1,4 +1,4 @@
-import type { Node, Value } from '../query/ast.ts'
+import type { Bounds, Node, Value } from '../query/ast.ts'
 import { isWithin, tooLong } from '../query/simplify.ts'
 
 /** A condition on one field. */
@@ -14,4 +14,12 @@ export const testOf = (leaf: Leaf): ((value: Value) => boolean) => {
   // Of longer texts than an index holds there is none.
   if (leaf.op === 'exists') return value => !tooLong(field, value)
   return value => !tooLong(field, value) && isWithin(value, leaf.bounds)
+}
+
+/** What all texts between two bounds begin with. */
+export const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
+  const [low, high] = [String(gte ?? gt ?? ''), String(lte ?? lt ?? '')]
+  let length = 0
+  while (length < low.length && low[length] === high[length]) length++
+  return low.slice(0, length)
 }

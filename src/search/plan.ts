@@ -1,6 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { analyze } from '../query/analysis.ts'
-import type { Bounds, Node, Value } from '../query/ast.ts'
+import type { Node, Value } from '../query/ast.ts'
 import { tooLong } from '../query/simplify.ts'
 import type { Reader, StoredSignature } from '../store/reader.ts'
 import { PLACES } from '../store/schema.ts'
@@ -16,7 +16,7 @@ import {
   UNLISTED,
 } from '../store/terms.ts'
 import { addressIds, type Condition, compileLeaf } from './conditions.ts'
-import { type Leaf, testOf } from './leaf.ts'
+import { type Leaf, sharedStart, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { type Nested, planNested } from './nested.ts'
 
@@ -227,14 +227,6 @@ const namesIn = (leaf: Leaf): Set<string> | undefined => {
   const starts = leaf.op === 'in' ? leaf.values.map(String) : [sharedStart(leaf.bounds)]
   const names = starts.filter(text => text.includes('(')).map(text => text.slice(0, text.indexOf('(')))
   return leaf.op === 'in' || names.length > 0 ? new Set(names) : undefined
-}
-
-/** What all texts between two bounds begin with. */
-const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
-  const [low, high] = [String(gte ?? gt ?? ''), String(lte ?? lt ?? '')]
-  let length = 0
-  while (length < low.length && low[length] === high[length]) length++
-  return low.slice(0, length)
 }
 
 const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
