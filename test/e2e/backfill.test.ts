@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startNode } from '../support/node.ts'
@@ -103,4 +104,35 @@ test('index: ranges, the last K blocks, and nothing where nothing is missing', a
     [wrong.code, wrong.err.split('\n').filter(line => line.startsWith('chainsieve: '))],
     [1, ['chainsieve: block 100 is beyond the head of the chain, which is 99: lower --to']],
   )
+})
+
+test('networks of a config file are followed side by side, and one that fails does not touch the others', async t => {
+  const data = join(tempFolder(t), 'data')
+  const one = await startNode({ after: fn => after(t, fn) }, makeChain({ blocks: 30 }))
+  const two = await startNode({ after: fn => after(t, fn) }, makeChain({ blocks: 20, chainId: 10, salt: 'two' }))
+  mkdirSync(data)
+  const table = (network: string, url: string) =>
+    `[[networks]]\nnetwork = "${network}"\nrpc = ["${url}"]\nfinality = 8\npoll-interval = "50ms"\n`
+  writeFileSync(
+    join(data, 'chainsieve.toml'),
+    `readers = 2\n${table('ethereum/one/net', one.url)}${table('ethereum/two/net', two.url)}`,
+  )
+  const server = await serve(t, data)
+  const totals = () => Promise.all(['one', 'two'].map(name => server.total(`ethereum/${name}/net`, 'block')))
+  await until(totals, ([first, second]) => first === 30 && second === 20, server.err)
+
+  // The second one is now another chain altogether.
+  two.extend(makeChain({ blocks: 40, chainId: 10, salt: 'reset' }))
+  await until(
+    async () => (await server.status()).networks.map(({ state }) => state),
+    states => states[1] === 'stopped',
+    server.err,
+  )
+  one.extend(makeChain({ blocks: 5, parent: one.blocks.get(29)! }))
+  await until(totals, ([first, second]) => first === 35 && second === 20, server.err)
+  const [first, second] = (await server.status()).networks
+  assert.deepEqual([first!.state, first!.error, second!.network], ['following', null, 'ethereum/two/net'])
+  assert.match(second!.error!, /more than 8 blocks below block 19/)
+  server.signal('SIGTERM')
+  assert.equal((await server.ended).code, 0)
 })
