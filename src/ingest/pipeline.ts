@@ -131,7 +131,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       if (!run || run.blocks === 0) return
       const batch = run.finish()
       run = undefined
-      const { first, last: to, txs: _, logs, events, added: additions } = batch
+      const { first, last: to, logs, events, added: additions } = batch
       const id = ++ids
       const done = send({ type: 'batch', id, lane: name, batch }, transferables(batch)).then(() => {
         counts.blocks += to - first + 1

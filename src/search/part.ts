@@ -33,14 +33,7 @@ export interface Context {
 export const bySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {
   let found: Map<number, Posting[]> | undefined
   return segment => {
-    if (!found) {
-      found = new Map()
-      for (const posting of read()) {
-        const list = found.get(posting.segment)
-        if (list) list.push(posting)
-        else found.set(posting.segment, [posting])
-      }
-    }
+    found ??= Map.groupBy(read(), posting => posting.segment)
     return found.get(segment) ?? NO_POSTINGS
   }
 }
@@ -63,15 +56,14 @@ export const createTerms = (terms: readonly { term: number; mark: number }[], re
 }
 
 /** What no index and no column tells. */
-export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => ({
-  matches(at, within) {
+export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => {
+  // Made once: it reads the postings of all segments.
+  const undecoded = kind === 'event' ? createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader) : undefined
+  const matches: Part['matches'] = (at, within) => {
     const found: number[] = []
     const ordinals: number[] = []
     let candidates = within ?? run(0, at.size)
-    if (kind === 'event') {
-      const undecoded = createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader)
-      candidates = and(candidates, not(undecoded.matches(at, undefined), at.size), at.size)
-    }
+    if (undecoded) candidates = and(candidates, not(undecoded.matches(at, undefined), at.size), at.size)
     each(candidates, ordinal => ordinals.push(ordinal))
     for (let i = 0; i < ordinals.length; i += 1000) {
       const some = ordinals.slice(i, i + 1000)
@@ -82,6 +74,6 @@ export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context
       found.push(...some.filter((_, index) => answers[index]))
     }
     return listed(Uint32Array.from(found))
-  },
-  events: kind === 'event',
-})
+  }
+  return { matches, events: kind === 'event' }
+}

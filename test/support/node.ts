@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import type { Head } from '../../src/chain/blocks.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import type { Clock } from '../../src/lib/retry.ts'
+import { type Clock, systemClock } from '../../src/lib/retry.ts'
 import { hex } from './pack.ts'
 
 export interface NodeCall {
@@ -252,19 +252,7 @@ export const fastClock = (factor = 20): Clock => {
   const start = Date.now()
   return {
     now: () => start + (Date.now() - start) * factor,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason)
-        const abort = () => {
-          clearTimeout(timer)
-          reject(signal!.reason)
-        }
-        const timer = setTimeout(() => {
-          signal?.removeEventListener('abort', abort)
-          resolve()
-        }, ms / factor)
-        signal?.addEventListener('abort', abort, { once: true })
-      }),
+    sleep: (ms, signal) => systemClock.sleep(ms / factor, signal),
   }
 }
 
