@@ -54,7 +54,7 @@ export const ROOMS: Record<string, Room> = {
   },
   query: {
     is: 'from the query DSL to a checked tree, and from the tree to a predicate over a document',
-    may: ['mapping', 'lib'],
+    may: ['documents', 'decode', 'mapping', 'lib'],
     pure: true,
   },
   store: {
@@ -67,30 +67,45 @@ export const ROOMS: Record<string, Room> = {
     is: 'from the tree to sets of documents, by index and columns; sorting, paging, the envelope; the pool of reading threads',
     may: ['store', 'query', 'documents', 'decode', 'mapping', 'lib'],
   },
+  rules: {
+    is: 'alerting rules: their schema and its faults, where they are kept, from a rule to a query, the matcher of many rules',
+    may: ['accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
+    types: ['chain'],
+    packages: ['better-sqlite3', 'valibot'],
+  },
+  alerts: {
+    is: 'what rules found: pending, confirmed, withdrawn, retracted, in the transaction of the block; the outbox',
+    may: ['store', 'rules', 'mapping', 'lib'],
+  },
+  delivery: {
+    is: 'from the outbox to receivers: payloads, one file for each channel, retries, the ledger, the guard against inward targets',
+    may: ['alerts', 'rules', 'store', 'mapping', 'config', 'lib'],
+    packages: ['better-sqlite3', 'nodemailer', 'undici'],
+  },
   ingest: {
     is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
-    may: ['chain', 'decode', 'store', 'documents', 'lib'],
+    may: ['chain', 'decode', 'store', 'documents', 'rules', 'alerts', 'lib'],
     types: ['config'],
   },
   http: {
     is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
-    may: ['search', 'mapping', 'accounts', 'config', 'lib'],
-    types: ['ingest'],
+    may: ['search', 'rules', 'mapping', 'accounts', 'config', 'lib'],
+    types: ['ingest', 'alerts', 'delivery'],
     packages: ['hono', '@hono/node-server'],
   },
   cli: {
     is: 'the command line: one file for each command, help texts, what is printed',
-    may: ['search', 'accounts', 'config', 'lib'],
-    types: ['ingest'],
+    may: ['search', 'rules', 'accounts', 'config', 'lib'],
+    types: ['ingest', 'alerts', 'delivery'],
   },
   'services.ts': {
     is: 'what the commands set to work, in the order in which it starts',
-    may: ['lib', 'config', 'accounts', 'store', 'search', 'ingest', 'http'],
+    may: ['lib', 'config', 'accounts', 'store', 'search', 'rules', 'alerts', 'delivery', 'ingest', 'http'],
     types: ['cli'],
   },
   'main.ts': {
     is: 'the one entry: the command line in the main thread, and each worker thread in its role',
-    may: ['lib', 'search', 'ingest', 'cli', 'services.ts'],
+    may: ['lib', 'search', 'ingest', 'delivery', 'cli', 'services.ts'],
   },
 }
 

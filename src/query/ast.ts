@@ -22,6 +22,40 @@ export type Node =
   | { readonly op: 'ids'; readonly values: readonly string[] }
   /** One element of the list fulfils the whole inner query; fields inside are members of that list. */
   | { readonly op: 'nested'; readonly path: string; readonly of: Node }
+  | Compare
+
+/**
+ * What stands at the end of the steps compares so with an operand: a rule's condition, which is exact where an index is not. Where
+ * several values stand there (a list, arguments of one name), one of them does; where nothing or null stands there, none does. The two
+ * sides are compared as numbers where both are numeric, else as text.
+ */
+export interface Compare {
+  readonly op: 'compare'
+  /**
+   * Way into the document: a field, then members of objects, or zero-based places in lists. In `args` the first step is an argument's name or
+   * position, further ones go into `hex num scaled type`, into a tuple's component (by name or position) or an array's element.
+   */
+  readonly steps: readonly string[]
+  readonly how: 'equal' | 'greater' | 'greaterOrEqual' | 'less' | 'lessOrEqual'
+  /** Several only with `equal`: one of them is equal. */
+  readonly operands: readonly Operand[]
+  /** For `equal` as text. */
+  readonly ignoreCase: boolean
+  /** An argument's amount in whole tokens: the integer divided by 10^decimals of the emitting token, where these are known. */
+  readonly scaled: boolean
+}
+
+export interface Operand {
+  readonly text: string
+  /** Where the text is a decimal or 0x-hex number. */
+  readonly number: Exact | undefined
+}
+
+/** `digits` / 10^`scale`, `scale` being 0 or more. */
+export interface Exact {
+  readonly digits: bigint
+  readonly scale: number
+}
 
 /**
  * Canonical values, by what the field's encoding compares as: `long` → bigint within 64 bits, `double` → number,

@@ -1,15 +1,14 @@
+import type * as documents from '../documents/document.ts'
 import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mapping/index.ts'
 import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
+import { compileCompare } from './compare.ts'
 import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
 import { isRawJson } from './source-filter.ts'
 
 /** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */
-export interface Document {
-  _id: string
-  _source: Record<string, unknown>
-}
+export type Document = Pick<documents.Document, '_id' | '_source' | 'decoding'>
 
 /**
  * Whether a document of the kind that the query was read for fulfils it: the back end of the query tree that needs no
@@ -17,7 +16,7 @@ export interface Document {
  */
 export const compile = (_kind: Kind, node: Node): ((document: Document) => boolean) => {
   const test = compileNode(node, undefined)
-  return document => test(document._source, document._id)
+  return document => test(document._source, document)
 }
 
 /** The indexed values of a field, canonical as in the query tree. Of a text field: its words. */
@@ -27,8 +26,8 @@ export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Val
   return values
 }
 
-/** `id` is the whole document's, also where `source` is an element of one of its lists. */
-type Test = (source: Record<string, unknown>, id: string) => boolean
+/** `source` is the document's, or an element of one of its lists. */
+type Test = (source: Record<string, unknown>, document: Document) => boolean
 
 const compileNode = (node: Node, list: string | undefined): Test => {
   switch (node.op) {
@@ -38,23 +37,23 @@ const compileNode = (node: Node, list: string | undefined): Test => {
       return () => false
     case 'and': {
       const tests = node.of.map(inner => compileNode(inner, list))
-      return (source, id) => tests.every(test => test(source, id))
+      return (source, document) => tests.every(test => test(source, document))
     }
     case 'or': {
       const tests = node.of.map(inner => compileNode(inner, list))
-      return (source, id) => tests.some(test => test(source, id))
+      return (source, document) => tests.some(test => test(source, document))
     }
     case 'atLeast': {
       const { count } = node
       const tests = node.of.map(inner => compileNode(inner, list))
-      return (source, id) => {
+      return (source, document) => {
         let missing = count
-        return missing <= 0 || tests.some(test => test(source, id) && --missing === 0)
+        return missing <= 0 || tests.some(test => test(source, document) && --missing === 0)
       }
     }
     case 'not': {
       const test = compileNode(node.of, list)
-      return (source, id) => !test(source, id)
+      return (source, document) => !test(source, document)
     }
     case 'in': {
       const values = new Set(node.values)
@@ -68,15 +67,19 @@ const compileNode = (node: Node, list: string | undefined): Test => {
       return hasValue(node.field, list)
     case 'ids': {
       const ids = new Set(node.values)
-      return (_, id) => ids.has(canonicalId(id))
+      return (_, document) => ids.has(canonicalId(document._id))
     }
     case 'nested': {
       const { path } = node
       const test = compileNode(node.of, path)
-      return (source, id) => {
+      return (source, document) => {
         const elements = source[path]
-        return Array.isArray(elements) && elements.some(element => test(element, id))
+        return Array.isArray(elements) && elements.some(element => test(element, document))
       }
+    }
+    case 'compare': {
+      const test = compileCompare(node)
+      return (_, document) => test(document)
     }
   }
 }

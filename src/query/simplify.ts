@@ -123,6 +123,8 @@ export const simplify = (node: Node): Node => {
       return ids(node.values)
     case 'exists':
       return exists(node.field)
+    case 'compare':
+      return node
     case 'all':
       return ALL
     case 'none':

@@ -1,5 +1,6 @@
 import { createEventDecoder, renderEvent } from '../decode/abi.ts'
 import type { DecodedArg, DecodeResult } from '../decode/types.ts'
+import type { Document } from '../documents/document.ts'
 import * as show from '../documents/show.ts'
 import { decodeRlp, type Rlp } from '../lib/rlp.ts'
 import { type Field, type FieldKind, type Kind, type List, MAPPING } from '../mapping/index.ts'
@@ -7,16 +8,6 @@ import { type Column, tableColumns } from '../store/columns.ts'
 import { unpack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
-
-/** A document as a search answers it, without the envelope's constant parts. */
-export interface Document {
-  _id: string
-  /** Hash of the containing block; absent for blocks. */
-  _routing?: string
-  /** Id of the document above: the block's of a transaction, the transaction's of a log or event. */
-  _parent?: string
-  _source: Record<string, unknown>
-}
 
 export interface Documents {
   /** The documents at these positions in the same order, undefined where none is stored (any more). */

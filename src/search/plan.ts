@@ -79,6 +79,8 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       if (node.values.length > MOST_VALUES)
         return { by: 'or', of: chunks(node.values).map(values => planLeaf(kind, { ...node, values }, reader)) }
       return planLeaf(kind, node, reader)
+    case 'compare':
+      return { by: 'documents', node }
     default:
       return planLeaf(kind, node, reader)
   }

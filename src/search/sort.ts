@@ -1,3 +1,4 @@
+import type { Document } from '../documents/document.ts'
 import { asJson, long } from '../documents/show.ts'
 import { type FieldPath, KINDS, type Kind } from '../mapping/index.ts'
 import { compareValues, type Value } from '../query/ast.ts'
@@ -6,7 +7,6 @@ import type { Sort } from '../query/request.ts'
 import type { Reader, Segment } from '../store/reader.ts'
 import { blockOf, PLACES, positionOf } from '../store/schema.ts'
 import { sortExpression } from './conditions.ts'
-import type { Document, Documents } from './documents.ts'
 
 /** A match on its way to become a hit. */
 export interface Found {

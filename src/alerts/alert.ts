@@ -1,0 +1,42 @@
+import type { Kind } from '../mapping/index.ts'
+import type { TargetType } from '../rules/rule.ts'
+
+/**
+ * `pending` until the head is as far above as the rule asks, then `confirmed`, and fired. `withdrawn`: its block was reorganised away
+ * before. `retracted`: after it had fired.
+ */
+export type AlertState = 'pending' | 'confirmed' | 'withdrawn' | 'retracted'
+
+/** What a rule found in a block that is about to be stored. */
+export interface Hit {
+  rule: number
+  /** `matching` of the rule. */
+  revision: number
+  targetType: TargetType
+  /** Blocks above the entity's own that must be stored before it fires; 0: at once. */
+  confirmations: number
+  /** Also tells of it while it is pending. */
+  notifyPending: boolean
+  block: number
+  blockHash: string
+  entity: { _id: string; _type: Kind }
+  /** JSON text of the entity's whole `_source`. */
+  source: string
+  /** Epoch milliseconds at which the block was received. */
+  receivedAt: number
+}
+
+export interface StoredAlert extends Omit<Hit, 'notifyPending'> {
+  /** Hash of rule, revision, chain, block and entity: the same alert has the same id however often it is found. */
+  id: string
+  state: AlertState
+  /** Epoch milliseconds of the last change of state. */
+  changedAt: number
+}
+
+/** What receivers are to be told of an alert. Numbers grow, and are never used again in one store. */
+export interface OutboxEntry {
+  n: number
+  type: 'pending' | 'confirmed' | 'retracted'
+  alert: StoredAlert
+}

@@ -1,0 +1,91 @@
+/** An alerting rule as its owner wrote it (see `schema.ts` for what is checked), and as it is stored. */
+
+export const TARGET_TYPES = [
+  'Event',
+  'Log',
+  'Transaction',
+  'Call',
+  'Contract',
+  'Token',
+  'Trace',
+  'Method',
+  'Block',
+] as const
+export type TargetType = (typeof TARGET_TYPES)[number]
+
+export const OPERATORS = [
+  'Greater',
+  'Greater or Equal',
+  'Less',
+  'Less or Equal',
+  'Equals',
+  'Equals (ignore case)',
+  'Equals any',
+  'Equals any (ignore case)',
+  'Inspect',
+] as const
+export type Operator = (typeof OPERATORS)[number]
+
+/** A condition of any of the three levels. */
+export interface Condition {
+  name: string
+  operator: Operator
+  /** A list with the two `Equals any`, absent with `Inspect`. */
+  value?: string | string[]
+  /** Second level only. */
+  useScaledValue?: boolean
+  /** With `Inspect` only. */
+  operatorParameters?: Condition[] | null
+}
+
+export type PayloadItem =
+  | { fieldType: 'Field'; fieldName: string; subPayloads?: null }
+  | { fieldType: 'Sub Field'; fieldName: string; subPayloads: PayloadItem[] }
+
+export type Action = { payload?: PayloadItem[] } & (
+  | { type: 'Webhook (GET)' | 'Webhook (POST)'; parameters: { url: string } }
+  | { type: 'Email'; parameters: { recipients: string[] } }
+  | { type: 'Chat'; parameters: { url: string; text: string; channel: string; username: string } }
+)
+
+export interface RuleConfig {
+  targetType: TargetType
+  targetMap: Condition[]
+  alerts: Action[]
+}
+
+export interface RuleInput {
+  name: string
+  maxConfirmationCount: number
+  technology: string
+  blockchain: string
+  network: string
+  config: RuleConfig
+  version?: number
+  description?: string | null
+  enabled?: boolean
+  /** First block whose entities the rule looks at; by default the one above all that is known when the rule is made. */
+  startBlock?: number | null
+  /** Also tells of a match while it is pending. */
+  notifyPending?: boolean
+  /** Whatever else its owner keeps with it. */
+  [further: string]: unknown
+}
+
+export interface StoredRule {
+  id: number
+  account: number
+  /** Grows with every change: the rule's ETag. */
+  revision: number
+  /** Grows with changes of what is matched, so that a new name makes no alert a second time. Part of every alert's id. */
+  matching: number
+  enabled: boolean
+  /** `technology/blockchain/network`. */
+  network: string
+  /** First block that it looks at; null while the network's head is not known: it is fixed when the head is first followed. */
+  startBlock: number | null
+  input: RuleInput
+  /** Epoch milliseconds. */
+  createdAt: number
+  updatedAt: number
+}
