@@ -7,6 +7,7 @@ import type { Sort } from '../query/request.ts'
 import type { Reader, Segment } from '../store/reader.ts'
 import { blockOf, PLACES, positionOf } from '../store/schema.ts'
 import { sortExpression } from './conditions.ts'
+import type { Documents } from './documents.ts'
 
 /** A match on its way to become a hit. */
 export interface Found {
