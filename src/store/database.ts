@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
-import { SCHEMA, SCHEMA_VERSION } from './schema.ts'
+import { ALERT_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts'
 
 export type Db = Database.Database
 
@@ -68,5 +68,8 @@ const MIGRATIONS: ((db: Db) => void)[] = [
     const key = crypto.getRandomValues(new Uint32Array(2))
     meta.run('hash_key_0', key[0])
     meta.run('hash_key_1', key[1])
+  },
+  db => {
+    for (const statement of ALERT_SCHEMA) db.exec(statement)
   },
 ]

@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 const table = (kind: 'block' | 'tx', name: string): string => {
   const columns = columnsOf(kind)
@@ -41,6 +41,22 @@ export const SCHEMA = [
   'CREATE TABLE name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)',
   'CREATE TABLE signature (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, topic BLOB, indexed INT NOT NULL, abi TEXT, probability REAL NOT NULL, error TEXT)',
   'CREATE TABLE token (address BLOB PRIMARY KEY, decimals INT) WITHOUT ROWID',
+]
+
+/**
+ * What rules found, in the file of the documents so that a block and its alerts are committed together. `alert`: one row for each, `due` being
+ * the head from which it is confirmed. `outbox`: what receivers are to be told, in order. `rule`: up to where the history that a rule asked for was gone
+ * through: `next` is the first block still to be looked at, `last` the last one.
+ */
+export const ALERT_SCHEMA = [
+  `CREATE TABLE alert (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, rule INT NOT NULL, revision INT NOT NULL, target TEXT NOT NULL,
+     confirmations INT NOT NULL, notify INT NOT NULL, block INT NOT NULL, block_hash BLOB NOT NULL, due INT NOT NULL, kind TEXT NOT NULL,
+     document TEXT NOT NULL, source TEXT NOT NULL, state INT NOT NULL, received_at INT NOT NULL, changed_at INT NOT NULL)`,
+  'CREATE INDEX alert_block ON alert (block)',
+  'CREATE INDEX alert_due ON alert (due) WHERE state = 0',
+  'CREATE INDEX alert_rule ON alert (rule, n)',
+  'CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, alert INT NOT NULL, type INT NOT NULL)',
+  'CREATE TABLE rule (id INTEGER PRIMARY KEY, start INT NOT NULL, next INT NOT NULL, last INT NOT NULL)',
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

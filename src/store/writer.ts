@@ -15,10 +15,12 @@ export interface Writer {
    * that comes is received first, so that whichever is applied next brings along all ids that it may use.
    */
   receive(batch: Batch): void
-  /** Writes a run of blocks that is not stored yet. */
-  apply(batch: Batch): void
+  /** Writes a run of blocks that is not stored yet, and what `within` writes, in one transaction. */
+  apply(batch: Batch, within?: () => void): void
   /** Removes all blocks above this one. */
-  rollback(to: number): void
+  rollback(to: number, within?: () => void): void
+  /** Only what `within` writes. */
+  also(within: () => void): void
 }
 
 export const createWriter = (db: Db): Writer => {
@@ -100,7 +102,7 @@ export const createWriter = (db: Db): Writer => {
   }
   const writtenAdditions = new WeakSet<Additions>()
 
-  const apply = db.transaction((batch: Batch, postings: Postings, columns: Column[]) => {
+  const apply = db.transaction((batch: Batch, postings: Postings, columns: Column[], within: () => void) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
     if (clash)
       throw stop(
@@ -113,13 +115,17 @@ export const createWriter = (db: Db): Writer => {
     const segment = addSegment(batch.first, batch.last, batch.txs, batch.logs, batch.events, batch.header)
     writeIndex(segment, postings, columns)
     mergeAround(db, batch.first, insertPost)
+    within()
   })
 
-  const rollback = db.transaction((to: number) => {
+  const rollback = db.transaction((to: number, within: () => void) => {
     cut(db, to, insertPost)
     const from = (to + 1) * PLACES
     for (const table of ['block', 'tx', 'tx_bulk', 'log']) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
+    within()
   })
+
+  const also = db.transaction((within: () => void) => within())
 
   /** Rows that wait to be inserted with others are gone with the transaction that failed. */
   const attempt = (write: () => void) => {
@@ -134,17 +140,20 @@ export const createWriter = (db: Db): Writer => {
   return {
     receive,
     // Sorting needs no transaction.
-    apply(batch) {
+    apply(batch, within = nothing) {
       receive(batch)
       const postings = groupPairs(batch.pairs)
       const columns = columnsOfNumbers(batch.numbers)
-      attempt(() => apply.immediate(batch, postings, columns))
+      attempt(() => apply.immediate(batch, postings, columns, within))
       for (const added of received) writtenAdditions.add(added)
       received = []
     },
-    rollback: to => attempt(() => rollback.immediate(to)),
+    rollback: (to, within = nothing) => attempt(() => rollback.immediate(to, within)),
+    also: within => attempt(() => also.immediate(within)),
   }
 }
+
+const nothing = () => {}
 
 /** Turns what the operating system says into what the operator can do. */
 const guard = (write: () => void) => {

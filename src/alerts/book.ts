@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto'
+import type { Db } from '../store/database.ts'
+import { positionOf } from '../store/schema.ts'
+import type { Hit, OutboxEntry } from './alert.ts'
+import { STATES, TYPES } from './rows.ts'
+
+/**
+ * The alerts of one network's store, as its writer sees them. Every verb is to be called within the transaction that writes or removes the
+ * blocks it is about: then no alert is lost or doubled at whatever moment the program ends.
+ */
+export interface Book {
+  /** After blocks were stored, or history was gone through: takes up what was found, and confirms what is deep enough now. */
+  stored(news: News): void
+  /** All blocks above this one were removed. */
+  removed(to: number): void
+}
+
+/** What the indexing thread tells of rules and their hits. */
+export interface News {
+  hits: readonly Hit[]
+  /** Rules whose alerts do not fire for now; the whole list, where it has changed. */
+  paused?: readonly number[]
+  /** Rules that are no more: their pending alerts are withdrawn. */
+  gone?: readonly number[]
+  /** Rules that are looked for from here on, and the history that is still to be gone through for them. */
+  scans?: readonly Scan[]
+}
+
+/** A rule's history, as far as it was stored before the rule came up. */
+export interface Scan {
+  rule: number
+  /** `startBlock` of the rule, by which a scan that it asked for anew is told from one that was done. */
+  start: number
+  /** First block that is still to be looked at; above `last`: none is. */
+  next: number
+  last: number
+}
+
+/** `now` in epoch milliseconds. */
+export const createBook = (db: Db, now: () => number = Date.now): Book => {
+  const insert = db.prepare(
+    `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  )
+  const find = db.prepare<[string], { n: number; state: number }>('SELECT n, state FROM alert WHERE id = ?')
+  const setState = db.prepare('UPDATE alert SET state = ?, changed_at = ? WHERE n = ?')
+  const due = db.prepare<[number], { n: number; rule: number }>(
+    'SELECT n, rule FROM alert WHERE state = 0 AND due <= ? ORDER BY due, n',
+  )
+  const above = db.prepare<[number], { n: number; state: number; notify: number }>(
+    'SELECT n, state, notify FROM alert WHERE block > ? AND state IN (0, 1) ORDER BY n',
+  )
+  const pendingOf = db.prepare<[number], { n: number; notify: number }>(
+    'SELECT n, notify FROM alert WHERE rule = ? AND state = 0',
+  )
+  const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
+  const chainOf = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
+  const blockHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
+  const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
+  const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
+  const top = db.prepare('SELECT max(last) FROM segment').pluck()
+  let paused: ReadonlySet<number> = new Set()
+
+  const put = (alert: number | bigint, type: OutboxEntry['type']) => tell.run(alert, TYPES.indexOf(type))
+
+  const add = (hit: Hit, chain: unknown, at: number) => {
+    const { rule, revision, block, entity, source } = hit
+    const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
+    // What was found in history may have been reorganised away since.
+    if (!(blockHash.get(positionOf(block, 0)) as Buffer | undefined)?.equals(hash)) return
+    const id = alertId(hit, chain)
+    const notify = hit.notifyPending ? 1 : 0
+    const added = insert.run(
+      id,
+      rule,
+      revision,
+      hit.targetType,
+      hit.confirmations,
+      notify,
+      block,
+      hash,
+      block + hit.confirmations,
+      entity._type,
+      entity._id,
+      source,
+      hit.receivedAt,
+      at,
+    )
+    const alert = find.get(id)!
+    if (added.changes === 0) {
+      // The chain has come back to a block that it had left.
+      if (STATES[alert.state] !== 'withdrawn' && STATES[alert.state] !== 'retracted') return
+      setState.run(STATES.indexOf('pending'), at, alert.n)
+    }
+    if (notify && hit.confirmations > 0) put(alert.n, 'pending')
+  }
+
+  const withdraw = (alert: { n: number; notify: number }, at: number) => {
+    setState.run(STATES.indexOf('withdrawn'), at, alert.n)
+    if (alert.notify) put(alert.n, 'retracted')
+  }
+
+  return {
+    stored({ hits, paused: nowPaused, gone = [], scans = [] }) {
+      const at = now()
+      if (nowPaused) paused = new Set(nowPaused)
+      for (const rule of gone) {
+        for (const alert of pendingOf.all(rule)) withdraw({ ...alert, notify: 0 }, at)
+        forgetScan.run(rule)
+      }
+      for (const { rule, start, next, last } of scans) saveScan.run(rule, start, next, last)
+      if (hits.length > 0) {
+        const chain = chainOf.get() ?? null
+        for (const hit of hits) add(hit, chain, at)
+      }
+      for (const { n, rule } of due.all((top.get() as number | null) ?? -1)) {
+        if (paused.has(rule)) continue
+        setState.run(STATES.indexOf('confirmed'), at, n)
+        put(n, 'confirmed')
+      }
+    },
+
+    removed(to) {
+      const at = now()
+      for (const alert of above.all(to)) {
+        if (STATES[alert.state] === 'pending') withdraw(alert, at)
+        else {
+          setState.run(STATES.indexOf('retracted'), at, alert.n)
+          put(alert.n, 'retracted')
+        }
+      }
+    },
+  }
+}
+
+/** The same whoever finds it however often: what a receiver knows an alert by. */
+export const alertId = (
+  { rule, revision, blockHash, entity }: Pick<Hit, 'rule' | 'revision' | 'blockHash' | 'entity'>,
+  chain: unknown,
+): string =>
+  `alert_${hash('sha256', JSON.stringify([rule, revision, chain, blockHash.toLowerCase(), entity._type, entity._id])).slice(0, 32)}`

@@ -1,0 +1,50 @@
+import { openForReading } from '../store/database.ts'
+import type { AlertState, OutboxEntry, StoredAlert } from './alert.ts'
+import { type AlertRow, STATES, TYPES, toAlert } from './rows.ts'
+
+/** The alerts of one network's store, for whoever tells receivers of them. */
+export interface Outbox {
+  /** Of this very file: another one under its name, made anew, counts from the beginning. */
+  readonly identity: string
+  /** What is to be told behind number `n`, in order. */
+  after(n: number, limit: number): OutboxEntry[]
+  /** Changes when anything was committed to the store. */
+  version(): number
+  /** Alerts of a rule, the newest first; `before` is the number of the last one of the page before. */
+  alerts(rule: number, page: AlertsPage): { n: number; alert: StoredAlert }[]
+  close(): void
+}
+
+export interface AlertsPage {
+  size: number
+  before?: number | undefined
+  state?: AlertState | undefined
+}
+
+/** `native` is the path of SQLite's binding. */
+export const openOutbox = (store: string, native?: string): Outbox => {
+  const db = openForReading(store, native)
+  const keys = db.prepare("SELECT value FROM meta WHERE key LIKE 'hash_key_%' ORDER BY key").pluck().all()
+  const after = db.prepare<[number, number], AlertRow & { entry: number; type: number }>(
+    'SELECT o.n AS entry, o.type, a.* FROM outbox o JOIN alert a ON a.n = o.alert WHERE o.n > ? ORDER BY o.n LIMIT ?',
+  )
+  const alerts = db.prepare<[number, number, number], AlertRow>(
+    'SELECT * FROM alert WHERE rule = ? AND n < ? ORDER BY n DESC LIMIT ?',
+  )
+  const inState = db.prepare<[number, number, number, number], AlertRow>(
+    'SELECT * FROM alert WHERE rule = ? AND n < ? AND state = ? ORDER BY n DESC LIMIT ?',
+  )
+  const version = db.prepare('PRAGMA data_version').pluck()
+  return {
+    identity: keys.join('-'),
+    after: (n, limit) =>
+      after.all(n, limit).map(row => ({ n: row.entry, type: TYPES[row.type]!, alert: toAlert(row) })),
+    version: () => version.get() as number,
+    alerts(rule, { size, before = Number.MAX_SAFE_INTEGER, state }) {
+      const rows =
+        state === undefined ? alerts.all(rule, before, size) : inState.all(rule, before, STATES.indexOf(state), size)
+      return rows.map(row => ({ n: row.n, alert: toAlert(row) }))
+    },
+    close: () => void db.close(),
+  }
+}
