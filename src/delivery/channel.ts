@@ -1,0 +1,55 @@
+import type { Action, TargetType } from '../rules/rule.ts'
+
+/** What one attempt came to. `head`: the beginning of what the receiver answered, one line of at most 1,000 characters. */
+export type Outcome =
+  | { type: 'delivered'; status: number | null; head: string }
+  /** Passing: try again, not before `retryAfterMs` where the receiver said so. `status` is null where none was received. */
+  | { type: 'retry'; why: string; status: number | null; head: string; retryAfterMs?: number }
+  /** This receiver wants nothing any more (410): the delivery is dead, and its destination is disabled. */
+  | { type: 'gone'; why: string; status: number; head: string }
+  /** It can never succeed as it is (an inward target, no SMTP server configured): dead at once, and visible. */
+  | { type: 'refused'; why: string }
+
+export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test'
+
+/** What is told of an alert. A channel chooses of `source` by the action's `payload`. */
+export interface Message {
+  /** The alert's id, the same for its retraction: the `webhook-id`. */
+  id: string
+  type: MessageType
+  rule: { id: number; name: string; version: number | null }
+  /** `technology/blockchain/network`. */
+  network: string
+  targetType: TargetType
+  /** Blocks above its own that the rule asks for. */
+  confirmations: number
+  entity: { _id: string; _type: string; blockNumber: number }
+  /** `_source` of the entity, as `readSource` of payload.ts reads the outbox's JSON text: integers keep every digit. */
+  source: Record<string, unknown>
+  /** Epoch milliseconds of the alert's change of state: the same for every attempt. */
+  timestamp: number
+}
+
+export interface SendContext {
+  /** Signing secrets `whsec_…` of the account, the newest first; two during a rotation. Only webhooks use them. */
+  secrets: readonly string[]
+  /** Ends the attempt when the program stops. */
+  signal: AbortSignal
+  /** Epoch milliseconds, the `webhook-timestamp`. */
+  now: number
+}
+
+/** One way of telling receivers. It sees neither store nor schedule. */
+export interface Channel<A extends Action = Action> {
+  /** Several messages of one rule and action may go into one attempt; where absent, `send` takes exactly one. */
+  readonly combines?: true
+  /** Deliveries to one destination are isolated from those to others: the origin of a URL, the SMTP server. Never throws. */
+  destination(action: A): string
+  /** The target as its owner and the log may see it, secrets in URLs hidden. Never throws. */
+  shown(action: A): string
+  /**
+   * One attempt. Whatever receiver, network or action do wrong is an outcome, whose texts are free of secrets; it rejects with
+   * the signal's reason when that aborts, and then it is not known whether the receiver got it. Any other rejection is a bug.
+   */
+  send(action: A, messages: readonly Message[], context: SendContext): Promise<Outcome>
+}
