@@ -1,4 +1,4 @@
-import type { FieldPath } from '../mapping/index.ts'
+import type { FieldPath, Kind } from '../mapping/index.ts'
 
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
@@ -31,6 +31,8 @@ export type Node =
  */
 export interface Compare {
   readonly op: 'compare'
+  /** The kind whose fields the steps name. */
+  readonly kind: Kind
   /**
    * Way into the document: a field, then members of objects, or zero-based places in lists. In `args` the first step is an argument's name or
    * position, further ones go into `hex num scaled type`, into a tuple's component (by name or position) or an array's element.

@@ -1,7 +1,317 @@
-import type { Document } from '../documents/document.ts'
-import type { Compare } from './ast.ts'
+import { decodeParts } from '../decode/abi.ts'
+import type { AbiParam } from '../decode/types.ts'
+import type { Decoding, Document } from '../documents/document.ts'
+import { checksumAddress } from '../lib/keccak.ts'
+import { type ENCODINGS, type Field, type FieldKind, isList, type Kind, type List, MAPPING } from '../mapping/index.ts'
+import { type Compare, compareValues, type Exact, type Operand } from './ast.ts'
+import { compareExact, integer, parseExact, showExact, simplest } from './exact.ts'
 
-/** The condition as a test of a document. */
-export const compileCompare = (_node: Compare): ((document: Pick<Document, '_source' | 'decoding'>) => boolean) => {
-  throw new Error('not yet')
+export { compareExact, parseExact, simplest } from './exact.ts'
+
+/** What a rule's condition is asked of. */
+export type Subject = Pick<Document, '_source' | 'decoding'>
+
+/** A value as it is compared. */
+export interface Face {
+  readonly text: string
+  /** Exact; absent where the value is no number. A hash, an address or a text is none, whatever it looks like. */
+  readonly number: Exact | undefined
 }
+
+/** The condition as a test of a document of its kind. */
+export const compileCompare = (node: Compare): ((document: Subject) => boolean) => {
+  const values = valuesAt(node.steps, node.scaled, node.kind)
+  const test = compileTest(node)
+  return document => {
+    for (const face of values(document)) if (test(face)) return true
+    return false
+  }
+}
+
+export const operandOf = (text: string): Operand => ({ text, number: parseExact(text) })
+
+/** The condition as a test of one value. */
+export const compileTest = ({
+  how,
+  operands,
+  ignoreCase,
+}: Pick<Compare, 'how' | 'operands' | 'ignoreCase'>): ((face: Face) => boolean) => {
+  if (how === 'equal') return compileEqual(operands, ignoreCase)
+  const holds = ORDERS[how]
+  const [operand] = operands
+  if (operand === undefined) return () => false
+  const { text, number } = operand
+  return face =>
+    holds(
+      number !== undefined && face.number !== undefined
+        ? compareExact(face.number, number)
+        : compareValues(face.text, text),
+    )
+}
+
+const ORDERS = {
+  greater: (order: number) => order > 0,
+  greaterOrEqual: (order: number) => order >= 0,
+  less: (order: number) => order < 0,
+  lessOrEqual: (order: number) => order <= 0,
+} as const satisfies Record<Exclude<Compare['how'], 'equal'>, (order: number) => boolean>
+
+const compileEqual = (operands: readonly Operand[], ignoreCase: boolean): ((face: Face) => boolean) => {
+  const spelt = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
+  const all = new Set(operands.map(({ text }) => spelt(text)))
+  // Beside a number, only those operands are compared as text that are none.
+  const texts = new Set(operands.flatMap(({ text, number }) => (number === undefined ? [spelt(text)] : [])))
+  const integers = new Set<bigint>()
+  const fractions = new Set<string>()
+  for (const { number } of operands) {
+    if (number === undefined) continue
+    const { digits, scale } = simplest(number)
+    if (scale === 0) integers.add(digits)
+    else fractions.add(`${digits}/${scale}`)
+  }
+  return ({ text, number }) => {
+    if (number === undefined) return all.has(spelt(text))
+    if (texts.size > 0 && texts.has(spelt(text))) return true
+    if (number.scale === 0) return integers.has(number.digits)
+    const { digits, scale } = simplest(number)
+    return scale === 0 ? integers.has(digits) : fractions.has(`${digits}/${scale}`)
+  }
+}
+
+/**
+ * What stands at the end of the steps in documents of the kind, made ready to be read from many of them: nothing where it is absent or
+ * null, several values where lists or arguments of one name are on the way. See `Compare` for the meaning of the steps.
+ */
+export const valuesAt = (
+  steps: readonly string[],
+  scaled: boolean,
+  kind: Kind,
+): ((document: Subject) => readonly Face[]) => {
+  const [name = '', ...rest] = steps
+  const { fields } = MAPPING[kind]
+  const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
+  if (field === undefined) return () => NOTHING
+  if (isList(field) && field.list === 'nested') return argumentsAt(name, rest, scaled)
+  const read = scaled ? undefined : isList(field) ? readerOfList(field, rest) : readerOf(field, rest)
+  if (read === undefined) return () => NOTHING
+  return ({ _source }) => {
+    const value = _source[name]
+    if (value === null || value === undefined) return NOTHING
+    const faces: Face[] = []
+    read(value, faces)
+    return faces
+  }
+}
+
+const NOTHING: readonly Face[] = Object.freeze([])
+
+/** Adds what a value that is there has to compare. Undefined where no value of the mapping stands at the steps. */
+type Read = (value: unknown, faces: Face[]) => void
+
+const readerOfList = ({ members }: List, steps: readonly string[]): Read | undefined => {
+  const [first = '', ...rest] = steps
+  const place = placeOf(first)
+  const [name = '', ...inner] = place === undefined ? [first, ...rest] : rest
+  const read = Object.hasOwn(members, name) ? readerOf(members[name]!, inner) : undefined
+  if (read === undefined) return undefined
+  const readMember: Read = (element, faces) => {
+    const value = (element as Record<string, unknown> | null | undefined)?.[name]
+    if (value !== null && value !== undefined) read(value, faces)
+  }
+  return (list, faces) => {
+    if (!Array.isArray(list)) return
+    if (place !== undefined) readMember(list[place], faces)
+    else for (const element of list) readMember(element, faces)
+  }
+}
+
+const readerOf = ({ kind }: Field, steps: readonly string[]): Read | undefined => {
+  if (kind === 'hexList') return readerOfTexts(steps)
+  const [encoding = ''] = steps
+  const faces: Readonly<Record<string, (value: never) => Face | undefined>> = FACES[kind]
+  if (steps.length > 1 || !Object.hasOwn(faces, encoding)) return undefined
+  const faceOf = faces[encoding] as (value: unknown) => Face | undefined
+  return (value, found) => {
+    const face = faceOf(value)
+    if (face !== undefined) found.push(face)
+  }
+}
+
+const readerOfTexts = (steps: readonly string[]): Read | undefined => {
+  const place = steps.length === 1 ? placeOf(steps[0]!) : undefined
+  if (steps.length > 0 && place === undefined) return undefined
+  return (list, faces) => {
+    if (!Array.isArray(list)) return
+    for (const element of place === undefined ? list : list.slice(place, place + 1))
+      if (element !== null) faces.push(textFace(element))
+  }
+}
+
+/** The zero-based place that a step means; undefined where it is a name. */
+const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
+
+const textFace = (value: unknown): Face => ({ text: String(value), number: undefined })
+const numberFace = (value: unknown): Face => ({ text: String(value), number: parseExact(String(value)) })
+const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
+const exactFace = (number: Exact): Face => ({ text: showExact(simplest(number)), number })
+
+/** What is shown in several encodings: each of them is the same exact integer, whatever it can hold itself. */
+interface Encodings {
+  raw: string
+  padded?: string
+}
+const exactInteger = ({ raw }: Encodings): Face => integerFace(BigInt(raw))
+const rawInteger = ({ raw }: Encodings): Face => ({ text: raw, number: integer(BigInt(raw)) })
+const paddedInteger = ({ raw, padded = raw }: Encodings): Face => ({ text: padded, number: integer(BigInt(raw)) })
+const exactCoin = ({ raw }: Encodings): Face => exactFace({ digits: BigInt(raw), scale: 18 })
+
+const booleanFace = (value: unknown): Face => ({ text: String(value), number: integer(value === true ? 1n : 0n) })
+
+const datetimeFace = (value: unknown): Face => ({
+  text: String(value),
+  number: integer(BigInt(Date.parse(`${value}Z`) / 1000)),
+})
+
+/** What is compared of a value, by the encoding that is named; without one, the value itself. */
+const FACES = {
+  address: { '': textFace, raw: textFace },
+  hex: { '': textFace },
+  hexList: { '': textFace },
+  hexNumber: { '': numberFace },
+  quantity: { '': exactInteger, num: exactInteger, raw: rawInteger },
+  wide: { '': exactInteger, padded: paddedInteger, raw: rawInteger },
+  amount: { '': exactInteger, num: exactInteger, coin: exactCoin, padded: paddedInteger, raw: rawInteger },
+  boolean: { '': booleanFace },
+  seconds: { '': numberFace },
+  datetime: { '': datetimeFace },
+  keyword: { '': textFace },
+  text: { '': textFace, raw: textFace },
+  long: { '': numberFace },
+  double: { '': numberFace },
+  integer256: { '': numberFace },
+} as const satisfies {
+  [kind in FieldKind]: Record<keyof (typeof ENCODINGS)[kind] | '', (value: never) => Face | undefined>
+}
+
+interface ShownArgument {
+  name: string
+  pos: number
+  value: { hex: string; type: string }
+}
+
+/** A decoded value on the way through tuples and arrays. */
+interface Element {
+  /** Hex of an address in whatever letter case. */
+  hex: string
+  type: string
+  /** Undefined where the document says nothing of its decoding: then there is no way into the value. */
+  param: AbiParam | undefined
+}
+
+/** An argument is looked for by its name, and only where none has it by its position. */
+const argumentsAt = (list: string, steps: readonly string[], scaled: boolean): ((document: Subject) => Face[]) => {
+  const [name, ...rest] = steps
+  if (name === undefined) return () => []
+  const place = placeOf(name)
+  return ({ _source, decoding }) => {
+    const found: Face[] = []
+    const args = _source[list]
+    if (!Array.isArray(args)) return found
+    const read = ({ pos, value: { hex, type } }: ShownArgument) =>
+      readElement({ hex, type, param: decoding?.inputs[pos] }, rest, 0, { scaled, decoding, found })
+    let named = false
+    for (const arg of args as ShownArgument[]) {
+      if (arg.name !== name) continue
+      named = true
+      read(arg)
+    }
+    if (!named && place !== undefined && place < args.length) read(args[place])
+    return found
+  }
+}
+
+interface Reading {
+  scaled: boolean
+  decoding: Decoding | undefined
+  found: Face[]
+}
+
+/** What can be read of any value; a tuple's component of that name goes before. */
+const PROPERTIES = new Set(['hex', 'num', 'scaled', 'type'])
+
+const readElement = (element: Element, steps: readonly string[], at: number, reading: Reading): void => {
+  const { param, hex } = element
+  if (at === steps.length) {
+    readOwn(element, reading)
+    return
+  }
+  const step = steps[at]!
+  const isArray = param !== undefined && !param.indexed && param.type.endsWith(']')
+  const components = param === undefined || param.indexed ? undefined : param.components
+  const named = components?.some(component => component.name === step)
+  const place = placeOf(step)
+
+  if (isArray && (place !== undefined || named || (components !== undefined && !isOfValue(step)))) {
+    const inner = { ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }
+    if (place !== undefined) {
+      const part = decodeParts(param, hex, place + 1)[place]
+      if (part) readElement({ hex: part.hex, type: part.type, param: inner }, steps, at + 1, reading)
+      return
+    }
+    for (const part of decodeParts(param, hex))
+      readElement({ hex: part.hex, type: part.type, param: inner }, steps, at, reading)
+    return
+  }
+  if (!isArray && components !== undefined && (named || place !== undefined)) {
+    for (const part of decodeParts(param!, hex))
+      if (named ? part.name === step : part.pos === place)
+        readElement({ hex: part.hex, type: part.type, param: components[part.pos] }, steps, at + 1, reading)
+    return
+  }
+  if (step === 'value') readElement(element, steps, at + 1, reading)
+  else if (PROPERTIES.has(step) && at + 1 === steps.length) readProperty(element, step, reading)
+}
+
+const isOfValue = (step: string): boolean => step === 'value' || PROPERTIES.has(step)
+
+const readProperty = (element: Element, name: string, reading: Reading): void => {
+  const { hex, type } = element
+  const { scaled, decoding, found } = reading
+  if (name === 'num' || name === 'scaled') {
+    const value = integerOf(element)
+    if (value === undefined) return
+    if (name === 'num' && !scaled) found.push(integerFace(value))
+    else readScaled(value, type, decoding, found)
+  } else if (!scaled) {
+    if (name === 'type') found.push(textFace(type))
+    else found.push({ text: shownHex(element), number: integerOf(element) === undefined ? undefined : parseExact(hex) })
+  }
+}
+
+const readOwn = (element: Element, { scaled, decoding, found }: Reading): void => {
+  const value = integerOf(element)
+  if (scaled) {
+    if (value !== undefined) readScaled(value, element.type, decoding, found)
+  } else if (value !== undefined) found.push(element.type === 'bool' ? booleanFace(value === 1n) : integerFace(value))
+  else if (element.type === 'string' && !element.param?.indexed)
+    found.push(textFace(Buffer.from(element.hex.slice(2), 'hex').toString()))
+  else found.push(textFace(shownHex(element)))
+}
+
+const readScaled = (value: bigint, type: string, decoding: Decoding | undefined, found: Face[]): void => {
+  if (type === 'bool' || decoding === undefined || decoding.decimals === null) return
+  found.push(exactFace({ digits: value, scale: decoding.decimals }))
+}
+
+const INTEGER = /^(u?)int(\d+)$/
+
+/** Undefined where the value is no integer and no boolean. Negative ones stand in two's complement of their width. */
+const integerOf = ({ type, hex }: Element): bigint | undefined => {
+  if (type === 'bool') return BigInt(hex)
+  const [, unsigned, bits] = INTEGER.exec(type) ?? []
+  if (bits === undefined) return undefined
+  return unsigned === 'u' ? BigInt(hex) : BigInt.asIntN(Number(bits), BigInt(hex))
+}
+
+const shownHex = ({ type, hex }: Element): string =>
+  type === 'address' && hex.length === 42 ? checksumAddress(hex.toLowerCase()) : hex

@@ -1,0 +1,52 @@
+import type { Exact } from './ast.ts'
+
+/** Longest text that is read as a number. */
+const LONGEST = 400
+
+const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
+const HEX = /^0[xX][0-9a-fA-F]+$/
+
+/**
+ * The number that a text is, in its simplest form: decimal with an optional sign, fraction and exponent of up to three digits, or
+ * 0x-hex. Undefined for everything else, as for a text with spaces around it.
+ */
+export const parseExact = (text: string): Exact | undefined => {
+  if (text.length > LONGEST) return undefined
+  if (HEX.test(text)) return integer(BigInt(text))
+  const [, sign, whole, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
+  if (whole === undefined) return undefined
+  const digits = BigInt(whole + fraction)
+  const scale = fraction.length - Number(exponent)
+  const signed = sign === '-' ? -digits : digits
+  return scale <= 0 ? integer(signed * powerOfTen(-scale)) : simplest({ digits: signed, scale })
+}
+
+export const integer = (digits: bigint): Exact => ({ digits, scale: 0 })
+
+/** The same number with the least scale: equal numbers have equal members then. */
+export const simplest = ({ digits, scale }: Exact): Exact => {
+  if (digits === 0n) return integer(0n)
+  while (scale > 0 && digits % 10n === 0n) {
+    digits /= 10n
+    scale--
+  }
+  return { digits, scale }
+}
+
+/** Negative where `a` is less. */
+export const compareExact = (a: Exact, b: Exact): number => {
+  const left = a.scale < b.scale ? a.digits * powerOfTen(b.scale - a.scale) : a.digits
+  const right = b.scale < a.scale ? b.digits * powerOfTen(a.scale - b.scale) : b.digits
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** Written as a decimal. */
+export const showExact = ({ digits, scale }: Exact): string => {
+  if (scale === 0) return String(digits)
+  const text = String(digits < 0n ? -digits : digits).padStart(scale + 1, '0')
+  return `${digits < 0n ? '-' : ''}${text.slice(0, -scale)}.${text.slice(-scale)}`
+}
+
+const POWERS: bigint[] = []
+/** Scales come from operands' exponents and tokens' decimals: a few hundred at most. */
+const powerOfTen = (exponent: number): bigint => (POWERS[exponent] ??= 10n ** BigInt(exponent))
