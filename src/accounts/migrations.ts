@@ -15,4 +15,37 @@ export const MIGRATIONS: readonly string[] = [
      revoked_at INTEGER,
      used_at INTEGER
    ) STRICT`,
+  // What a rule says is one JSON text: it is read whole or not at all. `seq` counts changes of all rules, so that whoever follows a
+  // network's rules reads those alone that changed since; one that left the network leaves its number behind in rules_gone.
+  `CREATE TABLE rules (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     account INTEGER NOT NULL REFERENCES accounts,
+     revision INTEGER NOT NULL,
+     matching INTEGER NOT NULL,
+     enabled INTEGER NOT NULL,
+     network TEXT NOT NULL,
+     start_block INTEGER,
+     input TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     seq INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX rules_by_network ON rules (network, seq);
+   CREATE INDEX rules_by_account ON rules (account);
+   CREATE TABLE rules_gone (
+     network TEXT NOT NULL,
+     rule INTEGER NOT NULL,
+     seq INTEGER NOT NULL,
+     PRIMARY KEY (network, rule)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE rule_changes (last INTEGER NOT NULL) STRICT;
+   INSERT INTO rule_changes VALUES (0);
+   CREATE TABLE webhook_secrets (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     account INTEGER NOT NULL REFERENCES accounts,
+     secret TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     expires_at INTEGER
+   ) STRICT;
+   CREATE INDEX webhook_secrets_by_account ON webhook_secrets (account)`,
 ]

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ACCOUNTS_FILE, type TokenInfo } from '../../accounts/index.ts'
+import { ACCOUNTS_FILE } from '../../accounts/file.ts'
+import type { TokenInfo } from '../../accounts/index.ts'
 import { duration, text } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
 import { refuse } from '../../lib/errors.ts'

@@ -1,0 +1,65 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { messageOf, stop } from '../lib/errors.ts'
+import { MIGRATIONS } from './migrations.ts'
+
+/** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
+export const ACCOUNTS_FILE = 'accounts.sqlite'
+
+/** A connection to the accounts file of a data folder, which is made and brought up to date where need be; its caller closes it. */
+export const connect = (folder: string, native: string | undefined): Database.Database => {
+  const path = join(folder, ACCOUNTS_FILE)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // Whoever can read it cannot use a token, but learns who has one. SQLite gives its side files the same mode.
+    closeSync(openSync(path, 'a', 0o600))
+    const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
+    db.pragma('journal_mode = WAL')
+    // A revocation that was confirmed outlives a power cut.
+    db.pragma('synchronous = FULL')
+    db.pragma('foreign_keys = ON')
+    migrate(db, path)
+    return db
+  } catch (error) {
+    throw explain(error, path)
+  }
+}
+
+const migrate = (db: Database.Database, path: string) => {
+  const versionOf = () => db.pragma('user_version', { simple: true }) as number
+  if (versionOf() > MIGRATIONS.length)
+    throw stop(
+      'accounts_newer',
+      `${path} was written by a newer version of Chainsieve (accounts version ${versionOf()}, this one knows ` +
+        `${MIGRATIONS.length}): run that version, or choose another data folder with --data.`,
+    )
+  if (versionOf() === MIGRATIONS.length) return
+  db.transaction(() => {
+    // Another process may have been first.
+    for (const migration of MIGRATIONS.slice(versionOf())) db.exec(migration)
+    db.pragma(`user_version = ${MIGRATIONS.length}`)
+  }).immediate()
+}
+
+const explain = (error: unknown, path: string): unknown => {
+  const code = (error as { code?: unknown }).code
+  if (typeof code !== 'string') return error
+  if (/^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/.test(code))
+    return stop(
+      'data_folder_not_writable',
+      `${path} cannot be written (${messageOf(error)}): make its folder writable, or choose another with --data.`,
+      error,
+    )
+  if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
+    return stop('disk_full', `${path} cannot be written: the disk is full.`, error)
+  if (/^(ENOTDIR|EEXIST)$/.test(code))
+    return stop('data_folder_no_folder', `The data folder of ${path} is no folder: choose another with --data.`, error)
+  if (/^SQLITE_(NOTADB|CORRUPT.*)$/.test(code))
+    return stop(
+      'accounts_broken',
+      `${path} is damaged or no file of Chainsieve's (${messageOf(error)}): restore it from a backup, or move it away.`,
+      error,
+    )
+  return error
+}

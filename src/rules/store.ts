@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util'
+import { connect } from '../accounts/file.ts'
+import type { RuleInput, StoredRule } from './rule.ts'
+
+/** What has become of a network's rules: those made or changed, and the ids of those that are gone from it. */
+export interface RuleChanges {
+  /** Ask with it the next time. */
+  seq: number
+  changed: StoredRule[]
+  removed: number[]
+}
+
+export interface Rules {
+  list(account: number): StoredRule[]
+  /** Undefined also where the rule is another account's. */
+  get(account: number, id: number): StoredRule | undefined
+  /** Whosever it is. */
+  find(id: number): StoredRule | undefined
+  /** `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. */
+  create(account: number, input: RuleInput, startBlock: number | null): StoredRule
+  /**
+   * Puts a whole valid `input` in the place of the stored one: `changed` where the rule is no longer of `ifRevision`, so that nothing is
+   * lost that another has written meanwhile. Without `startBlock` it stays as it is.
+   */
+  update(
+    account: number,
+    id: number,
+    input: RuleInput,
+    options?: { ifRevision?: number | undefined; startBlock?: number | null | undefined },
+  ): StoredRule | 'absent' | 'changed'
+  remove(account: number, id: number, ifRevision?: number): 'removed' | 'absent' | 'changed'
+  /** What happened to the rules of a network after `since`; 0: all that it has. Paused rules are among them. */
+  changes(network: string, since: number): RuleChanges
+  /** Where the rule has no start yet. */
+  fixStart(id: number, startBlock: number): void
+  /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
+  version(): number
+  all(): StoredRule[]
+  /** Commits what `work` does at once, which is far quicker than one by one. */
+  together<T>(work: () => T): T
+  close(): void
+}
+
+/** Opens the rules of a data folder, which several processes and threads may do at once. `native` is the path of SQLite's binding. */
+export const openRules = (
+  folder: string,
+  { native, now = Date.now }: { native?: string; now?: () => number } = {},
+): Rules => {
+  const db = connect(folder, native)
+  const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock, input,
+    created_at AS createdAt, updated_at AS updatedAt FROM rules`
+  const byAccount = db.prepare<[number], Row>(`${select} WHERE account = ? ORDER BY id`)
+  const byId = db.prepare<[number], Row>(`${select} WHERE id = ?`)
+  const everything = db.prepare<[], Row>(`${select} ORDER BY id`)
+  const changedSince = db.prepare<[string, number], Row>(`${select} WHERE network = ? AND seq > ? ORDER BY seq`)
+  const goneSince = db
+    .prepare<[string, number], number>('SELECT rule FROM rules_gone WHERE network = ? AND seq > ? ORDER BY seq')
+    .pluck()
+  const nextSeq = db.prepare<[], number>('UPDATE rule_changes SET last = last + 1 RETURNING last').pluck()
+  const lastSeq = db.prepare<[], number>('SELECT last FROM rule_changes').pluck()
+  const insert = db.prepare(
+    `INSERT INTO rules (account, revision, matching, enabled, network, start_block, input, created_at, updated_at, seq)
+     VALUES (@account, @revision, @matching, @enabled, @network, @startBlock, @input, @createdAt, @updatedAt, @seq)`,
+  )
+  const replace = db.prepare(
+    `UPDATE rules SET revision = @revision, matching = @matching, enabled = @enabled, network = @network,
+       start_block = @startBlock, input = @input, updated_at = @updatedAt, seq = @seq WHERE id = @id`,
+  )
+  const start = db.prepare('UPDATE rules SET start_block = ?, seq = ? WHERE id = ? AND start_block IS NULL')
+  const drop = db.prepare('DELETE FROM rules WHERE id = ?')
+  const leave = db.prepare('INSERT OR REPLACE INTO rules_gone (network, rule, seq) VALUES (?, ?, ?)')
+  const enter = db.prepare('DELETE FROM rules_gone WHERE network = ? AND rule = ?')
+  const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+  let written = 0
+
+  const find = (id: number) => {
+    const row = byId.get(id)
+    return row && toRule(row)
+  }
+  const get = (account: number, id: number) => {
+    const rule = find(id)
+    return rule?.account === account ? rule : undefined
+  }
+
+  // A transaction inside another is a part of it.
+  const write = <T>(work: () => T): T => {
+    const result = db.transaction(work).immediate()
+    written++
+    return result
+  }
+
+  return {
+    list: account => byAccount.all(account).map(toRule),
+    get,
+    find,
+
+    create: (account, input, startBlock) =>
+      write(() => {
+        const at = now()
+        const rule: Omit<StoredRule, 'id'> = {
+          account,
+          revision: 1,
+          matching: 1,
+          enabled: input.enabled ?? true,
+          network: networkOf(input),
+          startBlock,
+          input,
+          createdAt: at,
+          updatedAt: at,
+        }
+        const { lastInsertRowid } = insert.run({ ...toRow(rule), seq: nextSeq.get() })
+        return { id: Number(lastInsertRowid), ...rule }
+      }),
+
+    update: (account, id, input, { ifRevision, startBlock } = {}) =>
+      write(() => {
+        const before = get(account, id)
+        if (!before) return 'absent'
+        if (ifRevision !== undefined && before.revision !== ifRevision) return 'changed'
+        const rule: StoredRule = {
+          ...before,
+          revision: before.revision + 1,
+          enabled: input.enabled ?? before.enabled,
+          network: networkOf(input),
+          startBlock: startBlock === undefined ? before.startBlock : startBlock,
+          input,
+          // A clock that was set back makes no change older than the one before.
+          updatedAt: Math.max(now(), before.updatedAt),
+        }
+        if (!matchesSame(before, rule)) rule.matching++
+        const seq = nextSeq.get()!
+        replace.run({ ...toRow(rule), id, seq })
+        if (rule.network !== before.network) {
+          leave.run(before.network, id, seq)
+          enter.run(rule.network, id)
+        }
+        return rule
+      }),
+
+    remove: (account, id, ifRevision) =>
+      write(() => {
+        const rule = get(account, id)
+        if (!rule) return 'absent'
+        if (ifRevision !== undefined && rule.revision !== ifRevision) return 'changed'
+        drop.run(id)
+        leave.run(rule.network, id, nextSeq.get())
+        return 'removed'
+      }),
+
+    changes: (network, since) =>
+      db.transaction(() => ({
+        seq: lastSeq.get()!,
+        changed: changedSince.all(network, since).map(toRule),
+        removed: goneSince.all(network, since),
+      }))(),
+
+    fixStart: (id, startBlock) =>
+      write(() => {
+        if (find(id)?.startBlock === null) start.run(startBlock, nextSeq.get(), id)
+      }),
+
+    // Both only grow, so no two different states have the same sum.
+    version: () => dataVersion.get()! + written,
+
+    all: () => everything.all().map(toRule),
+    together: write,
+    close: () => void db.close(),
+  }
+}
+
+/** `technology/blockchain/network` of a rule. */
+export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
+  `${technology}/${blockchain}/${network}`
+
+interface Row extends Omit<StoredRule, 'enabled' | 'input'> {
+  enabled: number
+  input: string
+}
+
+const toRule = (row: Row): StoredRule => ({
+  ...row,
+  enabled: row.enabled === 1,
+  input: JSON.parse(row.input) as RuleInput,
+})
+
+const toRow = (rule: Omit<StoredRule, 'id'>) => ({
+  ...rule,
+  enabled: Number(rule.enabled),
+  input: JSON.stringify(rule.input),
+})
+
+/** Whether both find the same entities, and call each by the same alert id. */
+const matchesSame = (a: StoredRule, b: StoredRule): boolean =>
+  a.network === b.network &&
+  a.startBlock === b.startBlock &&
+  a.input.maxConfirmationCount === b.input.maxConfirmationCount &&
+  a.input.config.targetType === b.input.config.targetType &&
+  isDeepStrictEqual(a.input.config.targetMap, b.input.config.targetMap)
