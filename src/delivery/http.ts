@@ -1,0 +1,221 @@
+import { lookup as resolve } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent, buildConnector, request } from 'undici'
+import { ChainsieveError, refuse } from '../lib/errors.ts'
+import { parseRetryAfter, withTimeout } from '../lib/retry.ts'
+import { version } from '../lib/runtime.ts'
+import type { Outcome } from './channel.ts'
+import type { Guard } from './guard.ts'
+import { cutText, plain } from './text.ts'
+
+/** Every address of a host name. */
+export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
+
+export interface HttpOptions {
+  guard: Guard
+  /** Longest time for one attempt, from resolving the name to the last byte of the answer that is read. */
+  timeoutMs: number
+  lookup?: Lookup | undefined
+  /** Certificates (PEM) that are trusted instead of the system's. */
+  ca?: string | undefined
+}
+
+export interface Call {
+  method: 'GET' | 'POST'
+  url: URL
+  headers: Record<string, string>
+  body?: string
+}
+
+export interface Http {
+  /** One request, no redirects; see `Channel.send` for what it resolves and rejects with. */
+  attempt(call: Call, context: { signal: AbortSignal; now: number }): Promise<Outcome>
+  close(): Promise<void>
+}
+
+export const createHttp = ({ guard, timeoutMs, lookup = resolveAll, ca }: HttpOptions): Http => {
+  const agent = new Agent({
+    connect: guardedConnector(guard, lookup, { timeout: Math.min(timeoutMs, CONNECT_MS), ca }),
+    connections: CONNECTIONS,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveMaxTimeout: 30_000,
+    maxHeaderSize: MAX_HEADERS,
+    // One clock for the whole attempt, below.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+
+  const exchange = async ({ method, url, headers, body }: Call, now: number, signal: AbortSignal): Promise<Outcome> => {
+    const response = await request(url.origin + url.pathname + url.search, {
+      dispatcher: agent,
+      method,
+      headers: { 'user-agent': `Chainsieve/${version}`, 'accept-encoding': 'identity', ...basic(url), ...headers },
+      body: body ?? null,
+      signal,
+    })
+    const status = response.statusCode
+    // The status says what became of it, whether or not the rest arrives.
+    const head = await readHead(response.body)
+    if (status >= 200 && status < 300) return { type: 'delivered', status, head }
+    if (status === 410) return { type: 'gone', why: 'it answered 410: it wants nothing any more', status, head }
+    const why =
+      status >= 300 && status < 400
+        ? `it answered ${status}: a redirect is a failure, name the final address`
+        : `it answered ${status}`
+    const retryAfterMs = parseRetryAfter(response.headers['retry-after'], now)
+    return { type: 'retry', why, status, head, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  }
+
+  return {
+    async attempt(call, { signal, now }) {
+      try {
+        return await withTimeout(timeoutMs, signal, late, inner => exchange(call, now, inner))
+      } catch (error) {
+        if (signal.aborted) throw signal.reason
+        if (error === LATE) return failed(`it did not answer within ${timeoutMs / 1000} s`)
+        const inward = inwardOf(error)
+        if (inward) return { type: 'refused', why: inward.message }
+        const why = describe(error, call.url.hostname)
+        if (why === undefined) throw error
+        return failed(why)
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** For what is not a valid target, by its URL or where it leads. */
+export const parseTarget = (text: string): URL | undefined => {
+  const url = URL.parse(text)
+  return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url : undefined
+}
+
+const failed = (why: string): Outcome => ({ type: 'retry', why, status: null, head: '' })
+
+/**
+ * Connects to addresses that were looked at: a name is resolved once, every address it has is checked, and the connection goes to
+ * those, so that a second answer of the name's server changes nothing.
+ */
+const guardedConnector = (
+  guard: Guard,
+  lookup: Lookup,
+  { ca, timeout }: { ca: string | undefined; timeout: number },
+): buildConnector.connector => {
+  const refusal = (host: string, address: string): ChainsieveError | undefined => {
+    const why = guard.refused(address)
+    if (why === undefined) return undefined
+    const what = host === address ? address : `${host} has the address ${address},`
+    return refuse(
+      INWARD,
+      `${what} ${host === address ? 'is ' : ''}${why}: such targets are refused unless the operator allows their range (--allow-target)`,
+    )
+  }
+
+  const checked: LookupFunction = (hostname, { all }, callback) => {
+    lookup(hostname).then(
+      addresses => {
+        const fault = addresses.map(({ address }) => refusal(hostname, address)).find(it => it !== undefined)
+        if (fault) return callback(fault, '')
+        if (addresses.length === 0) return callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '')
+        if (all) return callback(null, [...addresses])
+        callback(null, addresses[0]!.address, addresses[0]!.family)
+      },
+      error => callback(error, ''),
+    )
+  }
+
+  const connect = buildConnector({
+    allowH2: false,
+    timeout,
+    rejectUnauthorized: true,
+    autoSelectFamily: true,
+    lookup: checked,
+    ...(ca !== undefined && { ca }),
+  })
+
+  return (options, callback) => {
+    // An address is not looked up.
+    const fault = isIP(options.hostname) ? refusal(options.hostname, options.hostname) : undefined
+    if (fault) return callback(fault, null)
+    connect(options, callback)
+  }
+}
+
+const resolveAll: Lookup = hostname => resolve(hostname, { all: true, order: 'verbatim' })
+
+/** Credentials that the owner wrote into the URL. None of ours are ever sent. */
+const basic = ({ username, password }: URL): Record<string, string> => {
+  if (username === '' && password === '') return {}
+  const pair = `${decode(username)}:${decode(password)}`
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** As much as fits the ledger; what comes behind the limit is not waited for. */
+const readHead = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const kept: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of body) {
+      if (size < HEAD_BYTES) kept.push(chunk)
+      size += chunk.length
+      if (size > MAX_BODY) break
+    }
+  } catch {
+    // Cut off, or too slow.
+  }
+  return headOf(Buffer.concat(kept).subarray(0, HEAD_BYTES).toString())
+}
+
+/** What a receiver answered, as it may be kept and shown. */
+export const headOf = (text: string): string => cutText(plain(text).trim(), MAX_HEAD)
+
+const LATE = Symbol('late')
+const late = () => LATE
+
+const inwardOf = (error: unknown): ChainsieveError | undefined => {
+  if (error instanceof ChainsieveError && error.code === INWARD) return error
+  return error instanceof AggregateError ? error.errors.map(inwardOf).find(it => it) : undefined
+}
+
+/** What a failed connection comes to, in words of our own: those of the library may name more than they should. */
+const describe = (error: unknown, host: string): string | undefined => {
+  const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
+  const code = (inner as { code?: unknown } | null)?.code
+  if (typeof code !== 'string') return undefined
+  const found = FAILURES.find(([pattern]) => pattern.test(code))
+  return found ? found[1].replace('HOST', host) : `no connection to ${host} (${code})`
+}
+
+const FAILURES: [code: RegExp, why: string][] = [
+  [/^(ENOTFOUND|EAI_\w+|ENODATA)$/, 'HOST cannot be resolved'],
+  [/^ECONNREFUSED$/, 'HOST refused the connection'],
+  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'HOST could not be connected to in time'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'HOST cannot be reached from here'],
+  [/^(UND_ERR_SOCKET|ECONNRESET|EPIPE|UND_ERR_ABORTED)$/, 'HOST closed the connection before it answered'],
+  [/^UND_ERR_HEADERS_OVERFLOW$|^HPE_HEADER_OVERFLOW$/, 'HOST answered with too large headers'],
+  [/^(HPE_|UND_ERR_RES)/, 'HOST answered something else than HTTP'],
+  [
+    /CERT|SIGNATURE|^(ERR_TLS|UNABLE_TO|SELF_SIGNED|HOSTNAME_MISMATCH)/,
+    "HOST's TLS certificate is not one that can be trusted",
+  ],
+  [/^(ERR_SSL|EPROTO)/, 'HOST does not speak TLS as it should'],
+]
+
+const INWARD = 'inward_target'
+const CONNECT_MS = 10_000
+/** To one origin; the rest of its deliveries wait. */
+const CONNECTIONS = 16
+const MAX_HEADERS = 16 << 10
+const MAX_BODY = 64 << 10
+const MAX_HEAD = 1_000
+/** Four bytes for each character are the most. */
+const HEAD_BYTES = 4 * MAX_HEAD

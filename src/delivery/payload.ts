@@ -1,0 +1,168 @@
+import type { PayloadItem } from '../rules/rule.ts'
+
+/** A document's `_source` as it is kept with its alert: numbers that a double would change stay as they are written (`JSON.rawJSON`). */
+export const readSource = (text: string): Record<string, unknown> =>
+  (JSON.parse as Parse)(text, (_, value, { source }) =>
+    typeof value === 'number' && source !== undefined && JSON.stringify(value) !== source ? exact(source) : value,
+  ) as Record<string, unknown>
+
+/**
+ * What an action asks for of the entity; all of it where it asks for nothing in particular. Names may be dotted. Of lists of
+ * objects every element is looked into; a list of arguments becomes an object, by their names. What the entity lacks is left out.
+ */
+export const select = (
+  source: Record<string, unknown>,
+  payload: readonly PayloadItem[] | undefined,
+): Record<string, unknown> =>
+  payload === undefined ? source : ((pick(source, payload) ?? {}) as Record<string, unknown>)
+
+/**
+ * The URL with its tokens replaced, each once: what a value brings along is never a token. A string instead of it says why it
+ * cannot be called.
+ */
+export const fillUrl = (template: string, source: Record<string, unknown>): URL | string => {
+  if (tokensInAuthority(template)) return 'its URL has a token in front of the path: only path and query may have some'
+  const url = parseUrl(template.replace(TOKEN, (_, path: string) => encode(asToken(follow(source, path.split('.'))))))
+  const shape = parseUrl(template.replace(TOKEN, 'a'))
+  if (url === null || shape === null) return 'its URL is none'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'its URL is neither http: nor https:'
+  // A value of dots only (`..`) would step up: to another place than its owner named.
+  if (authority(url) !== authority(shape) || url.pathname.split('/').length !== shape.pathname.split('/').length)
+    return "the entity's value for a token would change where its URL leads"
+  return url
+}
+
+/** Whether a value could change scheme, host, port or credentials of a URL with tokens; such URLs are refused. */
+export const tokensInAuthority = (template: string): boolean => {
+  if (template.search(TOKEN) < 0) return false
+  const [first, ...others] = PROBES.map(probe => parseUrl(template.replace(TOKEN, probe)))
+  return others.some(it => first === null || it === null || authority(it!) !== authority(first!))
+}
+
+/** Fields one by one, for people: dotted names and text, in order. Amounts in their unit first where that is known. */
+export const asLines = (value: unknown, name = ''): [name: string, text: string][] => {
+  const under = (key: string) => (name === '' ? key : `${name}.${key}`)
+  if (isArguments(value))
+    return value.flatMap(it => asLines(it.value, under(it.name === '' ? String(it.pos) : String(it.name))))
+  if (Array.isArray(value)) {
+    return value.some(isObject)
+      ? value.flatMap((element, index) => asLines(element, under(String(index))))
+      : [[name, value.map(it => text(it)).join(', ')]]
+  }
+  if (!isObject(value) || isEncoded(value)) return [[name, text(value)]]
+  return Object.entries(value).flatMap(([key, member]) => asLines(member, under(key)))
+}
+
+type Parse = (text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown) => unknown
+const { rawJSON: exact, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): unknown
+  isRawJSON(value: unknown): value is { rawJSON: string }
+}
+
+type Fields = Record<string, unknown>
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value)
+
+const isArguments = (value: unknown): value is { name: unknown; pos: unknown; value: unknown }[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every(it => isObject(it) && Object.hasOwn(it, 'name') && Object.hasOwn(it, 'pos') && Object.hasOwn(it, 'value'))
+
+/** A value in several encodings: `{hex, num, scaled, type}` of an argument, `{num, raw, …}` of a quantity. */
+const isEncoded = (value: unknown): value is Fields =>
+  isObject(value) &&
+  (typeof value.raw === 'string' || (typeof value.hex === 'string' && typeof value.type === 'string'))
+
+const pick = (value: unknown, items: readonly PayloadItem[]): unknown => {
+  if (Array.isArray(value) && !isArguments(value))
+    return value.some(isObject) ? value.filter(isObject).map(element => pick(element, items) ?? {}) : undefined
+  const found = new Map<string, unknown>()
+  for (const item of items) {
+    const there = follow(
+      value,
+      Object.hasOwn(Object(value), item.fieldName) ? [item.fieldName] : item.fieldName.split('.'),
+    )
+    const part = item.fieldType === 'Field' || there === undefined ? there : pick(there, item.subPayloads)
+    if (part !== undefined) found.set(item.fieldName, join(found.get(item.fieldName), part))
+  }
+  return found.size === 0 ? undefined : Object.fromEntries(found)
+}
+
+/** Two items may step into the same field. */
+const join = (one: unknown, other: unknown): unknown => {
+  if (isObject(one) && isObject(other)) {
+    const joined = new Map(Object.entries(one))
+    for (const [name, value] of Object.entries(other)) joined.set(name, join(joined.get(name), value))
+    return Object.fromEntries(joined)
+  }
+  if (Array.isArray(one) && Array.isArray(other) && one.length === other.length)
+    return one.map((element, index) => join(element, other[index]))
+  return other
+}
+
+const follow = (value: unknown, path: readonly string[]): unknown => {
+  for (const name of path) {
+    if (value === undefined) return undefined
+    value = step(value, name)
+  }
+  return value
+}
+
+const step = (value: unknown, name: string): unknown => {
+  if (isArguments(value))
+    return (value.find(it => it.name === name) ?? value.find(it => String(it.pos) === name))?.value
+  if (Array.isArray(value)) return /^\d+$/.test(name) ? value[Number(name)] : undefined
+  if (isObject(value)) return Object.hasOwn(value, name) ? value[name] : undefined
+  // Texts have the sub-field `raw` in the mapping: the same text.
+  return typeof value === 'string' && name === 'raw' ? value : undefined
+}
+
+/** The exact integer of an encoded value, which `num` holds only as far as 64 bits go. */
+const integerOf = (value: Fields): string | undefined => {
+  if (typeof value.num === 'number' || isRawJSON(value.num))
+    return isRawJSON(value.num) ? value.num.rawJSON : String(value.num)
+  if (typeof value.raw === 'string') return QUANTITY.test(value.raw) ? String(BigInt(value.raw)) : undefined
+  const [, unsigned, bits] = /^(u?)int(\d+)$/.exec(String(value.type)) ?? []
+  if (bits === undefined || !QUANTITY.test(String(value.hex))) return undefined
+  const integer = BigInt(String(value.hex))
+  return String(unsigned === '' ? BigInt.asIntN(Number(bits), integer) : integer)
+}
+
+/** The text of a `string` argument; undefined for others, and where the bytes are no UTF-8. */
+const stringOf = ({ type, hex }: Fields): string | undefined => {
+  if (type !== 'string' || typeof hex !== 'string' || !/^0x([\da-f]{2})*$/i.test(hex)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(hex.slice(2), 'hex'))
+  } catch {
+    return undefined
+  }
+}
+
+const scalar = (value: unknown): string =>
+  isRawJSON(value) ? value.rawJSON : typeof value === 'object' ? JSON.stringify(value) : String(value)
+
+const text = (value: unknown): string => {
+  if (!isEncoded(value)) return scalar(value)
+  if (value.type === 'bool') return value.num === 1 ? 'true' : 'false'
+  const integer = integerOf(value)
+  const unit = value.scaled ?? value.coin
+  if (integer !== undefined) return typeof unit === 'number' ? `${unit} (${integer})` : integer
+  return stringOf(value) ?? scalar(value.hex ?? value.raw)
+}
+
+const asToken = (value: unknown): string => {
+  if (value === undefined || value === null) return ''
+  if (!isEncoded(value)) return scalar(value)
+  return integerOf(value) ?? stringOf(value) ?? scalar(value.hex ?? value.raw)
+}
+
+const encode = (value: string): string => encodeURIComponent(value.toWellFormed())
+
+const parseUrl = (text: string): URL | null => URL.parse(text)
+const authority = ({ protocol, username, password, host }: URL): string =>
+  `${protocol}//${username}:${password}@${host}`
+
+const TOKEN = /\{([\w$.]+)\}/g
+/** What a token could become; two that are letters, so that they show wherever they end up. */
+const PROBES = ['a', 'b', '', '1']
+const QUANTITY = /^0x[\da-f]+$/i
