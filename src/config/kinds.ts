@@ -112,6 +112,15 @@ const url = (protocols: string[]): Kind<Secret> => ({
 
 export const httpUrl = url(['http:', 'https:'])
 export const wsUrl = url(['ws:', 'wss:'])
+/** A mail server with what it takes to log in: `smtp://user:password@host:port`. */
+export const smtpUrl = url(['smtp:', 'smtps:'])
+
+/** The sender of mails, `address` or `Name <address>`. */
+export const sender: Kind<string> = {
+  schema: v.pipe(v.string(), v.regex(/^(?:[^\p{C}<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u)),
+  takes: 'an email address, such as alerts@example.org or "Alerts <alerts@example.org>"',
+  placeholder: 'ADDRESS',
+}
 
 /** A block by its number, or counted back from the head at the time of the start. */
 export type BlockPoint = { block: number } | { latest: number }

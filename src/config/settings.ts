@@ -19,6 +19,27 @@ export const SETTINGS = {
   bodyLimit: setting(kinds.size, '16MB', 'A request with a larger body is refused.'),
   readers: setting(kinds.threads, 'auto', 'Threads that answer queries.'),
   allowTarget: list(kinds.cidr, 'Private address range that alert webhooks may reach.'),
+  smtp: setting(
+    kinds.smtpUrl,
+    undefined,
+    'Mail server that alert emails are handed to, with user and password in the URL where it asks for them.',
+  ),
+  mailFrom: setting(kinds.sender, undefined, 'Sender of alert emails; by default chainsieve@ this host.'),
+  mailDigest: setting(
+    kinds.duration,
+    '120s',
+    'Emails of one rule within this time are one email; 0s: each goes at once.',
+  ),
+  deliveryTimeout: setting(kinds.duration, '20s', 'A receiver of alerts that takes longer to answer has failed.'),
+  deliveryRetries: list(
+    kinds.duration,
+    'Times to wait after each failed delivery before the next try; by default 5s 5m 30m 2h 5h 10h 14h 20h 24h.',
+  ),
+  keepDeliveries: setting(
+    kinds.duration,
+    '30d',
+    'Delivered alerts stay in the ledger for so long; dead ones for 90d at least.',
+  ),
 } satisfies Table
 
 /** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */

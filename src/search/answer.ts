@@ -28,6 +28,16 @@ export const answerSearch = (
     KINDS.filter(kind => kinds.includes(kind)),
     Date.now(),
   )
+  return answerRequest(searcher, index, request, options, started)
+}
+
+export const answerRequest = (
+  searcher: Searcher,
+  index: string,
+  request: SearchRequest,
+  options: SearchOptions,
+  started = performance.now(),
+): Reply => {
   const show = createHitWriter(index, request)
   if (request.size >= 0) {
     const { total, hits } = searcher.search(request, options)

@@ -2,11 +2,14 @@ import type { Worker } from 'node:worker_threads'
 import { retry, stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import { startWorker } from '../lib/runtime.ts'
+import type { SearchRequest } from '../query/request.ts'
 import type { FromReader, ToReader } from './reader-thread.ts'
 import type { Answer, SearchService } from './service.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
 export interface Pool extends SearchService {
+  /** As `search`, of what is no body but was read already. */
+  request(request: { network: string; request: SearchRequest; signal: AbortSignal }): Promise<Answer>
   /** Ranges of blocks that a network's store holds; none where there is no store. */
   ranges(network: string): Promise<{ from: number; to: number }[]>
   /** Starts a thread and has it open every store, so that the first query finds them open. */
@@ -180,7 +183,7 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
   }
 
   const answer = async (
-    message: Extract<ToReader, { type: 'search' | 'get' }>,
+    message: Extract<ToReader, { type: 'search' | 'request' | 'get' }>,
     signal: AbortSignal,
   ): Promise<Answer> => {
     const { message: first, thread } = await ask(message, signal)
@@ -228,6 +231,10 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
     search: ({ network, entities, body, signal }) => {
       const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]
       return answer({ type: 'search', id, store, index, entities, body, deadlineMs }, signal)
+    },
+    request: ({ network, request, signal }) => {
+      const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]
+      return answer({ type: 'request', id, store, index, request, deadlineMs }, signal)
     },
     get: ({ network, entity, id: document, signal }) => {
       const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]

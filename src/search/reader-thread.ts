@@ -3,8 +3,9 @@ import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
+import type { SearchRequest } from '../query/request.ts'
 import { openReader, type Reader } from '../store/reader.ts'
-import { answerGet, answerSearch, type Reply } from './answer.ts'
+import { answerGet, answerRequest, answerSearch, type Reply } from './answer.ts'
 import { createSearcher, type Searcher, type SearchOptions } from './execute.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
@@ -18,6 +19,8 @@ export type ToReader =
       body: Uint8Array | undefined
       deadlineMs: number
     }
+  /** A search that was read from something else than a body, such as a rule. */
+  | { type: 'request'; id: number; store: string; index: string; request: SearchRequest; deadlineMs: number }
   | { type: 'get'; id: number; store: string; index: string; entity: string; document: string }
   | { type: 'ranges'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
@@ -99,6 +102,12 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
         limits.begin(id)
         const text = body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
         return reply(id, answerSearch(openStore(store).searcher, index, entities, text, limits), limits)
+      }
+      case 'request': {
+        const { id, store, index, request, deadlineMs } = message
+        const limits = createLimits(deadlineMs)
+        limits.begin(id)
+        return reply(id, answerRequest(openStore(store).searcher, index, request, limits), limits)
       }
       case 'get':
         return tellDocument(message)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
+import { parseSearch } from '../../src/query/parse.ts'
 import { createPool, type PoolOptions } from '../../src/search/pool.ts'
 import type { Answer } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
@@ -136,4 +137,13 @@ test('a pool that is closed answers nothing more', async t => {
   await pool.close()
   for (const { status } of await waiting) assert.equal(status, 'rejected')
   await assert.rejects(search('block', {}), { code: 'search_closed' })
+})
+
+test('a search that is no body but was read already is answered like its body', async t => {
+  const { pool, search } = setUp(t)
+  const body = JSON.stringify({ query: { range: { 'blockNumber.num': { gte: 3 } } }, sort: 'blockNumber.num', size: 7 })
+  const request = parseSearch(body, ['log'], Date.now())
+  const answered = await pool.request({ network: NETWORK, request, signal: never }).then(whole)
+  assert.deepEqual(answered.hits, (await search('log', JSON.parse(body)).then(whole)).hits)
+  assert.equal(answered.hits.hits.length, 7)
 })
