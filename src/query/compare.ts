@@ -2,7 +2,16 @@ import { decodeParts } from '../decode/abi.ts'
 import type { AbiParam } from '../decode/types.ts'
 import type { Decoding, Document } from '../documents/document.ts'
 import { checksumAddress } from '../lib/keccak.ts'
-import { type ENCODINGS, type Field, type FieldKind, isList, type Kind, type List, MAPPING } from '../mapping/index.ts'
+import {
+  type ENCODINGS,
+  type Field,
+  type FieldKind,
+  isList,
+  type Kind,
+  type List,
+  MAPPING,
+  nestedPaths,
+} from '../mapping/index.ts'
 import { type Compare, compareValues, type Exact, type Operand } from './ast.ts'
 import { compareExact, integer, parseExact, showExact, simplest } from './exact.ts'
 
@@ -88,11 +97,8 @@ export const valuesAt = (
   kind: Kind,
 ): ((document: Subject) => readonly Face[]) => {
   const [name = '', ...rest] = steps
-  const { fields } = MAPPING[kind]
-  const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
-  if (field === undefined) return () => NOTHING
-  if (isList(field) && field.list === 'nested') return argumentsAt(name, rest, scaled)
-  const read = scaled ? undefined : isList(field) ? readerOfList(field, rest) : readerOf(field, rest)
+  if (isNested(kind, name)) return argumentsAt(name, rest, scaled)
+  const read = scaled ? undefined : readerAt(steps, kind)
   if (read === undefined) return () => NOTHING
   return ({ _source }) => {
     const value = _source[name]
@@ -103,10 +109,23 @@ export const valuesAt = (
   }
 }
 
+/** Whether the mapping has values at the steps. What arguments there are documents alone tell: of them everything is taken for possible. */
+export const isAttribute = (steps: readonly string[], kind: Kind): boolean =>
+  isNested(kind, steps[0] ?? '') ? steps.length > 1 : readerAt(steps, kind) !== undefined
+
+const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includes(name)
+
 const NOTHING: readonly Face[] = Object.freeze([])
 
 /** Adds what a value that is there has to compare. Undefined where no value of the mapping stands at the steps. */
 type Read = (value: unknown, faces: Face[]) => void
+
+const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): Read | undefined => {
+  const { fields } = MAPPING[kind]
+  if (!Object.hasOwn(fields, name)) return undefined
+  const field = fields[name]!
+  return isList(field) ? readerOfList(field, rest) : readerOf(field, rest)
+}
 
 const readerOfList = ({ members }: List, steps: readonly string[]): Read | undefined => {
   const [first = '', ...rest] = steps

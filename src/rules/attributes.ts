@@ -1,0 +1,70 @@
+import { didYouMean } from '../lib/nearest.ts'
+import { fieldsOf, type Kind, nestedPaths, queryPaths } from '../mapping/index.ts'
+import { isAttribute } from '../query/compare.ts'
+import { cut } from '../query/cut.ts'
+import type { TargetType } from './rule.ts'
+
+/** The kind of entity that a rule looks at; undefined where such entities are not indexed: of them nothing matches. */
+export const TARGET_KINDS = {
+  Event: 'event',
+  Log: 'log',
+  Transaction: 'tx',
+  Block: 'block',
+  Call: undefined,
+  Method: undefined,
+  Trace: undefined,
+  Contract: undefined,
+  Token: undefined,
+} as const satisfies Record<TargetType, Kind | undefined>
+
+/**
+ * Way into a document of a condition's name and those of the `Inspect`s around it, outermost first. The outermost may be written with
+ * dots (`value.coin`); the others, such as names of arguments, stand as they are.
+ */
+export const stepsOf = ([name = '', ...inspected]: readonly string[]): string[] => [...name.split('.'), ...inspected]
+
+/** Whether names of a condition, as for `stepsOf`, are an attribute of the kind. Where not, ` Did you mean "…"?` or nothing. */
+export const findAttribute = (
+  kind: Kind,
+  names: readonly string[],
+): { known: true } | { known: false; remedy: string } => {
+  const steps = stepsOf(names)
+  if (isAttribute(steps, kind)) return { known: true }
+  const written = steps.join('.')
+  if (nestedPaths(kind).includes(written))
+    return { known: false, remedy: ' Step into one of its elements, an argument by its name, with Inspect.' }
+  const below = fieldsOf(kind).flatMap(({ path }) => (path.startsWith(`${written}.`) ? [path] : []))
+  if (below.length > 0) return { known: false, remedy: ` It is a list of objects: name ${below.join(' or ')}.` }
+  // Places in lists are no part of a name.
+  const plain = steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')
+  return { known: false, remedy: didYouMean(cut(plain), attributesOf(kind)) }
+}
+
+/** Names that conditions on the kind may have, without places in lists; of arguments, only that there are some. */
+export const attributesOf = (kind: Kind): string[] => {
+  const nested = nestedPaths(kind)
+  const names = fieldsOf(kind).filter(({ list }) => !list?.nested)
+  return [
+    ...new Set([
+      ...names.map(({ path }) => path),
+      ...[...queryPaths(kind).values()].filter(({ list }) => !list?.nested).map(({ path }) => path),
+      ...nested,
+    ]),
+  ]
+}
+
+/** What is wrong with the names of a condition, as for `stepsOf`, in one sentence or two; undefined where nothing is. */
+export const checkAttribute = (targetType: TargetType, names: readonly string[]): string | undefined => {
+  const kind = TARGET_KINDS[targetType]
+  if (kind === undefined) return undefined
+  const found = findAttribute(kind, names)
+  if (found.known) return undefined
+  return `${NAMES[kind]} has no attribute "${cut(stepsOf(names).join('.'))}" to compare.${found.remedy}`
+}
+
+const NAMES = {
+  block: 'A block',
+  tx: 'A transaction',
+  log: 'A log',
+  event: 'An event',
+} as const satisfies Record<Kind, string>
