@@ -1,0 +1,75 @@
+import type { Action } from '../rules/rule.ts'
+import type { Channel, Message, MessageType } from './channel.ts'
+import { type Http, parseTarget } from './http.ts'
+import { asLines, select } from './payload.ts'
+import { chatValue, cutEscaped, plain, plainLines } from './text.ts'
+import { destinationOf, shownOrigin } from './webhook.ts'
+
+type Chat = Extract<Action, { type: 'Chat' }>
+
+/** Incoming webhooks as Slack has them; Mattermost, Rocket.Chat and Discord (path `/slack`) take the same. */
+export const createChat = (http: Http): Channel<Chat> => ({
+  destination: ({ parameters }) => destinationOf(parameters.url),
+  shown: ({ parameters }) => shownOrigin(parameters.url),
+
+  async send(action, [message], { signal, now }) {
+    const url = parseTarget(action.parameters.url)
+    if (!url) return { type: 'refused', why: 'its URL is neither http: nor https:' }
+    const headers = { 'content-type': 'application/json' }
+    return http.attempt(
+      { method: 'POST', url, headers, body: JSON.stringify(chatBody(action, message!)) },
+      { signal, now },
+    )
+  },
+})
+
+export const chatBody = (action: Chat, message: Message) => {
+  const { url, channel, username } = action.parameters
+  const names = { channel: plain(channel), username: plain(username) }
+  return {
+    text: chatText(action, message, longestFor(url)),
+    ...(names.channel !== '' && { channel: names.channel }),
+    ...(names.username !== '' && { username: names.username }),
+  }
+}
+
+/**
+ * The owner's text as it is, then what is told in words of ours, then the fields, as many as there is room for. Everything but the
+ * owner's text stands in code spans or is escaped.
+ */
+const chatText = ({ parameters, payload }: Chat, message: Message, longest: number): string => {
+  const { id, type, rule, targetType, network, entity, confirmations, source } = message
+  const tail = [
+    ...TOLD[type](chatValue(id), confirmations).map(line => `*${line}*`),
+    `Rule ${chatValue(rule.name)}: ${targetType} in block ${entity.blockNumber} of ${chatValue(network)}`,
+    `${chatValue(entity._id)}, alert ${chatValue(id)}`,
+  ]
+  const reserved = tail.join('\n').length + MORE
+  const lines = [cutEscaped(plainLines(parameters.text).trim(), longest - reserved), ...tail].filter(it => it !== '')
+  let room = longest - lines.join('\n').length - MORE
+  const fields = asLines(select(source, payload))
+  for (const [at, [name, value]] of fields.entries()) {
+    const line = `• ${chatValue(name)} ${chatValue(value)}`
+    room -= line.length + 1
+    if (room < 0) {
+      lines.push(`… and ${fields.length - at} more fields`)
+      break
+    }
+    lines.push(line)
+  }
+  return lines.join('\n')
+}
+
+/** Said of an alert that is not simply there. */
+const TOLD: Record<MessageType, (id: string, confirmations: number) => string[]> = {
+  'alert.confirmed': () => [],
+  'alert.pending': (_, confirmations) => [`Pending: it is not yet ${confirmations} blocks deep`],
+  'alert.retracted': id => [`Retracted: alert ${id} no longer holds, its block was reorganised away`],
+  'alert.test': () => ['Test: this was sent to try the rule'],
+}
+
+const longestFor = (url: string): number =>
+  /(^|\.)discord(app)?\.com$/.test(parseTarget(url)?.hostname ?? '') ? 2_000 : 4_000
+
+/** Room for the line that tells of fields left out. */
+const MORE = 40

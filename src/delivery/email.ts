@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import { domainToASCII } from 'node:url'
+import { createTransport, type SendMailOptions } from 'nodemailer'
+import { withTimeout } from '../lib/retry.ts'
+import type { Secret } from '../lib/secret.ts'
+import type { Action } from '../rules/rule.ts'
+import type { Channel, Message, Outcome } from './channel.ts'
+import { headOf } from './http.ts'
+import { renderMail } from './mail.ts'
+import { plain } from './text.ts'
+
+type Email = Extract<Action, { type: 'Email' }>
+
+export interface MailOptions {
+  /**
+   * `smtp://user:password@host:port` (STARTTLS where the server has it) or `smtps://…`, with nodemailer's options in the query,
+   * such as `?tls.rejectUnauthorized=false`. Credentials travel only encrypted, except to this machine or with `?requireTLS=false`.
+   */
+  smtp: Secret | undefined
+  /** `Name <address>` or an address. */
+  mailFrom: string | undefined
+  /** Longest time for one attempt. */
+  timeoutMs: number
+}
+
+export interface EmailChannel extends Channel<Email> {
+  close(): void
+}
+
+/**
+ * One mail to all recipients of an action. Where the server takes some of them only, the others are tried again alone, as long as
+ * the program runs; after a restart all get it again, with the same `Message-ID`. Recipients that it will never take (550, 551, 553)
+ * are named in the ledger; when there are no others the delivery is refused.
+ */
+export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailChannel => {
+  const server = smtp && URL.parse(smtp.reveal())
+  const transport = server && open(server, timeoutMs)
+  /** By Message-ID, who has it already; the oldest ones are forgotten. */
+  const partly = new Map<string, Set<string>>()
+
+  return {
+    combines: true,
+    destination: () => (server ? `${server.protocol}//${server.host}` : 'smtp:'),
+    shown: ({ parameters }) => parameters.recipients.map(plain).join(', '),
+    close: () => (transport as { close(options: { force: boolean }): void } | null | undefined)?.close({ force: true }),
+
+    async send(action, messages, { signal }) {
+      if (!transport || mailFrom === undefined) return { type: 'refused', why: UNCONFIGURED }
+      const recipients = [...new Set(action.parameters.recipients.map(normal))]
+      const bad = recipients.filter(it => !ADDRESS.test(it))
+      const id = messageId(action, messages, mailFrom)
+      const had = partly.get(id) ?? new Set<string>()
+      const wanted = recipients.filter(it => ADDRESS.test(it) && !had.has(it))
+      if (wanted.length === 0) return settled(had, bad.map(NO_ADDRESS))
+
+      const mail: SendMailOptions & { signal?: AbortSignal } = {
+        ...renderMail(action, messages),
+        from: mailFrom,
+        to: recipients.filter(it => ADDRESS.test(it)).map(address => ({ name: '', address })),
+        envelope: { from: mailFrom, to: wanted },
+        messageId: id,
+        headers: {
+          'Auto-Submitted': 'auto-generated',
+          'X-Chainsieve-Alert': messages
+            .slice(0, MOST_IDS)
+            .map(it => it.id)
+            .join(' '),
+        },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      }
+      // Messages of one alert stand together in the reader's mailbox.
+      if (messages.length === 1) mail.references = `<${digest(messages[0]!.id)}@${domainOf(mailFrom)}>`
+
+      let answer: Answer
+      try {
+        answer = await withTimeout(timeoutMs, signal, late, async inner =>
+          transport.sendMail({ ...mail, signal: inner } as SendMailOptions),
+        )
+      } catch (error) {
+        if (signal.aborted) throw signal.reason
+        const fault = error as Fault
+        if (!fault.rejectedErrors?.length) return failed(error === LATE ? undefined : fault, timeoutMs)
+        answer = { response: fault.response ?? '', rejectedErrors: fault.rejectedErrors }
+      }
+
+      const rejected = new Map((answer.rejectedErrors ?? []).map(it => [normal(it.recipient ?? ''), it]))
+      for (const recipient of wanted) if (!rejected.has(recipient)) had.add(recipient)
+      const putOff = [...rejected].filter(([, it]) => !NEVER.has(it.responseCode ?? 0))
+      if (putOff.length === 0) {
+        partly.delete(id)
+        const refused = [...rejected].map(([recipient, it]) => `${recipient}: ${headOf(it.response ?? '')}`)
+        return settled(had, [...bad.map(NO_ADDRESS), ...refused], answer.response)
+      }
+      if (had.size > 0) remember(partly, id, had)
+      const [recipient, first] = putOff[0]!
+      const others = putOff.length > 1 ? ` and ${putOff.length - 1} more` : ''
+      return {
+        type: 'retry',
+        why: `the SMTP server put off ${recipient}${others}; ${had.size} of ${recipients.length} recipients have it`,
+        status: first.responseCode ?? null,
+        head: headOf(first.response ?? ''),
+      }
+    },
+  }
+}
+
+const open = (server: URL, timeoutMs: number) => {
+  const local = /^(localhost|127\.[\d.]+|\[::1\])$/.test(server.hostname)
+  const requireTLS = server.username !== '' && !local && !server.searchParams.has('requireTLS')
+  return createTransport({
+    url: server.href,
+    pool: true,
+    maxConnections: 5,
+    // A connection that the server closed while it was idle is replaced once.
+    maxRequeues: 1,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    ...(requireTLS && { requireTLS }),
+  } as Parameters<typeof createTransport>[0] & { pool: true })
+}
+
+/** Of nodemailer. */
+interface Fault {
+  code?: string
+  response?: string
+  responseCode?: number
+  recipient?: string
+  rejectedErrors?: Fault[]
+}
+interface Answer {
+  response: string
+  rejectedErrors?: Fault[]
+}
+
+const settled = (had: ReadonlySet<string>, refused: readonly string[], response = ''): Outcome => {
+  const never = refused.length === 0 ? '' : `will never take ${refused.join('; ')}`
+  if (had.size === 0) return { type: 'refused', why: headOf(`the SMTP server ${never || 'was given no recipient'}`) }
+  return { type: 'delivered', status: 250, head: headOf(never === '' ? response : `${never}. ${response}`) }
+}
+
+/** Only codes and the server's own words are told: a library's message may hold more. */
+const failed = (fault: Fault | undefined, timeoutMs: number): Outcome => {
+  if (fault === undefined)
+    return { type: 'retry', why: `the SMTP server took longer than ${timeoutMs / 1000} s`, status: null, head: '' }
+  const { code = 'no code', responseCode: status = null, response = '' } = fault
+  if (code === 'EAUTH')
+    return { type: 'retry', why: 'the SMTP server did not take user name and password', status, head: '' }
+  const why =
+    status === null
+      ? `the SMTP server ${UNREACHED[code] ?? 'could not be used'} (${code})`
+      : `the SMTP server answered ${status}`
+  return { type: 'retry', why, status, head: headOf(response) }
+}
+
+const UNREACHED: Record<string, string> = {
+  ECONNECTION: 'closed the connection or refused it',
+  ESOCKET: 'could not be connected to',
+  ETIMEDOUT: 'did not answer in time',
+  EDNS: 'cannot be resolved',
+  ETLS: 'could not be talked to by TLS',
+}
+
+/** The same for every attempt; another one for what is told next of the same alerts, and for another action. */
+const messageId = (action: Email, messages: readonly Message[], from: string): string => {
+  const what = [action.parameters.recipients, action.payload ?? null, messages.map(({ type, id }) => [type, id])]
+  return `<${digest(JSON.stringify(what))}@${domainOf(from)}>`
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 40)
+const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'chainsieve.invalid'
+
+/** As the library gives addresses back. */
+const normal = (address: string): string => {
+  const at = address.lastIndexOf('@')
+  return at < 0 ? address : `${address.slice(0, at)}@${domainToASCII(address.slice(at + 1)) || address.slice(at + 1)}`
+}
+
+const remember = (partly: Map<string, Set<string>>, id: string, had: Set<string>) => {
+  partly.delete(id)
+  partly.set(id, had)
+  if (partly.size > MOST_REMEMBERED) partly.delete(partly.keys().next().value!)
+}
+
+const LATE = Symbol('late')
+const late = () => LATE
+const NO_ADDRESS = (text: string) => `${plain(text)}: no email address`
+/** Looser than what rules are checked by: what no command or header can be made of. */
+const ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
+/** No such mailbox, not here, not a name for one. */
+const NEVER = new Set([550, 551, 553])
+const MOST_IDS = 100
+const MOST_REMEMBERED = 10_000
+const UNCONFIGURED =
+  'SMTP is not configured: emails are sent once the operator has set a server and a sender (settings smtp and mail-from), redeliver then'

@@ -1,0 +1,91 @@
+import type { Action } from '../rules/rule.ts'
+import type { Message, MessageType } from './channel.ts'
+import { asLines, select } from './payload.ts'
+import { cutText, escapeHtml, LONGEST_VALUE, plain } from './text.ts'
+
+/** Subject and both bodies of a mail about messages of one rule. Header lines cannot be broken: no text keeps its line breaks. */
+export const renderMail = (action: Action, messages: readonly Message[]) => {
+  const shown = messages.slice(0, MOST_SHOWN).map(message => part(action, message))
+  const rule = one(messages[0]!.rule.name)
+  const subject = `${subjectOf(messages)}: ${cutText(rule, LONGEST_NAME)}`
+  const more = messages.length > shown.length ? `… and ${messages.length - shown.length} more alerts.` : ''
+  const intro = `Rule "${rule}" on ${one(messages[0]!.network)}`
+  return {
+    subject,
+    text: [
+      intro,
+      ...shown.map(({ title, rows }) => [title, ...rows.map(([name, value]) => `  ${name}: ${value}`)].join('\n')),
+      ...(more === '' ? [] : [more]),
+      '',
+    ].join('\n\n'),
+    html: [
+      '<!doctype html><html><body style="font-family: sans-serif">',
+      `<p>${escapeHtml(intro)}</p>`,
+      ...shown.map(
+        ({ title, rows }) =>
+          `<h3>${escapeHtml(title)}</h3>\n<table>${rows
+            .map(
+              ([name, value]) =>
+                `<tr><th align="left" valign="top">${escapeHtml(name)}</th><td style="word-break: break-all">${escapeHtml(value)}</td></tr>`,
+            )
+            .join('\n')}</table>`,
+      ),
+      ...(more === '' ? [] : [`<p>${more}</p>`]),
+      '</body></html>',
+      '',
+    ].join('\n'),
+  }
+}
+
+/** `Alert`, `Retracted alert`, `3 alerts`, `3 alerts, 1 retracted`. */
+const subjectOf = (messages: readonly Message[]): string => {
+  if (messages.length === 1) return LABEL[messages[0]!.type]
+  const others = OTHERS.flatMap(([type, word]) => {
+    const count = messages.filter(it => it.type === type).length
+    return count === 0 ? [] : [`${count} ${word}`]
+  })
+  return [`${messages.length} alerts`, ...others].join(', ')
+}
+
+const part = (action: Action, message: Message) => {
+  const { type, id, timestamp, targetType, entity, confirmations, source } = message
+  const fields = asLines(select(source, action.payload))
+  const rows: [string, string][] = [
+    ['entity', entity._id],
+    ['alert', id],
+    ['since', new Date(timestamp).toISOString()],
+    ...(NOTE[type] === '' ? [] : [['note', NOTE[type].replace('N', String(confirmations))] as [string, string]]),
+    ...fields.slice(0, MOST_FIELDS),
+    ...(fields.length > MOST_FIELDS
+      ? [['…', `and ${fields.length - MOST_FIELDS} more fields`] as [string, string]]
+      : []),
+  ]
+  return {
+    title: `${LABEL[type]}: ${targetType} in block ${entity.blockNumber}`,
+    rows: rows.map(([name, value]): [string, string] => [one(name), one(value)]),
+  }
+}
+
+const one = (text: string): string => cutText(plain(text), LONGEST_VALUE)
+
+const LABEL: Record<MessageType, string> = {
+  'alert.confirmed': 'Alert',
+  'alert.pending': 'Pending alert',
+  'alert.retracted': 'Retracted alert',
+  'alert.test': 'Test alert',
+}
+const NOTE: Record<MessageType, string> = {
+  'alert.confirmed': '',
+  'alert.pending': 'it is not yet N blocks deep',
+  'alert.retracted': 'this alert no longer holds, its block was reorganised away',
+  'alert.test': 'this was sent to try the rule',
+}
+const OTHERS: [MessageType, string][] = [
+  ['alert.pending', 'pending'],
+  ['alert.retracted', 'retracted'],
+  ['alert.test', 'tests'],
+]
+/** Of a digest, in full. */
+const MOST_SHOWN = 100
+const MOST_FIELDS = 100
+const LONGEST_NAME = 120
