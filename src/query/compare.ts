@@ -1,6 +1,6 @@
 import { decodeParts } from '../decode/abi.ts'
 import type { AbiParam } from '../decode/types.ts'
-import type { Decoding, Document } from '../documents/document.ts'
+import type { Document } from '../documents/document.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import {
   type ENCODINGS,
@@ -225,6 +225,8 @@ interface Element {
   type: string
   /** Undefined where the document says nothing of its decoding: then there is no way into the value. */
   param: AbiParam | undefined
+  /** Of the token, for arguments themselves: as in documents, parts of tuples and arrays have no scaled value. */
+  decimals: number | null
 }
 
 /** An argument is looked for by its name, and only where none has it by its position. */
@@ -237,7 +239,10 @@ const argumentsAt = (list: string, steps: readonly string[], scaled: boolean): (
     const args = _source[list]
     if (!Array.isArray(args)) return found
     const read = ({ pos, value: { hex, type } }: ShownArgument) =>
-      readElement({ hex, type, param: decoding?.inputs[pos] }, rest, 0, { scaled, decoding, found })
+      readElement({ hex, type, param: decoding?.inputs[pos], decimals: decoding?.decimals ?? null }, rest, 0, {
+        scaled,
+        found,
+      })
     let named = false
     for (const arg of args as ShownArgument[]) {
       if (arg.name !== name) continue
@@ -251,7 +256,6 @@ const argumentsAt = (list: string, steps: readonly string[], scaled: boolean): (
 
 interface Reading {
   scaled: boolean
-  decoding: Decoding | undefined
   found: Face[]
 }
 
@@ -274,17 +278,22 @@ const readElement = (element: Element, steps: readonly string[], at: number, rea
     const inner = { ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }
     if (place !== undefined) {
       const part = decodeParts(param, hex, place + 1)[place]
-      if (part) readElement({ hex: part.hex, type: part.type, param: inner }, steps, at + 1, reading)
+      if (part) readElement({ hex: part.hex, type: part.type, param: inner, decimals: null }, steps, at + 1, reading)
       return
     }
     for (const part of decodeParts(param, hex))
-      readElement({ hex: part.hex, type: part.type, param: inner }, steps, at, reading)
+      readElement({ hex: part.hex, type: part.type, param: inner, decimals: null }, steps, at, reading)
     return
   }
   if (!isArray && components !== undefined && (named || place !== undefined)) {
     for (const part of decodeParts(param!, hex))
       if (named ? part.name === step : part.pos === place)
-        readElement({ hex: part.hex, type: part.type, param: components[part.pos] }, steps, at + 1, reading)
+        readElement(
+          { hex: part.hex, type: part.type, param: components[part.pos], decimals: null },
+          steps,
+          at + 1,
+          reading,
+        )
     return
   }
   if (step === 'value') readElement(element, steps, at + 1, reading)
@@ -295,31 +304,30 @@ const isOfValue = (step: string): boolean => step === 'value' || PROPERTIES.has(
 
 const readProperty = (element: Element, name: string, reading: Reading): void => {
   const { hex, type } = element
-  const { scaled, decoding, found } = reading
+  const { scaled, found } = reading
   if (name === 'num' || name === 'scaled') {
     const value = integerOf(element)
     if (value === undefined) return
     if (name === 'num' && !scaled) found.push(integerFace(value))
-    else readScaled(value, type, decoding, found)
+    else readScaled(value, element, found)
   } else if (!scaled) {
     if (name === 'type') found.push(textFace(type))
     else found.push({ text: shownHex(element), number: integerOf(element) === undefined ? undefined : parseExact(hex) })
   }
 }
 
-const readOwn = (element: Element, { scaled, decoding, found }: Reading): void => {
+const readOwn = (element: Element, { scaled, found }: Reading): void => {
   const value = integerOf(element)
   if (scaled) {
-    if (value !== undefined) readScaled(value, element.type, decoding, found)
+    if (value !== undefined) readScaled(value, element, found)
   } else if (value !== undefined) found.push(element.type === 'bool' ? booleanFace(value === 1n) : integerFace(value))
   else if (element.type === 'string' && !element.param?.indexed)
     found.push(textFace(Buffer.from(element.hex.slice(2), 'hex').toString()))
   else found.push(textFace(shownHex(element)))
 }
 
-const readScaled = (value: bigint, type: string, decoding: Decoding | undefined, found: Face[]): void => {
-  if (type === 'bool' || decoding === undefined || decoding.decimals === null) return
-  found.push(exactFace({ digits: value, scale: decoding.decimals }))
+const readScaled = (value: bigint, { type, decimals }: Element, found: Face[]): void => {
+  if (type !== 'bool' && decimals !== null) found.push(exactFace({ digits: value, scale: decimals }))
 }
 
 const INTEGER = /^(u?)int(\d+)$/

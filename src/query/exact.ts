@@ -40,6 +40,19 @@ export const compareExact = (a: Exact, b: Exact): number => {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
+/** The number times 10^`by`, in its simplest form. */
+export const shifted = ({ digits, scale }: Exact, by: number): Exact =>
+  scale <= by ? integer(digits * powerOfTen(by - scale)) : simplest({ digits, scale: scale - by })
+
+/** The greatest integer that is not above. */
+export const floor = ({ digits, scale }: Exact): bigint => {
+  const unit = powerOfTen(scale)
+  return digits / unit - (digits < 0n && digits % unit !== 0n ? 1n : 0n)
+}
+
+/** The least integer that is not below. */
+export const ceil = ({ digits, scale }: Exact): bigint => -floor({ digits: -digits, scale })
+
 /** Written as a decimal. */
 export const showExact = ({ digits, scale }: Exact): string => {
   if (scale === 0) return String(digits)

@@ -159,6 +159,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
           timestamp: block.shown,
           probability: signature.probability,
         },
+        ...(signature.event && { decoding: { inputs: signature.event.inputs, decimals: row[3] } }),
       }
     },
   }

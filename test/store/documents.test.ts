@@ -249,6 +249,12 @@ const eventSource = (raw: RawBlock, log: RpcLog, { event, probability, values }:
   }
 }
 
+/** Decimals are asked for where there is an integer or a boolean. */
+const decodingOf = (raw: RawBlock, log: RpcLog, { event: { inputs }, values }: Decoded) => {
+  const scales = values && inputs.some(({ type }) => /^(bool|u?int\d+)$/.test(type))
+  return { inputs, decimals: (scales ? decimalsOf(raw.chainId!, log.address) : undefined) ?? null }
+}
+
 const checkStr = (str: unknown, { event, values }: Decoded, id: string) => {
   if (!values) return assert.equal(str, null, id)
   const parts = values.map((value, i) => `${event.inputs[i]!.name || i}=${rendered(event.inputs[i]!, value)}`)
@@ -299,7 +305,7 @@ const checkDocuments = (blocks: readonly RawBlock[], events: readonly EventAbi[]
           if (!decoded.values && error === null) continue
           assert.deepStrictEqual(
             { ...document, _source: source },
-            { _id, ...above, _source: eventSource(raw, log, decoded) },
+            { _id, ...above, _source: eventSource(raw, log, decoded), decoding: decodingOf(raw, log, decoded) },
           )
           if (decoded.values) assert.equal(error, null)
           else assert.match(String(error), /^[ -~]{10,}$/)

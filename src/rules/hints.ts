@@ -1,0 +1,245 @@
+import { isChecksummed } from '../lib/keccak.ts'
+import { type FieldKind, type FieldPath, isList, type Kind, lookup, MAPPING, nestedPaths } from '../mapping/index.ts'
+import { analyze, LONGEST_TOKEN } from '../query/analysis.ts'
+import { ALL, type Compare, NONE, type Node, type Operand } from '../query/ast.ts'
+import { compileTest, parseExact } from '../query/compare.ts'
+import { integer, shifted } from '../query/exact.ts'
+import { and, exists, GREATEST_LONG, isIn, not, or, range } from '../query/simplify.ts'
+import { argumentHint } from './argument-hints.ts'
+import { doubleOf, doublesFrom, type IntegerBounds, integersFrom } from './bounds.ts'
+
+/** What an index can tell of a condition: it holds wherever the condition does, and where it is `exact`, nowhere else. */
+export interface Hint {
+  readonly node: Node
+  readonly exact: boolean
+}
+
+export const hintOf = (kind: Kind, compare: Compare): Hint => {
+  const [name = ''] = compare.steps
+  if (nestedPaths(kind).includes(name)) return { node: argumentHint(kind, compare), exact: false }
+  const at = placeOf(kind, compare.steps)
+  if (at === undefined || compare.scaled) return NEVER
+  const { node, exact } = HINTS[at.fieldKind](at, compare)
+  return { node, exact: exact && !at.oneElement }
+}
+
+const NEVER: Hint = { node: NONE, exact: true }
+const UNKNOWN: Hint = { node: ALL, exact: false }
+const exactly = (node: Node): Hint => ({ node, exact: true })
+
+interface At {
+  kind: Kind
+  /** Of the field in the mapping, without places in lists and without the encoding. */
+  path: string
+  fieldKind: FieldKind
+  encoding: string
+  /** Whether one place in a list is meant, which no index tells. */
+  oneElement: boolean
+}
+
+/** Undefined where the mapping has no values. */
+const placeOf = (kind: Kind, steps: readonly string[]): At | undefined => {
+  const [name = '', ...rest] = steps
+  const { fields } = MAPPING[kind]
+  const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
+  if (field === undefined) return undefined
+  const names = rest.filter(step => !/^\d+$/.test(step))
+  const oneElement = names.length < rest.length
+  if (!isList(field)) return { kind, path: name, fieldKind: field.kind, encoding: names[0] ?? '', oneElement }
+  const [member = '', encoding = ''] = names
+  if (!Object.hasOwn(field.members, member)) return undefined
+  return { kind, path: `${name}.${member}`, fieldKind: field.members[member]!.kind, encoding, oneElement }
+}
+
+const fieldOf = ({ kind, path }: At, encoding = ''): FieldPath =>
+  lookup(kind, encoding === '' ? path : `${path}.${encoding}`)!
+
+/** Some value of several: what holds for one of them. */
+const equals = ({ how, operands }: Compare, each: (operand: Operand) => Hint): Hint => {
+  if (how !== 'equal') return UNKNOWN
+  const hints = operands.map(each)
+  return { node: or(hints.map(({ node }) => node)), exact: hints.every(({ exact }) => exact) }
+}
+
+const spelt = ({ text }: Operand, { ignoreCase }: Compare): string => (ignoreCase ? text.toLowerCase() : text)
+
+type Hinter = (at: At, compare: Compare) => Hint
+
+/** Longer texts are in no index of keywords. */
+const LONGEST = 256
+
+const address: Hinter = (at, compare) =>
+  equals(compare, operand => {
+    const text = spelt(operand, compare)
+    if (compare.ignoreCase) return /^0x[0-9a-f]{40}$/.test(text) ? exactly(isIn(fieldOf(at), [text])) : NEVER
+    return isChecksummed(text) ? exactly(isIn(fieldOf(at, 'raw'), [text])) : NEVER
+  })
+
+/** Hex is shown in lower case. */
+const hex: Hinter = (at, compare) =>
+  equals(compare, operand => {
+    const text = spelt(operand, compare)
+    if (!/^0x[0-9a-f]*$/.test(text)) return NEVER
+    return text.length <= LONGEST ? exactly(isIn(fieldOf(at), [text])) : UNKNOWN
+  })
+
+const exactText = (field: FieldPath, { text }: Operand): Hint => {
+  if (text.length > LONGEST) return UNKNOWN
+  // What is stored as UTF-8 has no half of a pair.
+  return text.isWellFormed() ? exactly(isIn(field, [text])) : NEVER
+}
+
+const keyword: Hinter = (at, compare) =>
+  compare.ignoreCase ? UNKNOWN : equals(compare, operand => exactText(fieldOf(at), operand))
+
+const text: Hinter = (at, compare) =>
+  equals(compare, operand => {
+    if (!compare.ignoreCase) return exactText(fieldOf(at, 'raw'), operand)
+    // Words of the same letters are the same words; one of them may stand in longer texts, too.
+    if (!/^[a-zA-Z0-9]+$/.test(operand.text) || operand.text.length > LONGEST_TOKEN) return UNKNOWN
+    return { node: and(analyze(operand.text).map(word => isIn(fieldOf(at), [word]))), exact: false }
+  })
+
+/** A value has many spellings with zeros in front. */
+const hexNumber: Hinter = () => UNKNOWN
+
+/** Unsigned integers that are shown in several encodings. `decimals`: of what is compared, as a power of ten. */
+const unsigned =
+  (within: (at: At, bounds: IntegerBounds) => Hint): Hinter =>
+  (at, compare) => {
+    const decimals = at.encoding === 'coin' ? 18 : 0
+    const { how, operands } = compare
+    if (how === 'equal')
+      return equals(compare, ({ number }) => {
+        if (number === undefined) return NEVER
+        const { digits, scale } = shifted(number, decimals)
+        if (scale > 0 || digits < 0n) return NEVER
+        if (digits <= GREATEST_LONG && lookup(at.kind, `${at.path}.num`))
+          return exactly(isIn(fieldOf(at, 'num'), [digits]))
+        return digits < 2n ** 1000n ? exactly(isIn(fieldOf(at, 'raw'), [`0x${digits.toString(16)}`])) : UNKNOWN
+      })
+    const number = operands[0]?.number
+    if (number === undefined) return UNKNOWN
+    const bounds = integersFrom(how, shifted(number, decimals))
+    if ('most' in bounds) return bounds.most < 0n ? NEVER : within(at, bounds)
+    return bounds.least <= 0n ? exactly(exists(fieldOf(at, 'raw'))) : within(at, bounds)
+  }
+
+/** `num` is null where an integer does not fit 64 bits. */
+const quantity = unsigned((at, bounds) => {
+  const num = fieldOf(at, 'num')
+  const raw = exists(fieldOf(at, 'raw'))
+  const fits = ['position', 'transaction'].includes(num.declaration.origin)
+  if ('most' in bounds)
+    return bounds.most <= GREATEST_LONG ? exactly(range(num, { lte: bounds.most })) : { node: raw, exact: false }
+  const beyond = fits ? NONE : and([raw, not(exists(num))])
+  return bounds.least > GREATEST_LONG
+    ? { node: beyond, exact: fits }
+    : exactly(or([range(num, { gte: bounds.least }), beyond]))
+})
+
+/** Digits that are as many for all order as the integers do: those of 256 bits. */
+const padded = unsigned((at, bounds) => {
+  const field = fieldOf(at, 'padded')
+  const bound = 'most' in bounds ? bounds.most : bounds.least
+  if (bound >= 2n ** 256n) return 'most' in bounds ? exactly(exists(fieldOf(at, 'raw'))) : NEVER
+  const digits = `0x${bound.toString(16).padStart(64, '0')}`
+  return exactly(range(field, 'most' in bounds ? { lte: digits } : { gte: digits }))
+})
+
+const boolean: Hinter = (at, compare) => {
+  const test = compileTest(compare)
+  const values = [false, true].filter(value => test({ text: String(value), number: integer(value ? 1n : 0n) }))
+  return exactly(isIn(fieldOf(at), values))
+}
+
+/** Seconds whose milliseconds are exact. */
+const MOST_SECONDS = 2n ** 43n
+
+const seconds: Hinter = (at, compare) => {
+  const field = fieldOf(at)
+  const { how, operands } = compare
+  if (how === 'equal')
+    return equals(compare, ({ number }) => {
+      if (number === undefined || number.scale > 0 || number.digits < 0n) return NEVER
+      return number.digits <= MOST_SECONDS ? exactly(isIn(field, [Number(number.digits) * 1000])) : UNKNOWN
+    })
+  const number = operands[0]?.number
+  if (number === undefined) return UNKNOWN
+  const bounds = integersFrom(how, number)
+  const bound = 'most' in bounds ? bounds.most : bounds.least
+  if (bound > MOST_SECONDS || bound < -MOST_SECONDS) return UNKNOWN
+  const instant = Number(bound) * 1000
+  return exactly(range(field, 'most' in bounds ? { lte: instant } : { gte: instant }))
+}
+
+/** Compared as text, times from the year 10000 on come before all others: they begin with a plus sign. */
+const YEAR_10000 = 253_402_300_800_000
+
+const datetime: Hinter = (at, compare) => {
+  const field = fieldOf(at)
+  const { how, operands } = compare
+  if (how === 'equal')
+    return equals(compare, operand => {
+      if (operand.number !== undefined) return seconds(at, { ...compare, operands: [operand] })
+      const instant = instantOf(operand.text.toUpperCase())
+      if (instant === undefined) return UNKNOWN
+      return operand.text.length === SHOWN.length ? exactly(isIn(field, [instant])) : NEVER
+    })
+  const [operand] = operands
+  if (operand === undefined || operand.number !== undefined) return seconds(at, compare)
+  const instant = instantOf(operand.text)
+  if (instant === undefined) return UNKNOWN
+  const isWhole = operand.text.length === SHOWN.length
+  if (how === 'greater' || how === 'greaterOrEqual') {
+    const bound = isWhole && how === 'greater' ? { gt: instant } : { gte: instant }
+    return exactly(range(field, { ...bound, lt: YEAR_10000 }))
+  }
+  const bound = isWhole && how === 'lessOrEqual' ? { lte: instant } : { lt: instant }
+  return exactly(or([range(field, bound), range(field, { gte: YEAR_10000 })]))
+}
+
+const SHOWN = '0000-01-01T00:00:00'
+const BEGINNING = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?$/
+
+/** The first moment that is shown so, or begins so. */
+const instantOf = (text: string): number | undefined => {
+  if (!BEGINNING.test(text)) return undefined
+  const whole = text + SHOWN.slice(text.length)
+  const instant = Date.parse(`${whole}Z`)
+  // Where there is no such day, another one is read.
+  return Number.isNaN(instant) || new Date(instant).toISOString().slice(0, SHOWN.length) !== whole ? undefined : instant
+}
+
+const double: Hinter = (at, compare) => {
+  const field = fieldOf(at)
+  const { how, operands } = compare
+  if (how === 'equal')
+    return equals(compare, ({ number }) => {
+      if (number === undefined) return NEVER
+      const nearest = doubleOf(number)
+      if (!Number.isFinite(nearest)) return UNKNOWN
+      const shown = parseExact(String(nearest))
+      return shown?.digits === number.digits && shown.scale === number.scale ? exactly(isIn(field, [nearest])) : NEVER
+    })
+  const number = operands[0]?.number
+  return number === undefined ? UNKNOWN : { node: doublesFrom(field, how, number), exact: false }
+}
+
+const HINTS = {
+  address,
+  hex,
+  hexList: hex,
+  hexNumber,
+  quantity,
+  wide: padded,
+  amount: padded,
+  boolean,
+  seconds,
+  datetime,
+  keyword,
+  text,
+  long: () => UNKNOWN,
+  double,
+  integer256: () => UNKNOWN,
+} as const satisfies Record<FieldKind, Hinter>
