@@ -1,0 +1,49 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { stop, systemFault } from '../lib/errors.ts'
+import { MIGRATIONS } from './migrations.ts'
+
+export type Db = Database.Database
+
+/** Deliveries and their attempts. Several processes may have it open: one sends, others look and ask for redelivery. */
+export const DELIVERIES_FILE = 'deliveries.sqlite'
+
+/** Opens the deliveries of a data folder, making or migrating their file as needed. */
+export const connect = (folder: string, native: string | undefined): Db => {
+  const path = join(folder, DELIVERIES_FILE)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // URLs of receivers are often their password. SQLite gives its side files the same mode.
+    closeSync(openSync(path, 'a', 0o600))
+    const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
+    db.pragma('journal_mode = WAL')
+    // What a kill leaves is whole; a power cut may take the last commits, whose deliveries are then made again.
+    db.pragma('synchronous = NORMAL')
+    db.pragma('foreign_keys = ON')
+    db.pragma('cache_size = -32768')
+    migrate(db, path)
+    return db
+  } catch (error) {
+    throw systemFault(error, path) ?? error
+  }
+}
+
+const migrate = (db: Db, path: string) => {
+  const versionOf = () => db.pragma('user_version', { simple: true }) as number
+  if (versionOf() > MIGRATIONS.length) {
+    const version = versionOf()
+    db.close()
+    throw stop(
+      'deliveries_newer',
+      `${path} was written by a newer version of Chainsieve (deliveries version ${version}, this one knows ` +
+        `${MIGRATIONS.length}): run that version, or choose another data folder with --data`,
+    )
+  }
+  if (versionOf() === MIGRATIONS.length) return
+  db.transaction(() => {
+    // Another process may have been first.
+    for (const migration of MIGRATIONS.slice(versionOf())) db.exec(migration)
+    db.pragma(`user_version = ${MIGRATIONS.length}`)
+  }).immediate()
+}

@@ -1,0 +1,192 @@
+import { refuse } from '../lib/errors.ts'
+import type { Action } from '../rules/rule.ts'
+import type { MessageType } from './channel.ts'
+import type { Db } from './file.ts'
+
+export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'
+
+/** A delivery as it is shown. Times are epoch milliseconds. */
+export interface DeliveryInfo {
+  id: number
+  network: string
+  alert: string
+  type: MessageType
+  rule: number
+  /** Place of the action in the rule's list of alerts. */
+  action: number
+  channel: Action['type']
+  /** Without its secrets. */
+  target: string
+  state: DeliveryState
+  /** Since it was queued last. */
+  tries: number
+  /** When it is tried next, null where it is not. */
+  nextAt: number | null
+  createdAt: number
+  deliveredAt: number | null
+  lastStatus: number | null
+  lastError: string | null
+}
+
+export interface AttemptInfo {
+  n: number
+  at: number
+  latencyMs: number
+  outcome: 'delivered' | 'retry' | 'gone' | 'refused' | 'aborted'
+  status: number | null
+  error: string | null
+  /** The beginning of what the receiver answered. */
+  head: string | null
+  nextAt: number | null
+  /** Deliveries that went into this one attempt. */
+  combined: number
+}
+
+export type DeliveryRecord = DeliveryInfo & { attempts: AttemptInfo[] }
+
+export interface ListFilter {
+  dead?: boolean | undefined
+  rule?: number | undefined
+  /** Deliveries before this one. */
+  before?: number | undefined
+  limit: number
+}
+
+/** What is to be delivered again; all that is given must hold, and something must be. `from` and `to`: when it was made, inclusive. */
+export interface RedeliverFilter {
+  rule?: number | undefined
+  alert?: string | undefined
+  delivery?: number | undefined
+  from?: number | undefined
+  to?: number | undefined
+  /** Dead ones alone. */
+  dead?: boolean | undefined
+}
+
+export interface Ledger {
+  /** What became of alerts, with every attempt; in the order in which it was made. */
+  deliveriesOf(rule: number, alerts: readonly string[]): DeliveryRecord[]
+  /** The newest first. */
+  list(filter: ListFilter): DeliveryInfo[]
+  attemptsOf(delivery: number): AttemptInfo[]
+  /**
+   * Queues again what is dead, delivered or waiting, and returns how many those are. Not again: what was cancelled, tests, and messages
+   * that a later one has taken the place of, since the receiver would be left with what no longer holds.
+   */
+  redeliver(filter: RedeliverFilter): number
+  /** How often each rule has fired; rules that have not are left out. */
+  counts(rules?: readonly number[]): Map<number, number>
+  /** How many deliveries are in each state, by channel. */
+  states(): { channel: Action['type']; state: DeliveryState; count: number }[]
+  /**
+   * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
+   */
+  prune(before: { settledBefore: number; deadBefore: number }, limit: number): number
+}
+
+const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
+    CASE d.state WHEN 'queued' THEN d.next_at END AS nextAt, d.created_at AS createdAt, d.delivered_at AS deliveredAt,
+    d.last_status AS lastStatus, d.last_error AS lastError
+  FROM delivery d JOIN receiver r ON r.id = d.receiver`
+
+export const createLedger = (db: Db, now: () => number): Ledger => {
+  const attempts = db.prepare<[number], AttemptInfo>(
+    `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
+     WHERE delivery = ? ORDER BY n`,
+  )
+  const ofAlerts = db.prepare<[string, number], DeliveryInfo>(
+    `${SELECT} WHERE d.rule = ?2 AND (d.network, d.alert) IN (
+       SELECT n.network, a.value FROM json_each(?1) a CROSS JOIN (SELECT DISTINCT network FROM cursor) n
+     ) ORDER BY d.id`,
+  )
+  const counts = db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw()
+  const countOf = db.prepare<[number], number>('SELECT triggered FROM rule_count WHERE rule = ?').pluck()
+  const states = db.prepare<[], { channel: Action['type']; state: DeliveryState; count: number }>(
+    `SELECT r.channel, d.state, count(*) AS count FROM delivery d JOIN receiver r ON r.id = d.receiver
+     WHERE d.type <> 'alert.test' GROUP BY 1, 2 ORDER BY 1, 2`,
+  )
+  const old = db.prepare<[number, number, number], { id: number; message: number }>(
+    `SELECT id, message FROM (
+       SELECT id, message FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
+       UNION ALL
+       SELECT id, message FROM delivery WHERE state = 'dead' AND settled_at < ?
+     ) LIMIT ?`,
+  )
+  const forget = db.prepare('DELETE FROM delivery WHERE id = ?')
+  const forgetMessage = db.prepare(
+    `DELETE FROM message WHERE id = ? AND NOT EXISTS (
+       SELECT 1 FROM delivery d WHERE d.network = message.network AND d.alert = message.alert AND d.message = message.id
+     )`,
+  )
+
+  return {
+    deliveriesOf: (rule, alerts) =>
+      ofAlerts.all(JSON.stringify(alerts), rule).map(it => ({ ...it, attempts: attempts.all(it.id) })),
+
+    list({ dead = false, rule, before, limit }) {
+      const conditions = [
+        ...(dead ? ["d.state = 'dead' AND d.type <> 'alert.test'"] : []),
+        ...(rule === undefined ? [] : ['d.rule = @rule']),
+        ...(before === undefined ? [] : ['d.id < @before']),
+      ]
+      const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+      return db
+        .prepare<[object], DeliveryInfo>(`${SELECT} ${where} ORDER BY d.id DESC LIMIT @limit`)
+        .all({ rule, before, limit })
+    },
+
+    attemptsOf: delivery => attempts.all(delivery),
+
+    redeliver({ rule, alert, delivery, from, to, dead = false }) {
+      const conditions = [
+        ...(rule === undefined ? [] : ['rule = @rule']),
+        ...(alert === undefined ? [] : ['alert = @alert']),
+        ...(delivery === undefined ? [] : ['id = @delivery']),
+        ...(from === undefined ? [] : ['created_at >= @from']),
+        ...(to === undefined ? [] : ['created_at <= @to']),
+        ...(dead ? ["state = 'dead'"] : []),
+      ]
+      if (conditions.length === 0)
+        throw refuse(
+          'redeliver_all',
+          'Say what is to be delivered again: a rule, an alert, a delivery, a range, or what is dead.',
+        )
+      const where = `${conditions.join(' AND ')} AND state <> 'cancelled' AND overtaken = 0 AND type <> 'alert.test'`
+      const values = { rule, alert, delivery, from, to, now: now() }
+      return db
+        .transaction(() => {
+          db.prepare(
+            `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
+          ).run(values)
+          return db
+            .prepare(
+              `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL WHERE ${where}`,
+            )
+            .run(values).changes
+        })
+        .immediate()
+    },
+
+    counts: rules =>
+      new Map(
+        rules === undefined
+          ? counts.all()
+          : rules.flatMap(rule => {
+              const count = countOf.get(rule)
+              return count === undefined ? [] : [[rule, count] as const]
+            }),
+      ),
+
+    states: () => states.all(),
+
+    prune: ({ settledBefore, deadBefore }, limit) =>
+      db
+        .transaction(() => {
+          const rows = old.all(settledBefore, deadBefore, limit)
+          for (const { id } of rows) forget.run(id)
+          for (const message of new Set(rows.map(row => row.message))) forgetMessage.run(message)
+          return rows.length
+        })
+        .immediate(),
+  }
+}

@@ -1,0 +1,108 @@
+/** Step n brings the file of deliveries from version n to n + 1. What was released is never edited: changes are further steps. */
+export const MIGRATIONS: readonly string[] = [
+  `-- Up to which number the outbox of a store has been taken over.
+   CREATE TABLE cursor (
+     store TEXT PRIMARY KEY,
+     network TEXT NOT NULL,
+     n INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+
+   -- Whom actions name: rules that are not changed name the same one again and again.
+   CREATE TABLE receiver (
+     id INTEGER PRIMARY KEY,
+     -- The action as JSON, as its owner wrote it.
+     action TEXT NOT NULL UNIQUE,
+     channel TEXT NOT NULL,
+     destination TEXT NOT NULL,
+     -- Channel and parameters, hashed: the same for actions that differ in their payload alone.
+     target TEXT NOT NULL,
+     -- As its owner and the log may see it.
+     shown TEXT NOT NULL
+   ) STRICT;
+
+   -- What is told: shared by all deliveries of an alert's state, and by their retractions. Apart from them, since it never changes and
+   -- may be long.
+   CREATE TABLE message (
+     id INTEGER PRIMARY KEY,
+     network TEXT NOT NULL,
+     alert TEXT NOT NULL,
+     head TEXT NOT NULL,
+     source TEXT NOT NULL
+   ) STRICT;
+
+   CREATE TABLE delivery (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     network TEXT NOT NULL,
+     alert TEXT NOT NULL,
+     -- Grows when an alert is confirmed again after its retraction.
+     round INTEGER NOT NULL,
+     type TEXT NOT NULL,
+     -- Place of the action in the rule's list of alerts.
+     action INTEGER NOT NULL,
+     -- Of a retraction: the delivery that it takes back; 0 of others.
+     original INTEGER NOT NULL DEFAULT 0,
+     rule INTEGER NOT NULL,
+     revision INTEGER NOT NULL,
+     account INTEGER NOT NULL,
+     receiver INTEGER NOT NULL REFERENCES receiver,
+     destination TEXT NOT NULL,
+     message INTEGER NOT NULL REFERENCES message,
+     state TEXT NOT NULL CHECK (state IN ('queued', 'delivered', 'dead', 'cancelled')),
+     tries INTEGER NOT NULL DEFAULT 0,
+     next_at INTEGER NOT NULL,
+     created_at INTEGER NOT NULL,
+     -- When it was queued last: when it was made, or when redelivery was asked for.
+     queued_at INTEGER NOT NULL,
+     -- When the block was received.
+     received_at INTEGER NOT NULL,
+     -- When the alert came to the state that is told.
+     changed_at INTEGER NOT NULL,
+     -- Written before the first byte is sent: from then on it may have arrived.
+     begun_at INTEGER,
+     -- When it was delivered, dead or cancelled.
+     settled_at INTEGER,
+     delivered_at INTEGER,
+     -- A later message took its place: it is never sent again.
+     overtaken INTEGER NOT NULL DEFAULT 0,
+     -- The alert was retracted.
+     retracted INTEGER NOT NULL DEFAULT 0,
+     last_status INTEGER,
+     last_error TEXT,
+     UNIQUE (network, alert, round, type, action, original)
+   ) STRICT;
+   CREATE INDEX delivery_due ON delivery (destination, next_at) WHERE state = 'queued';
+   CREATE INDEX delivery_waiting ON delivery (rule, receiver) WHERE state = 'queued';
+   CREATE INDEX delivery_rule ON delivery (rule);
+   CREATE INDEX delivery_dead ON delivery (state) WHERE state = 'dead';
+   CREATE INDEX delivery_settled ON delivery (state, settled_at) WHERE state <> 'queued';
+
+   -- The ledger.
+   CREATE TABLE attempt (
+     delivery INTEGER NOT NULL REFERENCES delivery ON DELETE CASCADE,
+     n INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     latency_ms INTEGER NOT NULL,
+     outcome TEXT NOT NULL,
+     status INTEGER,
+     error TEXT,
+     head TEXT,
+     next_at INTEGER,
+     -- Deliveries that went into this one attempt.
+     combined INTEGER NOT NULL,
+     PRIMARY KEY (delivery, n)
+   ) STRICT, WITHOUT ROWID;
+
+   -- Receivers that answered 410 to a rule: nothing goes there until the rule is another, or redelivery is asked for.
+   CREATE TABLE disabled (
+     rule INTEGER NOT NULL,
+     destination TEXT NOT NULL,
+     revision INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     PRIMARY KEY (rule, destination)
+   ) STRICT, WITHOUT ROWID;
+
+   CREATE TABLE rule_count (
+     rule INTEGER PRIMARY KEY,
+     triggered INTEGER NOT NULL
+   ) STRICT`,
+]

@@ -1,0 +1,283 @@
+import type { Action } from '../rules/rule.ts'
+import type { Message, MessageType, Outcome } from './channel.ts'
+import { disabledError, type MessageHead } from './expand.ts'
+import type { Db } from './file.ts'
+import { readSource } from './payload.ts'
+import { nextTry } from './schedule.ts'
+
+/** A delivery that may be sent now. */
+export interface Due {
+  id: number
+  rule: number
+  receiver: number
+  channel: Action['type']
+  /** Messages of one alert to one target go one after the other: they have the same `line`. */
+  line: string
+}
+
+/** What one attempt is to send: several deliveries where they were combined. */
+export interface Job {
+  ids: readonly number[]
+  destination: string
+  account: number
+  action: Action
+  messages: readonly Message[]
+}
+
+export interface Attempt {
+  ids: readonly number[]
+  /** Epoch milliseconds at which it began. */
+  at: number
+  latencyMs: number
+  /** `aborted`: the program stopped, and it is not known whether the receiver got it. */
+  outcome: Outcome | { type: 'aborted' }
+}
+
+/** What became of a delivery by an attempt. */
+export interface Settled {
+  id: number
+  channel: Action['type']
+  destination: string
+  type: MessageType
+  /** `queued`: the attempt was broken off, and counts for nothing. */
+  to: 'delivered' | 'retried' | 'dead' | 'cancelled' | 'queued'
+  receivedAt: number
+  /** Of one that was delivered: it had not been before. */
+  first: boolean
+  nextAt: number
+}
+
+export interface Queue {
+  /** Every destination with something queued: when the first of it is due, and whether that was tried before. */
+  destinations(): { name: string; dueAt: number; tried: boolean }[]
+  /** What may be sent to a destination, the first due first. */
+  due(destination: string, now: number, limit: number): Due[]
+  /** When the next of what is not due yet is; undefined where there is none. */
+  nextDue(destination: string, now: number): number | undefined
+  /** What may go into one attempt with a delivery, itself included. */
+  combinable(due: Due, now: number, limit: number): Due[]
+  /**
+   * Notes that they are begun, in one transaction. What is no longer queued, since another process changed it, is left out; undefined
+   * where nothing is left.
+   */
+  claim(picks: readonly (readonly Due[])[], now: number): (Job | undefined)[]
+  /** Records attempts with what follows from each, in one transaction. */
+  settle(
+    attempts: readonly Attempt[],
+    options: { now: number; schedule: readonly number[]; random?: (() => number) | undefined },
+  ): Settled[]
+  /** Gives up what has waited since `before` for a destination that does not answer. */
+  expire(destination: string, before: number, now: number, why: string): number
+  /** Records the attempt of a test. */
+  settleTest(id: number, attempt: Attempt): void
+  /** Changes when another connection has written. */
+  version(): number
+}
+
+interface Claimed {
+  network: string
+  alert: string
+  type: MessageType
+  account: number
+  destination: string
+  changed_at: number
+  action: string
+  head: string
+  source: string
+}
+
+interface State {
+  state: string
+  tries: number
+  rule: number
+  revision: number
+  destination: string
+  channel: Action['type']
+  action: string
+  type: MessageType
+  received_at: number
+  delivered_at: number | null
+}
+
+export const createQueue = (db: Db): Queue => {
+  const destinations = db.prepare<[], { name: string; dueAt: number; tried: number }>(
+    `WITH RECURSIVE d (name) AS (
+       SELECT min(destination) FROM delivery WHERE state = 'queued'
+       UNION ALL
+       SELECT (SELECT min(destination) FROM delivery WHERE state = 'queued' AND destination > d.name) FROM d WHERE d.name IS NOT NULL
+     )
+     SELECT d.name, q.next_at AS dueAt, q.tries > 0 AS tried FROM d JOIN delivery q ON q.id = (
+       SELECT id FROM delivery WHERE state = 'queued' AND destination = d.name ORDER BY next_at, id LIMIT 1
+     )`,
+  )
+  const due = db.prepare<[string, number, number], Due>(
+    `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line FROM delivery d JOIN receiver r ON r.id = d.receiver
+     WHERE d.state = 'queued' AND d.destination = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
+  )
+  const nextDue = db
+    .prepare<[string, number], number | null>(
+      `SELECT min(next_at) FROM delivery WHERE state = 'queued' AND destination = ? AND next_at > ?`,
+    )
+    .pluck()
+  const combinable = db.prepare<[number, number, number, number], Due>(
+    `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line FROM delivery d JOIN receiver r ON r.id = d.receiver
+     WHERE d.state = 'queued' AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.id LIMIT ?`,
+  )
+  const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
+  const load = db.prepare<[number], Claimed>(
+    `SELECT d.network, d.alert, d.type, d.account, d.destination, d.changed_at, r.action, m.head, m.source
+     FROM delivery d JOIN receiver r ON r.id = d.receiver JOIN message m ON m.id = d.message WHERE d.id = ?`,
+  )
+  const stateOf = db.prepare<[number], State>(
+    `SELECT d.state, d.tries, d.rule, d.revision, d.destination, r.channel, r.action, d.type, d.received_at, d.delivered_at
+     FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.id = ?`,
+  )
+  const addAttempt = db.prepare(
+    `INSERT INTO attempt (delivery, n, at, latency_ms, outcome, status, error, head, next_at, combined)
+     VALUES (@id, (SELECT coalesce(max(n), 0) + 1 FROM attempt WHERE delivery = @id), @at, @latencyMs, @outcome, @status, @error, @head,
+       @nextAt, @combined)`,
+  )
+  const deliver = db.prepare(
+    `UPDATE delivery SET state = 'delivered', tries = tries + 1, settled_at = ?, delivered_at = ?, last_status = ?, last_error = NULL
+     WHERE id = ?`,
+  )
+  const postpone = db.prepare(
+    'UPDATE delivery SET tries = tries + 1, next_at = ?, last_status = ?, last_error = ? WHERE id = ?',
+  )
+  const bury = db.prepare(
+    `UPDATE delivery SET state = 'dead', tries = tries + 1, settled_at = ?, last_status = ?, last_error = ? WHERE id = ?`,
+  )
+  const disable = db.prepare(
+    `INSERT INTO disabled (rule, destination, revision, at) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET revision = excluded.revision, at = excluded.at WHERE excluded.revision >= revision`,
+  )
+  const buryOthers = db.prepare<
+    [number, string, string, number],
+    { id: number; channel: Action['type']; type: MessageType }
+  >(
+    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND destination = ? AND rule = ?
+     RETURNING id, (SELECT channel FROM receiver WHERE id = receiver) AS channel, type`,
+  )
+  const expire = db.prepare(
+    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND destination = ? AND queued_at < ?`,
+  )
+  const endTest = db.prepare(
+    'UPDATE delivery SET state = ?, tries = 1, begun_at = ?, settled_at = ?, delivered_at = ?, last_status = ?, last_error = ? WHERE id = ?',
+  )
+  const version = db.prepare<[], number>('PRAGMA data_version').pluck()
+
+  const note = (id: number, { at, latencyMs, outcome, ids }: Attempt, nextAt: number | null) =>
+    addAttempt.run({
+      id,
+      at,
+      latencyMs: Math.round(latencyMs),
+      outcome: outcome.type,
+      status: 'status' in outcome ? outcome.status : null,
+      error: errorOf(outcome),
+      head: 'head' in outcome ? outcome.head : null,
+      nextAt,
+      combined: ids.length,
+    })
+
+  const claimOne = (picked: readonly Due[], now: number): Job | undefined => {
+    const ids = picked.map(({ id }) => id).filter(id => begin.run(now, id, now).changes === 1)
+    if (ids.length === 0) return undefined
+    const rows = ids.map(id => load.get(id)!)
+    const { destination, account, action } = rows[0]!
+    return { ids, destination, account, action: JSON.parse(action) as Action, messages: rows.map(toMessage) }
+  }
+
+  return {
+    destinations: () => destinations.all().map(it => ({ ...it, tried: it.tried === 1 })),
+    due: (destination, now, limit) => due.all(destination, now, limit),
+    nextDue: (destination, now) => nextDue.get(destination, now) ?? undefined,
+    combinable: ({ rule, receiver }, now, limit) => combinable.all(rule, receiver, now, limit),
+    claim: (picks, now) => db.transaction(() => picks.map(picked => claimOne(picked, now))).immediate(),
+
+    settle: (attempts, { now, schedule, random }) =>
+      db
+        .transaction(() => {
+          const all: Settled[] = []
+          for (const attempt of attempts) {
+            const { outcome } = attempt
+            for (const id of attempt.ids) {
+              const was = stateOf.get(id)!
+              const { channel, destination, type } = was
+              const settled: Settled = {
+                id,
+                channel,
+                destination,
+                type,
+                to: 'cancelled',
+                receivedAt: was.received_at,
+                first: was.delivered_at === null,
+                nextAt: now,
+              }
+              const status = 'status' in outcome ? outcome.status : null
+              let nextAt: number | undefined
+              if (outcome.type === 'delivered') {
+                // Also where it was cancelled meanwhile: it has arrived.
+                deliver.run(now, now, outcome.status, id)
+                settled.to = 'delivered'
+              } else if (was.state === 'queued') {
+                const { retryAfterMs = undefined } = outcome.type === 'retry' ? outcome : {}
+                if (outcome.type === 'aborted') nextAt = now
+                else if (outcome.type === 'retry')
+                  nextAt = nextTry(was.tries + 1, now, { schedule, retryAfterMs, ...(random && { random }) })
+                if (outcome.type === 'aborted') settled.to = 'queued'
+                else if (nextAt === undefined) {
+                  bury.run(now, status, errorOf(outcome), id)
+                  settled.to = 'dead'
+                } else {
+                  postpone.run(nextAt, status, errorOf(outcome), id)
+                  Object.assign(settled, { to: 'retried', nextAt })
+                }
+              }
+              note(id, attempt, nextAt ?? null)
+              all.push(settled)
+              if (outcome.type === 'gone' && !hasTokens(was.action)) {
+                disable.run(was.rule, destination, was.revision, now)
+                for (const other of buryOthers.all(now, disabledError(now), destination, was.rule))
+                  all.push({ ...settled, ...other, to: 'dead' })
+              }
+            }
+          }
+          return all
+        })
+        .immediate(),
+
+    expire: (destination, before, now, why) => expire.run(now, why, destination, before).changes,
+
+    settleTest: (id, attempt) => {
+      const { outcome, at, latencyMs } = attempt
+      const end = Math.round(at + latencyMs)
+      const delivered = outcome.type === 'delivered'
+      const status = 'status' in outcome ? outcome.status : null
+      db.transaction(() => {
+        note(id, attempt, null)
+        endTest.run(delivered ? 'delivered' : 'dead', at, end, delivered ? end : null, status, errorOf(outcome), id)
+      }).immediate()
+    },
+
+    version: () => version.get()!,
+  }
+}
+
+const toMessage = ({ head, source, ...row }: Claimed): Message => ({
+  id: row.alert,
+  type: row.type,
+  network: row.network,
+  timestamp: row.changed_at,
+  ...(JSON.parse(head) as MessageHead),
+  source: readSource(source),
+})
+
+/** What it says of an outcome that is none of a success. */
+export const errorOf = (outcome: Attempt['outcome']): string | null =>
+  'why' in outcome ? outcome.why : outcome.type === 'aborted' ? 'broken off, since the program was stopped' : null
+
+/** Of a URL that is another one for each alert, 410 says that this one is gone. */
+const hasTokens = (action: string): boolean => {
+  const { parameters } = JSON.parse(action) as Action
+  return 'url' in parameters && /\{[\w$.]+\}/.test(parameters.url)
+}

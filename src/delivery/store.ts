@@ -1,0 +1,18 @@
+import { createExpander, type Expander } from './expand.ts'
+import { connect } from './file.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { createQueue, type Queue } from './queue.ts'
+
+/** `<data>/deliveries.sqlite`: what is to be delivered and what became of it. */
+export interface DeliveryStore extends Expander, Queue, Ledger {
+  close(): void
+}
+
+/** Several processes may open it; only one may send. `native` is the path of SQLite's binding. */
+export const openDeliveries = (
+  data: string,
+  { native, now = Date.now }: { native?: string | undefined; now?: () => number } = {},
+): DeliveryStore => {
+  const db = connect(data, native)
+  return { ...createExpander(db), ...createQueue(db), ...createLedger(db, now), close: () => void db.close() }
+}

@@ -1,0 +1,78 @@
+/** Counters and histograms that one thread keeps and another may show: a snapshot is plain data. */
+
+export type Labels = Readonly<Record<string, string>>
+
+export interface Counter {
+  add(labels: Labels, by?: number): void
+}
+
+export interface Histogram {
+  observe(labels: Labels, value: number): void
+}
+
+export type MetricSnapshot =
+  | { type: 'counter'; name: string; help: string; series: { labels: Labels; value: number }[] }
+  | {
+      type: 'histogram'
+      name: string
+      help: string
+      /** Upper bounds, inclusive, ascending; what is above the last one is counted in `count` alone. */
+      bounds: readonly number[]
+      /** `counts[i]` values were at most `bounds[i]`, those of lower bounds included, as Prometheus has them. */
+      series: { labels: Labels; counts: number[]; sum: number; count: number }[]
+    }
+
+export interface Metrics {
+  /** Names are unique; a name that is there already is a bug. */
+  counter(name: string, help: string): Counter
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram
+  snapshot(): MetricSnapshot[]
+}
+
+export const createMetrics = (): Metrics => {
+  const metrics = new Map<string, () => MetricSnapshot>()
+  const add = (name: string, snapshot: () => MetricSnapshot) => {
+    if (metrics.has(name)) throw new Error(`there are two metrics ${name}`)
+    metrics.set(name, snapshot)
+  }
+  return {
+    counter(name, help) {
+      const series = createSeries(() => ({ value: 0 }))
+      add(name, () => ({ type: 'counter', name, help, series: series.all() }))
+      return {
+        add: (labels, by = 1) => {
+          series.of(labels).value += by
+        },
+      }
+    },
+    histogram(name, help, bounds) {
+      if (bounds.some((bound, i) => i > 0 && bound <= bounds[i - 1]!))
+        throw new Error(`the bounds of ${name} do not ascend`)
+      const series = createSeries(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
+      add(name, () => ({ type: 'histogram', name, help, bounds, series: series.all() }))
+      return {
+        observe(labels, value) {
+          const one = series.of(labels)
+          one.sum += value
+          one.count++
+          for (let i = bounds.length - 1; i >= 0 && value <= bounds[i]!; i--) one.counts[i]!++
+        },
+      }
+    },
+    snapshot: () => [...metrics.values()].map(one => structuredClone(one())),
+  }
+}
+
+/** Values by their labels, in whatever order those are given. */
+const createSeries = <T extends object>(zero: () => T) => {
+  const series = new Map<string, T & { labels: Labels }>()
+  return {
+    of(labels: Labels) {
+      const key = JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))
+      const one = series.get(key) ?? { labels: { ...labels }, ...zero() }
+      series.set(key, one)
+      return one
+    },
+    all: () => [...series.values()],
+  }
+}
