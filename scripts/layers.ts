@@ -84,8 +84,8 @@ export const ROOMS: Record<string, Room> = {
   },
   ingest: {
     is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
-    may: ['chain', 'decode', 'store', 'documents', 'rules', 'alerts', 'lib'],
-    types: ['config'],
+    may: ['chain', 'decode', 'store', 'search', 'documents', 'rules', 'alerts', 'lib'],
+    types: ['config', 'mapping'],
   },
   http: {
     is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
@@ -98,14 +98,14 @@ export const ROOMS: Record<string, Room> = {
     may: ['search', 'rules', 'accounts', 'config', 'lib'],
     types: ['ingest', 'alerts', 'delivery'],
   },
-  'services.ts': {
+  services: {
     is: 'what the commands set to work, in the order in which it starts',
     may: ['lib', 'config', 'accounts', 'store', 'search', 'rules', 'alerts', 'delivery', 'ingest', 'http'],
     types: ['cli'],
   },
   'main.ts': {
     is: 'the one entry: the command line in the main thread, and each worker thread in its role',
-    may: ['lib', 'search', 'ingest', 'delivery', 'cli', 'services.ts'],
+    may: ['lib', 'search', 'ingest', 'delivery', 'cli', 'services'],
   },
 }
 

@@ -8,7 +8,7 @@ import type { IndexerData } from './ingest/messages.ts'
 const main = async () => {
   if (isMainThread) {
     const { run } = await import('./cli/index.ts')
-    const { services } = await import('./services.ts')
+    const { services } = await import('./services/index.ts')
     const { version } = await import('./lib/runtime.ts')
     // Set, not called: what was written to a pipe is still delivered.
     process.exitCode = await run(process.argv.slice(2), { version, services })

@@ -1,21 +1,18 @@
-import { openAccounts } from './accounts/index.ts'
-import type { AbiFile, Run, Services, Summary } from './cli/index.ts'
-import type { Config, NetworkConfig } from './config/index.ts'
-import { createApp } from './http/app.ts'
-import { listen } from './http/server.ts'
-import { abiFolder, addAbis, listAbis, type StoredAbi } from './ingest/abis.ts'
-import type { Job, NodeOptions, Report } from './ingest/messages.ts'
-import { type Indexing, prepareStore, startIndexing } from './ingest/network.ts'
-import { createStatus, offlineStatus, publishStatus, readStatus, type Status } from './ingest/status.ts'
-import type { Progress } from './lib/progress.ts'
-import { assetFile, nativeBinding } from './lib/runtime.ts'
-import { createPool, type Pool } from './search/pool.ts'
-import { storedNetworks, storeFile } from './store/files.ts'
-import { lockDataFolder } from './store/lock.ts'
-
-/** The network of the bundled demo chain. */
-const DEMO = 'ethereum/demo/local'
-const DEMO_HEAD = 420
+import { openAccounts } from '../accounts/index.ts'
+import type { AbiFile, Run, Services, Summary } from '../cli/index.ts'
+import type { Config, NetworkConfig } from '../config/index.ts'
+import { createApp } from '../http/app.ts'
+import { listen } from '../http/server.ts'
+import { abiFolder, addAbis, listAbis, type StoredAbi } from '../ingest/abis.ts'
+import type { Job, NodeOptions, Report } from '../ingest/messages.ts'
+import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
+import { createStatus, offlineStatus, publishStatus, readStatus, type Status } from '../ingest/status.ts'
+import type { Progress } from '../lib/progress.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { createPool, type Pool } from '../search/pool.ts'
+import { storedNetworks, storeFile } from '../store/files.ts'
+import { lockDataFolder } from '../store/lock.ts'
+import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
 export const services: Services = {
@@ -80,7 +77,6 @@ export const services: Services = {
 }
 
 const DEFAULT_BATCH = 200
-const DEMO_TOKEN_MS = 30 * 24 * 3600 * 1000
 
 const nativeOption = ({ data }: Pick<Config, 'data'>) => {
   const native = nativeBinding(data)
@@ -153,37 +149,11 @@ const heldOf = async (config: Config, network: string) => {
   }
 }
 
-/** Stores the demo chain where it is not stored whole: the first start may have been broken off. */
-const importDemo = async (config: Config, pool: Pool, run: Run) => {
-  if ((await pool.ranges(DEMO)).some(({ from, to }) => from === 0 && to >= DEMO_HEAD)) return
-  const files = [assetFile('demo.ndjson.gz', config.data)]
-  const indexing = startIndexing({
-    data: config.data,
-    network: DEMO,
-    job: { type: 'import', files },
-    storeBatch: DEFAULT_BATCH,
-    log: run.log,
-  })
-  run.shutdown.signal.addEventListener('abort', () => void indexing.stop(), { once: true })
-  await indexing.ended
-}
-
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-
-const welcome = (url: string, token: string): string => `
-Chainsieve serves the bundled demo chain (${DEMO}) at ${url}
-Token: ${token}
-
-Try it, the newest transfers of the demo dollar:
-
-curl -s ${url}/${DEMO}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
-  -d '{"query":{"bool":{"filter":[{"term":{"event.raw":"Transfer"}},{"term":{"address":"0x252bfe6ba05b239912fe0f8f514b3564f40a7a96"}}]}},"sort":{"blockNumber.num":"desc"},"size":3}'
-
-`
 
 const toAbiFile = ({ name, address, network, events, functions }: StoredAbi): AbiFile => ({
   name,
