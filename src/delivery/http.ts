@@ -189,7 +189,8 @@ const inwardOf = (error: unknown): ChainsieveError | undefined => {
 /** What a failed connection comes to, in words of our own: those of the library may name more than they should. */
 const describe = (error: unknown, host: string): string | undefined => {
   const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
-  const code = (inner as { code?: unknown } | null)?.code
+  const { code = undefined, name = undefined } = inner instanceof Error ? (inner as NodeJS.ErrnoException) : {}
+  if (name === 'HTTPParserError') return `${host} answered something else than HTTP`
   if (typeof code !== 'string') return undefined
   const found = FAILURES.find(([pattern]) => pattern.test(code))
   return found ? found[1].replace('HOST', host) : `no connection to ${host} (${code})`
@@ -201,8 +202,7 @@ const FAILURES: [code: RegExp, why: string][] = [
   [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'HOST could not be connected to in time'],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'HOST cannot be reached from here'],
   [/^(UND_ERR_SOCKET|ECONNRESET|EPIPE|UND_ERR_ABORTED)$/, 'HOST closed the connection before it answered'],
-  [/^UND_ERR_HEADERS_OVERFLOW$|^HPE_HEADER_OVERFLOW$/, 'HOST answered with too large headers'],
-  [/^(HPE_|UND_ERR_RES)/, 'HOST answered something else than HTTP'],
+  [/^UND_ERR_HEADERS_OVERFLOW$/, 'HOST answered with too large headers'],
   [
     /CERT|SIGNATURE|^(ERR_TLS|UNABLE_TO|SELF_SIGNED|HOSTNAME_MISMATCH)/,
     "HOST's TLS certificate is not one that can be trusted",
