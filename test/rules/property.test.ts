@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Document } from '../../src/documents/document.ts'
+import { KINDS, type Kind } from '../../src/mapping/index.ts'
+import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
+import { attributesOf, stepsOf, TARGET_KINDS } from '../../src/rules/attributes.ts'
+import { lower, toQuery } from '../../src/rules/lower.ts'
+import { type Condition, OPERATORS, type Operator, type TargetType } from '../../src/rules/rule.ts'
+import { oddBlocks, oddEvents } from '../support/odd.ts'
+import {
+  createTestStore,
+  demoBlocks,
+  demoEvents,
+  excerptOf,
+  generatedBlocks,
+  type TestStore,
+} from '../support/store.ts'
+
+// A rule as a query, indexes and all, selects what its conditions hold for, asked of every document.
+
+/** Cases of each kind; `CASES=20000 npm test -- rules/property` looks further. */
+const CASES = Number(process.env.CASES ?? 700)
+const SEED = Number(process.env.SEED ?? 1)
+
+const TARGETS = { block: 'Block', tx: 'Transaction', log: 'Log', event: 'Event' } as const satisfies Record<
+  Kind,
+  TargetType
+>
+
+const HOSTILE = [
+  '',
+  ' ',
+  '\0',
+  '\ud800',
+  'a\udc00b',
+  '\u202e',
+  '\ufffd',
+  '0x',
+  '0X1F',
+  '-0',
+  '1e999',
+  '-1e-999',
+  '1_000',
+  '+5',
+  'NaN',
+  'true',
+  'FALSE',
+  "'; DROP TABLE log; --",
+  'constructor',
+  '__proto__',
+  '9'.repeat(401),
+  `0x${'f'.repeat(398)}`,
+  'ſKİß',
+]
+
+/** Names in and around arguments: their own, those of components, places, properties and what there is not. */
+const argumentNames = (documents: readonly Document[]): fc.Arbitrary<string[]> => {
+  const names = new Set<string>()
+  for (const { _source } of documents) for (const { name } of _source.args as { name: string }[]) names.add(name)
+  const inner = ['hex', 'num', 'scaled', 'type', 'value', 'who', 'much', 'a', 'b', '0', '1', '2', 'x']
+  return fc
+    .tuple(
+      fc.constantFrom(...names, ...names, '0', '1', '2', '3', '17', 'nothing', ...HOSTILE),
+      fc.array(fc.constantFrom(...inner), { maxLength: 2 }),
+      fc.boolean(),
+    )
+    .map(([name, rest, plain]) => (plain ? ['args', name] : ['args', name, ...rest].slice(0, 3)))
+}
+
+const namesOf = (kind: Kind, documents: readonly Document[]): fc.Arbitrary<string[]> => {
+  const own = fc
+    .tuple(fc.constantFrom(...attributesOf(kind).filter(name => name !== 'args')), fc.nat(2), fc.nat(3))
+    .map(([name, split, place]) => {
+      const steps = name.split('.')
+      const list = ['topics', 'transactions', 'withdrawals', 'accessList', 'uncles', 'authorizationList']
+      if (split === 2 && list.includes(steps[0]!)) return [steps[0]!, String(place), ...steps.slice(1)].slice(0, 3)
+      return split === 0 ? [name] : steps
+    })
+  return kind === 'event' ? fc.oneof(own, { weight: 2, arbitrary: argumentNames(documents) }) : own
+}
+
+const conditionOf = (kind: Kind, documents: readonly Document[]): fc.Arbitrary<Condition> =>
+  fc
+    .tuple(namesOf(kind, documents), fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')), fc.nat(5))
+    .chain(([names, operator, chance]) => {
+      const useScaledValue = names[0] === 'args' && chance < 2
+      const values = valuesAt(stepsOf(names), useScaledValue, kind)
+      const faces = documents.flatMap(document => values(document))
+      const isAny = operator.startsWith('Equals any')
+      const operand = operandFor(faces)
+      return (isAny ? fc.array(operand, { minLength: 1, maxLength: 4 }) : operand).map(value =>
+        conditionAt(names, operator, value, useScaledValue),
+      )
+    })
+
+const conditionAt = (
+  [name = '', ...inner]: readonly string[],
+  operator: Operator,
+  value: string | string[],
+  useScaledValue: boolean,
+  level = 1,
+): Condition => ({
+  name,
+  ...(inner.length > 0
+    ? {
+        operator: 'Inspect',
+        operatorParameters: [conditionAt(inner, operator, value, useScaledValue, level + 1)],
+      }
+    : { operator, value }),
+  ...(level === 2 && useScaledValue && { useScaledValue }),
+})
+
+const operandFor = (faces: readonly Face[]): fc.Arbitrary<string> => {
+  const known = faces.length === 0 ? fc.constant('1') : fc.constantFrom(...faces).chain(near)
+  return fc.oneof({ weight: 12, arbitrary: known }, { weight: 1, arbitrary: fc.constantFrom(...HOSTILE) })
+}
+
+/** What a value may be written as, and its neighbours. */
+const near = ({ text, number }: Face): fc.Arbitrary<string> => {
+  const ways = [text, text, text.toLowerCase(), text.toUpperCase(), text.slice(0, 10), `${text}0`]
+  if (number !== undefined) {
+    const { digits, scale } = number
+    const at = (value: bigint) => (scale === 0 ? String(value) : `${value}e-${scale}`)
+    ways.push(at(digits), at(digits), at(digits + 1n), at(digits - 1n), `${digits}5e-${scale + 1}`, at(-digits))
+    if (scale === 0 && digits >= 0n) ways.push(`0x${digits.toString(16)}`, `0x00${digits.toString(16).toUpperCase()}`)
+  }
+  return fc.constantFrom(...ways)
+}
+
+interface Chain {
+  store: TestStore
+  documents: Record<Kind, Document[]>
+  positions: Record<Kind, number[]>
+}
+
+const events = [...oddEvents, ...demoEvents()]
+
+const fill = (store: TestStore, demo: number, odd: number): Chain => {
+  store.add(demoBlocks().slice(0, demo))
+  store.add(oddBlocks(30, 1000).slice(0, odd))
+  store.add(generatedBlocks(8).map((raw, i) => excerptOf(raw, index => index % 13 === i)))
+  const each = <T>(read: (kind: Kind) => T) =>
+    Object.fromEntries(KINDS.map(kind => [kind, read(kind)])) as Record<Kind, T>
+  return { store, documents: each(store.all), positions: each(store.positions) }
+}
+
+const check = ({ store, documents, positions }: Chain, kind: Kind, cases: number) => {
+  const step = Math.ceil(documents[kind].length / 80)
+  const sample = documents[kind].filter((_, i) => i % step === 0)
+  let telling = 0
+  fc.assert(
+    fc.property(fc.array(conditionOf(kind, sample), { minLength: 1, maxLength: 2 }), targetMap => {
+      const targetType = TARGETS[kind]
+      assert.equal(TARGET_KINDS[targetType], kind)
+      const conditions = lower({ targetType, targetMap, alerts: [] })!
+      const tests = conditions.map(compileCompare)
+      const expected = positions[kind].filter((_, i) => tests.every(test => test(documents[kind][i]!)))
+      const found = store.evaluate(kind, toQuery(kind, conditions))
+      assert.deepStrictEqual(found.positions, expected)
+      assert.equal(found.counted, expected.length, 'count')
+      if (expected.length > 0 && expected.length < positions[kind].length) telling++
+    }),
+    { numRuns: cases, seed: SEED },
+  )
+  assert.ok(telling > cases / 4, `only ${telling} of ${cases} cases tell documents apart`)
+}
+
+describe('a rule over many small segments finds what its conditions hold for', () => {
+  let chain: Chain
+  before(() => {
+    chain = fill(createTestStore([], { run: [1, 1, 2, 1, 3, 1, 1, 5], events }), 70, 12)
+  })
+  after(() => chain.store.close())
+  for (const kind of KINDS) it(kind, () => check(chain, kind, CASES))
+})
+
+describe('a rule over logs that the dictionary of signatures has no room for finds them too', () => {
+  let chain: Chain
+  before(() => {
+    chain = fill(createTestStore([], { run: 20, events, listedSignatures: 3 }), 40, 5)
+  })
+  after(() => chain.store.close())
+  for (const kind of ['log', 'event'] as const) it(kind, () => check(chain, kind, CASES / 4))
+})
