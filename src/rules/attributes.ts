@@ -35,9 +35,7 @@ export const findAttribute = (
     return { known: false, remedy: ' Step into one of its elements, an argument by its name, with Inspect.' }
   const below = fieldsOf(kind).flatMap(({ path }) => (path.startsWith(`${written}.`) ? [path] : []))
   if (below.length > 0) return { known: false, remedy: ` It is a list of objects: name ${below.join(' or ')}.` }
-  // Places in lists are no part of a name.
-  const plain = steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')
-  return { known: false, remedy: didYouMean(cut(plain), attributesOf(kind)) }
+  return { known: false, remedy: didYouMean(cut(withoutPlaces(steps)), attributesOf(kind)) }
 }
 
 /** Names that conditions on the kind may have, without places in lists; of arguments, only that there are some. */
@@ -62,7 +60,25 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
   return `${NAMES[kind]} has no attribute "${cut(stepsOf(names).join('.'))}" to compare.${found.remedy}`
 }
 
-const NAMES = {
+/** What is wrong with the name of an outermost `Inspect`: that no attribute is at it or below. */
+export const checkOutermost = (targetType: TargetType, name: string): string | undefined => {
+  const kind = TARGET_KINDS[targetType]
+  if (kind === undefined || leadsToAttribute(kind, name)) return undefined
+  return `${NAMES[kind]} has nothing named "${cut(name)}" to inspect.${didYouMean(cut(name), attributesOf(kind))}`
+}
+
+/** Whether an attribute is at the dotted name or below it. What arguments an event has is its contract's affair. */
+export const leadsToAttribute = (kind: Kind, name: string): boolean => {
+  const plain = withoutPlaces(name.split('.'))
+  const inside = nestedPaths(kind).some(path => plain.startsWith(`${path}.`))
+  return inside || attributesOf(kind).some(path => path === plain || path.startsWith(`${plain}.`))
+}
+
+/** Places in lists are no part of a name. */
+const withoutPlaces = (steps: readonly string[]) => steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')
+
+/** As sentences call an entity. */
+export const NAMES = {
   block: 'A block',
   tx: 'A transaction',
   log: 'A log',

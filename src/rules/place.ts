@@ -1,0 +1,179 @@
+import { didYouMean } from '../lib/nearest.ts'
+import { cut } from '../query/cut.ts'
+
+/** What is wrong at one place of a rule, e.g. at `config.targetMap[0].value`: what was expected, what came, what to do. */
+export interface Fault {
+  path: string
+  message: string
+}
+
+/** A value somewhere in what is checked. Faults are gathered rather than thrown, so that all of them are told at once. */
+export interface Place {
+  readonly value: unknown
+  /** Empty for the whole. */
+  readonly path: string
+  /** As sentences call it: the last step of its path. */
+  readonly label: string
+  fault(message: string): void
+  /** There are so many faults that no more are kept: looking for some is in vain. */
+  full(): boolean
+  member(name: string): Place
+  element(index: number): Place
+}
+
+/** More faults than anybody reads; a list of a million wrong elements makes no answer of a hundred megabytes. */
+const MOST_FAULTS = 1_000
+
+export const placeOf = (
+  value: unknown,
+  faults: Fault[],
+  { path = '', label = 'The body' }: { path?: string; label?: string } = {},
+): Place => ({
+  value,
+  path,
+  label,
+  fault: message => {
+    if (faults.length < MOST_FAULTS) faults.push({ path, message })
+  },
+  full: () => faults.length >= MOST_FAULTS,
+  member: name =>
+    placeOf(isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined, faults, {
+      path: IDENTIFIER.test(name) ? (path === '' ? name : `${path}.${name}`) : `${path}[${cut(JSON.stringify(name))}]`,
+      label: cut(name),
+    }),
+  element: index =>
+    placeOf((value as readonly unknown[])[index], faults, { path: `${path}[${index}]`, label: `${label}[${index}]` }),
+})
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A place that is not what it must be. `remedy` is a sentence of its own. */
+export const expected = ({ value, label, fault }: Place, what: string, remedy = ''): undefined =>
+  void fault(
+    `${label} must be ${what}, ${value === undefined ? 'and is missing' : `not ${shown(value)}`}.${remedy && ` ${remedy}`}`,
+  )
+
+/** The value, short enough for a message. */
+export const shown = (value: unknown): string => {
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return typeof value === 'string' ? cut(JSON.stringify(value)) : String(value)
+}
+
+/** Whether it is an object; properties that it does not know are faults. */
+export const object = (
+  place: Place,
+  {
+    what,
+    known,
+    elsewhere = {},
+  }: { what: string; known: readonly string[]; elsewhere?: Readonly<Record<string, string>> },
+): boolean => {
+  const { value } = place
+  if (!isRecord(value)) {
+    expected(place, `an object with ${listOf(known)}`)
+    return false
+  }
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue
+    if (place.full()) break
+    const why = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
+    place
+      .member(name)
+      .fault(
+        why ??
+          `${cut(JSON.stringify(name))} is no property of ${what}, which has ${listOf(known)}.${didYouMean(name, known)}`,
+      )
+  }
+  return true
+}
+
+export const string = (place: Place, what = 'a string'): string | undefined => {
+  const { value } = place
+  if (typeof value === 'string') return value
+  return expected(place, what, typeof value === 'number' ? `Put it in quotes: "${value}".` : '')
+}
+
+/** A string that is not empty. */
+export const filled = (place: Place, what = 'a string that is not empty'): string | undefined => {
+  const value = string(place, what)
+  return value === '' ? expected(place, what) : value
+}
+
+export const oneOf = <const T extends string>(place: Place, known: readonly T[], what: string): T | undefined => {
+  const { value } = place
+  if (known.includes(value as T)) return value as T
+  return expected(
+    place,
+    `${what}: ${listOf(known, 'or')}`,
+    typeof value === 'string' ? didYouMean(value, known).trim() : '',
+  )
+}
+
+export const boolean = (place: Place): boolean | undefined =>
+  typeof place.value === 'boolean' ? place.value : expected(place, 'true or false')
+
+export const integer = (
+  place: Place,
+  { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, orNull = false } = {},
+): number | undefined => {
+  const { value } = place
+  if (orNull && value === null) return undefined
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+  const bounds =
+    min === Number.MIN_SAFE_INTEGER
+      ? 'an integer'
+      : max === Number.MAX_SAFE_INTEGER
+        ? `an integer of at least ${min}`
+        : `an integer from ${min} to ${max}`
+  const remedy =
+    Number.isInteger(value) && !Number.isSafeInteger(value)
+      ? 'Integers beyond 2^53 - 1 lose digits in JSON.'
+      : typeof value === 'string' && /^-?\d+$/.test(value)
+        ? 'Write it without quotes.'
+        : ''
+  return expected(place, orNull ? `${bounds}, or null` : bounds, remedy)
+}
+
+/** The elements of a list, at most `max` of them: where it has more, that is the fault. */
+export function* list(
+  place: Place,
+  { of, min = 0, max = Number.POSITIVE_INFINITY }: { of: string; min?: 0 | 1; max?: number },
+): Generator<Place, void> {
+  const { value } = place
+  const count =
+    max === Number.POSITIVE_INFINITY
+      ? min === 0
+        ? ''
+        : 'one or more '
+      : min === 0
+        ? `at most ${max} `
+        : `${min} to ${max} `
+  const what = `a list of ${count}${of}`
+  if (!Array.isArray(value)) {
+    expected(place, what)
+    return
+  }
+  if (value.length < min || value.length > max) expected(place, what)
+  const end = Math.min(value.length, max)
+  for (let index = 0; index < end && !place.full(); index++) yield place.element(index)
+}
+
+/** Those elements of what may be a list that are not `good`. A list of a million good ones costs no more than a look at each. */
+export function* wrongOf(place: Place, good: (value: unknown) => boolean): Generator<Place, void> {
+  const { value } = place
+  if (!Array.isArray(value)) return
+  for (const [index, element] of value.entries()) {
+    if (place.full()) return
+    if (!good(element)) yield place.element(index)
+  }
+}
+
+/** `"a", "b" and "c"` */
+export const listOf = (names: readonly string[], and = 'and'): string => {
+  const quoted = names.map(name => `"${name}"`)
+  return quoted.length < 2 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} ${and} ${quoted.at(-1)}`
+}
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]{0,99}$/
