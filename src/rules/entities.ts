@@ -1,0 +1,254 @@
+import type { RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
+import type { DecodedArg, DecodedLog } from '../decode/types.ts'
+import type { BlockDocuments } from '../documents/build.ts'
+import type { Document } from '../documents/document.ts'
+import { checksumAddress } from '../lib/keccak.ts'
+import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
+import { type Face, valuesAt } from '../query/compare.ts'
+import { integer, showExact, simplest } from '../query/exact.ts'
+import { keyOfHex, keyOfInteger, keyOfText, keysOfFace } from './match-keys.ts'
+
+/** A block as rules look at it. */
+export interface BlockEntities {
+  raw: RawBlock
+  /** All logs of the block in order. */
+  logs: readonly DecodedLog[]
+  /** Name of the function that each transaction calls, where known. */
+  methods: readonly (string | null)[]
+  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
+  decimals(address: string): number | undefined
+  /** Whether the decimals of that address are not known *yet*. */
+  undecided?(address: string): boolean
+  /** The same as documents, built when they are asked for. */
+  documents: BlockDocuments
+}
+
+/** One entity. Most are told by the wire's own data that no rule looks for them, and never become documents. */
+export interface Entity {
+  kind: Kind
+  /** Another number for every entity that was ever looked at: what was read of one holds for no other. */
+  stamp: number
+  block: BlockEntities
+  document(): Document | undefined
+  tx: RpcTransaction | undefined
+  receipt: RpcReceipt | undefined
+  method: string | null | undefined
+  log: RpcLog | undefined
+  decoded: DecodedLog | undefined
+}
+
+let lastStamp = 0
+
+/** All entities of the kinds, in the order of the chain: an event stands behind its log. */
+export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): boolean }): Generator<Entity, void> {
+  const { raw, documents } = block
+  const none = { block, tx: undefined, receipt: undefined, method: undefined, log: undefined, decoded: undefined }
+  if (kinds.has('block')) yield { ...none, kind: 'block', stamp: ++lastStamp, document: () => documents.block() }
+  const [txs, logs, events] = [kinds.has('tx'), kinds.has('log'), kinds.has('event')]
+  let at = 0
+  for (const [i, receipt] of raw.receipts.entries()) {
+    const tx = raw.block.transactions[i]!
+    const method = block.methods[i]
+    if (txs) yield { ...none, kind: 'tx', stamp: ++lastStamp, tx, receipt, method, document: () => documents.tx(i) }
+    for (const log of receipt.logs) {
+      const index = at++
+      const decoded = block.logs[index]!
+      if (logs) yield { ...none, kind: 'log', stamp: ++lastStamp, log, document: () => documents.log(index) }
+      if (events && decoded.signature.event !== null)
+        yield { ...none, kind: 'event', stamp: ++lastStamp, log, decoded, document: () => documents.event(index) }
+    }
+  }
+}
+
+/** What a condition asks of entities, read from the wire's own data where that is possible. */
+export interface Source {
+  /** Exactly what `valuesAt` reads from the document. */
+  faces(entity: Entity): readonly Face[]
+  /** For each of these values the keys of everything that it may be equal to. */
+  keys(entity: Entity): readonly string[]
+  /** Whether an integer stands there that could be scaled if the decimals were known. */
+  hasInteger(entity: Entity): boolean
+}
+
+export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean): Source => {
+  const [name = '', ...rest] = steps
+  const fields = MAPPING[kind].fields
+  const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
+  if (field && isList(field) && field.list === 'nested' && kind === 'event' && rest.length === 1)
+    return argument(rest[0]!, scaled)
+  const read = scaled ? undefined : READERS[kind][name]
+  if (read && field && !isList(field)) {
+    const form = FORMS[field.kind]!
+    const [inner] = rest
+    if (rest.length === 0 || (rest.length === 1 && form.encodings.includes(inner!))) return wireSource(read, form)
+    const place = placeOf(inner!)
+    if (field.kind === 'hexList' && rest.length === 1 && place !== undefined)
+      return wireSource(entity => (read(entity) as unknown[])[place], form)
+  }
+  return documentSource(kind, steps, scaled)
+}
+
+const NO_FACES: readonly Face[] = Object.freeze([])
+const NO_KEYS: readonly string[] = Object.freeze([])
+
+const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): Source => {
+  const values = valuesAt(steps, scaled, kind)
+  const faces = (entity: Entity) => {
+    const document = entity.document()
+    return document === undefined ? NO_FACES : values(document)
+  }
+  return {
+    faces,
+    keys: entity => faces(entity).flatMap(keysOfFace),
+    hasInteger(entity) {
+      const document = entity.document()
+      if (!scaled || document?.decoding === undefined) return false
+      return values({ ...document, decoding: { ...document.decoding, decimals: 0 } }).length > 0
+    },
+  }
+}
+
+type Read = (entity: Entity) => unknown
+
+/** Members of the wire's objects that fields show as they are. What is not listed is read from documents. */
+const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
+  block: {},
+  tx: {
+    hash: ({ tx }) => tx!.hash,
+    from: ({ tx }) => tx!.from,
+    to: ({ tx }) => tx!.to,
+    value: ({ tx }) => tx!.value,
+    gas: ({ tx }) => tx!.gas,
+    gasPrice: ({ tx }) => tx!.gasPrice,
+    nonce: ({ tx }) => tx!.nonce,
+    type: ({ tx }) => tx!.type,
+    method: ({ method }) => method,
+    status: ({ receipt }) => receipt!.status,
+    gasUsed: ({ receipt }) => receipt!.gasUsed,
+    contractAddress: ({ receipt }) => receipt!.contractAddress,
+    blockNumber: ({ block }) => block.raw.block.number,
+    blockHash: ({ block }) => block.raw.block.hash,
+  },
+  log: {
+    address: ({ log }) => log!.address,
+    signature: ({ log }) => log!.topics[0],
+    transactionHash: ({ log }) => log!.transactionHash,
+    logIndex: ({ log }) => log!.logIndex,
+    topics: ({ log }) => log!.topics,
+    blockNumber: ({ block }) => block.raw.block.number,
+    blockHash: ({ block }) => block.raw.block.hash,
+  },
+  event: {
+    event: ({ decoded }) => decoded!.signature.event!.name,
+    address: ({ log }) => log!.address,
+    transactionHash: ({ log }) => log!.transactionHash,
+    logIndex: ({ log }) => log!.logIndex,
+    blockNumber: ({ block }) => block.raw.block.number,
+    blockHash: ({ block }) => block.raw.block.hash,
+  },
+}
+
+/** How a wire value of a kind of field is compared, and under which encodings that holds beside its own name. */
+interface Form {
+  encodings: readonly string[]
+  face(value: never): Face
+  key(value: never): string
+}
+
+const textFace = (text: string): Face => ({ text, number: undefined })
+const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
+const isTrue = (value: unknown): boolean => value === '0x1' || value === true
+const booleanFace = (value: boolean): Face => ({ text: String(value), number: integer(value ? 1n : 0n) })
+
+const integers: Form = {
+  encodings: ['num'],
+  face: (value: string | number) => integerFace(BigInt(value)),
+  key: (value: string | number) => (typeof value === 'string' ? keyOfHex(value) : value.toString(16)),
+}
+const hex: Form = { encodings: [], face: (text: string) => textFace(text.toLowerCase()), key: keyOfHex }
+
+const FORMS: Readonly<Partial<Record<FieldKind, Form>>> = {
+  address: { encodings: ['raw'], face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex },
+  hex,
+  hexList: hex,
+  quantity: integers,
+  amount: integers,
+  boolean: {
+    encodings: [],
+    face: (value: unknown) => booleanFace(isTrue(value)),
+    key: (value: unknown) => (isTrue(value) ? '1' : '0'),
+  },
+  keyword: { encodings: [], face: textFace, key: keyOfText },
+  text: { encodings: ['raw'], face: textFace, key: keyOfText },
+}
+
+const wireSource = (read: Read, { face, key }: Form): Source => ({
+  faces(entity) {
+    const value = read(entity)
+    if (value === null || value === undefined) return NO_FACES
+    return Array.isArray(value) ? value.map(item => face(item as never)) : [face(value as never)]
+  },
+  keys(entity) {
+    const value = read(entity)
+    if (value === null || value === undefined) return NO_KEYS
+    return Array.isArray(value) ? value.map(item => key(item as never)) : [key(value as never)]
+  },
+  hasInteger: () => false,
+})
+
+/** An argument itself, by its name, or where none has that name by its position. */
+const argument = (name: string, scaled: boolean): Source => {
+  const place = placeOf(name)
+  const named = ({ args }: DecodedLog): readonly DecodedArg[] => {
+    if (args === null) return []
+    const found = args.filter(arg => arg.name === name)
+    return found.length === 0 && place !== undefined && place < args.length ? [args[place]!] : found
+  }
+  if (scaled)
+    return {
+      faces(entity) {
+        const decimals = decimalsOf(entity)
+        if (decimals === undefined) return NO_FACES
+        return named(entity.decoded!).flatMap(arg => (isAmount(arg) ? [scaledFace(arg.int, decimals)] : []))
+      },
+      keys: () => NO_KEYS,
+      hasInteger: entity => named(entity.decoded!).some(isAmount),
+    }
+  return {
+    faces: ({ decoded }) => named(decoded!).map(arg => faceOf(arg, decoded!)),
+    keys: ({ decoded }) => named(decoded!).map(arg => keyOfArgument(arg, decoded!)),
+    hasInteger: () => false,
+  }
+}
+
+const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
+
+const isAmount = (arg: DecodedArg): arg is DecodedArg & { int: bigint } => arg.int !== null && arg.type !== 'bool'
+
+/** Its text is wanted by operands alone that are no numbers, which hardly any rule has. */
+const scaledFace = (digits: bigint, scale: number): Face => ({
+  get text() {
+    return showExact(simplest({ digits, scale }))
+  },
+  number: { digits, scale },
+})
+
+const faceOf = (arg: DecodedArg, log: DecodedLog): Face => {
+  const { int, type, hex } = arg
+  if (int !== null) return type === 'bool' ? booleanFace(int === 1n) : integerFace(int)
+  return textFace(isText(arg, log) ? utf8(hex) : type === 'address' && hex.length === 42 ? checksumAddress(hex) : hex)
+}
+
+const keyOfArgument = (arg: DecodedArg, log: DecodedLog): string =>
+  arg.int !== null ? keyOfInteger(arg.int) : isText(arg, log) ? keyOfText(utf8(arg.hex)) : keyOfHex(arg.hex)
+
+const isText = ({ type, pos }: DecodedArg, { signature }: DecodedLog): boolean =>
+  type === 'string' && signature.event?.inputs[pos]?.indexed !== true
+
+const utf8 = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString()
+
+/** Of the token that emitted the event. */
+export const decimalsOf = ({ block, log }: Entity): number | undefined => block.decimals(emitterOf(log!))
+
+/** 40 lower-case digits. */
+export const emitterOf = ({ address }: RpcLog): string => address.slice(2).toLowerCase()
