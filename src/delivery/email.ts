@@ -5,7 +5,7 @@ import { withTimeout } from '../lib/retry.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Action } from '../rules/rule.ts'
 import type { Channel, Message, Outcome } from './channel.ts'
-import { headOf } from './http.ts'
+import { faultOf, headOf } from './http.ts'
 import { renderMail } from './mail.ts'
 import { plain } from './text.ts'
 
@@ -125,6 +125,8 @@ const open = (server: URL, timeoutMs: number) => {
 /** Of nodemailer. */
 interface Fault {
   code?: string
+  /** Of the system, where `code` is the library's. */
+  originalCode?: string
   response?: string
   responseCode?: number
   recipient?: string
@@ -145,22 +147,21 @@ const settled = (had: ReadonlySet<string>, refused: readonly string[], response 
 const failed = (fault: Fault | undefined, timeoutMs: number): Outcome => {
   if (fault === undefined)
     return { type: 'retry', why: `the SMTP server took longer than ${timeoutMs / 1000} s`, status: null, head: '' }
-  const { code = 'no code', responseCode: status = null, response = '' } = fault
+  const { code = 'no code', originalCode = code, responseCode: status = null, response = '' } = fault
   if (code === 'EAUTH')
     return { type: 'retry', why: 'the SMTP server did not take user name and password', status, head: '' }
   const why =
     status === null
-      ? `the SMTP server ${UNREACHED[code] ?? 'could not be used'} (${code})`
-      : `the SMTP server answered ${status}`
+      ? (faultOf(originalCode, SERVER) ?? `${SERVER} ${FAULTS[code] ?? 'could not be used'} (${originalCode})`)
+      : `${SERVER} answered ${status}`
   return { type: 'retry', why, status, head: headOf(response) }
 }
 
-const UNREACHED: Record<string, string> = {
-  ECONNECTION: 'closed the connection or refused it',
-  ESOCKET: 'could not be connected to',
-  ETIMEDOUT: 'did not answer in time',
+const SERVER = 'the SMTP server'
+const FAULTS: Record<string, string> = {
+  ECONNECTION: 'closed the connection',
   EDNS: 'cannot be resolved',
-  ETLS: 'could not be talked to by TLS',
+  ETLS: 'does not speak TLS as it should',
 }
 
 /** The same for every attempt; another one for what is told next of the same alerts, and for another action. */

@@ -192,9 +192,12 @@ const describe = (error: unknown, host: string): string | undefined => {
   const { code = undefined, name = undefined } = inner instanceof Error ? (inner as NodeJS.ErrnoException) : {}
   if (name === 'HTTPParserError') return `${host} answered something else than HTTP`
   if (typeof code !== 'string') return undefined
-  const found = FAILURES.find(([pattern]) => pattern.test(code))
-  return found ? found[1].replace('HOST', host) : `no connection to ${host} (${code})`
+  return faultOf(code, host) ?? `no connection to ${host} (${code})`
 }
+
+/** What the code of a system's or library's error says of a host. */
+export const faultOf = (code: string, host: string): string | undefined =>
+  FAILURES.find(([pattern]) => pattern.test(code))?.[1].replace('HOST', () => host)
 
 const FAILURES: [code: RegExp, why: string][] = [
   [/^(ENOTFOUND|EAI_\w+|ENODATA)$/, 'HOST cannot be resolved'],

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Message } from '../../src/delivery/channel.ts'
+import { chatBody } from '../../src/delivery/chat.ts'
+import { createChannels } from '../../src/delivery/index.ts'
+import type { Action, PayloadItem } from '../../src/rules/rule.ts'
+
+type Chat = Extract<Action, { type: 'Chat' }>
+
+const MESSAGE: Message = {
+  id: 'a1'.repeat(32),
+  type: 'alert.confirmed',
+  rule: { id: 7, name: 'Large <USDC> transfer', version: null },
+  network: 'ethereum/ethereum/mainnet',
+  targetType: 'Event',
+  confirmations: 3,
+  entity: { _id: '0xab_e_1', _type: 'event', blockNumber: 12 },
+  source: {
+    event: 'Transfer',
+    args: [{ name: 'value', pos: 0, value: { hex: '0x5f5e100', num: 100_000_000, scaled: 100, type: 'uint256' } }],
+  },
+  timestamp: 0,
+}
+const ID = MESSAGE.id
+const SLACK = 'https://hooks.slack.com/services/T0/B0/x'
+const chat = (parameters: Partial<Chat['parameters']> = {}, payload?: PayloadItem[]): Chat => ({
+  type: 'Chat',
+  parameters: { url: SLACK, text: ':whale: A whale', channel: '#alerts', username: 'sieve', ...parameters },
+  ...(payload && { payload }),
+})
+const field = (fieldName: string): PayloadItem => ({ fieldType: 'Field', fieldName })
+
+test('the text of the rule, what it was, and the fields', () => {
+  assert.deepEqual(chatBody(chat(), MESSAGE), {
+    text: `:whale: A whale
+Rule \`Large &lt;USDC&gt; transfer\`: Event in block 12 of \`ethereum/ethereum/mainnet\`
+\`0xab_e_1\`, alert \`${ID}\`
+• \`event\` \`Transfer\`
+• \`args.value\` \`100 (100000000)\``,
+    channel: '#alerts',
+    username: 'sieve',
+  })
+  assert.deepEqual(chatBody(chat({ text: '', channel: '', username: '' }, [field('event')]), MESSAGE), {
+    text: `Rule \`Large &lt;USDC&gt; transfer\`: Event in block 12 of \`ethereum/ethereum/mainnet\`
+\`0xab_e_1\`, alert \`${ID}\`
+• \`event\` \`Transfer\``,
+  })
+})
+
+test('a retraction, a pending alert and a test say so', () => {
+  const second = (type: Message['type']) => chatBody(chat({}, []), { ...MESSAGE, type }).text.split('\n')[1]
+  assert.equal(
+    second('alert.retracted'),
+    `*Retracted: alert \`${ID}\` no longer holds, its block was reorganised away*`,
+  )
+  assert.equal(second('alert.pending'), '*Pending: it is not yet 3 blocks deep*')
+  assert.equal(second('alert.test'), '*Test: this was sent to try the rule*')
+})
+
+test('what the chain says is shown, not obeyed', () => {
+  const source = {
+    name: '@everyone <!channel> ```*x*``` [a](https://evil.org) :bomb:\n• `fake` line\u202e',
+    '`k`@here': 1,
+  }
+  const lines = chatBody(chat(), { ...MESSAGE, source }).text.split('\n')
+  assert.deepEqual(lines.slice(3), [
+    "• `name` `@\u200beveryone &lt;!channel&gt; '''*x*''' [a](https://evil.org) :bomb: • 'fake' line`",
+    "• `'k'@\u200bhere` `1`",
+  ])
+})
+
+test('a text stays within what the chat takes; what is left out is told', () => {
+  const source = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`field${i}`, '&'.repeat(600)]))
+  const slack = chatBody(chat(), { ...MESSAGE, source }).text
+  assert.ok(slack.length <= 4_000 && slack.length > 1_000)
+  assert.match(slack, /\n… and 99 more fields$/)
+  const text = '😀'.repeat(5_000)
+  for (const [url, most] of [
+    [SLACK, 4_000],
+    ['https://discord.com/api/webhooks/1/x/slack', 2_000],
+    ['https://ptb.discord.com/api/webhooks/1/x/slack', 2_000],
+    ['https://notdiscord.com/', 4_000],
+  ] as const) {
+    const cut = chatBody(chat({ url, text }), { ...MESSAGE, type: 'alert.retracted' }).text
+    assert.ok(cut.length <= most && cut.length > most - 100, `${url}: ${cut.length}`)
+    assert.ok(cut.isWellFormed())
+    assert.match(cut, /no longer holds/)
+  }
+})
+
+test('whatever values, names and texts there are: bounded, well-formed, nobody called, no markup outside the code spans', () => {
+  const any = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 700 }),
+    fc
+      .array(fc.constantFrom('@', '&', '<', '>', '`', '\n', '\ud83d', '😀', '*', 'a'), { maxLength: 1_000 })
+      .map(it => it.join('')),
+  )
+  fc.assert(
+    fc.property(
+      fc.dictionary(any, any, { maxKeys: 20 }),
+      any,
+      any,
+      fc.constantFrom(SLACK, 'https://discord.com/slack'),
+      (source, text, name, url) => {
+        const rule = { ...MESSAGE.rule, name }
+        const all = chatBody(chat({ url, text }), { ...MESSAGE, rule, source }).text
+        assert.ok(all.length <= (url === SLACK ? 4_000 : 2_000) && all.isWellFormed())
+        const ours = chatBody(chat({ url, text: '' }), { ...MESSAGE, rule, source }).text
+        assert.match(ours, /^([^&<>]|&(amp|lt|gt);)*$/)
+        assert.doesNotMatch(ours, /@(?!\u200b)/)
+        for (const line of ours.split('\n')) assert.match(line, /^([^`*_~@<>&]|`[^`]+`)*$/)
+      },
+    ),
+    { seed: 17, numRuns: 500 },
+  )
+})
+
+test('a chat is posted to without headers of ours, and its refusal is told', async t => {
+  const bodies: string[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request
+      .on('data', chunk => {
+        body += chunk
+      })
+      .on('end', () => {
+        bodies.push(body)
+        const known = Object.keys(request.headers).some(
+          it => it.startsWith('webhook-') || it === 'authorization' || it === 'cookie',
+        )
+        if (request.url === '/ok' && !known) return response.end('ok')
+        response.writeHead(404).end('no_service')
+      })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const channels = createChannels({ allowed: ['127.0.0.1'], smtp: undefined, mailFrom: undefined })
+  t.after(async () => {
+    await channels.close()
+    server.close()
+  })
+  const send = (path: string) => {
+    const action = chat({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}` })
+    return channels
+      .of(action)
+      .send(action, [MESSAGE], { secrets: ['whsec_eA=='], signal: new AbortController().signal, now: 0 })
+  }
+  assert.deepEqual(await send('/ok'), { type: 'delivered', status: 200, head: 'ok' })
+  assert.deepEqual(await send('/gone'), { type: 'retry', why: 'it answered 404', status: 404, head: 'no_service' })
+  assert.deepEqual(JSON.parse(bodies[0]!), chatBody(chat(), MESSAGE))
+})
