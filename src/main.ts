@@ -1,4 +1,5 @@
 import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
+import type { DeliveryData } from './delivery/messages.ts'
 import type { IndexerData } from './ingest/messages.ts'
 
 /**
@@ -22,6 +23,8 @@ const main = async () => {
       return (await import('./ingest/writer-thread.ts')).runWriter(data as { store: string; port: MessagePort })
     case 'reader':
       return (await import('./search/reader-thread.ts')).runReader(data as { cancel: SharedArrayBuffer })
+    case 'delivery':
+      return (await import('./delivery/thread.ts')).runDelivery(data as DeliveryData)
   }
 }
 

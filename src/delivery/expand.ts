@@ -4,7 +4,10 @@ import type { Action, StoredRule } from '../rules/rule.ts'
 import type { Channel, Message, MessageType } from './channel.ts'
 import type { Db } from './file.ts'
 
-export type Channels = Readonly<Record<Action['type'], Channel>>
+/** Channels by the type of an action. */
+export interface ChannelOf {
+  of(action: Pick<Action, 'type'>): Channel
+}
 
 /** Where outbox entries come from. */
 export interface Origin {
@@ -22,7 +25,7 @@ export interface Expansion {
 }
 
 export interface ExpandOptions {
-  channels: Channels
+  channels: ChannelOf
   /** How long messages of a channel that combines them wait for others, in milliseconds. */
   digestMs: number
   now: number
@@ -61,7 +64,7 @@ interface Row {
   destination: string
   message: number
   target: string
-  channel: string
+  channel: Action['type']
   begun_at: number | null
   retracted: number
 }
@@ -116,8 +119,8 @@ export const createExpander = (db: Db): Expander => {
     )
     .pluck()
 
-  const receiverOf = (action: Action, channels: Channels) => {
-    const channel = channels[action.type]
+  const receiverOf = (action: Action, channels: ChannelOf) => {
+    const channel = channels.of(action)
     const destination = channel.destination(action)
     const id = addReceiver.get(
       JSON.stringify(action),
@@ -239,7 +242,7 @@ export const createExpander = (db: Db): Expander => {
       endRound.run(network, alert.id, round)
       const revision = ruleOf(alert.rule)?.revision
       for (const row of reached.values()) {
-        const waits = channels[row.channel as Action['type']].combines === true && digestMs > 0
+        const waits = channels.of({ type: row.channel }).combines === true && digestMs > 0
         add(alert, row, {
           type: 'alert.retracted',
           round,

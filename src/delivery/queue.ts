@@ -64,7 +64,7 @@ export interface Queue {
   /** Records attempts with what follows from each, in one transaction. */
   settle(
     attempts: readonly Attempt[],
-    options: { now: number; schedule: readonly number[]; random?: (() => number) | undefined },
+    options: { now: number; schedule: readonly number[]; random?: () => number },
   ): Settled[]
   /** Gives up what has waited since `before` for a destination that does not answer. */
   expire(destination: string, before: number, now: number, why: string): number
@@ -194,12 +194,14 @@ export const createQueue = (db: Db): Queue => {
     combinable: ({ rule, receiver }, now, limit) => combinable.all(rule, receiver, now, limit),
     claim: (picks, now) => db.transaction(() => picks.map(picked => claimOne(picked, now))).immediate(),
 
-    settle: (attempts, { now, schedule, random }) =>
+    settle: (attempts, { now, schedule, random = Math.random }) =>
       db
         .transaction(() => {
           const all: Settled[] = []
           for (const attempt of attempts) {
             const { outcome } = attempt
+            // What was combined stays together.
+            const luck = random()
             for (const id of attempt.ids) {
               const was = stateOf.get(id)!
               const { channel, destination, type } = was
@@ -223,7 +225,7 @@ export const createQueue = (db: Db): Queue => {
                 const { retryAfterMs = undefined } = outcome.type === 'retry' ? outcome : {}
                 if (outcome.type === 'aborted') nextAt = now
                 else if (outcome.type === 'retry')
-                  nextAt = nextTry(was.tries + 1, now, { schedule, retryAfterMs, ...(random && { random }) })
+                  nextAt = nextTry(was.tries + 1, now, { schedule, retryAfterMs, random: () => luck })
                 if (outcome.type === 'aborted') settled.to = 'queued'
                 else if (nextAt === undefined) {
                   bury.run(now, status, errorOf(outcome), id)

@@ -8,7 +8,7 @@ import type { Action, StoredRule } from '../rules/rule.ts'
 import { createAgenda, type Destination } from './agenda.ts'
 import { allowed, failed, succeeded } from './breaker.ts'
 import type { Message } from './channel.ts'
-import { type Channels, headOf } from './expand.ts'
+import { type ChannelOf, headOf } from './expand.ts'
 import { readSource } from './payload.ts'
 import { type Attempt, type Due, errorOf, type Job, type Settled } from './queue.ts'
 import { SCHEDULE_MS, spanOf } from './schedule.ts'
@@ -20,7 +20,7 @@ export interface WorkerOptions {
   outboxes(): ReadonlyMap<string, Pick<Outbox, 'identity' | 'after' | 'version'>>
   /** A rule as it is now, paused or not. */
   rules(id: number): StoredRule | undefined
-  channels: Channels
+  channels: ChannelOf
   /** Signing secrets of an account, the newest first. */
   secrets(account: number): readonly string[]
   clock: Clock
@@ -44,6 +44,8 @@ export interface WorkerOptions {
 export interface DeliveryWorker {
   /** There may be something new in a network's outbox, or in any. */
   wake(network?: string): void
+  /** Looks at the whole queue: what is there was changed by this very connection, as by redelivery. */
+  reload(): void
   /** Sends once to every action of a rule, as `alert.test`. */
   testFire(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
   /** Waits a short while for what is under way, then breaks it off. */
@@ -265,7 +267,7 @@ export const createWorker = ({
 
   const prepare = (destination: Destination, first: Due, now: number): Flight => {
     const { breaker, health, busy, lines } = destination
-    const combined = channels[first.channel]?.combines
+    const combined = channels.of({ type: first.channel }).combines
       ? store.combinable(first, now, COMBINE_AT_ONCE).filter(({ id, line }) => !busy.has(id) && !lines.has(line))
       : [first]
     for (const { id, line } of combined) {
@@ -313,7 +315,7 @@ export const createWorker = ({
   ): Promise<Attempt['outcome']> => {
     try {
       const context = { secrets: secrets(account), signal, now: clock.now() }
-      return await channels[action.type].send(action, messages, context)
+      return await channels.of(action).send(action, messages, context)
     } catch (error) {
       if (signal.aborted) return { type: 'aborted' }
       log.error('An attempt failed by a fault of our own', { channel: action.type, error })
@@ -337,7 +339,7 @@ export const createWorker = ({
     const now = clock.now()
     const settled = store.settle(
       ended.map(it => it.attempt),
-      { now, schedule, random },
+      { now, schedule, ...(random && { random }) },
     )
     const landed = ended
     ended = []
@@ -382,6 +384,11 @@ export const createWorker = ({
       ask(0)
     },
 
+    reload() {
+      takeOver()
+      ask(0)
+    },
+
     testFire: (rule, alert, signal) =>
       Promise.all(
         rule.input.config.alerts.map(async (action, place) => {
@@ -405,7 +412,7 @@ export const createWorker = ({
           return {
             action: place,
             type: action.type,
-            target: channels[action.type].shown(action),
+            target: channels.of(action).shown(action),
             delivered: outcome.type === 'delivered',
             status: 'status' in outcome ? outcome.status : null,
             error: errorOf(outcome),

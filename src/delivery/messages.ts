@@ -1,0 +1,67 @@
+import type { AlertState, StoredAlert } from '../alerts/alert.ts'
+import type { Failure } from '../lib/failure.ts'
+import type { Fields } from '../lib/log.ts'
+import type { MetricSnapshot } from '../lib/metrics.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import type { DeliveryInfo, DeliveryRecord, DeliveryState, ListFilter, RedeliverFilter } from './ledger.ts'
+import type { TestResult } from './worker.ts'
+
+/** What the main thread and the one that delivers tell each other. */
+
+export interface DeliveryData {
+  data: string
+  /** File of each network's store, by network. */
+  stores: ReadonlyMap<string, string>
+  settings: {
+    allowTarget: readonly string[]
+    /** In plain text: secrets cannot travel otherwise. */
+    smtp: string | undefined
+    mailFrom: string | undefined
+    digestMs: number
+    /** Waits after each failed try, in milliseconds; none: the usual ones. */
+    retries: readonly number[]
+    timeoutMs: number
+    keepMs: number | undefined
+  }
+}
+
+/** What an alert came to, and what became of its deliveries. */
+export interface AlertRecord {
+  /** Number of the alert, for the next page. */
+  n: number
+  alert: StoredAlert
+  deliveries: DeliveryRecord[]
+}
+
+export interface AlertsPage {
+  size: number
+  /** Number of the last one of the page before. */
+  before?: number | undefined
+  state?: AlertState | undefined
+}
+
+/** Questions by name: what is asked, and what is answered. */
+export interface Questions {
+  test: { ask: { rule: StoredRule; alert: StoredAlert }; answer: TestResult[] }
+  alerts: { ask: { network: string; rule: number; page: AlertsPage }; answer: AlertRecord[] }
+  counts: { ask: { rules: readonly number[] | undefined }; answer: Map<number, number> }
+  list: { ask: ListFilter; answer: DeliveryInfo[] }
+  redeliver: { ask: RedeliverFilter; answer: number }
+  metrics: { ask: Record<never, never>; answer: MetricSnapshot[] }
+  states: { ask: Record<never, never>; answer: { channel: string; state: DeliveryState; count: number }[] }
+}
+export type Question = { [Q in keyof Questions]: { about: Q; ask: Questions[Q]['ask'] } }[keyof Questions]
+
+export type ToDelivery =
+  | { type: 'stores'; stores: ReadonlyMap<string, string> }
+  | { type: 'wake'; network: string }
+  | { type: 'ask'; id: number; question: Question }
+  /** Nobody waits for the answer any more. */
+  | { type: 'drop'; id: number }
+  | { type: 'stop' }
+
+export type FromDelivery =
+  | { type: 'ready' }
+  | { type: 'answer'; id: number; answer: unknown }
+  | { type: 'failed'; id: number; failure: Failure }
+  | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields: Fields }

@@ -1,0 +1,71 @@
+import { statSync } from 'node:fs'
+import { type Outbox, openOutbox } from '../alerts/outbox.ts'
+import { messageOf } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+
+/** The outboxes of all networks, each opened when its store is there, and anew when the store was made anew. */
+export interface Outboxes {
+  /** Those that are open, by network. Looks at the files themselves now and then. */
+  all(): ReadonlyMap<string, Outbox>
+  get(network: string): Outbox | undefined
+  /** From now on these are the stores, files by network. */
+  set(stores: ReadonlyMap<string, string>): void
+  close(): void
+}
+
+const LOOK_MS = 500
+
+export const createOutboxes = (stores: ReadonlyMap<string, string>, native: string | undefined, log: Log): Outboxes => {
+  const open = new Map<string, { file: string; identity: string; outbox: Outbox }>()
+  const troubled = new Map<string, string>()
+  let all = new Map<string, Outbox>()
+  let lookAt = 0
+
+  const look = () => {
+    for (const [network, one] of open)
+      if (one.file !== stores.get(network) || one.identity !== fileIdentity(one.file)) {
+        one.outbox.close()
+        open.delete(network)
+      }
+    for (const [network, file] of stores) {
+      const identity = open.has(network) ? undefined : fileIdentity(file)
+      if (identity === undefined) continue
+      try {
+        open.set(network, { file, identity, outbox: openOutbox(file, native) })
+        troubled.delete(network)
+      } catch (error) {
+        // Told once: it is tried again all the time.
+        const why = messageOf(error)
+        if (troubled.get(network) !== why) log.warn('Could not open an outbox, tries again', { network, error })
+        troubled.set(network, why)
+      }
+    }
+    all = new Map([...open].map(([network, { outbox }]) => [network, outbox]))
+    lookAt = performance.now() + LOOK_MS
+  }
+
+  const current = () => {
+    if (performance.now() >= lookAt) look()
+    return all
+  }
+
+  return {
+    all: current,
+    get: network => current().get(network),
+    set(next) {
+      stores = next
+      lookAt = 0
+    },
+    close() {
+      for (const { outbox } of open.values()) outbox.close()
+      open.clear()
+      all = new Map()
+    },
+  }
+}
+
+/** Undefined where there is no such file. */
+const fileIdentity = (file: string): string | undefined => {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}

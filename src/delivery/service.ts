@@ -1,0 +1,174 @@
+import type { Worker } from 'node:worker_threads'
+import type { StoredAlert } from '../alerts/alert.ts'
+import { stop } from '../lib/errors.ts'
+import { fromFailure } from '../lib/failure.ts'
+import type { Log } from '../lib/log.ts'
+import type { MetricSnapshot } from '../lib/metrics.ts'
+import { backoff } from '../lib/retry.ts'
+import { nativeBinding, startWorker } from '../lib/runtime.ts'
+import type { Secret } from '../lib/secret.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import type { DeliveryInfo, ListFilter, RedeliverFilter } from './ledger.ts'
+import type {
+  AlertRecord,
+  AlertsPage,
+  DeliveryData,
+  FromDelivery,
+  Question,
+  Questions,
+  ToDelivery,
+} from './messages.ts'
+import { openDeliveries } from './store.ts'
+import type { TestResult } from './worker.ts'
+
+/** The thread that delivers, as the main thread sees it. */
+export interface Delivery {
+  /** A network has stored something: its outbox is looked at now rather than within a second. */
+  wake(network: string): void
+  /** Sends each action of a rule once, as a test; `alert` is what it is filled from. */
+  testFire(rule: StoredRule, alert: StoredAlert, signal?: AbortSignal): Promise<TestResult[]>
+  /** Alerts of a rule of that network, the newest first, with all deliveries and attempts. */
+  alerts(network: string, rule: number, page: AlertsPage): Promise<AlertRecord[]>
+  /** How often rules have fired; those that have not are left out. */
+  counts(rules?: readonly number[]): Promise<Map<number, number>>
+  list(filter: ListFilter): Promise<DeliveryInfo[]>
+  /** Returns how many deliveries are queued again. */
+  redeliver(filter: RedeliverFilter): Promise<number>
+  metrics(): Promise<MetricSnapshot[]>
+  /** How many deliveries are in each state, by channel. */
+  states(): Promise<Questions['states']['answer']>
+  /** Gives what is under way a short while; what is not sent is sent after the next start. */
+  stop(): Promise<void>
+}
+
+export interface DeliveryOptions {
+  data: string
+  /** File of each network's store, as of now. */
+  stores(): ReadonlyMap<string, string>
+  settings: {
+    /** Private address ranges that may be reached. */
+    allowTarget: readonly string[]
+    smtp: Secret | undefined
+    mailFrom: string | undefined
+    /** How long emails of a rule wait for each other, in milliseconds; 0: not at all. */
+    mailDigest: number
+    /** Waits after each failed try, in milliseconds; none: those of Standard Webhooks. */
+    retries: readonly number[]
+    /** Of one attempt. */
+    timeoutMs: number
+    /** How long delivered ones are kept; default 30 days. */
+    keepMs?: number | undefined
+  }
+  log: Log
+}
+
+/** Longer than the thread gives what is under way. */
+const STOP_MS = 8_000
+
+/** Starts the thread; one that dies is started again, since everything it does is in its file. */
+export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions): Delivery => {
+  const { allowTarget, smtp, mailFrom, mailDigest, retries, timeoutMs, keepMs } = settings
+  const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
+  let ids = 0
+  let failures = 0
+  let stopping = false
+  let told = ''
+  let worker: Worker
+  let restart: NodeJS.Timeout | undefined
+
+  const post = (message: ToDelivery) => worker.postMessage(message)
+
+  const start = () => {
+    const known = stores()
+    told = keyOf(known)
+    const plain = { allowTarget, smtp: smtp?.reveal(), mailFrom, digestMs: mailDigest, retries, timeoutMs, keepMs }
+    const one = startWorker('delivery', { data, stores: known, settings: plain } satisfies DeliveryData)
+    worker = one
+    one.on('message', (message: FromDelivery) => {
+      if (message.type === 'log') return log[message.level](message.message, message.fields)
+      if (message.type === 'ready') {
+        failures = 0
+        return
+      }
+      const asked = waiting.get(message.id)
+      waiting.delete(message.id)
+      if (message.type === 'failed') asked?.reject(fromFailure(message.failure))
+      else asked?.resolve(message.answer)
+    })
+    one.on('error', error => log.error('The thread that delivers has failed', { error }))
+    one.on('exit', () => {
+      for (const { reject } of waiting.values()) reject(ended())
+      waiting.clear()
+      if (stopping) return
+      failures++
+      restart = setTimeout(start, 500 + backoff(failures))
+    })
+  }
+
+  /** The thread hears of networks that are new. */
+  const tellStores = () => {
+    const known = stores()
+    const key = keyOf(known)
+    if (key === told) return
+    told = key
+    post({ type: 'stores', stores: known })
+  }
+
+  const ask = <Q extends keyof Questions>(about: Q, ask: Questions[Q]['ask'], signal?: AbortSignal) =>
+    new Promise<Questions[Q]['answer']>((resolve, reject) => {
+      signal?.throwIfAborted()
+      if (stopping || worker.threadId < 0) throw ended()
+      const id = ++ids
+      const abort = () => {
+        waiting.delete(id)
+        post({ type: 'drop', id })
+        reject(signal!.reason)
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      const settle = () => signal?.removeEventListener('abort', abort)
+      waiting.set(id, {
+        resolve(answer) {
+          settle()
+          resolve(answer as Questions[Q]['answer'])
+        },
+        reject(error) {
+          settle()
+          reject(error)
+        },
+      })
+      post({ type: 'ask', id, question: { about, ask } as Question })
+    })
+
+  // What is wrong with the file is the operator's to hear, once.
+  openDeliveries(data, { native: nativeBinding() }).close()
+  start()
+  return {
+    wake(network) {
+      tellStores()
+      post({ type: 'wake', network })
+    },
+    testFire: (rule, alert, signal) => ask('test', { rule, alert }, signal),
+    alerts(network, rule, page) {
+      tellStores()
+      return ask('alerts', { network, rule, page })
+    },
+    counts: rules => ask('counts', { rules }),
+    list: filter => ask('list', filter),
+    redeliver: filter => ask('redeliver', filter),
+    metrics: () => ask('metrics', {}),
+    states: () => ask('states', {}),
+    async stop() {
+      stopping = true
+      clearTimeout(restart)
+      if (worker.threadId < 0) return
+      const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+      post({ type: 'stop' })
+      const timer = setTimeout(() => void worker.terminate(), STOP_MS)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+const keyOf = (stores: ReadonlyMap<string, string>): string => JSON.stringify([...stores])
+const ended = () => stop('delivery_ended', 'the thread that delivers has ended')

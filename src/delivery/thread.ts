@@ -1,0 +1,151 @@
+import { parentPort } from 'node:worker_threads'
+import { toFailure } from '../lib/failure.ts'
+import type { Fields, Log } from '../lib/log.ts'
+import { createMetrics } from '../lib/metrics.ts'
+import { systemClock } from '../lib/retry.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { secret } from '../lib/secret.ts'
+import { openSecrets } from '../rules/secrets.ts'
+import { openRules } from '../rules/store.ts'
+import { createChannels } from './index.ts'
+import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDelivery } from './messages.ts'
+import { createOutboxes } from './outboxes.ts'
+import { openDeliveries } from './store.ts'
+import { createWorker } from './worker.ts'
+
+/** The thread that delivers: it alone sends, and answers what is asked of the ledger. */
+export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
+  const tell = (message: FromDelivery) => parentPort!.postMessage(message)
+  const log = createThreadLog(tell)
+  const native = nativeBinding()
+  const nativeOption = native === undefined ? {} : { native }
+  const store = openDeliveries(data, nativeOption)
+  const rules = openRules(data, nativeOption)
+  const secrets = openSecrets(data, nativeOption)
+  const outboxes = createOutboxes(stores, native, log)
+  const metrics = createMetrics()
+  const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget } = settings
+  const channels = createChannels({
+    allowed: allowTarget,
+    smtp: smtp === undefined ? undefined : secret(smtp),
+    mailFrom,
+    timeoutMs,
+  })
+  const worker = createWorker({
+    store,
+    outboxes: outboxes.all,
+    rules: rules.find,
+    channels,
+    // Whoever never asked for their secret may do so later, and then verify what came before.
+    secrets(account) {
+      const current = secrets.current(account)
+      return current.length > 0 ? current : [secrets.ensure(account)]
+    },
+    clock: systemClock,
+    log,
+    metrics,
+    options: {
+      digestMs,
+      ...(retries.length > 0 && { schedule: [0, ...retries] }),
+      ...(keepMs !== undefined && { keepMs }),
+    },
+  })
+  /** Tests under way, by the number of their question. */
+  const tests = new Map<number, AbortController>()
+
+  const test = async (id: number, { rule, alert }: Questions['test']['ask']) => {
+    const controller = new AbortController()
+    tests.set(id, controller)
+    try {
+      return await worker.testFire(rule, alert, controller.signal)
+    } finally {
+      tests.delete(id)
+    }
+  }
+
+  const alertsOf = ({ network, rule, page }: Questions['alerts']['ask']): AlertRecord[] => {
+    const found = outboxes.get(network)?.alerts(rule, page) ?? []
+    const deliveries = Map.groupBy(
+      store.deliveriesOf(
+        rule,
+        found.map(({ alert }) => alert.id),
+      ),
+      ({ alert }) => alert,
+    )
+    return found.map(({ n, alert }) => ({ n, alert, deliveries: deliveries.get(alert.id) ?? [] }))
+  }
+
+  const redeliver = (filter: Questions['redeliver']['ask']): number => {
+    const queued = store.redeliver(filter)
+    worker.reload()
+    return queued
+  }
+
+  const answer = async (id: number, { about, ask }: Question): Promise<unknown> => {
+    switch (about) {
+      case 'test':
+        return test(id, ask)
+      case 'alerts':
+        return alertsOf(ask)
+      case 'counts':
+        return store.counts(ask.rules)
+      case 'list':
+        return store.list(ask)
+      case 'redeliver':
+        return redeliver(ask)
+      case 'metrics':
+        return metrics.snapshot()
+      case 'states':
+        return store.states()
+    }
+  }
+
+  const stop = async () => {
+    await worker.stop()
+    await channels.close()
+    outboxes.close()
+    secrets.close()
+    rules.close()
+    store.close()
+    parentPort!.close()
+  }
+
+  parentPort!.on('message', (message: ToDelivery) => {
+    switch (message.type) {
+      case 'stores':
+        return outboxes.set(message.stores)
+      case 'wake':
+        return worker.wake(message.network)
+      case 'drop':
+        return tests.get(message.id)?.abort(new Error('nobody waits for it any more'))
+      case 'stop':
+        return void stop()
+      case 'ask': {
+        const { id, question } = message
+        return void answer(id, question).then(
+          value => tell({ type: 'answer', id, answer: value }),
+          error => tell({ type: 'failed', id, failure: toFailure(error) }),
+        )
+      }
+    }
+  })
+  tell({ type: 'ready' })
+}
+
+const createThreadLog = (tell: (message: FromDelivery) => void, common: Fields = {}): Log => {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: Fields) =>
+    tell({ type: 'log', level, message, fields: plain({ ...common, ...fields }) })
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: fields => createThreadLog(tell, { ...common, ...fields }),
+  }
+}
+
+/** Errors do not travel between threads with all that they say; of those that are bugs, where they came from matters. */
+const plain = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? toFailure(value).message : value]),
+  )
