@@ -20,7 +20,7 @@ export interface ChannelOptions {
 }
 
 export interface Channels {
-  of(action: Action): Channel
+  of(action: Pick<Action, 'type'>): Channel
   close(): Promise<void>
 }
 
