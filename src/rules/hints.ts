@@ -182,7 +182,7 @@ const datetime: Hinter = (at, compare) => {
   if (how === 'equal')
     return equals(compare, operand => {
       if (operand.number !== undefined) return seconds(at, { ...compare, operands: [operand] })
-      const instant = instantOf(operand.text.toUpperCase())
+      const instant = instantOf(compare.ignoreCase ? operand.text.toUpperCase() : operand.text)
       if (instant === undefined) return UNKNOWN
       return operand.text.length === SHOWN.length ? exactly(isIn(field, [instant])) : NEVER
     })
