@@ -3,6 +3,12 @@ import type { Account } from '../accounts/index.ts'
 import type { Status } from '../ingest/status.ts'
 import type { Log } from '../lib/log.ts'
 import type { SearchService } from '../search/service.ts'
+import { listAlerts } from './alerting/alerts.ts'
+import { redeliver } from './alerting/redeliver.ts'
+import { createRule, getRule, listRules, removeRule, updateRule } from './alerting/rules.ts'
+import type { Alerting } from './alerting/service.ts'
+import { simulate, simulateRule } from './alerting/simulate.ts'
+import { testRule } from './alerting/test.ts'
 import { authenticate } from './auth.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
@@ -15,20 +21,31 @@ export interface Services {
   search: SearchService
   accounts: { verify(token: string): Account | undefined }
   status(): Status | Promise<Status>
+  /** Absent where this process serves no rules. */
+  alerting?: Alerting | undefined
   /** Bytes of a request's body. */
   bodyLimit: number
   log: Log
 }
 
 /** Every route of the server. A path is good with and without a slash at its end, and `//` in it is `/`. */
-export const createApp = ({ search: service, accounts, status: statusOf, bodyLimit, log }: Services): Hono<Env> => {
+export const createApp = ({
+  search: service,
+  accounts,
+  status: statusOf,
+  alerting,
+  bodyLimit,
+  log,
+}: Services): Hono<Env> => {
   const app = new Hono<Env>({ getPath: pathOf })
   app.onError(renderError(log))
   app.notFound(unknownRoute)
 
-  const route = (methods: readonly ('GET' | 'POST')[], path: string, handler: Handler) => {
-    app.on([...methods], path, handler)
-    app.all(path, wrongMethod(methods))
+  const route = (methods: readonly ('GET' | 'POST')[], path: string, handler: Handler) =>
+    resource(path, Object.fromEntries(methods.map(method => [method, handler])))
+  const resource = (path: string, handlers: Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>>) => {
+    for (const [method, handler] of Object.entries(handlers)) app.on(method, path, handler)
+    app.all(path, wrongMethod(Object.keys(handlers)))
   }
 
   route(['GET'], '/health', health)
@@ -44,6 +61,18 @@ export const createApp = ({ search: service, accounts, status: statusOf, bodyLim
   route(['GET', 'POST'], `${es}/_search`, search(service, bodyLimit, log))
   route(['GET'], `${es}/_doc/:id`, get(service, log))
   route(['GET'], `${es}/:id`, get(service, log))
+
+  if (alerting) {
+    const rules = '/alerting/rules'
+    const rule = `${rules}/:id`
+    resource(rules, { GET: listRules(alerting), POST: createRule(alerting, bodyLimit) })
+    resource(`${rules}/simulate`, { POST: simulate(alerting, bodyLimit) })
+    resource(rule, { GET: getRule(alerting), PUT: updateRule(alerting, bodyLimit), DELETE: removeRule(alerting) })
+    resource(`${rule}/simulate`, { POST: simulateRule(alerting, bodyLimit) })
+    resource(`${rule}/test`, { POST: testRule(alerting, bodyLimit) })
+    resource(`${rule}/alerts`, { GET: listAlerts(alerting) })
+    resource(`${rule}/redeliver`, { POST: redeliver(alerting, bodyLimit) })
+  }
 
   return app
 }

@@ -1,20 +1,36 @@
 import { randomUUID } from 'node:crypto'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Fault } from '../rules/schema.ts'
 import { type Context, disconnected, type Handler } from './context.ts'
 import { JSON_TYPE } from './json.ts'
 
-/** An error in Elasticsearch's shape. */
-export const errorResponse = (status: number, type: string, reason: string, headers?: Record<string, string>) =>
-  new Response(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason }, status }), {
+/** An error in Elasticsearch's shape; `more` is what this error says beyond it. */
+export const errorResponse = (
+  status: number,
+  type: string,
+  reason: string,
+  headers?: Record<string, string>,
+  more?: Record<string, unknown>,
+) =>
+  new Response(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason, ...more }, status }), {
     status,
     headers: { ...headers, ...JSON_TYPE },
   })
+
+/** A body with faults, all of which are told. */
+export const invalid = (faults: readonly Fault[]): Response => {
+  const [first, ...others] = faults.map(({ message }) => message)
+  const reason = others.length === 0 ? first! : `${first} (and ${others.length} more, see faults)`
+  return errorResponse(400, 'validation_exception', reason, undefined, { faults })
+}
 
 /** A refusal is 400, and its code is its type; these have a status of their own. */
 const STATUS: Record<string, number> = {
   security_exception: 401,
   index_not_found_exception: 404,
+  resource_not_found_exception: 404,
+  precondition_failed_exception: 412,
   content_too_large_exception: 413,
   unsupported_media_type_exception: 415,
   search_timeout_exception: 429,
@@ -52,12 +68,13 @@ export const renderError =
   }
 
 export const unknownRoute: Handler = c =>
-  errorResponse(
-    404,
-    'resource_not_found_exception',
-    `There is nothing at ${c.req.path}: searches go to /{technology}/{blockchain}/{network}/es/{entity}/search/, ` +
-      'documents are at /{technology}/{blockchain}/{network}/es/{entity}/{id}/.',
-  )
+  errorResponse(404, 'resource_not_found_exception', `There is nothing at ${c.req.path}: ${whatThereIs(c.req.path)}`)
+
+const whatThereIs = (path: string) =>
+  /^\/alerting(\/|$)/.test(path)
+    ? 'rules are at /alerting/rules/ and /alerting/rules/{id}/.'
+    : 'searches go to /{technology}/{blockchain}/{network}/es/{entity}/search/, ' +
+      'documents are at /{technology}/{blockchain}/{network}/es/{entity}/{id}/.'
 
 export const wrongMethod =
   (allowed: readonly string[]): Handler =>

@@ -138,7 +138,7 @@ const config = (place: Place, options: RuleOptions) => {
   if (!object(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
   const target = oneOf(place.member('targetType'), TARGET_TYPES, 'a kind of entity')
   const targets = [...list(place.member('targetMap'), { of: 'conditions', min: 1, max: 10 })]
-  for (const it of targets) condition(it, 1, { target, steps: [] })
+  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false })
   distinct(targets)
   const alerts = [...list(place.member('alerts'), { of: 'alerts', min: 1, max: 10 })]
   for (const it of alerts) action(it, options)
@@ -166,6 +166,8 @@ interface Way {
   target: TargetType | undefined
   /** Names of the conditions around. */
   steps: readonly string[]
+  /** An `Inspect` around asks for scaled values. */
+  scaled: boolean
 }
 
 const CONDITION = ['name', 'operator', 'value', 'operatorParameters'] as const
@@ -175,20 +177,22 @@ const WITH_LIST: readonly (Operator | undefined)[] = ['Equals any', 'Equals any 
 /** Those whose entities have arguments. */
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
 
-const condition = (place: Place, level: 1 | 2 | 3, { target, steps }: Way) => {
+const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
+  const { target, steps } = around
   const known = level === 2 ? SECOND : CONDITION
   if (!object(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
   const name = filled(place.member('name'))
   const operator = operatorAt(place.member('operator'), level)
   operandAt(place.member('value'), operator)
-  if (level === 2) scaledAt(place, operator, { target, steps })
+  const scaled = level === 2 ? scaledAt(place.member('useScaledValue'), around) : around.scaled
+  if (scaled) numericAt(place.member('value'), operator)
 
   const unknown =
     target && name !== undefined && operator === 'Inspect' && level === 1 ? checkOutermost(target, name) : undefined
   if (unknown !== undefined) place.member('name').fault(unknown)
   // What is inside of nothing is not told of once more.
   const inside = unknown === undefined && name !== undefined
-  const way: Way = inside ? { target, steps: [...steps, name] } : { target: undefined, steps: [] }
+  const way: Way = inside ? { target, steps: [...steps, name], scaled } : { target: undefined, steps: [], scaled }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
@@ -238,18 +242,20 @@ const operandAt = (place: Place, operator: Operator | undefined) => {
   else for (const it of wrongOf(place, isString)) string(it)
 }
 
-const scaledAt = (place: Place, operator: Operator | undefined, { target, steps }: Way) => {
-  const scaled = place.member('useScaledValue')
-  if (scaled.value === undefined || boolean(scaled) !== true) return
+const scaledAt = (place: Place, { target, steps }: Way): boolean => {
+  if (place.value === undefined || boolean(place) !== true) return false
   if ((target !== undefined && !WITH_ARGS.includes(target)) || (steps.length > 0 && steps[0] !== 'args'))
-    scaled.fault(
+    place.fault(
       `useScaledValue can be true for arguments alone, which are the "args" of ${listOf(WITH_ARGS)}: leave it out.`,
     )
+  return true
+}
+
+const numericAt = (place: Place, operator: Operator | undefined) => {
   if (operator === undefined || operator === 'Inspect') return
-  const value = place.member('value')
   // Whatever is no text has been told of.
   const numeric = (operand: unknown) => typeof operand !== 'string' || parseExact(operand) !== undefined
-  for (const operand of numeric(value.value) ? wrongOf(value, numeric) : [value])
+  for (const operand of numeric(place.value) ? wrongOf(place, numeric) : [place])
     expected(operand, 'a decimal or 0x-hex number, since useScaledValue is true', 'Write an amount as "1000.5".')
 }
 

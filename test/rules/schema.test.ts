@@ -311,6 +311,10 @@ test('useScaledValue is for arguments, on the second level, and with a number', 
     targets({ ...inspect({ ...scaled, name: 'num' }), name: 'blockNumber' }),
     `${at}.operatorParameters[0].useScaledValue: ${arguments_}`,
   )
+  refused(
+    targets(inspect({ ...inspect({ name: '0', operator: 'Less', value: 'many' }), useScaledValue: true })),
+    `${at}.operatorParameters[0].operatorParameters[0].value: value ${numeric}, not "many". Write an amount as "1000.5".`,
+  )
   // Without it, what is no number is compared as text.
   accepted(targets(inspect({ ...scaled, value: 'NaN', useScaledValue: false })))
 })

@@ -1,0 +1,51 @@
+import { boolean, expected, filled, type Place } from '../../rules/place.ts'
+import type { Handler } from '../context.ts'
+import { invalid } from '../errors.ts'
+import { json } from '../json.ts'
+import { readMembers, ruleOf } from './request.ts'
+import type { Alerting, Redelivery } from './service.ts'
+
+/** `POST /alerting/rules/<id>/redeliver/`: sends again what one alert, or those of a time, or those that were given up had to tell. */
+export const redeliver =
+  (alerting: Alerting, bodyLimit: number): Handler =>
+  async c => {
+    const rule = ruleOf(c, alerting)
+    const body = await readMembers(c, bodyLimit, ['alert', 'from', 'to', 'dead'], whichAt)
+    if (!('members' in body)) return invalid(body.faults)
+    return json(await alerting.service.redeliver(rule, body.members))
+  }
+
+const whichAt = (place: Place): Redelivery => {
+  const at = <T>(name: string, read: (member: Place) => T | undefined): T | undefined => {
+    const member = place.member(name)
+    return member.value === undefined ? undefined : read(member)
+  }
+  const which = {
+    alert: at('alert', member => filled(member, 'the id of an alert')),
+    from: at('from', time),
+    to: at('to', time),
+    dead: at('dead', boolean),
+  }
+  if (which.from !== undefined && which.to !== undefined && which.to < which.from)
+    place.member('to').fault('to must not be before from.')
+  const said = ['alert', 'from', 'to', 'dead'].some(
+    name => ![undefined, false].includes(place.member(name).value as undefined),
+  )
+  if (!said)
+    place.fault(
+      'The body must say what to send again: an "alert", times "from" or "to", or "dead": true for all that was given up.',
+    )
+  return which
+}
+
+/** Epoch milliseconds. As everywhere, a time without a zone is UTC. */
+const time = (place: Place): number | undefined => {
+  const { value } = place
+  const [, day, clock = '', zone = 'Z'] = (typeof value === 'string' && ISO.exec(value)) || []
+  const at = day === undefined ? Number.NaN : Date.parse(clock === '' ? day : `${day}${clock}${zone}`)
+  // Date.parse takes the 31st of February for a day in March.
+  const exists = day !== undefined && !Number.isNaN(at) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+  return exists ? at : expected(place, 'a time in ISO 8601 such as "2024-05-17T12:00:00Z"')
+}
+
+const ISO = /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/

@@ -1,0 +1,95 @@
+import { messageOf, refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { type Fault, isRecord, listOf, type Place, placeOf } from '../../rules/place.ts'
+import type { StoredRule } from '../../rules/rule.ts'
+import { readBody } from '../body.ts'
+import { type Context, header } from '../context.ts'
+import type { Alerting } from './service.ts'
+
+/** The rule of the path; a refusal where there is none, or it is another account's. */
+export const ruleOf = (c: Context, { rules }: Alerting): StoredRule => {
+  const id = c.req.param('id')!
+  const rule = /^[1-9]\d{0,14}$/.test(id) ? rules.get(c.get('account').id, Number(id)) : undefined
+  if (!rule) throw absent(id)
+  return rule
+}
+
+export const absent = (id: string) =>
+  refuse('resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
+
+/** The body as plain values; undefined where there is none. */
+export const readJson = async (c: Context, limit: number): Promise<unknown> => {
+  const body = await readBody(c, limit)
+  if (body === undefined) return undefined
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown
+  } catch (error) {
+    throw refuse('parsing_exception', `The body is not JSON: ${messageOf(error)}`, error)
+  }
+}
+
+/** The body as an object. */
+export const readObject = async (c: Context, limit: number): Promise<Record<string, unknown>> => {
+  const body = await readJson(c, limit)
+  if (isRecord(body)) return body
+  throw refuse('parsing_exception', `The body must be a JSON object${body === undefined ? ', and is missing' : ''}.`)
+}
+
+/** Members of a body that has these alone: what `read` makes of them, or the faults of all. A missing body has none of them. */
+export const readMembers = async <T>(
+  c: Context,
+  limit: number,
+  known: readonly string[],
+  read: (place: Place) => T,
+): Promise<{ members: T; faults: [] } | { faults: Fault[] }> => {
+  const body = (await readJson(c, limit)) ?? {}
+  const faults: Fault[] = []
+  const place = placeOf(body, faults, { label: 'The body' })
+  if (!isRecord(body)) throw refuse('parsing_exception', 'The body must be a JSON object, or be left out.')
+  for (const name of Object.keys(body))
+    if (!known.includes(name))
+      place.member(name).fault(`${name} is not known here: the body has ${listOf(known)}.${didYouMean(name, known)}`)
+  const members = read(place)
+  return faults.length === 0 ? { members, faults: [] } : { faults }
+}
+
+/** URL parameters of these names; others are refused, save those that clients send everywhere. */
+export const readParameters = <T extends string>(c: Context, known: readonly T[]): Partial<Record<T, string>> => {
+  const start = c.req.url.indexOf('?')
+  const found: Partial<Record<T, string>> = {}
+  if (start < 0) return found
+  for (const [name, value] of new URLSearchParams(c.req.url.slice(start))) {
+    if (EVERYWHERE.includes(name)) continue
+    if (!known.includes(name as T))
+      throw refuse(
+        'illegal_argument_exception',
+        `The URL parameter [${name}] is not known: there are ${listOf(known)}.${didYouMean(name, known)}`,
+      )
+    found[name as T] = value
+  }
+  return found
+}
+
+const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path']
+
+export const etagOf = ({ revision }: StoredRule): string => `"${revision}"`
+
+/** Refuses a change to another revision than the one that `If-Match` names. */
+export const checkIfMatch = (c: Context, rule: StoredRule): void => {
+  const wanted = header(c, 'if-match')
+  if (wanted === undefined || names(wanted, rule)) return
+  throw refuse(
+    'precondition_failed_exception',
+    `Rule ${rule.id} is of revision ${etagOf(rule)} now, which If-Match does not name: read it again, and change what it is by then.`,
+  )
+}
+
+/** Whether the client has this revision. */
+export const isKnown = (c: Context, rule: StoredRule): boolean => {
+  const known = header(c, 'if-none-match')
+  return known !== undefined && names(known, rule)
+}
+
+/** Also by a weak tag, which proxies make of ours when they compress an answer: a revision is never two different ones. */
+const names = (tags: string, rule: StoredRule): boolean =>
+  tags.trim() === '*' || tags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etagOf(rule))

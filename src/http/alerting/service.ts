@@ -1,0 +1,89 @@
+import type { AlertState } from '../../alerts/alert.ts'
+import type { RuleInput, StoredRule } from '../../rules/rule.ts'
+import type { Rules } from '../../rules/store.ts'
+
+/** What the routes below `/alerting/rules` work with. */
+export interface Alerting {
+  rules: Rules
+  service: AlertingService
+}
+
+/** What is known of rules beside their text: networks, histories, deliveries. */
+export interface AlertingService {
+  /** Why the rule matches nothing for now, in a sentence: its network is not configured, its entities are not indexed … */
+  idle(rule: StoredRule): string | undefined
+  /** What will not do what its owner may expect, each in a sentence: a value that nothing equals, a channel that is not configured … */
+  warnings(input: RuleInput): string[]
+  /** The first block that a rule made now looks at (`technology/blockchain/network`); null while the network's head is not known. */
+  startBlockOf(network: string): Promise<number | null>
+  /** Why nothing is sent to the host of a URL, to complete "the host is …". */
+  refusedHost(hostname: string): string | undefined
+  /** How often each rule has fired, by rule id; one that is missing has not. */
+  triggerCounts(rules: readonly StoredRule[]): Promise<ReadonlyMap<number, number>>
+  simulate(rule: RuleInput, range: SimulationRange, signal: AbortSignal): Promise<Simulation>
+  /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
+  test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResult>
+  /** The newest first. */
+  alerts(rule: StoredRule, page: AlertsWanted): Promise<AlertPage>
+  redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
+}
+
+/** Blocks, both included. */
+export interface SimulationRange {
+  fromBlock?: number | undefined
+  toBlock?: number | undefined
+  /** Hits to show. */
+  size?: number | undefined
+}
+
+export interface Simulation {
+  /** How often the rule would have fired. */
+  total: number
+  /** Whether every block of the range is stored; where not, `holes` are those that are missing. */
+  complete: boolean
+  holes: { from: number; to: number }[]
+  fromBlock: number
+  toBlock: number
+  /** As a search shows them, the newest first. */
+  hits: unknown[]
+}
+
+export interface TestResult {
+  entity: { _id: string; _type: string }
+  deliveries: {
+    /** Place in the rule's `alerts`. */
+    action: number
+    type: string
+    target: string
+    delivered: boolean
+    /** Of HTTP; null where there was no answer. */
+    status: number | null
+    error: string | null
+    latencyMs: number
+  }[]
+}
+
+export interface AlertsWanted {
+  size: number
+  /** `next` of the page before. */
+  before: string | undefined
+  state: AlertState | undefined
+}
+
+export interface AlertPage {
+  alerts: unknown[]
+  /** Where the next page begins; null: this was the last. */
+  next: string | null
+}
+
+/** Deliveries that fulfil all of what is given. */
+export interface Redelivery {
+  /** Of this alert alone. */
+  alert?: string | undefined
+  /** Of alerts from this time on (epoch milliseconds). */
+  from?: number | undefined
+  /** Up to this time. */
+  to?: number | undefined
+  /** Only those that were given up. */
+  dead?: boolean | undefined
+}

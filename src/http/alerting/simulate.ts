@@ -1,0 +1,43 @@
+import { type Fault, integer, type Place, placeOf } from '../../rules/place.ts'
+import { checkRule } from '../../rules/schema.ts'
+import { type Handler, whileConnected } from '../context.ts'
+import { invalid } from '../errors.ts'
+import { json } from '../json.ts'
+import { readMembers, readObject, ruleOf } from './request.ts'
+import type { Alerting, SimulationRange } from './service.ts'
+
+/** `POST /alerting/rules/simulate/`: a rule that need not be stored, over stored history; nothing is sent. */
+export const simulate =
+  ({ service }: Alerting, bodyLimit: number): Handler =>
+  async c => {
+    const { fromBlock, toBlock, size, ...rule } = await readObject(c, bodyLimit)
+    const faults: Fault[] = []
+    const range = rangeAt(placeOf({ fromBlock, toBlock, size }, faults))
+    const checked = checkRule(rule, service)
+    if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
+    return json(await service.simulate(checked.rule, range, whileConnected(c)))
+  }
+
+/** `POST /alerting/rules/<id>/simulate/` */
+export const simulateRule =
+  (alerting: Alerting, bodyLimit: number): Handler =>
+  async c => {
+    const { input } = ruleOf(c, alerting)
+    const body = await readMembers(c, bodyLimit, ['fromBlock', 'toBlock', 'size'], rangeAt)
+    if (!('members' in body)) return invalid(body.faults)
+    return json(await alerting.service.simulate(input, body.members, whileConnected(c)))
+  }
+
+const MOST_HITS = 1_000
+
+const rangeAt = (place: Place): SimulationRange => {
+  const at = (name: string, bounds: { min: number; max?: number }) => {
+    const member = place.member(name)
+    return member.value === undefined ? undefined : integer(member, bounds)
+  }
+  const fromBlock = at('fromBlock', { min: 0 })
+  const toBlock = at('toBlock', { min: 0 })
+  if (fromBlock !== undefined && toBlock !== undefined && toBlock < fromBlock)
+    place.member('toBlock').fault(`toBlock must not be below fromBlock, which is ${fromBlock}, as ${toBlock} is.`)
+  return { fromBlock, toBlock, size: at('size', { min: 0, max: MOST_HITS }) }
+}
