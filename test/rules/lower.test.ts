@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Kind } from '../../src/mapping/index.ts'
+import type { Compare, Node } from '../../src/query/ast.ts'
+import { checkAttribute } from '../../src/rules/attributes.ts'
+import { lower, neverMatches, toQuery } from '../../src/rules/lower.ts'
+import type { Condition, TargetType } from '../../src/rules/rule.ts'
+
+const lowered = (targetType: TargetType, ...targetMap: Condition[]) => lower({ targetType, targetMap, alerts: [] })
+
+const compare = (kind: Kind, steps: string[], text: string, rest: Partial<Compare> = {}): Compare => ({
+  op: 'compare',
+  kind,
+  steps,
+  how: 'equal',
+  operands: [{ text, number: undefined }],
+  ignoreCase: false,
+  scaled: false,
+  ...rest,
+})
+
+describe('a rule as conditions', () => {
+  it('makes of an Inspect nothing but a longer way', () => {
+    assert.deepEqual(
+      lowered(
+        'Event',
+        { name: 'event', operator: 'Equals', value: 'Transfer' },
+        {
+          name: 'args',
+          operator: 'Inspect',
+          operatorParameters: [
+            { name: 'value', operator: 'Greater', value: '1.5', useScaledValue: true },
+            { name: 'to', operator: 'Equals any (ignore case)', value: ['0xA', 'b'] },
+            {
+              name: 'order.x',
+              operator: 'Inspect',
+              operatorParameters: [{ name: '0', operator: 'Less or Equal', value: '7' }],
+            },
+          ],
+        },
+        { name: 'blockNumber.num', operator: 'Greater or Equal', value: '0x10', operatorParameters: null },
+      ),
+      [
+        compare('event', ['event'], 'Transfer'),
+        compare('event', ['args', 'value'], '', {
+          how: 'greater',
+          operands: [{ text: '1.5', number: { digits: 15n, scale: 1 } }],
+          scaled: true,
+        }),
+        compare('event', ['args', 'to'], '', {
+          ignoreCase: true,
+          operands: [
+            { text: '0xA', number: { digits: 10n, scale: 0 } },
+            { text: 'b', number: undefined },
+          ],
+        }),
+        compare('event', ['args', 'order.x', '0'], '', {
+          how: 'lessOrEqual',
+          operands: [{ text: '7', number: { digits: 7n, scale: 0 } }],
+        }),
+        compare('event', ['blockNumber', 'num'], '', {
+          how: 'greaterOrEqual',
+          operands: [{ text: '0x10', number: { digits: 16n, scale: 0 } }],
+        }),
+      ],
+    )
+  })
+
+  it('has none for targets that are not indexed', () => {
+    for (const target of ['Call', 'Method', 'Trace', 'Contract', 'Token'] as const)
+      assert.equal(lowered(target, { name: 'from', operator: 'Equals', value: '0x' }), undefined)
+  })
+})
+
+/** The tree in short. */
+const shown = (node: Node): string => {
+  switch (node.op) {
+    case 'and':
+    case 'or':
+      return `${node.op}(${node.of.map(shown).join(', ')})`
+    case 'not':
+      return `not(${shown(node.of)})`
+    case 'in':
+      return `${node.field.path} in ${node.values.join('|')}`
+    case 'range':
+      return `${node.field.path} ${Object.entries(node.bounds).map(String)}`
+    case 'exists':
+      return `${node.field.path} exists`
+    case 'nested':
+      return `${node.path}{${shown(node.of)}}`
+    case 'compare':
+      return `compare ${node.steps.join('>')}`
+    default:
+      return node.op
+  }
+}
+
+const A = '0xdAC17F958D2ee523a2206206994597C13D831ec7'
+const HASH = `0x${'ab'.repeat(32)}`
+const INSPECTED = (name: string, operator: Condition['operator'], value: string, rest: Partial<Condition> = {}) =>
+  ({ name: 'args', operator: 'Inspect', operatorParameters: [{ name, operator, value, ...rest }] }) as Condition
+
+describe('a rule as a query', () => {
+  const cases: [TargetType, kind: Kind, Condition, string][] = [
+    ['Transaction', 'tx', { name: 'from', operator: 'Equals', value: A }, `from.raw in ${A}`],
+    ['Transaction', 'tx', { name: 'from', operator: 'Equals', value: A.toLowerCase() }, 'none'],
+    [
+      'Transaction',
+      'tx',
+      { name: 'from.raw', operator: 'Equals (ignore case)', value: A.toUpperCase() },
+      `from in ${A.toLowerCase()}`,
+    ],
+    ['Transaction', 'tx', { name: 'hash', operator: 'Equals', value: HASH }, `hash in ${HASH}`],
+    ['Transaction', 'tx', { name: 'hash', operator: 'Equals', value: HASH.toUpperCase() }, 'none'],
+    ['Transaction', 'tx', { name: 'hash', operator: 'Greater', value: HASH }, 'compare hash'],
+    ['Transaction', 'tx', { name: 'status', operator: 'Equals', value: '0' }, 'status in false'],
+    ['Transaction', 'tx', { name: 'status', operator: 'Less', value: '2' }, 'status in false|true'],
+    ['Transaction', 'tx', { name: 'blockNumber', operator: 'Greater', value: '9.5' }, 'blockNumber.num gte,10'],
+    ['Transaction', 'tx', { name: 'blockNumber', operator: 'Less', value: '0' }, 'none'],
+    ['Transaction', 'tx', { name: 'blockNumber.num', operator: 'Equals', value: '0x10' }, 'blockNumber.num in 16'],
+    [
+      'Transaction',
+      'tx',
+      { name: 'gas', operator: 'Greater or Equal', value: '5' },
+      'or(gas.num gte,5, and(gas.raw exists, not(gas.num exists)))',
+    ],
+    ['Transaction', 'tx', { name: 'gas', operator: 'Less', value: '5' }, 'gas.num lte,4'],
+    ['Transaction', 'tx', { name: 'gas', operator: 'Less', value: '1e30' }, 'and(gas.raw exists, compare gas)'],
+    [
+      'Transaction',
+      'tx',
+      { name: 'value.coin', operator: 'Greater', value: '1.5' },
+      `value.padded gte,0x${1_500_000_000_000_000_001n.toString(16).padStart(64, '0')}`,
+    ],
+    ['Transaction', 'tx', { name: 'value', operator: 'Greater', value: '1e90' }, 'none'],
+    ['Transaction', 'tx', { name: 'value', operator: 'Less', value: '1e90' }, 'value.raw exists'],
+    ['Transaction', 'tx', { name: 'value', operator: 'Equals', value: '2e19' }, 'value.raw in 0x1158e460913d00000'],
+    ['Transaction', 'tx', { name: 'value', operator: 'Equals', value: 'much' }, 'none'],
+    ['Transaction', 'tx', { name: 'v', operator: 'Equals', value: '27' }, 'compare v'],
+    [
+      'Transaction',
+      'tx',
+      {
+        name: 'accessList',
+        operator: 'Inspect',
+        operatorParameters: [{ name: 'address', operator: 'Equals', value: A }],
+      },
+      `accessList.address.raw in ${A}`,
+    ],
+    [
+      'Transaction',
+      'tx',
+      { name: 'accessList.0.address', operator: 'Equals', value: A },
+      `and(accessList.address.raw in ${A}, compare accessList>0>address)`,
+    ],
+    ['Block', 'block', { name: 'timestamp', operator: 'Less or Equal', value: '7.9' }, 'timestamp lte,7000'],
+    [
+      'Log',
+      'log',
+      { name: 'timestamp', operator: 'Greater', value: '1970-01-01T00:00:07' },
+      'timestamp gte,8000,lte,253402300799000',
+    ],
+    ['Log', 'log', { name: 'topics', operator: 'Equals', value: HASH }, `topics in ${HASH}`],
+    ['Event', 'event', { name: 'event', operator: 'Equals', value: 'Transfer' }, 'event.raw in Transfer'],
+    [
+      'Event',
+      'event',
+      { name: 'event', operator: 'Equals (ignore case)', value: 'Transfer' },
+      'and(event in transfer, compare event)',
+    ],
+    ['Event', 'event', { name: 'event', operator: 'Equals', value: 'x'.repeat(300) }, 'compare event'],
+    ['Event', 'event', { name: 'event', operator: 'Equals', value: 'x\ud800' }, 'none'],
+    [
+      'Event',
+      'event',
+      INSPECTED('to', 'Equals', A),
+      `and(args{and(args.name in to, args.value.hex in ${A.toLowerCase()}|0x${Buffer.from(A).toString('hex')})}, compare args>to)`,
+    ],
+    [
+      'Event',
+      'event',
+      INSPECTED('2', 'Greater', '7'),
+      'and(args{and(or(args.name in 2, args.pos in 2), or(args.value.num gte,8, not(args.value.num exists)))}, compare args>2)',
+    ],
+    [
+      'Event',
+      'event',
+      INSPECTED('value', 'Greater', '7.5', { useScaledValue: true }),
+      'and(args{and(args.name in value, args.value.scaled gte,7.5)}, compare args>value)',
+    ],
+  ]
+  for (const [target, kind, condition, expected] of cases)
+    it(`${JSON.stringify(condition).slice(0, 100)}`, () => {
+      assert.equal(shown(toQuery(kind, lowered(target, condition)!)), expected)
+    })
+
+  it('takes all its conditions', () => {
+    const conditions = lowered(
+      'Transaction',
+      { name: 'from', operator: 'Equals', value: A },
+      { name: 'blockNumber', operator: 'Greater', value: '5' },
+      { name: 'blockNumber', operator: 'Less', value: '9' },
+    )!
+    assert.equal(shown(toQuery('tx', conditions)), `and(from.raw in ${A}, blockNumber.num gte,6,lte,8)`)
+  })
+})
+
+describe('a warning', () => {
+  const warned = (target: TargetType, kind: Kind, condition: Condition) =>
+    lowered(target, condition)!.map(compare => neverMatches(kind, compare))
+
+  it('names the spelling that an address is compared by', () => {
+    const text = (path: string) =>
+      `${path}: no address is spelt ${A.toLowerCase()}, since they are compared with the letter case of EIP-55. Write ${A}, or use "Equals (ignore case)".`
+    const value = A.toLowerCase()
+    assert.deepEqual(warned('Transaction', 'tx', { name: 'from', operator: 'Equals', value }), [text('from')])
+    assert.deepEqual(warned('Transaction', 'tx', { name: 'to.raw', operator: 'Equals any', value: [A, value] }), [
+      text('to.raw'),
+    ])
+    assert.deepEqual(warned('Event', 'event', INSPECTED('to', 'Equals', value)), [text('args.to')])
+    assert.deepEqual(warned('Event', 'event', INSPECTED('to', 'Equals', A)), [undefined])
+    assert.deepEqual(warned('Event', 'event', INSPECTED('to', 'Equals (ignore case)', value)), [undefined])
+  })
+
+  it('tells what no value can be', () => {
+    const said = (condition: Condition) => warned('Transaction', 'tx', condition)[0]
+    assert.equal(
+      said({ name: 'gas', operator: 'Equals', value: '1.5' }),
+      'gas is never equal to "1.5": nothing matches.',
+    )
+    assert.equal(
+      said({ name: 'hash', operator: 'Equals', value: `0x${'AB'.repeat(32)}` }),
+      `hash is never equal to "0x${'AB'.repeat(32)}": nothing matches. Hex is in lower case; use "Equals (ignore case)" for another.`,
+    )
+    assert.equal(
+      said({ name: 'value', operator: 'Less', value: '0' }),
+      'value is never less than "0": nothing matches.',
+    )
+    assert.equal(said({ name: 'value', operator: 'Less', value: '1' }), undefined)
+    assert.equal(
+      said({ name: 'status', operator: 'Equals', value: 'ok' }),
+      'status is never equal to "ok": nothing matches.',
+    )
+  })
+})
+
+describe('names of attributes', () => {
+  const cases: [TargetType, string[], string | undefined][] = [
+    ['Transaction', ['from'], undefined],
+    ['Transaction', ['value.coin'], undefined],
+    ['Transaction', ['value', 'coin'], undefined],
+    ['Transaction', ['accessList', '0', 'address'], undefined],
+    ['Log', ['topics', '1'], undefined],
+    ['Event', ['args', 'whatever', '\ud800'], undefined],
+    ['Event', ['args.to'], undefined],
+    ['Trace', ['anything'], undefined],
+    ['Transaction', ['form'], 'A transaction has no attribute "form" to compare. Did you mean "from"?'],
+    [
+      'Transaction',
+      ['blockNumber', 'nums'],
+      'A transaction has no attribute "blockNumber.nums" to compare. Did you mean "blockNumber.num"?',
+    ],
+    [
+      'Transaction',
+      ['accessList'],
+      'A transaction has no attribute "accessList" to compare. It is a list of objects: name accessList.address or accessList.storageKeys.',
+    ],
+    [
+      'Event',
+      ['args'],
+      'An event has no attribute "args" to compare. Step into one of its elements, an argument by its name, with Inspect.',
+    ],
+    ['Block', ['__proto__'], 'A block has no attribute "__proto__" to compare.'],
+    ['Log', [''], 'A log has no attribute "" to compare.'],
+    ['Log', ['x'.repeat(100_000)], `A log has no attribute "${'x'.repeat(99)}…" to compare.`],
+  ]
+  for (const [target, names, expected] of cases)
+    it(names.join(' > ').slice(0, 40), () => assert.equal(checkAttribute(target, names), expected))
+})
