@@ -1,0 +1,497 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { openAccounts } from '../../src/accounts/index.ts'
+import type { AlertingService } from '../../src/http/alerting/service.ts'
+import { openRules } from '../../src/rules/store.ts'
+import { appOf } from './support.ts'
+
+type Json = Record<string, unknown>
+
+const root = mkdtempSync(join(tmpdir(), 'chainsieve-alerting-'))
+after(() => rmSync(root, { recursive: true }))
+let folders = 0
+
+const RULES = '/alerting/rules/'
+const rule = (change: Json = {}): Json => ({
+  name: 'Large transfers',
+  maxConfirmationCount: 3,
+  technology: 'ethereum',
+  blockchain: 'ethereum',
+  network: 'mainnet',
+  config: config(),
+  ...change,
+})
+const config = (change: Json = {}): Json => ({
+  targetType: 'Event',
+  targetMap: [{ name: 'event', operator: 'Equals', value: 'Transfer' }],
+  alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/hook' } }],
+  ...change,
+})
+/** As it is shown, where nothing else is said. */
+const shown = (change: Json = {}): Json => ({
+  id: 1,
+  ...rule(),
+  enabled: true,
+  startBlock: 1_001,
+  createdAt: '2024-05-17T12:00:00.000Z',
+  updatedAt: '2024-05-17T12:00:00.000Z',
+  triggerCount: 10,
+  idle: null,
+  warnings: [],
+  ...change,
+})
+
+/** A server of two accounts, alice (`cs_alice`) and bob; `calls` are those of its service that do something. */
+const serve = () => {
+  const folder = join(root, String(++folders))
+  const accounts = openAccounts(folder)
+  for (const name of ['alice', 'bob']) accounts.createToken(name)
+  accounts.close()
+  const time = { now: Date.parse('2024-05-17T12:00:00Z') }
+  const rules = openRules(folder, { now: () => time.now })
+  const calls: unknown[] = []
+  const service: AlertingService = {
+    idle: ({ network }) => (network === 'ethereum/ethereum/mainnet' ? undefined : `${network} is not configured.`),
+    warnings: ({ config }) => (config.alerts.some(({ type }) => type === 'Email') ? ['Email is undeliverable.'] : []),
+    startBlockOf: async network => (network === 'ethereum/ethereum/mainnet' ? 1_001 : null),
+    refusedHost: host => (host === '10.0.0.1' ? 'a private address' : undefined),
+    triggerCounts: async rules => new Map(rules.map(({ id }) => [id, id * 10])),
+    simulate: async (input, range) => {
+      calls.push({ simulate: input.name, ...range })
+      return { total: 1, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [{ _id: '0x' }] }
+    },
+    test: async ({ id }, document) => {
+      calls.push({ test: id, document })
+      return { entity: { _id: '0x', _type: 'event' }, deliveries: [] }
+    },
+    alerts: async ({ id }, page) => {
+      calls.push({ alerts: id, ...page })
+      return { alerts: [], next: null }
+    },
+    redeliver: async ({ id }, which) => {
+      calls.push({ redeliver: id, ...which })
+      return { redelivered: 2 }
+    },
+  }
+  const app = appOf({
+    accounts: {
+      verify: token => ({ cs_alice: { id: 1, name: 'alice' }, cs_bob: { id: 2, name: 'bob' } })[token],
+    },
+    alerting: { rules, service },
+    bodyLimit: 100_000,
+  })
+  const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const reply = await app.request(path, {
+      method,
+      headers: { authorization: 'Bearer cs_alice', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await reply.text()
+    return { status: reply.status, headers: reply.headers, body: text === '' ? undefined : JSON.parse(text) }
+  }
+  return { call, rules, service, calls, time }
+}
+type Call = ReturnType<typeof serve>['call']
+
+const error = (status: number, type: string, reason: string, more: Json = {}) => ({
+  error: { root_cause: [{ type, reason }], type, reason, ...more },
+  status,
+})
+const invalid = (...faults: { path: string; message: string }[]) =>
+  error(
+    400,
+    'validation_exception',
+    faults.length === 1 ? faults[0]!.message : `${faults[0]!.message} (and ${faults.length - 1} more, see faults)`,
+    { faults },
+  )
+const absent = (id: string) =>
+  error(404, 'resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
+const bodyOf = async (reply: ReturnType<Call>, status = 200) => {
+  const { status: actual, body } = await reply
+  assert.equal(actual, status, JSON.stringify(body))
+  return body
+}
+
+test('a rule is made, read, changed and deleted', async () => {
+  const { call, time } = serve()
+  assert.deepEqual(await bodyOf(call('GET', RULES)), [])
+  const made = await call('POST', RULES, rule({ team: 'ops', version: 3, id: 99, triggerCount: 5 }))
+  assert.equal(made.status, 201)
+  assert.equal(made.headers.get('location'), '/alerting/rules/1/')
+  assert.equal(made.headers.get('etag'), '"1"')
+  assert.deepEqual(made.body, shown({ team: 'ops', version: 3 }))
+  assert.deepEqual(await bodyOf(call('GET', made.headers.get('location')!)), made.body)
+  assert.deepEqual(await bodyOf(call('GET', '/alerting/rules')), [made.body])
+
+  time.now += 60_000
+  const changed = await call('PUT', `${RULES}1`, { name: 'Larger', enabled: false })
+  assert.equal(changed.headers.get('etag'), '"2"')
+  const expected = shown({
+    team: 'ops',
+    version: 3,
+    name: 'Larger',
+    enabled: false,
+    updatedAt: '2024-05-17T12:01:00.000Z',
+  })
+  assert.deepEqual(changed.body, expected)
+  assert.deepEqual(await bodyOf(call('GET', `${RULES}1/`)), expected)
+
+  const gone = await call('DELETE', `${RULES}1/`)
+  assert.deepEqual([gone.status, gone.body], [204, undefined])
+  assert.deepEqual(await bodyOf(call('GET', `${RULES}1/`), 404), absent('1'))
+  assert.deepEqual(await bodyOf(call('DELETE', `${RULES}1/`), 404), absent('1'))
+})
+
+test('a rule that was read can be put back as it is, and config is replaced whole', async () => {
+  const { call, rules } = serve()
+  await call('POST', RULES, rule({ config: config({ targetMap: [{ name: 'str', operator: 'Equals', value: 'a' }] }) }))
+  const before = await bodyOf(call('GET', `${RULES}1`))
+  assert.deepEqual(await bodyOf(call('PUT', `${RULES}1`, before)), before)
+  assert.deepEqual((await bodyOf(call('PUT', `${RULES}1`, { config: config() }))).config, config())
+  assert.deepEqual(rules.find(1)?.input, rule({ enabled: true }))
+  assert.equal(rules.find(1)?.matching, 2)
+})
+
+test('where a rule begins: where it says, else above the head, else not yet known', async () => {
+  const { call, rules } = serve()
+  const starts = async (change: Json) => (await bodyOf(call('POST', RULES, rule(change)), 201)).startBlock
+  assert.equal(await starts({}), 1_001)
+  assert.equal(await starts({ startBlock: null }), 1_001)
+  assert.equal(await starts({ startBlock: 0 }), 0)
+  assert.equal(await starts({ blockchain: 'gnosis' }), null)
+  const put = async (change: Json) => (await bodyOf(call('PUT', `${RULES}3`, change))).startBlock
+  assert.equal(await put({ name: 'x' }), 0)
+  assert.equal(await put({ startBlock: null }), 0)
+  assert.equal(await put({ startBlock: 7 }), 7)
+  // Blocks of another network are no start.
+  assert.equal(await put({ blockchain: 'gnosis' }), null)
+  assert.equal(await put({ blockchain: 'ethereum', startBlock: 5 }), 5)
+  assert.equal(rules.find(3)?.network, 'ethereum/ethereum/mainnet')
+})
+
+test('what keeps a rule from doing its work is told', async () => {
+  const { call } = serve()
+  const email = {
+    type: 'Email',
+    parameters: { recipients: ['a@example.org'] },
+    payload: [{ fieldType: 'Field', fieldName: 'evnet' }],
+  }
+  const { idle, warnings } = await bodyOf(
+    call('POST', RULES, rule({ network: 'sepolia', config: config({ alerts: [email] }) })),
+    201,
+  )
+  assert.equal(idle, 'ethereum/ethereum/sepolia is not configured.')
+  assert.deepEqual(warnings, [
+    'Email is undeliverable.',
+    'An event has no "evnet", which the payload of alerts[0] names: it will be left out. Did you mean "event"?',
+  ])
+})
+
+test("another account's rule is none", async () => {
+  const { call, calls } = serve()
+  await call('POST', RULES, rule())
+  const bob = { authorization: 'Bearer cs_bob' }
+  assert.deepEqual(await bodyOf(call('GET', RULES, undefined, bob)), [])
+  for (const [method, path, body] of [
+    ['GET', ''],
+    ['PUT', '', {}],
+    ['DELETE', ''],
+    ['POST', 'simulate/', {}],
+    ['POST', 'test/'],
+    ['GET', 'alerts/'],
+    ['POST', 'redeliver/', { dead: true }],
+  ] as const)
+    assert.deepEqual(await bodyOf(call(method, `${RULES}1/${path}`, body, bob), 404), absent('1'))
+  for (const id of ['2', '0', '-1', '1.0', '01', '1e0', 'x', '%31x', '99999999999999999999'])
+    assert.deepEqual(await bodyOf(call('GET', `${RULES}${id}/`), 404), absent(decodeURIComponent(id)))
+  assert.deepEqual(calls, [])
+  assert.equal((await call('GET', RULES, undefined, { authorization: '' })).status, 401)
+})
+
+test('every fault of a rule is told with its place, and nothing is stored', async () => {
+  const { call, rules } = serve()
+  const faulty = rule({
+    maxConfirmationCount: -1,
+    config: config({
+      targetMap: [{ name: 'evnet', operator: 'Equals', value: ['a'] }],
+      alerts: [{ type: 'Webhook (GET)', parameters: { url: 'http://10.0.0.1/' } }],
+    }),
+  })
+  const faults = [
+    {
+      path: 'maxConfirmationCount',
+      message: 'maxConfirmationCount must be an integer from 0 to 100000, not -1.',
+    },
+    {
+      path: 'config.targetMap[0].value',
+      message: 'value must be a string with "Equals", not a list of 1. "Equals any" takes a list.',
+    },
+    {
+      path: 'config.targetMap[0].name',
+      message: 'An event has no attribute "evnet" to compare. Did you mean "event"?',
+    },
+    {
+      path: 'config.alerts[0].parameters.url',
+      message:
+        'url leads to 10.0.0.1, which is a private address: choose a public address, or ask the operator of this server to allow its range.',
+    },
+  ]
+  assert.deepEqual(await bodyOf(call('POST', RULES, faulty), 400), invalid(...faults))
+  assert.deepEqual(rules.all(), [])
+  await call('POST', RULES, rule())
+  assert.deepEqual(await bodyOf(call('PUT', `${RULES}1`, { config: faulty.config }), 400), invalid(...faults.slice(1)))
+  assert.deepEqual(
+    await bodyOf(call('PUT', `${RULES}1`, { network: null }), 400),
+    invalid({
+      path: 'network',
+      message: 'network must be one part of a network\'s name, such as "ethereum", not null.',
+    }),
+  )
+  assert.deepEqual(
+    await bodyOf(call('PUT', `${RULES}1`, '{"version": 9007199254740993}'), 400),
+    invalid({
+      path: 'version',
+      message: 'version must be an integer, not 9007199254740992. Integers beyond 2^53 - 1 lose digits in JSON.',
+    }),
+  )
+  assert.equal(rules.find(1)?.revision, 1)
+})
+
+test('a body that is no JSON object is refused', async () => {
+  const { call } = serve()
+  await call('POST', RULES, rule())
+  const parsing = (reason: string) => error(400, 'parsing_exception', reason)
+  for (const [method, path] of [
+    ['POST', RULES],
+    ['PUT', `${RULES}1`],
+    ['POST', `${RULES}simulate/`],
+  ] as const) {
+    const missing =
+      method === 'POST' || method === 'PUT' ? parsing('The body must be a JSON object, and is missing.') : null
+    assert.deepEqual(await bodyOf(call(method, path), 400), missing)
+    for (const body of ['[]', '"x"', '5', 'null'])
+      assert.deepEqual(await bodyOf(call(method, path, body), 400), parsing('The body must be a JSON object.'), body)
+    for (const body of ['{', '{"name": NaN}', "{'name': 1}", '{"a":1}x', '\u0000'])
+      assert.match((await bodyOf(call(method, path, body), 400)).error.reason, /^The body is not JSON: /, body)
+  }
+  const deep = `{"config":${'['.repeat(40_000)}${']'.repeat(40_000)}}`
+  assert.deepEqual(
+    await bodyOf(call('POST', RULES, deep), 400),
+    invalid({ path: 'config', message: 'config is nested more than 50 levels deep: make it flatter.' }),
+  )
+  assert.equal((await call('POST', RULES, `{"name":"${'x'.repeat(100_000)}"}`)).status, 413)
+  assert.deepEqual(
+    await bodyOf(call('PUT', `${RULES}1`, '{"__proto__": {"enabled": false}}'), 400),
+    invalid({ path: '__proto__', message: '"__proto__" cannot be kept: give the property another name.' }),
+  )
+})
+
+test('a rule that the client has is not sent again', async () => {
+  const { call } = serve()
+  await call('POST', RULES, rule())
+  for (const tag of ['"1"', 'W/"1"', '"0", "1"', '*']) {
+    const reply = await call('GET', `${RULES}1`, undefined, { 'if-none-match': tag })
+    assert.deepEqual([reply.status, reply.headers.get('etag'), reply.body], [304, '"1"', undefined], tag)
+  }
+  for (const tag of ['"2"', '1', ''])
+    assert.equal((await call('GET', `${RULES}1`, undefined, { 'if-none-match': tag })).status, 200)
+})
+
+test('a change to a revision that is no more is refused', async () => {
+  const { call, rules } = serve()
+  await call('POST', RULES, rule())
+  const put = (tag: string) => call('PUT', `${RULES}1`, { name: tag }, { 'if-match': tag })
+  assert.equal((await put('"1"')).headers.get('etag'), '"2"')
+  const stale = (tag: string) =>
+    error(
+      412,
+      'precondition_failed_exception',
+      `Rule 1 is of revision ${tag} now, which If-Match does not name: read it again, and change what it is by then.`,
+    )
+  assert.deepEqual(await bodyOf(put('"1"'), 412), stale('"2"'))
+  assert.deepEqual(await bodyOf(put('2'), 412), stale('"2"'))
+  assert.deepEqual(await bodyOf(call('DELETE', `${RULES}1`, undefined, { 'if-match': '"1"' }), 412), stale('"2"'))
+  assert.equal((await put('"1", W/"2"')).status, 200)
+  assert.equal((await put('*')).status, 200)
+  assert.equal(rules.find(1)?.input.name, '*')
+  assert.equal((await call('DELETE', `${RULES}1`, undefined, { 'if-match': '"4"' })).status, 204)
+  assert.equal((await put('"4"')).status, 404)
+})
+
+test('two changes at the same moment are both made, or one is told', async () => {
+  for (const tag of [undefined, '"1"']) {
+    const { call, rules, service } = serve()
+    await call('POST', RULES, rule())
+    // The first change waits for a network's head; meanwhile the second is made.
+    service.startBlockOf = async () => {
+      service.startBlockOf = async () => 5
+      await call('PUT', `${RULES}1`, { description: 'second' })
+      return 5
+    }
+    const { status } = await call('PUT', `${RULES}1`, { network: 'sepolia' }, tag ? { 'if-match': tag } : {})
+    const { network, description } = rules.find(1)!.input
+    assert.deepEqual(
+      { status, network, description },
+      tag
+        ? { status: 412, network: 'mainnet', description: 'second' }
+        : { status: 200, network: 'sepolia', description: 'second' },
+    )
+  }
+})
+
+test('a rule is simulated before it is stored, and after', async () => {
+  const { call, calls } = serve()
+  const simulation = { total: 1, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [{ _id: '0x' }] }
+  const range = { fromBlock: undefined, toBlock: undefined, size: undefined }
+  assert.deepEqual(
+    await bodyOf(call('POST', `${RULES}simulate/`, rule({ name: 'new', fromBlock: 0, toBlock: 9, size: 0 }))),
+    simulation,
+  )
+  assert.deepEqual(await bodyOf(call('GET', RULES)), [])
+  await call('POST', RULES, rule())
+  assert.deepEqual(await bodyOf(call('POST', `${RULES}1/simulate/`)), simulation)
+  assert.deepEqual(await bodyOf(call('POST', `${RULES}1/simulate/`, { fromBlock: 5 })), simulation)
+  assert.deepEqual(calls, [
+    { simulate: 'new', fromBlock: 0, toBlock: 9, size: 0 },
+    { simulate: 'Large transfers', ...range },
+    { simulate: 'Large transfers', ...range, fromBlock: 5 },
+  ])
+  const number = { path: 'fromBlock', message: 'fromBlock must be an integer of at least 0, not -1.' }
+  assert.deepEqual(
+    await bodyOf(call('POST', `${RULES}simulate/`, rule({ name: 1, fromBlock: -1 })), 400),
+    invalid({ path: 'name', message: 'name must be a string, not 1. Put it in quotes: "1".' }, number),
+  )
+  assert.deepEqual(
+    await bodyOf(call('POST', `${RULES}1/simulate/`, { fromBlock: 5, toBlock: 4, size: 1_001, form: 1 }), 400),
+    invalid(
+      {
+        path: 'form',
+        message: 'form is not known here: the body has "fromBlock", "toBlock" and "size".',
+      },
+      { path: 'toBlock', message: 'toBlock must not be below fromBlock, which is 5, as 4 is.' },
+      { path: 'size', message: 'size must be an integer from 0 to 1000, not 1001.' },
+    ),
+  )
+  assert.deepEqual(
+    await bodyOf(call('GET', `${RULES}simulate/`), 405),
+    error(405, 'method_not_allowed_exception', '/alerting/rules/simulate takes POST, not GET.'),
+  )
+  assert.equal(calls.length, 3)
+})
+
+test('a test is fired for a document, or for the newest', async () => {
+  const { call, calls } = serve()
+  await call('POST', RULES, rule())
+  const result = { entity: { _id: '0x', _type: 'event' }, deliveries: [] }
+  assert.deepEqual(await bodyOf(call('POST', `${RULES}1/test/`)), result)
+  assert.deepEqual(await bodyOf(call('POST', `${RULES}1/test/`, { _id: '0xa_e_1' })), result)
+  assert.deepEqual(calls, [
+    { test: 1, document: undefined },
+    { test: 1, document: '0xa_e_1' },
+  ])
+  assert.deepEqual(
+    await bodyOf(call('POST', `${RULES}1/test/`, { id: '0xa', _id: 7 }), 400),
+    invalid(
+      { path: 'id', message: 'id is not known here: the body has "_id". Did you mean "_id"?' },
+      { path: '_id', message: '_id must be the id of a stored document, not 7. Put it in quotes: "7".' },
+    ),
+  )
+  assert.deepEqual(
+    await bodyOf(call('POST', `${RULES}1/test/`, []), 400),
+    error(400, 'parsing_exception', 'The body must be a JSON object, or be left out.'),
+  )
+})
+
+test('the alerts of a rule are listed page by page', async () => {
+  const { call, calls } = serve()
+  await call('POST', RULES, rule())
+  const alerts = (query: string, status = 200) => bodyOf(call('GET', `${RULES}1/alerts/${query}`), status)
+  assert.deepEqual(await alerts(''), { alerts: [], next: null })
+  await alerts('?size=1000&before=a%2Fb&state=retracted&pretty')
+  assert.deepEqual(calls, [
+    { alerts: 1, size: 20, before: undefined, state: undefined },
+    { alerts: 1, size: 1_000, before: 'a/b', state: 'retracted' },
+  ])
+  const refused = (reason: string) => error(400, 'illegal_argument_exception', reason)
+  for (const size of ['0', '1001', '-1', 'x', '1e1', ''])
+    assert.deepEqual(
+      await alerts(`?size=${size}`, 400),
+      refused(`The URL parameter [size] must be an integer from 1 to 1000, not ${JSON.stringify(size)}.`),
+    )
+  assert.deepEqual(
+    await alerts('?state=confirm', 400),
+    refused(
+      'The URL parameter [state] must be "pending", "confirmed", "withdrawn" or "retracted", not "confirm". Did you mean "confirmed"?',
+    ),
+  )
+  assert.deepEqual(
+    await alerts('?befor=1', 400),
+    refused('The URL parameter [befor] is not known: there are "size", "before" and "state". Did you mean "before"?'),
+  )
+})
+
+test('what was given up is sent again, by alert or by time', async () => {
+  const { call, calls } = serve()
+  await call('POST', RULES, rule())
+  const again = (body: unknown, status = 200) => bodyOf(call('POST', `${RULES}1/redeliver/`, body), status)
+  const none = { alert: undefined, from: undefined, to: undefined, dead: undefined }
+  assert.deepEqual(await again({ alert: 'a1' }), { redelivered: 2 })
+  await again({ from: '2024-05-17T12:00:00+02:00', to: '2024-05-17T12:00', dead: true })
+  await again({ from: '2024-05-17', dead: false })
+  assert.deepEqual(calls, [
+    { redeliver: 1, ...none, alert: 'a1' },
+    { redeliver: 1, ...none, from: Date.UTC(2024, 4, 17, 10), to: Date.UTC(2024, 4, 17, 12), dead: true },
+    { redeliver: 1, ...none, from: Date.UTC(2024, 4, 17), dead: false },
+  ])
+  const say = {
+    path: '',
+    message:
+      'The body must say what to send again: an "alert", times "from" or "to", or "dead": true for all that was given up.',
+  }
+  for (const body of [undefined, {}, { dead: false }]) assert.deepEqual(await again(body, 400), invalid(say))
+  for (const from of [
+    'yesterday',
+    '2024-02-31',
+    '2024-13-01',
+    '2024-05-17T25:00',
+    '2024-05-17T12:00:00 UTC',
+    1715940000,
+    null,
+  ])
+    assert.deepEqual(
+      await again({ from }, 400),
+      invalid({
+        path: 'from',
+        message: `from must be a time in ISO 8601 such as "2024-05-17T12:00:00Z", not ${JSON.stringify(from)}.`,
+      }),
+      String(from),
+    )
+  assert.deepEqual(
+    await again({ from: '2024-05-17', to: '2024-05-16', dead: 1 }, 400),
+    invalid(
+      { path: 'dead', message: 'dead must be true or false, not 1.' },
+      { path: 'to', message: 'to must not be before from.' },
+    ),
+  )
+  assert.equal(calls.length, 3)
+})
+
+test('a wrong method or path below the rules is told; without rules there is nothing', async () => {
+  const { call } = serve()
+  assert.deepEqual(
+    await bodyOf(call('PATCH', `${RULES}1`, {}), 405),
+    error(405, 'method_not_allowed_exception', '/alerting/rules/1 takes GET and PUT and DELETE, not PATCH.'),
+  )
+  const nothing = (path: string) =>
+    error(
+      404,
+      'resource_not_found_exception',
+      `There is nothing at ${path}: rules are at /alerting/rules/ and /alerting/rules/{id}/.`,
+    )
+  assert.deepEqual(await bodyOf(call('GET', '/alerting/rulez/'), 404), nothing('/alerting/rulez'))
+  const reply = await appOf().request(RULES, { headers: { authorization: 'Bearer cs_good' } })
+  assert.deepEqual(await reply.json(), nothing('/alerting/rules'))
+})
