@@ -6,7 +6,7 @@ import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
 import { type Face, valuesAt } from '../query/compare.ts'
 import { integer, showExact, simplest } from '../query/exact.ts'
-import { keyOfHex, keyOfInteger, keyOfText, keysOfFace } from './match-keys.ts'
+import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
 
 /** A block as rules look at it. */
 export interface BlockEntities {
@@ -77,13 +77,13 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
   if (field && isList(field) && field.list === 'nested' && kind === 'event' && rest.length === 1)
     return argument(rest[0]!, scaled)
   const read = scaled ? undefined : READERS[kind][name]
-  if (read && field && !isList(field)) {
-    const form = FORMS[field.kind]!
-    const [inner] = rest
-    if (rest.length === 0 || (rest.length === 1 && form.encodings.includes(inner!))) return wireSource(read, form)
-    const place = placeOf(inner!)
-    if (field.kind === 'hexList' && rest.length === 1 && place !== undefined)
-      return wireSource(entity => (read(entity) as unknown[])[place], form)
+  if (read && field && !isList(field) && rest.length < 2) {
+    const [inner = ''] = rest
+    const form = FORMS[field.kind]?.[inner]
+    if (form) return wireSource(read, form)
+    const place = placeOf(inner)
+    if (field.kind === 'hexList' && place !== undefined)
+      return wireSource(entity => (read(entity) as unknown[])[place], hex)
   }
   return documentSource(kind, steps, scaled)
 }
@@ -148,9 +148,8 @@ const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
   },
 }
 
-/** How a wire value of a kind of field is compared, and under which encodings that holds beside its own name. */
+/** How a wire value is compared, and the key of all that it may be equal to. */
 interface Form {
-  encodings: readonly string[]
   face(value: never): Face
   key(value: never): string
 }
@@ -159,27 +158,41 @@ const textFace = (text: string): Face => ({ text, number: undefined })
 const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
 const isTrue = (value: unknown): boolean => value === '0x1' || value === true
 const booleanFace = (value: boolean): Face => ({ text: String(value), number: integer(value ? 1n : 0n) })
+/** Its text is wanted by operands alone that are no numbers, which hardly any rule has. */
+const fractionFace = (digits: bigint, scale: number): Face => ({
+  get text() {
+    return showExact(simplest({ digits, scale }))
+  },
+  number: { digits, scale },
+})
 
-const integers: Form = {
-  encodings: ['num'],
+const address: Form = { face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex }
+const hex: Form = { face: (text: string) => textFace(text.toLowerCase()), key: keyOfHex }
+const text: Form = { face: textFace, key: keyOfText }
+const whole: Form = {
   face: (value: string | number) => integerFace(BigInt(value)),
   key: (value: string | number) => (typeof value === 'string' ? keyOfHex(value) : value.toString(16)),
 }
-const hex: Form = { encodings: [], face: (text: string) => textFace(text.toLowerCase()), key: keyOfHex }
+const coin: Form = {
+  face: (value: string | number) => fractionFace(BigInt(value), COIN_DECIMALS),
+  key: (value: string | number) => keyOfNumber({ digits: BigInt(value), scale: COIN_DECIMALS }),
+}
+const truth: Form = {
+  face: (value: unknown) => booleanFace(isTrue(value)),
+  key: (value: unknown) => (isTrue(value) ? '1' : '0'),
+}
+const COIN_DECIMALS = 18
 
-const FORMS: Readonly<Partial<Record<FieldKind, Form>>> = {
-  address: { encodings: ['raw'], face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex },
-  hex,
-  hexList: hex,
-  quantity: integers,
-  amount: integers,
-  boolean: {
-    encodings: [],
-    face: (value: unknown) => booleanFace(isTrue(value)),
-    key: (value: unknown) => (isTrue(value) ? '1' : '0'),
-  },
-  keyword: { encodings: [], face: textFace, key: keyOfText },
-  text: { encodings: ['raw'], face: textFace, key: keyOfText },
+/** By the encoding that is named, `''` being none. What is not listed is read from documents. */
+const FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, Form | undefined>>>>> = {
+  address: { '': address, raw: address },
+  hex: { '': hex },
+  hexList: { '': hex },
+  quantity: { '': whole, num: whole },
+  amount: { '': whole, num: whole, coin },
+  boolean: { '': truth },
+  keyword: { '': text },
+  text: { '': text, raw: text },
 }
 
 const wireSource = (read: Read, { face, key }: Form): Source => ({
@@ -209,7 +222,7 @@ const argument = (name: string, scaled: boolean): Source => {
       faces(entity) {
         const decimals = decimalsOf(entity)
         if (decimals === undefined) return NO_FACES
-        return named(entity.decoded!).flatMap(arg => (isAmount(arg) ? [scaledFace(arg.int, decimals)] : []))
+        return named(entity.decoded!).flatMap(arg => (isAmount(arg) ? [fractionFace(arg.int, decimals)] : []))
       },
       keys: () => NO_KEYS,
       hasInteger: entity => named(entity.decoded!).some(isAmount),
@@ -224,14 +237,6 @@ const argument = (name: string, scaled: boolean): Source => {
 const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
 
 const isAmount = (arg: DecodedArg): arg is DecodedArg & { int: bigint } => arg.int !== null && arg.type !== 'bool'
-
-/** Its text is wanted by operands alone that are no numbers, which hardly any rule has. */
-const scaledFace = (digits: bigint, scale: number): Face => ({
-  get text() {
-    return showExact(simplest({ digits, scale }))
-  },
-  number: { digits, scale },
-})
 
 const faceOf = (arg: DecodedArg, log: DecodedLog): Face => {
   const { int, type, hex } = arg

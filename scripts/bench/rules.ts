@@ -1,0 +1,375 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createDeclarations } from '../../src/decode/declarations.ts'
+import { createLogDecoder } from '../../src/decode/logs.ts'
+import { parseMethods } from '../../src/decode/methods.ts'
+import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
+import { createBlockDocuments } from '../../src/documents/build.ts'
+import { asJson } from '../../src/documents/show.ts'
+import { messageOf, refuse } from '../../src/lib/errors.ts'
+import { checksumAddress } from '../../src/lib/keccak.ts'
+import { type BlockEntities, createMatcher, type Matcher } from '../../src/rules/matcher.ts'
+import type { Condition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
+import { FIRST_BLOCK, generateBlocks } from './generate.ts'
+import { createRandom, type Random } from './random.ts'
+import { type Row, showRows } from './report.ts'
+import { type Times, timesOf } from './times.ts'
+
+const USAGE = `Measures how fast rules are matched with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
+
+npm run bench:rules -- [--rules N[,N…]] [--blocks N] [--seed S] [--json]
+
+--rules    how many there are (default 10,1000,100000)
+--blocks   that are matched (default 200)
+--seed     of chain and rules (default 1)
+--json     all figures, in place of the table`
+
+/** What one number of rules comes to. */
+export interface RulesMeasured {
+  rules: number
+  /** Reading them from JSON text and indexing them, in milliseconds. */
+  loadMs: number
+  /** Heap that they take, as they were written and indexed, in bytes. */
+  memory: number
+  /** Matching of one block, in milliseconds: documents that have to be built for it are part of that, decoding is not. */
+  block: Times
+  /** The first block, at which tests are compiled and bounds are sorted. */
+  firstMs: number
+  entities: number
+  microsecondsPerEntity: number
+  hits: number
+  /** Replacing a rule, in microseconds. */
+  change: number
+}
+
+export interface Options {
+  rules: readonly number[]
+  blocks: number
+  seed: number
+}
+
+export interface RulesResults {
+  mixed: RulesMeasured[]
+  hot: RulesMeasured
+}
+
+export const benchRules = ({ rules, blocks, seed }: Options): RulesResults => {
+  const open = createOpener()
+  const raws = [...generateBlocks({ seed, count: blocks })]
+  const pool = addressesIn([...generateBlocks({ seed, from: FIRST_BLOCK + 5_000, count: 20 })])
+  const random = createRandom()
+  const mixed = rules.map(count => {
+    random.seek(seed, 77, 1, count)
+    return measure(
+      Array.from({ length: count }, (_, i) => mixedRule(i + 1, random, pool)),
+      raws,
+      open,
+    )
+  })
+  random.seek(seed, 77, 2, 0)
+  const most = Math.max(...rules)
+  const hot = measure(
+    Array.from({ length: most }, (_, i) => hotRule(i + 1, random)),
+    raws,
+    open,
+  )
+  return { mixed, hot }
+}
+
+type Opener = (raw: RawBlock) => BlockEntities
+
+const measure = (rules: readonly StoredRule[], raws: readonly RawBlock[], open: Opener): RulesMeasured => {
+  const lines = rules.map(rule => JSON.stringify(rule))
+  const before = heap()
+  const start = performance.now()
+  const matcher = createMatcher()
+  for (const line of lines) matcher.set(JSON.parse(line) as StoredRule)
+  const loadMs = performance.now() - start
+  const memory = heap() - before
+
+  const match = (raw: RawBlock) => {
+    // Documents that another block's rules had built would be there already.
+    const block = open(raw)
+    const from = performance.now()
+    const { found } = matcher.match(block)
+    return { ms: performance.now() - from, hits: found.length }
+  }
+  const firstMs = match(raws[0]!).ms
+  for (const raw of raws) match(raw)
+  const measured = raws.map(match)
+  const entities = raws.reduce((sum, raw) => sum + entitiesIn(open(raw)), 0)
+  const total = measured.reduce((sum, { ms }) => sum + ms, 0)
+  return {
+    rules: rules.length,
+    loadMs,
+    memory,
+    block: timesOf(measured.map(({ ms }) => ms)),
+    firstMs,
+    entities,
+    microsecondsPerEntity: (total * 1000) / entities,
+    hits: measured.reduce((sum, { hits }) => sum + hits, 0),
+    change: changeTime(matcher, rules),
+  }
+}
+
+const changeTime = (matcher: Matcher, rules: readonly StoredRule[]): number => {
+  const some = rules.filter((_, i) => i % Math.ceil(rules.length / 1_000) === 0)
+  const start = performance.now()
+  for (const rule of some) matcher.set({ ...rule, revision: rule.revision + 1 })
+  return ((performance.now() - start) * 1000) / some.length
+}
+
+const entitiesIn = ({ raw, logs }: BlockEntities): number =>
+  1 + raw.receipts.length + logs.length + logs.filter(({ signature }) => signature.event !== null).length
+
+const heap = (): number => {
+  ;(globalThis as { gc?: () => void }).gc?.()
+  return process.memoryUsage().heapUsed
+}
+
+/** Blocks as the indexing thread has them. */
+const createOpener = (): Opener => {
+  const text = (name: string) => readFileSync(new URL(`../../data/${name}`, import.meta.url), 'utf8')
+  const registry = createRegistry(parseRegistry(text('events.txt')))
+  const methods = parseMethods(text('functions.txt'))
+  const tokens = createTokenList(parseTokens(text('tokens.txt')))
+  const decode = createLogDecoder({ ...createDeclarations(registry, []), compile: createEventDecoder })
+  const decimals = (address: string) => tokens.find(1, `0x${address}`)?.decimals
+  return raw => {
+    const decoded = {
+      raw,
+      logs: raw.receipts.flatMap(({ logs }) => logs.map(decode)),
+      methods: raw.block.transactions.map(({ to, input }) => (to ? (methods.get(input.slice(0, 10)) ?? null) : null)),
+      decimals,
+    }
+    return { ...decoded, documents: createBlockDocuments(decoded, asJson) }
+  }
+}
+
+interface Pool {
+  accounts: string[]
+  contracts: string[]
+}
+
+const addressesIn = (blocks: readonly RawBlock[]): Pool => {
+  const accounts = new Set<string>()
+  const contracts = new Set<string>()
+  for (const { block, receipts } of blocks) {
+    for (const { from } of block.transactions) accounts.add(checksumAddress(from))
+    for (const { logs } of receipts) for (const { address } of logs) contracts.add(checksumAddress(address))
+  }
+  return { accounts: [...accounts], contracts: [...contracts] }
+}
+
+const USDT = checksumAddress('0xdac17f958d2ee523a2206206994597c13d831ec7')
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+const ruleOf = (id: number, targetType: TargetType, targetMap: Condition[]): StoredRule => {
+  const config: RuleConfig = {
+    targetType,
+    targetMap,
+    alerts: [{ type: 'Webhook (POST)', parameters: { url: `https://alerts.example.com/hooks/${id}` } }],
+  }
+  return {
+    id,
+    account: 1 + (id % 100),
+    revision: 1,
+    matching: 1,
+    enabled: true,
+    network: 'ethereum/ethereum/mainnet',
+    startBlock: FIRST_BLOCK - (id % 1_000),
+    input: {
+      name: `Rule ${id}`,
+      maxConfirmationCount: id % 12,
+      technology: 'ethereum',
+      blockchain: 'ethereum',
+      network: 'mainnet',
+      config,
+    },
+    createdAt: 1_750_000_000_000,
+    updatedAt: 1_750_000_000_000,
+  }
+}
+
+const equals = (name: string, value: string): Condition => ({ name, operator: 'Equals', value })
+const inspect = (name: string, condition: Condition): Condition => ({
+  name: 'args',
+  operator: 'Inspect',
+  operatorParameters: [{ ...condition, name }],
+})
+
+/** What people watch: mostly addresses that are seldom seen, now and then some that are in many blocks. */
+const mixedRule = (id: number, random: Random, pool: Pool): StoredRule => {
+  const pick = (from: readonly string[]) => from[random.below(from.length)]!
+  const address = (from: readonly string[]) =>
+    random.unit() < 0.02 ? pick(from) : checksumAddress(`0x${random.word().slice(0, 40)}`)
+  const account = () => address(pool.accounts)
+  const contract = () => address(pool.contracts)
+  const amount = (digits: number) => String(1 + random.below(9)).padEnd(1 + random.below(digits), '0')
+  const transfer = equals('event', 'Transfer')
+  const shapes: readonly (readonly [number, () => [TargetType, Condition[]]])[] = [
+    [20, () => ['Event', [transfer, inspect('to', equals('', account()))]]],
+    [
+      10,
+      () => [
+        'Event',
+        [
+          transfer,
+          equals('address', pick(pool.contracts)),
+          inspect('value', { name: '', operator: 'Greater or Equal', value: amount(9), useScaledValue: true }),
+          inspect('from', equals('', account())),
+        ],
+      ],
+    ],
+    [
+      5,
+      () => [
+        'Event',
+        [
+          transfer,
+          equals('address', contract()),
+          inspect('value', { name: '', operator: 'Greater', value: `${amount(6)}.5`, useScaledValue: true }),
+        ],
+      ],
+    ],
+    [
+      10,
+      () => [
+        'Event',
+        [
+          transfer,
+          inspect('from', { name: '', operator: 'Equals any', value: Array.from({ length: 5 }, account) }),
+          inspect('value', { name: '', operator: 'Greater', value: amount(24) }),
+        ],
+      ],
+    ],
+    [5, () => ['Event', [equals('address', contract()), equals('event', 'OwnershipTransferred')]]],
+    [15, () => ['Transaction', [equals('from', account())]]],
+    [10, () => ['Transaction', [equals('to', contract()), equals('status', 'false')]]],
+    [
+      6,
+      () => [
+        'Transaction',
+        [
+          { name: 'to', operator: 'Equals (ignore case)', value: account().toLowerCase() },
+          { name: 'value.coin', operator: 'Greater or Equal', value: `${amount(4)}.25` },
+        ],
+      ],
+    ],
+    [3, () => ['Transaction', [{ name: 'value.coin', operator: 'Greater', value: `1${amount(7)}000` }]]],
+    [8, () => ['Log', [equals('address', contract()), equals('signature', TRANSFER)]]],
+    [5, () => ['Log', [equals('topics', `0x${'0'.repeat(24)}${account().slice(2).toLowerCase()}`)]]],
+    [
+      2,
+      () => [
+        'Block',
+        [
+          equals('miner', account()),
+          { name: 'gasUsed', operator: 'Less', value: String(1_000 + random.below(1_000_000)) },
+        ],
+      ],
+    ],
+    [
+      1,
+      () => ['Block', [{ name: 'baseFeePerGas', operator: 'Greater', value: `${100 + random.below(900)}000000000` }]],
+    ],
+  ]
+  let dice = random.below(100)
+  const [, shape] = shapes.find(([share]) => {
+    dice -= share
+    return dice < 0
+  })!
+  return ruleOf(id, ...shape())
+}
+
+/** Large transfers of one token, each rule with an amount of its own: few of them fire. */
+const hotRule = (id: number, random: Random): StoredRule =>
+  ruleOf(id, 'Event', [
+    equals('event', 'Transfer'),
+    equals('address', USDT),
+    inspect('value', {
+      name: '',
+      operator: 'Greater or Equal',
+      value: `${id % 20_000 === 0 ? random.below(10_000_000) : 2_000_000_000 + random.below(2_000_000_000)}.${random.below(1000)}`,
+      useScaledValue: true,
+    }),
+  ])
+
+export const rowsOfRules = ({ mixed, hot }: RulesResults): Row[] => {
+  const thousand = mixed.find(({ rules }) => rules === 1_000)
+  return [
+    ...mixed.flatMap(measured => rowsOfCount('rules of all shapes', measured, 5, thousand)),
+    ...rowsOfCount('amounts of one token', hot, 1, undefined),
+  ]
+}
+
+const rowsOfCount = (
+  what: string,
+  measured: RulesMeasured,
+  mostMs: number,
+  thousand: RulesMeasured | undefined,
+): Row[] => {
+  const { rules, loadMs, memory, block, firstMs, entities, microsecondsPerEntity, hits, change } = measured
+  const name = `${count(rules)} ${what}`
+  const applies = rules >= 100_000
+  const judged = (target: string, ok: boolean) => ({ target, ok, applies })
+  const free = { target: '', ok: undefined, applies: true }
+  const per = microsecondsPerEntity
+  return [
+    {
+      name: `${name}: a block`,
+      value: `p50 ${fixed(block.p50)}, p99 ${fixed(block.p99)} ms (first ${fixed(firstMs)} ms)`,
+      ...judged(`p50 <= ${mostMs} ms`, block.p50 <= mostMs),
+    },
+    {
+      name: `${name}: an entity`,
+      value: `${per.toFixed(2)} us`,
+      ...(thousand && thousand !== measured && applies
+        ? judged('at most twice that of 1,000', per <= 2 * thousand.microsecondsPerEntity)
+        : free),
+    },
+    { name: `${name}: hits`, value: `${count(hits)} in ${count(entities)} entities`, ...free },
+    { name: `${name}: reading and indexing`, value: `${count(loadMs)} ms`, ...judged('< 3,000 ms', loadMs < 3_000) },
+    { name: `${name}: memory`, value: `${count(memory / 1e6)} MB`, ...judged('< 300 MB', memory < 300e6) },
+    { name: `${name}: changing one`, value: `${change.toFixed(1)} us`, ...free },
+  ]
+}
+
+const count = (n: number) => Math.round(n).toLocaleString('en')
+const fixed = (n: number) => n.toFixed(n < 1 ? 3 : 2)
+
+/** Runs the command line and returns what it measured, as text. */
+export const main = (args: string[]): string => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rules: { type: 'string', default: '10,1000,100000' },
+      blocks: { type: 'string', default: '200' },
+      seed: { type: 'string', default: '1' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return USAGE
+  const number = (name: string, text: string): number => {
+    if (/^[1-9][0-9]*$/.test(text)) return Number(text)
+    throw refuse('bad_option', `--${name} must be a whole number, not ${JSON.stringify(text)}\n\n${USAGE}`)
+  }
+  const results = benchRules({
+    rules: values.rules.split(',').map(text => number('rules', text)),
+    blocks: number('blocks', values.blocks),
+    seed: number('seed', values.seed),
+  })
+  return values.json ? JSON.stringify(results, undefined, 2) : showRows(rowsOfRules(results))
+}
+
+if (import.meta.main) {
+  try {
+    console.log(main(process.argv.slice(2)))
+  } catch (error) {
+    console.error(messageOf(error))
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { benchRules, main, rowsOfRules } from '../../scripts/bench/rules.ts'
+import type { ChainsieveError } from '../../src/lib/errors.ts'
+
+test('the benchmark of rules measures each number of them, and the hot key', () => {
+  const results = benchRules({ rules: [10, 3_000], blocks: 4, seed: 3 })
+  assert.deepEqual(
+    [...results.mixed, results.hot].map(({ rules }) => rules),
+    [10, 3_000, 3_000],
+  )
+  for (const { entities, block } of [...results.mixed, results.hot]) {
+    assert.equal(block.runs, 4)
+    assert.ok(entities > 1_000)
+  }
+  assert.ok(results.mixed[1]!.hits > 0, 'rules that find nothing show nothing')
+  assert.deepEqual(
+    rowsOfRules(results).map(({ name }) => name),
+    ['10 rules of all shapes', '3,000 rules of all shapes', '3,000 amounts of one token'].flatMap(name =>
+      ['a block', 'an entity', 'hits', 'reading and indexing', 'memory', 'changing one'].map(
+        what => `${name}: ${what}`,
+      ),
+    ),
+  )
+})
+
+test('the benchmark of rules refuses what is no number', () => {
+  for (const args of [
+    ['--rules', '10,x'],
+    ['--blocks', '0'],
+    ['--seed', '-1'],
+  ])
+    assert.throws(
+      () => main(args),
+      (error: ChainsieveError) => error.next === 'refuse',
+      args.join(' '),
+    )
+  assert.match(main(['--help']), /npm run bench:rules/)
+})

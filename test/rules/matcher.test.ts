@@ -1,0 +1,482 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createLogDecoder } from '../../src/decode/logs.ts'
+import { createBlockDocuments } from '../../src/documents/build.ts'
+import type { Document } from '../../src/documents/document.ts'
+import { asBigint } from '../../src/documents/show.ts'
+import type { Kind } from '../../src/mapping/index.ts'
+import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
+import { attributesOf, stepsOf, TARGET_KINDS } from '../../src/rules/attributes.ts'
+import { type Entity, entitiesOf, sourceOf } from '../../src/rules/entities.ts'
+import { lower } from '../../src/rules/lower.ts'
+import { keyOfText, keysOfFace } from '../../src/rules/match-keys.ts'
+import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
+import {
+  type Condition,
+  OPERATORS,
+  type Operator,
+  type StoredRule,
+  TARGET_TYPES,
+  type TargetType,
+} from '../../src/rules/rule.ts'
+import { oddBlocks, oddEvents } from '../support/odd.ts'
+import { candidatesOf, decimalsOf, demoBlocks, demoEvents, excerptOf, generatedBlocks } from '../support/store.ts'
+
+// However rules are indexed, they find what a loop over all of them finds that asks every document exactly.
+
+/** `CASES=2000 npm test -- rules/matcher` looks further. */
+const CASES = Number(process.env.CASES ?? 60)
+const SEED = Number(process.env.SEED ?? 1)
+
+const KINDS: readonly Kind[] = ['block', 'tx', 'log', 'event']
+const TARGETS = { block: 'Block', tx: 'Transaction', log: 'Log', event: 'Event' } as const satisfies Record<
+  Kind,
+  TargetType
+>
+
+const events = [...oddEvents, ...demoEvents()]
+const declarations = new Map<string, ReturnType<typeof candidatesOf>>()
+const decodeLog = createLogDecoder({
+  find(topic, indexed) {
+    const key = `${topic}/${indexed}`
+    if (!declarations.has(key)) declarations.set(key, candidatesOf(topic, indexed, events))
+    return declarations.get(key)!
+  },
+  compile: createEventDecoder,
+})
+
+/** Tokens of the odd blocks: of the first the decimals are not known yet, then they are. */
+const ODD_DECIMALS: Readonly<Record<string, number>> = { ['2'.repeat(40)]: 18, ['5'.repeat(40)]: 0 }
+const UNDECIDED: Readonly<Record<string, number>> = { ['1'.repeat(40)]: 2, ['4'.repeat(40)]: 0 }
+
+const METHODS: Readonly<Record<string, string>> = { '0xa9059cbb': 'transfer', '0x3593564c': 'execute' }
+
+const open = (raw: RawBlock, known = ODD_DECIMALS): BlockEntities => {
+  const decimals = (address: string) => known[address] ?? decimalsOf(raw.chainId ?? 1, `0x${address}`)
+  const decoded = {
+    raw,
+    logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
+    methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
+    decimals,
+  }
+  return {
+    ...decoded,
+    undecided: address => Object.hasOwn(UNDECIDED, address) && decimals(address) === undefined,
+    documents: createBlockDocuments(decoded, asBigint),
+  }
+}
+
+/** The same when all decimals are known. */
+const decide = (raw: RawBlock): BlockEntities => open(raw, { ...ODD_DECIMALS, ...UNDECIDED })
+
+/** Entities are alike in blocks that follow each other: a few of each chain show everything. */
+const raws: readonly RawBlock[] = [
+  ...oddBlocks(9, 100),
+  ...demoBlocks().filter((_, i) => i % 12 === 5),
+  ...generatedBlocks(2).map((raw, i) => excerptOf(raw, index => index % 17 === i)),
+]
+
+const ALL: ReadonlySet<Kind> = new Set(KINDS)
+const documentsOf = (raw: RawBlock): { kind: Kind; document: Document; entity: Entity }[] =>
+  [...entitiesOf(open(raw), ALL)].map(entity => ({ kind: entity.kind, document: entity.document()!, entity }))
+
+const samples = new Map<Kind, Document[]>(KINDS.map(kind => [kind, []]))
+for (const raw of raws) for (const { kind, document } of documentsOf(raw)) samples.get(kind)!.push(document)
+
+const HOSTILE = [
+  '',
+  ' ',
+  '\0',
+  '\n',
+  '\ud800',
+  '\u202e',
+  '0x',
+  '0X1F',
+  '-0',
+  '1e400',
+  '+5',
+  'true',
+  'FALSE',
+  'constructor',
+  '__proto__',
+  '9'.repeat(401),
+  'ſKİß',
+  'Transfer',
+  '1',
+  '0',
+]
+
+const argumentNames = new Set<string>()
+for (const { _source } of samples.get('event')!)
+  for (const { name } of _source.args as { name: string }[]) argumentNames.add(name)
+
+const namesOf = (kind: Kind): fc.Arbitrary<string[]> => {
+  const own = fc
+    .tuple(fc.constantFrom(...attributesOf(kind).filter(name => name !== 'args')), fc.nat(5))
+    .map(([name, place]) => (['topics', 'uncles'].includes(name) && place < 4 ? [`${name}.${place}`] : [name]))
+  const often = fc.constantFrom(...OFTEN[kind].map(name => [name]))
+  if (kind !== 'event') return fc.oneof(own, often)
+  const name = fc.constantFrom(...argumentNames, '0', '1', '2', '3', '17', ...HOSTILE)
+  const inner = fc.constantFrom('hex', 'num', 'type', 'value', 'who', 'a', '0', '1')
+  return fc.oneof(
+    own,
+    often,
+    name.map(it => ['args', it]),
+    fc.tuple(name, inner).map(it => ['args', ...it]),
+  )
+}
+
+/** What has a way of its own from the wire. */
+const OFTEN: Readonly<Record<Kind, readonly string[]>> = {
+  block: ['number', 'miner', 'gasUsed', 'hash'],
+  tx: [
+    'from',
+    'to',
+    'to.raw',
+    'value',
+    'value.coin',
+    'status',
+    'method',
+    'contractAddress',
+    'nonce.num',
+    'hash',
+    'gas',
+  ],
+  log: ['address', 'address.raw', 'topics', 'topics.1', 'signature', 'transactionHash', 'logIndex', 'blockNumber'],
+  event: ['event', 'event.raw', 'address', 'blockNumber.num', 'transactionHash', 'logIndex'],
+}
+
+/** What a value may be written as, and its neighbours. */
+const near = ({ text, number }: Face): fc.Arbitrary<string> => {
+  const ways = [text, text, text, text.toLowerCase(), text.toUpperCase(), text.slice(0, 10), `${text}0`]
+  if (number !== undefined) {
+    const { digits, scale } = number
+    const at = (value: bigint) => (scale === 0 ? String(value) : `${value}e-${scale}`)
+    ways.push(at(digits), at(digits), at(digits + 1n), at(digits - 1n), `${digits}5e-${scale + 1}`, at(-digits))
+    if (scale === 0 && digits >= 0n) ways.push(`0x${digits.toString(16)}`, `0x00${digits.toString(16).toUpperCase()}`)
+  }
+  return fc.constantFrom(...ways)
+}
+
+const conditionAt = (
+  [name = '', ...inner]: readonly string[],
+  operator: Operator,
+  value: string | string[],
+  useScaledValue: boolean,
+  level = 1,
+): Condition => ({
+  name,
+  ...(inner.length > 0
+    ? { operator: 'Inspect', operatorParameters: [conditionAt(inner, operator, value, useScaledValue, level + 1)] }
+    : { operator, value }),
+  ...(level === 2 && useScaledValue && { useScaledValue }),
+})
+
+const BOUNDS = ['Greater', 'Greater or Equal', 'Less', 'Less or Equal'] as const
+const EQUALITIES = OPERATORS.filter(it => it.startsWith('Equals'))
+
+/** A condition that the document mostly fulfils. */
+const conditionOf = (kind: Kind, document: Document): fc.Arbitrary<Condition> =>
+  fc
+    .tuple(
+      namesOf(kind),
+      fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...EQUALITIES) }, fc.constantFrom(...BOUNDS)),
+      fc.nat(5),
+    )
+    .chain(([names, operator, chance]) => {
+      const scaled = names[0] === 'args' && chance < 2
+      const faces = valuesAt(stepsOf(names), scaled, kind)(document)
+      const others = faces.length > 0 ? faces : valuesAt(stepsOf(names), false, kind)(document)
+      const known = others.length === 0 ? fc.constant('1') : fc.constantFrom(...others).chain(near)
+      const operand = fc.oneof({ weight: 12, arbitrary: known }, fc.constantFrom(...HOSTILE))
+      const isAny = operator.startsWith('Equals any')
+      return (isAny ? fc.array(operand, { minLength: 1, maxLength: 4 }) : operand).map(value =>
+        conditionAt(names, operator, value, scaled),
+      )
+    })
+
+const targetOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap: Condition[] }> =>
+  fc
+    .constantFrom(...samples.get(kind)!)
+    .chain(document => fc.array(conditionOf(kind, document), { minLength: 1, maxLength: 4 }))
+    .map(targetMap => ({ targetType: TARGETS[kind], targetMap }))
+
+/** Large transfers and the like: many rules that are equal but for an amount, which one may write in many ways. */
+const familyOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap: Condition[] }[]> =>
+  fc
+    .tuple(
+      targetOf(kind),
+      kind === 'event'
+        ? fc.tuple(fc.constant('args'), fc.constantFrom('value', 'a4', 'a1', 'tick', 'big', 'amount', '0', '2', 'text'))
+        : fc.constantFrom(...OFTEN[kind].map(name => [name])),
+      fc.boolean(),
+      fc.constantFrom(...BOUNDS, 'Equals' as const),
+    )
+    .chain(([{ targetType, targetMap }, names, scaled, operator]) => {
+      const values = samples.get(kind)!.flatMap(valuesAt(stepsOf(names), scaled && kind === 'event', kind))
+      const known = values.length === 0 ? fc.constant('5') : fc.constantFrom(...values).chain(near)
+      return fc.array(
+        fc
+          .oneof(
+            { weight: 8, arbitrary: known },
+            fc.constantFrom(...HOSTILE),
+            fc.integer({ max: 9, min: -9 }).map(String),
+          )
+          .map(value => ({
+            targetType,
+            targetMap: [
+              ...targetMap.slice(0, names.length > 1 ? 1 : 0),
+              conditionAt(names, operator, value, scaled && kind === 'event'),
+            ],
+          })),
+        { minLength: 1, maxLength: 30 },
+      )
+    })
+
+const someRules: fc.Arbitrary<{ targetType: TargetType; targetMap: Condition[] }[]> = fc.oneof(
+  fc.constantFrom(...KINDS).chain(kind => fc.array(targetOf(kind), { minLength: 1, maxLength: 25 })),
+  fc.constantFrom(...KINDS).chain(familyOf),
+  fc.constantFrom(...TARGET_TYPES).map(targetType => [{ targetType, targetMap: [] }]),
+)
+
+interface Change {
+  /** Which rule is set or removed, as a share of all. */
+  at: number
+  remove: boolean
+  enabled: boolean
+  /** Above the first block. */
+  start: number | null
+}
+
+const someChanges: fc.Arbitrary<Change[]> = fc.array(
+  fc.record({
+    at: fc.nat(999),
+    remove: fc.boolean(),
+    enabled: fc.nat(9).map(it => it > 0),
+    start: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, fc.constantFrom(null, 101, 104, 20_000_000)),
+  }),
+  { maxLength: 40 },
+)
+
+const storedRule = (
+  id: number,
+  config: Pick<StoredRule['input']['config'], 'targetType' | 'targetMap'>,
+): StoredRule => ({
+  id,
+  account: 1,
+  revision: 1,
+  matching: 1,
+  enabled: true,
+  network: 'ethereum/ethereum/mainnet',
+  startBlock: 0,
+  input: {
+    name: `Rule ${id}`,
+    maxConfirmationCount: 0,
+    technology: 'ethereum',
+    blockchain: 'ethereum',
+    network: 'mainnet',
+    config: { ...config, alerts: [] },
+  },
+  createdAt: 0,
+  updatedAt: 0,
+})
+
+/** The loop over all rules. */
+const createLoop = () => {
+  const tests = new Map<object, { plain: Test[]; scaled: { holds: Test; could: Test }[] }>()
+  const compile = ({ input: { config } }: StoredRule) => {
+    let found = tests.get(config)
+    if (found === undefined) {
+      const nodes = lower(config) ?? []
+      found = {
+        plain: nodes.filter(({ scaled }) => !scaled).map(compileCompare),
+        scaled: nodes
+          .filter(({ scaled }) => scaled)
+          .map(node => {
+            const values = valuesAt(node.steps, true, node.kind)
+            return { holds: compileCompare(node), could: document => values(document).length > 0 }
+          }),
+      }
+      tests.set(config, found)
+    }
+    return found
+  }
+  return (rules: Iterable<StoredRule>, raw: RawBlock, block: BlockEntities) => {
+    const number = Number(raw.block.number)
+    const found: string[] = []
+    const undecided = new Set<string>()
+    const sorted = [...rules].sort((a, b) => a.id - b.id)
+    for (const entity of entitiesOf(block, ALL)) {
+      const document = entity.document()!
+      const emitter = entity.log?.address.slice(2).toLowerCase()
+      const isOpen = emitter !== undefined && block.undecided!(emitter)
+      // As if the decimals were known.
+      const decided = document.decoding && { ...document, decoding: { ...document.decoding, decimals: 0 } }
+      for (const rule of sorted) {
+        if (!rule.enabled || rule.startBlock === null || number < rule.startBlock) continue
+        if (TARGET_KINDS[rule.input.config.targetType] !== entity.kind) continue
+        const { plain, scaled } = compile(rule)
+        if (!plain.every(test => test(document))) continue
+        if (scaled.every(({ holds }) => holds(document))) found.push(`${rule.id} ${entity.kind} ${document._id}`)
+        else if (isOpen && decided && scaled.every(({ could }) => could(decided))) undecided.add(emitter)
+      }
+    }
+    return { found, undecided: [...undecided].sort() }
+  }
+}
+
+type Test = (document: Document) => boolean
+
+const shown = ({ found, undecided }: ReturnType<ReturnType<typeof createMatcher>['match']>) => ({
+  found: found.map(({ rule, kind, document }) => `${rule.id} ${kind} ${document._id}`),
+  undecided: undecided.toSorted(),
+})
+
+describe('the matcher', () => {
+  it('finds what a loop over all rules finds, while rules come, change and go', () => {
+    let hits = 0
+    let waits = 0
+    let later = 0
+    fc.assert(
+      fc.property(
+        fc.array(someRules, { minLength: 1, maxLength: 6 }),
+        fc.array(someChanges, { maxLength: 3 }),
+        (sets, rounds) => {
+          const rules = sets.flat().map((config, i) => storedRule(i + 1, config))
+          const matcher = createMatcher()
+          const present = new Map<number, StoredRule>()
+          const loop = createLoop()
+          const set = (rule: StoredRule) => {
+            matcher.set(rule)
+            present.set(rule.id, rule)
+          }
+          const check = (some: readonly RawBlock[]) => {
+            for (const raw of some) {
+              const expected = loop(present.values(), raw, open(raw))
+              assert.deepStrictEqual(shown(matcher.match(open(raw))), expected)
+              hits += expected.found.length
+              waits += expected.undecided.length
+              if (expected.undecided.length === 0) continue
+              const decided = loop(present.values(), raw, decide(raw))
+              assert.deepStrictEqual(decided.undecided, [])
+              assert.deepStrictEqual(shown(matcher.match(decide(raw))), decided)
+              later += decided.found.length - expected.found.length
+            }
+            const active = [...present.values()].filter(
+              ({ enabled, startBlock, input }) =>
+                enabled && startBlock !== null && TARGET_KINDS[input.config.targetType] !== undefined,
+            )
+            assert.equal(matcher.size, active.length)
+            for (const number of [0, 99, 100, 101, 103, 104, 30_000_000])
+              assert.equal(
+                matcher.wants(number),
+                active.some(({ startBlock }) => startBlock! <= number),
+              )
+          }
+          for (const rule of rules) set(rule)
+          check(raws)
+          for (const [round, changes] of rounds.entries()) {
+            for (const { at, remove, enabled, start } of changes) {
+              const rule = rules[at % rules.length]!
+              if (remove) {
+                matcher.remove(rule.id)
+                present.delete(rule.id)
+              } else {
+                // One rule takes what another asks for.
+                const { input } = rules[(at * 7 + round) % rules.length]!
+                set({ ...rule, enabled, startBlock: start, input })
+              }
+            }
+            check(raws.filter((_, i) => i % 3 === round))
+          }
+        },
+      ),
+      { numRuns: CASES, seed: SEED },
+    )
+    assert.ok(hits > CASES * 50, `only ${hits} hits: the rules tell nothing`)
+    assert.ok(waits > CASES, `only ${waits} times decimals were waited for`)
+    assert.ok(later > 0, 'nothing was found when they were known')
+  })
+
+  it('forgets what is removed', () => {
+    const [rule] = [storedRule(1, { targetType: 'Log', targetMap: [] })]
+    const matcher = createMatcher()
+    matcher.set(rule)
+    matcher.remove(1)
+    matcher.remove(1)
+    assert.deepEqual(matcher.match(open(raws[0]!)), { found: [], undecided: [] })
+    assert.deepEqual([matcher.size, matcher.wants(Number.MAX_SAFE_INTEGER)], [0, false])
+  })
+})
+
+describe('what is read from the wire', () => {
+  it('is what the document says', () => {
+    for (const raw of raws)
+      for (const { kind, document, entity } of documentsOf(raw)) {
+        const names = OFTEN[kind].map(name => [name])
+        if (kind === 'event') for (const name of [...argumentNames, '0', '1', '17']) names.push(['args', name])
+        for (const [scaled, path] of names.flatMap(path => [[false, path] as const, [true, path] as const])) {
+          const steps = stepsOf(path)
+          const source = sourceOf(kind, steps, scaled)
+          const expected = valuesAt(steps, scaled, kind)(document)
+          const plain = ({ text, number }: Face) => ({ text, number })
+          assert.deepStrictEqual(source.faces(entity).map(plain), expected.map(plain), `${kind} ${steps.join('.')}`)
+          if (scaled) continue
+          const keys = new Set(source.keys(entity))
+          for (const { text, number } of expected)
+            for (const way of [
+              text,
+              text.toUpperCase(),
+              ...(number?.scale === 0 ? [`0x0${number.digits.toString(16)}`] : []),
+            ])
+              if (!way.includes('-')) assert.ok(keys.has(keyOfText(way)), `${kind} ${steps.join('.')} ${way}`)
+        }
+      }
+  })
+})
+
+describe('keys', () => {
+  it('are the same for all that is equal', () => {
+    for (const [a, b] of [
+      ['1000', '0x3e8'],
+      ['1000', '0X03E8'],
+      ['1e3', '1000.000'],
+      ['-5', '-5.0'],
+      ['0.50', '5e-1'],
+      ['true', '1'],
+      ['FALSE', '0x0'],
+      ['0xABCdef', '0xabcdef'],
+      ['ſ', 'ſ'],
+      ['İ', 'İ'.toLowerCase()],
+      ['Transfer', 'tRANSFER'],
+      ['-0', '0'],
+    ] as const)
+      assert.equal(keyOfText(a), keyOfText(b), `${a} ${b}`)
+    for (const [a, b] of [
+      ['1000', '1001'],
+      ['0.5', '5'],
+      ['-5', '5'],
+      ['', '0'],
+      ['0x', '0x0'],
+      ['t', 'true'],
+      ['Transfer', 'Transfers'],
+    ] as const)
+      assert.notEqual(keyOfText(a), keyOfText(b), `${a} ${b}`)
+  })
+
+  it('of a value hold everything that it is equal to', () => {
+    for (const kind of KINDS) {
+      const [document] = samples.get(kind)!
+      for (const name of attributesOf(kind))
+        for (const face of valuesAt(stepsOf([name]), false, kind)(document!)) {
+          const keys = keysOfFace(face)
+          assert.ok(keys.includes(keyOfText(face.text)), `${kind} ${name}`)
+          if (face.number?.scale === 0)
+            assert.ok(keys.includes(keyOfText(String(face.number.digits))), `${kind} ${name}`)
+        }
+    }
+  })
+})
