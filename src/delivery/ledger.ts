@@ -94,9 +94,9 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
     `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
      WHERE delivery = ? ORDER BY n`,
   )
-  const ofAlerts = db.prepare<[string, number], DeliveryInfo>(
-    `${SELECT} WHERE d.rule = ?2 AND (d.network, d.alert) IN (
-       SELECT n.network, a.value FROM json_each(?1) a CROSS JOIN (SELECT DISTINCT network FROM cursor) n
+  const ofAlerts = db.prepare<[{ alerts: string; rule: number }], DeliveryInfo>(
+    `${SELECT} WHERE +d.rule = @rule AND (d.network, d.alert) IN (
+       SELECT n.network, a.value FROM json_each(@alerts) a CROSS JOIN (SELECT DISTINCT network FROM cursor) n
      ) ORDER BY d.id`,
   )
   const counts = db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw()
@@ -121,7 +121,7 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
 
   return {
     deliveriesOf: (rule, alerts) =>
-      ofAlerts.all(JSON.stringify(alerts), rule).map(it => ({ ...it, attempts: attempts.all(it.id) })),
+      ofAlerts.all({ alerts: JSON.stringify(alerts), rule }).map(it => ({ ...it, attempts: attempts.all(it.id) })),
 
     list({ dead = false, rule, before, limit }) {
       const conditions = [

@@ -71,10 +71,10 @@ export const MIGRATIONS: readonly string[] = [
      UNIQUE (network, alert, round, type, action, original)
    ) STRICT;
    CREATE INDEX delivery_due ON delivery (destination, next_at) WHERE state = 'queued';
-   CREATE INDEX delivery_waiting ON delivery (rule, receiver) WHERE state = 'queued';
+   CREATE INDEX delivery_waiting ON delivery (rule, receiver, next_at) WHERE state = 'queued';
    CREATE INDEX delivery_rule ON delivery (rule);
    CREATE INDEX delivery_dead ON delivery (state) WHERE state = 'dead';
-   CREATE INDEX delivery_settled ON delivery (state, settled_at) WHERE state <> 'queued';
+   CREATE INDEX delivery_settled ON delivery (state, settled_at) WHERE settled_at IS NOT NULL;
 
    -- The ledger.
    CREATE TABLE attempt (

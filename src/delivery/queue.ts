@@ -121,7 +121,7 @@ export const createQueue = (db: Db): Queue => {
     .pluck()
   const combinable = db.prepare<[number, number, number, number], Due>(
     `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line FROM delivery d JOIN receiver r ON r.id = d.receiver
-     WHERE d.state = 'queued' AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.id LIMIT ?`,
+     WHERE d.state = 'queued' AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
   const load = db.prepare<[number], Claimed>(
@@ -155,7 +155,7 @@ export const createQueue = (db: Db): Queue => {
     [number, string, string, number],
     { id: number; channel: Action['type']; type: MessageType }
   >(
-    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND destination = ? AND rule = ?
+    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND destination = ? AND +rule = ?
      RETURNING id, (SELECT channel FROM receiver WHERE id = receiver) AS channel, type`,
   )
   const expire = db.prepare(

@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AlertState, OutboxEntry, StoredAlert } from '../../src/alerts/alert.ts'
+import type { Outbox } from '../../src/alerts/outbox.ts'
+import type { Channel, Message, Outcome, SendContext } from '../../src/delivery/channel.ts'
+import type { ChannelOf } from '../../src/delivery/expand.ts'
+import type { Action, StoredRule } from '../../src/rules/rule.ts'
+
+/** Builders with defaults for what goes into a delivery, and receivers that need no network. */
+
+export const NETWORK = 'ethereum/made-up/mainnet'
+
+export const makeAlert = (id: string, over: Partial<StoredAlert> = {}): StoredAlert => ({
+  id,
+  rule: 1,
+  revision: 1,
+  targetType: 'Event',
+  confirmations: 0,
+  block: 100,
+  blockHash: `0x${'b1'.repeat(32)}`,
+  entity: { _id: `0x${'7c'.repeat(32)}_e_0`, _type: 'event' },
+  source: '{"event":"Transfer","amount":18446744073709551615}',
+  state: 'confirmed',
+  receivedAt: 1_000,
+  changedAt: 2_000,
+  ...over,
+})
+
+export const post = (url: string): Action => ({ type: 'Webhook (POST)', parameters: { url } })
+export const mail = (...recipients: string[]): Action => ({ type: 'Email', parameters: { recipients } })
+
+export const makeRule = (id: number, alerts: Action[], over: Partial<StoredRule> = {}): StoredRule => ({
+  id,
+  account: 7,
+  revision: 1,
+  matching: 1,
+  enabled: true,
+  network: NETWORK,
+  startBlock: 0,
+  createdAt: 0,
+  updatedAt: 0,
+  input: {
+    name: `rule ${id}`,
+    maxConfirmationCount: 0,
+    technology: 'ethereum',
+    blockchain: 'made-up',
+    network: 'mainnet',
+    config: { targetType: 'Event', targetMap: [{ name: 'event', operator: 'Equals', value: 'Transfer' }], alerts },
+  },
+  ...over,
+})
+
+/** An outbox in memory, to which entries are added while others read. */
+export interface FakeOutbox extends Pick<Outbox, 'identity' | 'after' | 'version'> {
+  entries: OutboxEntry[]
+  add(type: OutboxEntry['type'], alert: StoredAlert): void
+}
+
+export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
+  const entries: OutboxEntry[] = []
+  const states: Record<OutboxEntry['type'], AlertState> = {
+    pending: 'pending',
+    confirmed: 'confirmed',
+    retracted: 'retracted',
+  }
+  return {
+    identity,
+    entries,
+    // Numbers need not be without gaps.
+    add: (type, alert) =>
+      void entries.push({ n: entries.length * 3 + 1, type, alert: { ...alert, state: states[type] } }),
+    after: (n, limit) => entries.filter(entry => entry.n > n).slice(0, limit),
+    version: () => entries.length,
+  }
+}
+
+export interface Sent {
+  action: Action
+  messages: readonly Message[]
+  context: SendContext
+}
+
+/** Channels that ask a function what becomes of an attempt. `sent` holds them in the order in which they began. */
+export const makeChannels = (
+  answer: (sent: Sent) => Outcome | Promise<Outcome> = () => DELIVERED,
+): ChannelOf & { sent: Sent[] } => {
+  const sent: Sent[] = []
+  const channel = (combines: boolean): Channel => ({
+    ...(combines && { combines }),
+    destination: ({ parameters }) => ('url' in parameters ? parameters.url : 'smtp://mail'),
+    shown: ({ parameters }) => ('url' in parameters ? new URL(parameters.url).host : parameters.recipients.join()),
+    async send(action, messages, context) {
+      const one = { action, messages, context }
+      sent.push(one)
+      return answer(one)
+    },
+  })
+  const [single, combined] = [channel(false), channel(true)]
+  return { sent, of: ({ type }) => (type === 'Email' ? combined : single) }
+}
+
+export const DELIVERED: Outcome = { type: 'delivered', status: 200, head: 'ok' }
+export const FAILED: Outcome = { type: 'retry', why: 'it answered 500', status: 500, head: 'oh' }
+export const GONE: Outcome = { type: 'gone', why: 'it answered 410', status: 410, head: '' }
+export const REFUSED: Outcome = { type: 'refused', why: 'the target is inward' }
+
+/** Never answers; ends with its signal. */
+export const hang = ({ context: { signal } }: Sent): Promise<Outcome> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
+/** A data folder that goes with the test. */
+export const dataFolder = async (t: { after(fn: () => Promise<void>): void }): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'chainsieve-test-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
