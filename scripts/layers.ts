@@ -47,9 +47,9 @@ export const ROOMS: Record<string, Room> = {
     pure: true,
   },
   documents: {
-    is: 'how values are shown in `_source`, and ids',
-    may: ['mapping', 'lib'],
-    types: ['decode'],
+    is: 'the shape of documents: how values are shown in `_source`, ids; the documents of a block that is not stored yet',
+    may: ['decode', 'mapping', 'lib'],
+    types: ['chain'],
     pure: true,
   },
   query: {

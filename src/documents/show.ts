@@ -1,4 +1,6 @@
+import type { DecodedArg } from '../decode/types.ts'
 import { checksumAddress } from '../lib/keccak.ts'
+import type { FieldKind } from '../mapping/index.ts'
 
 /**
  * How values look in `_source`, by kind. Integers come as numbers where these are exact and as bigints beyond.
@@ -48,6 +50,43 @@ export const amount = (value: Integer, big: BigIntegers) => ({
 export const datetime = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19)
 
 export const address = checksumAddress
+
+/** How integers look, by the kind of their field. */
+export const INTEGERS: Record<FieldKind, (value: Integer, big: BigIntegers) => unknown> = {
+  quantity,
+  wide,
+  amount,
+  seconds: value => Number(value),
+  datetime: value => datetime(Number(value)),
+  hexNumber: rawHex,
+  long,
+  double: Number,
+  integer256: long,
+  address: rawHex,
+  hex: rawHex,
+  hexList: rawHex,
+  boolean: value => value === 1,
+  keyword: String,
+  text: String,
+}
+
+/** A member of an object in a list, of its lower-case hex digits. */
+export const member = (kind: FieldKind, digits: string): string => {
+  if (kind === 'address') return address(`0x${digits}`)
+  return kind === 'hexNumber' ? `0x${digits.replace(/^0+/, '') || '0'}` : `0x${digits}`
+}
+
+/** An argument of an event; `decimals` are those of the emitting token. */
+export const argument = ({ name, pos, type, hex, int }: DecodedArg, decimals: number | null, big: BigIntegers) => ({
+  name,
+  pos,
+  value: {
+    hex: type === 'address' && hex.length === 42 ? address(hex) : hex,
+    num: int === null ? null : long(int, big),
+    scaled: int === null || decimals === null || type === 'bool' ? null : scaled(int, decimals),
+    type,
+  },
+})
 
 /** `_id` of a log, and of the event that it is. */
 export const logId = (transactionHash: string, logIndex: number): string => `${transactionHash}_l_${logIndex}`

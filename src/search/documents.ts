@@ -1,9 +1,10 @@
-import { createEventDecoder, renderEvent } from '../decode/abi.ts'
+import { createEventDecoder } from '../decode/abi.ts'
 import type { DecodedArg, DecodeResult } from '../decode/types.ts'
 import type { Document } from '../documents/document.ts'
+import { type BlockParts, blockParts, eventDocument, logDocument } from '../documents/logs.ts'
 import * as show from '../documents/show.ts'
 import { decodeRlp, type Rlp } from '../lib/rlp.ts'
-import { type Field, type FieldKind, type Kind, type List, MAPPING } from '../mapping/index.ts'
+import { type Field, type Kind, type List, MAPPING } from '../mapping/index.ts'
 import { type Column, tableColumns } from '../store/columns.ts'
 import { unpack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
@@ -43,7 +44,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       case 'hashes':
         return typeof cell === 'number' ? null : hashesOf(cell)
       case 'uint':
-        return cell === -1 ? null : SHOWN[(column.declaration as Field).kind](integerOf(cell), big)
+        return cell === -1 ? null : show.INTEGERS[(column.declaration as Field).kind](integerOf(cell), big)
       case 'digits':
         return cell === -1 ? null : digitsOf(cell)
       case 'boolean':
@@ -112,55 +113,17 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       return { _id: source.hash as string, _routing: hash, _parent: hash, _source: source }
     },
     log(position) {
-      const stored = readLog(position)
-      if (!stored) return undefined
-      const { row, block, transactionHash, index, topics, data } = stored
-      return {
-        _id: show.logId(transactionHash, index),
-        _routing: block.hash,
-        _parent: transactionHash,
-        _source: {
-          address: address(row[0]),
-          topics,
-          ...(topics.length ? { signature: topics[0] } : {}),
-          data,
-          logIndex: show.quantity(index, big),
-          transactionIndex: show.quantity(row[2], big),
-          transactionHash,
-          blockHash: block.hash,
-          blockNumber: show.quantity(blockOf(position), big),
-          timestamp: block.shown,
-          removed: false,
-        },
-      }
+      const row = readLog(position)
+      if (!row) return undefined
+      return logDocument(placeOfLog(position, row), topicsOf(reader.signature(row[1]).topic, row[4]), dataOf(row), big)
     },
     event(position) {
-      const stored = readLog(position)
-      if (!stored) return undefined
-      const { row, block, transactionHash, index, topics, data } = stored
-      const signature = reader.signature(row[1])
-      const name = signature.event?.name ?? ''
-      const args = signature.error === null ? decode(row[1], topics, data) : null
-      return {
-        _id: show.eventId(transactionHash, index),
-        _routing: block.hash,
-        _parent: transactionHash,
-        _source: {
-          event: name,
-          args: (args ?? []).map(arg => shownArgument(arg, row[3])),
-          logIndex: show.quantity(index, big),
-          transactionIndex: show.quantity(row[2], big),
-          transactionHash,
-          address: address(row[0]),
-          blockHash: block.hash,
-          blockNumber: show.quantity(blockOf(position), big),
-          error: signature.error,
-          str: args && signature.event ? renderEvent(signature.event, args) : null,
-          timestamp: block.shown,
-          probability: signature.probability,
-        },
-        ...(signature.event && { decoding: { inputs: signature.event.inputs, decimals: row[3] } }),
-      }
+      const row = readLog(position)
+      if (!row) return undefined
+      const { topic, event, error, probability } = reader.signature(row[1])
+      if (!event) return undefined
+      const args = error === null ? decode(row[1], topicsOf(topic, row[4]), dataOf(row)) : null
+      return eventDocument(placeOfLog(position, row), { event, args, error, probability, decimals: row[3] }, big)
     },
   }
 
@@ -183,21 +146,24 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
   const readTx = reader.prepare(`SELECT ${namesOf('tx', 'tx')} FROM tx WHERE pos = ?`).raw()
   const readTxBulk = reader.prepare(`SELECT ${namesOf('tx', 'tx_bulk')} FROM tx_bulk WHERE pos = ?`).raw()
 
-  const readLog = (position: number) => {
-    const row = reader
+  const readLog = (position: number) =>
+    reader
       .prepare('SELECT address, signature, tx, decimals, topics, data FROM log WHERE pos = ?')
       .raw()
       .get(position) as LogRow | undefined
-    if (!row) return undefined
+
+  const placeOfLog = (position: number, [emitter, , tx]: LogRow) => {
+    const number = blockOf(position)
     return {
-      row,
-      block: blocks.get(blockOf(position)),
-      transactionHash: transactionHashes.get(positionOf(blockOf(position), row[2])),
-      index: placeOf(position),
-      topics: topicsOf(reader.signature(row[1]).topic, row[4]),
-      data: row[5] ? unpack(row[5], reader.addressDigits) : '0x',
+      block: blocks.get(number),
+      transactionHash: transactionHashes.get(positionOf(number, tx)),
+      transactionIndex: tx,
+      logIndex: placeOf(position),
+      address: address(emitter),
     }
   }
+
+  const dataOf = ({ 5: packed }: LogRow): string => (packed ? unpack(packed, reader.addressDigits) : '0x')
 
   const decode = (signature: number, topics: string[], data: string): DecodedArg[] | null => {
     let decoder = decoders.get(signature)
@@ -206,37 +172,6 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       decoders.set(signature, decoder)
     }
     return decoder(topics, data).args
-  }
-
-  const shownArgument = ({ name, pos, type, hex, int }: DecodedArg, decimals: number | null) => ({
-    name,
-    pos,
-    value: {
-      hex: type === 'address' && hex.length === 42 ? show.address(hex) : hex,
-      num: int === null ? null : show.long(int, big),
-      scaled: int === null || decimals === null || type === 'bool' ? null : show.scaled(int, decimals),
-      type,
-    },
-  })
-
-  const listOf = (declaration: List, items: Rlp): unknown[] => {
-    const members = Object.entries(declaration.members)
-    return (items as Rlp[]).map(item =>
-      Object.fromEntries(
-        members.flatMap(([name, member], index) => {
-          const [value] = (item as Rlp[])[index] as Rlp[]
-          return value === undefined ? [] : [[name, listMember(member, value)]]
-        }),
-      ),
-    )
-  }
-
-  const listMember = (member: Field, value: Rlp): unknown => {
-    if (member.kind === 'hexList')
-      return (value as Rlp[]).map(item => `0x${Buffer.from(item as Uint8Array).toString('hex')}`)
-    const hex = Buffer.from(value as Uint8Array).toString('hex')
-    if (member.kind === 'address') return show.address(`0x${hex}`)
-    return member.kind === 'hexNumber' ? `0x${hex.replace(/^0+/, '') || '0'}` : `0x${hex}`
   }
 
   let version = -1
@@ -284,25 +219,6 @@ const fieldsOf = (kind: 'block' | 'tx') =>
   })
 const FIELDS = { block: fieldsOf('block'), tx: fieldsOf('tx') }
 
-/** How integers look, by kind. */
-const SHOWN: Record<FieldKind, (value: show.Integer, big: show.BigIntegers) => unknown> = {
-  quantity: show.quantity,
-  wide: show.wide,
-  amount: show.amount,
-  seconds: value => Number(value),
-  datetime: value => show.datetime(Number(value)),
-  hexNumber: show.rawHex,
-  long: show.long,
-  double: Number,
-  integer256: show.long,
-  address: show.rawHex,
-  hex: show.rawHex,
-  hexList: show.rawHex,
-  boolean: value => value === 1,
-  keyword: String,
-  text: String,
-}
-
 /** The integer of the stored form `uint`. */
 const integerOf = (cell: number | Buffer): show.Integer =>
   typeof cell === 'number' ? cell : BigInt(`0x${cell.toString('hex', 1)}`)
@@ -316,8 +232,25 @@ const digitsOf = (cell: number | Buffer): string => {
 const hashesOf = (bytes: Buffer): string[] =>
   Array.from({ length: bytes.length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)
 
+const listOf = (declaration: List, items: Rlp): unknown[] => {
+  const members = Object.entries(declaration.members)
+  return (items as Rlp[]).map(item =>
+    Object.fromEntries(
+      members.flatMap(([name, member], index) => {
+        const [value] = (item as Rlp[])[index] as Rlp[]
+        return value === undefined ? [] : [[name, memberOf(member, value)]]
+      }),
+    ),
+  )
+}
+
+const memberOf = ({ kind }: Field, value: Rlp): unknown =>
+  kind === 'hexList' ? (value as Rlp[]).map(item => `0x${digits(item)}`) : show.member(kind, digits(value))
+
+const digits = (bytes: Rlp): string => Buffer.from(bytes as Uint8Array).toString('hex')
+
 const createBlocks = (reader: Reader) => {
-  const known = new Map<number, { hash: string; time: number; shown: string }>()
+  const known = new Map<number, BlockParts>()
   return {
     get(number: number) {
       let block = known.get(number)
@@ -326,7 +259,7 @@ const createBlocks = (reader: Reader) => {
           .prepare('SELECT hash, timestamp FROM block WHERE pos = ?')
           .raw()
           .get(positionOf(number, 0)) as [Buffer, number]
-        block = { hash: `0x${hash.toString('hex')}`, time, shown: show.datetime(time) }
+        block = blockParts(number, `0x${hash.toString('hex')}`, time)
         if (known.size > 1_000) known.clear()
         known.set(number, block)
       }

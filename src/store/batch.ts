@@ -1,6 +1,9 @@
 import type { RawBlock, RpcReceipt } from '../chain/wire.ts'
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../decode/types.ts'
+import { hasInteger } from '../documents/logs.ts'
+import { placesOf } from '../documents/places.ts'
 import { scaled } from '../documents/show.ts'
+import { snakeCase } from '../documents/wire.ts'
 import type { Hash62 } from '../lib/hash.ts'
 import { encodeRlp, type Rlp } from '../lib/rlp.ts'
 import type { Field, List } from '../mapping/index.ts'
@@ -11,7 +14,7 @@ import { pack, packTopic } from './pack.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 import { positionOf } from './schema.ts'
-import { type Excerpt, encodeHeader, type SegmentHeader } from './segment.ts'
+import { encodeHeader, type SegmentHeader } from './segment.ts'
 import {
   argumentFacet,
   argumentSlot,
@@ -273,16 +276,6 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
 }
 
-/** The places of an excerpt's transactions and logs: those of a complete block follow each other. */
-const placesOf = ({ block, receipts }: RawBlock): Excerpt | undefined => {
-  const last = receipts.length - 1
-  if (last < 0 || Number(block.transactions[last]!.transactionIndex) === last) return undefined
-  return {
-    txs: Uint32Array.from(block.transactions, tx => Number(tx.transactionIndex)),
-    logs: Uint32Array.from(receipts.flatMap(({ logs }) => logs.map(log => Number(log.logIndex)))),
-  }
-}
-
 /** The buffers of a batch, to be moved to another thread instead of copied. */
 export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.header.buffer,
@@ -295,8 +288,6 @@ const LEAST_LONG = -(2n ** 63n)
 const GREATEST_LONG = 2n ** 63n - 1n
 /** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
 const EXACT_DIGITS = 13
-
-const hasInteger = (args: { int: bigint | null }[]): boolean => args.some(({ int }) => int !== null)
 
 const digitsOf = (address: string): string => address.slice(2).toLowerCase()
 
@@ -404,6 +395,3 @@ const listMember = (member: Field, value: unknown): Rlp => {
 }
 
 const evenDigits = (digits: string): string => (digits.length % 2 ? `0${digits}` : digits)
-
-/** Some older nodes and exports write `validator_index`. */
-const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

@@ -1,0 +1,135 @@
+import type { RawBlock } from '../chain/wire.ts'
+import type { DecodedLog } from '../decode/types.ts'
+import { isList, MAPPING } from '../mapping/index.ts'
+import type { Document } from './document.ts'
+import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } from './logs.ts'
+import { placesOf } from './places.ts'
+import * as show from './show.ts'
+import { lowerHex, type Shown, shownOf } from './wire.ts'
+
+export interface BlockDocumentsInput {
+  raw: RawBlock
+  /** What the block's logs mean, in order. */
+  logs: readonly DecodedLog[]
+  /** Name of the function that each transaction calls, where known. */
+  methods: readonly (string | null)[]
+  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
+  decimals(address: string): number | undefined
+}
+
+/** The documents of one block by the order in which it carries them. Each is built when it is first asked for, and kept. */
+export interface BlockDocuments {
+  block(): Document
+  tx(index: number): Document
+  log(index: number): Document
+  /** Undefined where no declaration of the log is known. */
+  event(index: number): Document | undefined
+}
+
+/** Builds the documents of a block before it is stored: what a search answers from the store afterwards is the same. */
+export const createBlockDocuments = (
+  { raw, logs, methods, decimals }: BlockDocumentsInput,
+  big: show.BigIntegers,
+): BlockDocuments => {
+  const { block, receipts } = raw
+  const places = placesOf(raw)
+  const parts = blockParts(Number(block.number), lowerHex(block.hash), Number(block.timestamp))
+  const wireLogs = receipts.flatMap(({ logs }) => logs)
+  const owners = receipts.flatMap(({ logs }, index) => logs.map(() => index))
+  const hashes = block.transactions.map(({ hash }) => lowerHex(hash))
+
+  const placeOf = (index: number): LogPlace => {
+    const owner = owners[index]!
+    return {
+      block: parts,
+      transactionHash: hashes[owner]!,
+      transactionIndex: places ? places.txs[owner]! : owner,
+      logIndex: places ? places.logs[index]! : index,
+      address: show.address(wireLogs[index]!.address),
+    }
+  }
+
+  const eventOf = (index: number): Document | undefined => {
+    const { signature, args } = logs[index]!
+    const { event, error, probability } = signature
+    if (event === null) return undefined
+    const emitter = wireLogs[index]!.address
+    const known = args && hasInteger(args) ? decimals(emitter.slice(2).toLowerCase()) : undefined
+    return eventDocument(placeOf(index), { event, args, error, probability, decimals: known ?? null }, big)
+  }
+
+  const documents = {
+    block: kept(() => {
+      const derived = { number: show.quantity(parts.number, big), transactions: hashes }
+      return { _id: parts.hash, _source: assemble(MEMBERS.block, { wire: block, derived }, big) }
+    }),
+    tx: kept(index => {
+      const derived = {
+        blockHash: parts.hash,
+        blockNumber: show.quantity(parts.number, big),
+        timestamp: parts.time,
+        transactionIndex: show.quantity(places ? places.txs[index]! : index, big),
+        method: methods[index] ?? undefined,
+      }
+      const source = assemble(MEMBERS.tx, { wire: block.transactions[index]!, receipt: receipts[index]!, derived }, big)
+      return { _id: hashes[index]!, _routing: parts.hash, _parent: parts.hash, _source: source }
+    }),
+    log: kept(index => {
+      const { topics, data } = wireLogs[index]!
+      return logDocument(placeOf(index), topics.map(lowerHex), lowerHex(data), big)
+    }),
+    event: kept(eventOf),
+  }
+  return { ...documents, block: () => documents.block(0) }
+}
+
+const kept = <T>(build: (index: number) => T): ((index: number) => T) => {
+  const built = new Map<number, T>()
+  return index => {
+    let one = built.get(index)
+    if (one === undefined) {
+      one = build(index)
+      built.set(index, one)
+    }
+    return one
+  }
+}
+
+/** A member of `_source`: where it comes from, and how the wire's value is shown. */
+interface Member {
+  field: string
+  from: 'wire' | 'receipt' | 'derived'
+  /** Name in the wire's object. */
+  wire: string
+  shown: Shown
+}
+
+const membersOf = (kind: 'block' | 'tx'): Member[] =>
+  Object.entries(MAPPING[kind].fields).map(([field, declaration]) => {
+    const { origin } = declaration
+    return {
+      field,
+      from: origin === 'wire' || origin === 'receipt' ? origin : 'derived',
+      wire: (isList(declaration) ? undefined : declaration.wire) ?? field,
+      shown: shownOf(declaration),
+    }
+  })
+
+const MEMBERS = { block: membersOf('block'), tx: membersOf('tx') }
+
+type Values = Readonly<Record<string, unknown>>
+
+const assemble = (
+  members: readonly Member[],
+  from: { wire: Values; receipt?: Values; derived: Values },
+  big: show.BigIntegers,
+): Record<string, unknown> => {
+  const source: Record<string, unknown> = {}
+  for (const member of members) {
+    const value = member.from === 'derived' ? from.derived[member.field] : from[member.from]![member.wire]
+    if (value === undefined) continue
+    const shown = member.from === 'derived' || value === null ? value : member.shown(value, big)
+    if (shown !== undefined) source[member.field] = shown
+  }
+  return source
+}

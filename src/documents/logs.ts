@@ -1,0 +1,99 @@
+import { renderEvent } from '../decode/abi.ts'
+import type { DecodedArg, EventAbi } from '../decode/types.ts'
+import type { Document } from './document.ts'
+import * as show from './show.ts'
+
+/** What documents say of the block that holds them. */
+export interface BlockParts {
+  number: number
+  hash: string
+  /** Seconds since 1970. */
+  time: number
+  datetime: string
+}
+
+export const blockParts = (number: number, hash: string, time: number): BlockParts => ({
+  number,
+  hash,
+  time,
+  datetime: show.datetime(time),
+})
+
+/** Where a log stands, taken from wherever it is kept; hex in lower case, the address checksummed. */
+export interface LogPlace {
+  block: BlockParts
+  transactionHash: string
+  /** Places in the block. */
+  transactionIndex: number
+  logIndex: number
+  address: string
+}
+
+/** What a log means. */
+export interface EventParts {
+  event: EventAbi
+  /** Null where the log could not be decoded; `error` says why. */
+  args: readonly DecodedArg[] | null
+  error: string | null
+  probability: number
+  /** Decimals of the emitting token, null where unknown or none of the arguments is an integer. */
+  decimals: number | null
+}
+
+export const logDocument = (
+  log: LogPlace,
+  topics: readonly string[],
+  data: string,
+  big: show.BigIntegers,
+): Document => {
+  const { block, transactionHash } = log
+  return {
+    _id: show.logId(transactionHash, log.logIndex),
+    _routing: block.hash,
+    _parent: transactionHash,
+    _source: {
+      address: log.address,
+      topics,
+      ...(topics.length ? { signature: topics[0] } : {}),
+      data,
+      logIndex: show.quantity(log.logIndex, big),
+      transactionIndex: show.quantity(log.transactionIndex, big),
+      transactionHash,
+      blockHash: block.hash,
+      blockNumber: show.quantity(block.number, big),
+      timestamp: block.datetime,
+      removed: false,
+    },
+  }
+}
+
+export const eventDocument = (
+  log: LogPlace,
+  { event, args, error, probability, decimals }: EventParts,
+  big: show.BigIntegers,
+): Document => {
+  const { block, transactionHash } = log
+  return {
+    _id: show.eventId(transactionHash, log.logIndex),
+    _routing: block.hash,
+    _parent: transactionHash,
+    _source: {
+      event: event.name,
+      args: args ? args.map(arg => show.argument(arg, decimals, big)) : [],
+      logIndex: show.quantity(log.logIndex, big),
+      transactionIndex: show.quantity(log.transactionIndex, big),
+      transactionHash,
+      address: log.address,
+      blockHash: block.hash,
+      blockNumber: show.quantity(block.number, big),
+      error,
+      str: args ? renderEvent(event, args) : null,
+      timestamp: block.datetime,
+      probability,
+    },
+    decoding: { inputs: event.inputs, decimals },
+  }
+}
+
+/** Whether decimals say anything of these arguments. */
+export const hasInteger = (args: readonly DecodedArg[]): boolean => args.some(({ int }) => int !== null)
