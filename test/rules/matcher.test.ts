@@ -210,12 +210,16 @@ const familyOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap:
     .tuple(
       targetOf(kind),
       kind === 'event'
-        ? fc.tuple(fc.constant('args'), fc.constantFrom('value', 'a4', 'a1', 'tick', 'big', 'amount', '0', '2', 'text'))
+        ? fc.tuple(
+            fc.constant('args'),
+            fc.constantFrom('value', 'a4', 'a1', 'a7', 'small', 'tick', 'big', 'amount', '0', '2', 'text'),
+          )
         : fc.constantFrom(...OFTEN[kind].map(name => [name])),
       fc.boolean(),
       fc.constantFrom(...BOUNDS, 'Equals' as const),
+      fc.nat(2),
     )
-    .chain(([{ targetType, targetMap }, names, scaled, operator]) => {
+    .chain(([{ targetType, targetMap }, names, scaled, operator, shared]) => {
       const values = samples.get(kind)!.flatMap(valuesAt(stepsOf(names), scaled && kind === 'event', kind))
       const known = values.length === 0 ? fc.constant('5') : fc.constantFrom(...values).chain(near)
       return fc.array(
@@ -228,7 +232,7 @@ const familyOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap:
           .map(value => ({
             targetType,
             targetMap: [
-              ...targetMap.slice(0, names.length > 1 ? 1 : 0),
+              ...targetMap.slice(0, names.length > 1 ? shared : 0),
               conditionAt(names, operator, value, scaled && kind === 'event'),
             ],
           })),
@@ -238,7 +242,7 @@ const familyOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap:
 
 const someRules: fc.Arbitrary<{ targetType: TargetType; targetMap: Condition[] }[]> = fc.oneof(
   fc.constantFrom(...KINDS).chain(kind => fc.array(targetOf(kind), { minLength: 1, maxLength: 25 })),
-  fc.constantFrom(...KINDS).chain(familyOf),
+  fc.constantFrom(...KINDS, 'event' as const, 'event' as const).chain(familyOf),
   fc.constantFrom(...TARGET_TYPES).map(targetType => [{ targetType, targetMap: [] }]),
 )
 
@@ -397,7 +401,7 @@ describe('the matcher', () => {
       { numRuns: CASES, seed: SEED },
     )
     assert.ok(hits > CASES * 50, `only ${hits} hits: the rules tell nothing`)
-    assert.ok(waits > CASES, `only ${waits} times decimals were waited for`)
+    assert.ok(waits > CASES / 4, `only ${waits} times decimals were waited for`)
     assert.ok(later > 0, 'nothing was found when they were known')
   })
 
@@ -429,7 +433,7 @@ describe('what is read from the wire', () => {
           for (const { text, number } of expected)
             for (const way of [
               text,
-              text.toUpperCase(),
+              ...(/^\w*$/.test(text) ? [text.toUpperCase()] : []),
               ...(number?.scale === 0 ? [`0x0${number.digits.toString(16)}`] : []),
             ])
               if (!way.includes('-')) assert.ok(keys.has(keyOfText(way)), `${kind} ${steps.join('.')} ${way}`)
