@@ -2,6 +2,7 @@ import type { ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { type Clock, systemClock } from '../lib/retry.ts'
 import type { StoredToken } from '../store/batch.ts'
 
 /** Knows the decimals of tokens: from the bundled list, from the store, and from the chain itself where it can be asked. */
@@ -13,6 +14,10 @@ export interface Decimals {
    * nodes do not answer this question, goes on without, and asks again after a while.
    */
   learn(blocks: readonly RawBlock[], signal: AbortSignal): Promise<void>
+  /** Whether the node was asked for the decimals of this address (40 digits) and gave no answer yet, not even that there are none. */
+  isUndecided(address: string): boolean
+  /** Asks for these until each is answered. */
+  insist(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): StoredToken[]
 }
@@ -24,6 +29,7 @@ export interface DecimalsOptions {
   log: Log
   /** Milliseconds, monotonic; default `performance.now`. */
   now?: () => number
+  clock?: Clock
 }
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -36,14 +42,19 @@ const MOST_DECIMALS = 77
 const CALLS = 100
 /** Time for which nodes that do not answer are not asked. */
 const PAUSE_MS = 60_000
+/** Time between two tries to get what a rule cannot be decided without. */
+const AGAIN_MS = 3_000
+const MOST_UNDECIDED = 100_000
 /** What passes; everything else a node may say to every such call. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
 
 export const createDecimals = (options: DecimalsOptions): Decimals => {
-  const { listed, stored, call, log, now = () => performance.now() } = options
+  const { listed, stored, call, log, now = () => performance.now(), clock = systemClock } = options
   const known = new Map<string, number | null | undefined>()
   /** Those that are being asked, so that two lanes which meet a new token ask it once. */
   const asked = new Map<string, Promise<void>>()
+  /** Those that were asked without an answer. */
+  const undecided = new Set<string>()
   let learnt: StoredToken[] = []
   let pausedUntil = Number.NEGATIVE_INFINITY
 
@@ -64,6 +75,7 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
         for (const [index, address] of addresses.entries()) {
           const decimals = toDecimals(answers[index] ?? null)
           known.set(address, decimals)
+          undecided.delete(address)
           learnt.push({ address, decimals })
         }
         return
@@ -84,6 +96,8 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
       const unknown = [...tokensIn(blocks)].filter(address => find(address) === undefined)
       const others = unknown.flatMap(address => asked.get(address) ?? [])
       const own = unknown.filter(address => !asked.has(address))
+      if (undecided.size > MOST_UNDECIDED) undecided.clear()
+      for (const address of own) undecided.add(address)
       for (let i = 0; i < own.length && now() >= pausedUntil; i += CALLS) {
         const some = own.slice(i, i + CALLS)
         const asking = ask(some, signal)
@@ -95,6 +109,15 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
         }
       }
       await Promise.all(others)
+    },
+    isUndecided: address => undecided.has(address) && find(address) === undefined,
+    async insist(addresses, signal) {
+      while (call) {
+        const left = addresses.filter(address => find(address) === undefined)
+        if (left.length === 0) return
+        await ask(left, signal)
+        if (left.some(address => find(address) === undefined)) await clock.sleep(AGAIN_MS, signal)
+      }
     },
     takeLearnt() {
       const taken = learnt

@@ -17,13 +17,16 @@ import { toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
+import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
 import { readOwnAbis } from './abis.ts'
 import { createDecimals, type Decimals } from './decimals.ts'
+import { scanHistory } from './history.ts'
 import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer, ToWriter } from './messages.ts'
 import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
 import { createPreparer } from './prepare.ts'
-import { holesIn } from './ranges.ts'
+import { heldRanges, holesIn } from './ranges.ts'
+import { createRuling, type Ruling } from './ruling.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
@@ -38,17 +41,19 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
 
   const db = openForReading(data.store, nativeBinding())
-  const source = data.job.type === 'import' ? undefined : createRpcSource({ ...data.job.node, log })
+  const source = 'node' in data.job ? createRpcSource({ ...data.job.node, log }) : undefined
   const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY }
   let pipeline: Pipeline | undefined
+  let ruling: Ruling | undefined
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
     done: state.done,
     total: state.total,
     head: state.head,
     added: pipeline?.added() ?? [],
-    waiting: pipeline?.stuck ?? null,
+    waiting: pipeline?.stuck ?? ruling?.waiting ?? null,
     endpoints: source?.endpoints() ?? [],
+    matched: { ...ruling?.counts },
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 
@@ -57,8 +62,26 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const chainId = await chainIdOf(data.job, source, db, signal)
     const { decimals, preparer } = createDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
-    pipeline = createPipeline({ port, preparer, db, storeBatch, log, onFailure: error => failing.abort(error) })
-    await runJob({ ...data, pipeline, decimals, source, chainId, state, log, signal })
+    const rules = openRules(data.data, nativeOption())
+    ruling = createRuling({ network: data.network, rules, db, decimals, log })
+    // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
+    ruling.refresh(heldRanges(db))
+    pipeline = createPipeline({
+      port,
+      preparer,
+      ruling,
+      db,
+      signal,
+      storeBatch,
+      log,
+      onAlerts: () => tell({ type: 'alerts' }),
+      onFailure: error => failing.abort(error),
+    })
+    const work = { ...data, pipeline, ruling, decimals, source, chainId, state, log, signal }
+    // What ends by itself takes rules up with its blocks; history is for whoever goes on.
+    if (data.job.type === 'follow' || data.job.type === 'watch')
+      attendToRules(work).catch(error => failing.abort(error))
+    await runJob(work)
   } catch (error) {
     failure = error
   }
@@ -69,6 +92,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
   clearInterval(reporting)
   await source?.close?.()
+  ruling?.close()
   data.port.postMessage({ type: 'close' } satisfies ToWriter)
   db.close()
   tell({ type: 'ended', failure: failure === undefined ? undefined : toFailure(failure), report: report() })
@@ -76,6 +100,11 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 }
 
 const REPORT_MS = 250
+
+const nativeOption = () => {
+  const native = nativeBinding()
+  return native === undefined ? {} : { native }
+}
 
 interface State {
   done: number
@@ -87,6 +116,7 @@ interface State {
 
 interface Work extends IndexerData {
   pipeline: Pipeline
+  ruling: Ruling
   decimals: Decimals
   source: ChainSource | undefined
   chainId: number | undefined
@@ -104,8 +134,42 @@ const runJob = async (work: Work) => {
       return indexRange(work, job)
     case 'follow':
       return keepFollowing(work, job)
+    case 'watch':
+      return untilStopped(work.signal)
   }
 }
+
+/** Time between two looks at whether rules have changed, where no block comes. */
+const RULES_MS = 200
+
+/** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
+const attendToRules = async (work: Work) => {
+  const { pipeline, ruling, store, signal } = work
+  while (!signal.aborted) {
+    const { generation } = ruling
+    ruling.refresh(pipeline.held())
+    if (generation !== ruling.generation) await pipeline.tell({ hits: [] })
+    try {
+      await scanHistory({
+        store,
+        native: nativeBinding(),
+        ruling,
+        tell: pipeline.tell,
+        settled: pipeline.flush,
+        signal,
+      })
+      await systemClock.sleep(RULES_MS, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
+
+const untilStopped = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 
 /** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 const importPacks = async (work: Work, files: string[]) => {
@@ -200,9 +264,10 @@ const ANEW_MS = 5_000
 
 /** Follows the head, and fills what is missing below at the same time. */
 const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
-  const { source, signal, state, pipeline } = work
+  const { source, signal, state, pipeline, ruling } = work
   const head = await source!.head(signal)
   state.head = head
+  ruling.fixStarts(head)
   const from = Math.min(resolvePoint(job.from, head, 0), head)
   const tip = pipeline.held().at(-1)?.to
   const near = tip !== undefined && tip >= from - 1 && head - tip <= CATCH_UP
@@ -335,6 +400,7 @@ const chainIdOf = async (
   signal: AbortSignal,
 ): Promise<number | undefined> => {
   const stored = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
+  if (job.type === 'watch') return stored
   if (job.type === 'import') return stored ?? packChainId(job.files, signal)
   const chainId = await source!.chainId(signal)
   if (stored !== undefined && stored !== chainId)
@@ -387,7 +453,7 @@ const createDecoding = (
     methodOf: input => (input.length < 10 ? null : (methods.get(input.slice(0, 10)) ?? null)),
     decimals,
     chainId,
-    bloomsChecked: data.job.type === 'import' || data.job.node.bloom !== false,
+    bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
   })
   return { decimals, preparer }
 }

@@ -1,3 +1,4 @@
+import type { News } from '../alerts/book.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
@@ -9,8 +10,10 @@ import type { Batch } from '../store/batch.ts'
 
 /** To the writing thread. Batches of the head go before those of a back-fill that wait. */
 export type ToWriter =
-  | { type: 'batch'; id: number; lane: Lane; batch: Batch }
+  | { type: 'batch'; id: number; lane: Lane; batch: Batch; news: News | undefined }
   | { type: 'rollback'; id: number; to: number }
+  /** Of rules and of their hits in what is stored already. */
+  | { type: 'news'; id: number; news: News }
   /** The program is to stop: what cannot be written now is not waited for. */
   | { type: 'stop' }
   | { type: 'close' }
@@ -26,6 +29,8 @@ export type FromWriter =
 /** What the indexing thread is started with. */
 export interface IndexerData {
   network: string
+  /** The data folder, where rules are kept. */
+  data: string
   /** File of the network's store. */
   store: string
   /** Folder of the ABIs that the user gave. */
@@ -46,6 +51,8 @@ export type Job =
       finality: number
     }
   | { type: 'follow'; node: NodeOptions; from: BlockPoint | undefined; order: Order; finality: number }
+  /** Nothing new comes, but rules may ask for what is stored. */
+  | { type: 'watch' }
 
 export type Order = 'newest' | 'oldest'
 
@@ -57,6 +64,8 @@ export type ToIndexer = { type: 'stop' }
 export type FromIndexer =
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields: Fields | undefined }
   | { type: 'report'; report: Report }
+  /** There may be something in the outbox. */
+  | { type: 'alerts' }
   | { type: 'ended'; failure: Failure | undefined; report: Report }
 
 /** How far the indexing thread is. Counts are of what was committed since it started. */
@@ -74,6 +83,8 @@ export interface Report {
   /** What it waits for, null where it goes on. */
   waiting: string | null
   endpoints: EndpointStatus[]
+  /** Hits of rules, by target type. */
+  matched: Record<string, number>
 }
 
 /** Block numbers, both inclusive. */

@@ -29,6 +29,8 @@ export interface IndexingOptions {
   storeBatch: number
   log: Log
   onReport?: (report: Report) => void
+  /** Told when there may be something in the outbox. */
+  onAlerts?: () => void
 }
 
 const NOTHING: Report = {
@@ -41,6 +43,7 @@ const NOTHING: Report = {
   added: [],
   waiting: null,
   endpoints: [],
+  matched: {},
 }
 
 /** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */
@@ -56,13 +59,23 @@ export const prepareStore = (data: string, network: string, log: Log): string =>
   return store
 }
 
-export const startIndexing = ({ data, network, job, storeBatch, log, onReport }: IndexingOptions): Indexing => {
+export const startIndexing = ({
+  data,
+  network,
+  job,
+  storeBatch,
+  log,
+  onReport,
+  onAlerts,
+}: IndexingOptions): Indexing => {
   const store = prepareStore(data, network, log)
   const { port1, port2 } = new MessageChannel()
   const writer = startWorker('writer', { store, port: port1 }, { transferList: [port1] })
   const indexer = startWorker(
     'indexer',
-    { network, store, abis: abiFolder(data), job, storeBatch, port: port2 } satisfies IndexerData & { port: unknown },
+    { network, data, store, abis: abiFolder(data), job, storeBatch, port: port2 } satisfies IndexerData & {
+      port: unknown
+    },
     // Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it.
     { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: 96 } },
   )
@@ -76,6 +89,7 @@ export const startIndexing = ({ data, network, job, storeBatch, log, onReport }:
     }
     indexer.on('message', (message: FromIndexer) => {
       if (message.type === 'log') return log[message.level](message.message, { network, ...message.fields })
+      if (message.type === 'alerts') return onAlerts?.()
       report = message.report
       onReport?.(report)
       if (message.type === 'report') return

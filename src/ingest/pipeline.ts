@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { Hit } from '../alerts/alert.ts'
+import type { News } from '../alerts/book.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { stop } from '../lib/errors.ts'
@@ -9,8 +11,9 @@ import type { Db } from '../store/database.ts'
 import { FULL_SEGMENT } from '../store/merge.ts'
 import { positionOf } from '../store/schema.ts'
 import type { FromWriter, Lane, Range, ToWriter } from './messages.ts'
-import type { Preparer, Run } from './prepare.ts'
+import type { Decoded, Preparer, Run } from './prepare.ts'
 import { heldRanges, holds, merged } from './ranges.ts'
+import type { Ruling } from './ruling.ts'
 
 /**
  * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
@@ -29,8 +32,12 @@ export interface Pipeline {
   added(): Range[]
   /** What the writer waits for. */
   readonly stuck: string | null
+  /** Hands on hits in what is stored already. */
+  tell(news: News): Promise<void>
   /** Resolves when all that was handed over is committed. */
   settled(): Promise<void>
+  /** Ends all runs at hand, and resolves when they are committed. */
+  flush(): Promise<void>
   close(): void
 }
 
@@ -44,8 +51,12 @@ export interface LaneOf {
 export interface PipelineOptions {
   port: MessagePort
   preparer: Preparer
+  ruling: Ruling
   /** A reading connection to the network's store. */
   db: Db
+  signal: AbortSignal
+  /** Told when alerts may have changed their state. */
+  onAlerts(): void
   /** Most blocks in one transaction. */
   storeBatch: number
   log: Log
@@ -57,7 +68,7 @@ export interface PipelineOptions {
 const WAITING: Record<Lane, number> = { fill: 2, head: 64 }
 
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { port, preparer, db, storeBatch, log, onFailure } = options
+  const { port, preparer, ruling, db, signal, storeBatch, log, onAlerts, onFailure } = options
   const selectHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
   const selectParent = db.prepare('SELECT parentHash FROM block WHERE pos = ?').pluck()
   /** Blocks on their way: hash and parent's hash by number. */
@@ -122,18 +133,28 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       )
   }
 
+  const newsWith = (hits: readonly Hit[]): News | undefined => {
+    const news = ruling.takeNews()
+    return news || hits.length > 0 ? { ...news, hits } : undefined
+  }
+
+  const lanes: LaneOf[] = []
   const createLane = (name: Lane): LaneOf => {
     let run: Run | undefined
+    let hits: Hit[] = []
     let last = -1
     const sent: Promise<void>[] = []
 
     const flush = async () => {
       if (!run || run.blocks === 0) return
       const batch = run.finish()
+      const news = newsWith(hits)
       run = undefined
+      hits = []
       const { first, last: to, logs, events, added: additions } = batch
       const id = ++ids
-      const done = send({ type: 'batch', id, lane: name, batch }, transferables(batch)).then(() => {
+      const done = send({ type: 'batch', id, lane: name, batch, news }, transferables(batch)).then(() => {
+        onAlerts()
         counts.blocks += to - first + 1
         counts.logs += logs
         counts.events += events
@@ -146,13 +167,26 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       while (sent.length > WAITING[name]) await sent.shift()
     }
 
-    return {
+    /** By the rules of this moment: what came up while it was waited for is looked for as well. */
+    const match = async (raw: RawBlock, decoded: Decoded): Promise<Hit[]> => {
+      for (;;) {
+        ruling.refresh(held)
+        const { generation } = ruling
+        const found = await ruling.match(raw, decoded, signal)
+        if (generation === ruling.generation) return found
+      }
+    }
+
+    const lane: LaneOf = {
       async add(raw) {
         const number = Number(raw.block.number)
         if (run && number !== last + 1) await flush()
+        const decoded = preparer.decode(raw)
+        const found = await match(raw, decoded)
         checkNeighbours(raw)
         run ??= preparer.start()
-        run.add(raw)
+        run.add(raw, decoded)
+        for (const hit of found) hits.push(hit)
         underWay.set(number, { hash: raw.block.hash, parentHash: raw.block.parentHash })
         held = merged([...held, { from: number, to: number }])
         last = number
@@ -160,12 +194,20 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       },
       flush,
     }
+    lanes.push(lane)
+    return lane
+  }
+
+  const settled = async () => {
+    await Promise.all(open)
+    if (failed) throw failed
   }
 
   return {
     lane: createLane,
     async rollback(to) {
       await send({ type: 'rollback', id: ++ids, to })
+      onAlerts()
       for (const number of underWay.keys()) if (number > to) underWay.delete(number)
       held = held.filter(({ from }) => from <= to).map(range => ({ from: range.from, to: Math.min(range.to, to) }))
     },
@@ -179,9 +221,15 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     get stuck() {
       return stuck
     },
-    async settled() {
-      await Promise.all(open)
-      if (failed) throw failed
+    async tell({ hits, scans = [] }) {
+      const news = ruling.takeNews()
+      await send({ type: 'news', id: ++ids, news: { ...news, hits, scans: [...(news?.scans ?? []), ...scans] } })
+      onAlerts()
+    },
+    settled,
+    async flush() {
+      for (const lane of lanes) await lane.flush()
+      await settled()
     },
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
   }

@@ -2,7 +2,7 @@ import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
-import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../store/batch.ts'
+import { type Additions, type BatchBuilder, type BatchContext, type BlockInput, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
 import { SIGNATURES, UNLISTED } from '../store/terms.ts'
@@ -10,14 +10,18 @@ import type { Decimals } from './decimals.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
+  decode(block: RawBlock): Decoded
   /** Starts a run of neighbouring blocks. Several may be under way at once. */
   start(): Run
   /** The writer has committed what this batch added to the dictionaries. */
   committed(added: Pick<Additions, 'addresses' | 'names'>): void
 }
 
+/** What the logs and calls of a block mean. */
+export type Decoded = Pick<BlockInput, 'logs' | 'methods'>
+
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
-  add(block: RawBlock): void
+  add(block: RawBlock, decoded: Decoded): void
 }
 
 export interface PreparerOptions {
@@ -74,15 +78,14 @@ export const createPreparer = ({
     bloom: receipt => (bloomsChecked ? receipt.logsBloom : logsBloomOf(receipt.logs)),
   }
   return {
+    decode: raw => ({
+      logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
+      methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input) : null)),
+    }),
     start() {
       const batch = createBatch(context)
       return {
-        add: raw =>
-          batch.add({
-            raw,
-            logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
-            methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input) : null)),
-          }),
+        add: (raw, decoded) => batch.add({ raw, ...decoded }),
         get blocks() {
           return batch.blocks
         },

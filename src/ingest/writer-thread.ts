@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { createBook } from '../alerts/book.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import { nativeBinding } from '../lib/runtime.ts'
@@ -6,7 +7,7 @@ import { openForWriting } from '../store/database.ts'
 import { createWriter } from '../store/writer.ts'
 import type { FromWriter, ToWriter } from './messages.ts'
 
-type Task = Extract<ToWriter, { type: 'batch' | 'rollback' }>
+type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'news' }>
 
 const RETRY_MS = 2000
 
@@ -14,6 +15,7 @@ const RETRY_MS = 2000
 export const runWriter = ({ store, port }: { store: string; port: MessagePort }) => {
   const db = openForWriting(store, nativeBinding())
   const writer = createWriter(db)
+  const book = createBook(db)
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   let busy = false
   let closing = false
@@ -31,8 +33,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
     busy = true
     try {
-      if (task.type === 'batch') writer.apply(task.batch)
-      else writer.rollback(task.to)
+      perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
       tell({ type: 'failed', id: task.id, failure: toFailure(error) })
@@ -43,6 +44,13 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     tell({ type: 'done', id: task.id })
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
+  }
+
+  const perform = (task: Task) => {
+    if (task.type === 'rollback') return writer.rollback(task.to, () => book.removed(task.to))
+    const stored = () => book.stored(task.news ?? { hits: [] })
+    if (task.type === 'batch') writer.apply(task.batch, stored)
+    else writer.also(stored)
   }
 
   const again = (task: Task, error: ChainsieveError) => {

@@ -36,6 +36,8 @@ export interface Rules {
   /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
   version(): number
   all(): StoredRule[]
+  /** Networks that there are rules for. */
+  networks(): string[]
   /** Commits what `work` does at once, which is far quicker than one by one. */
   together<T>(work: () => T): T
   close(): void
@@ -51,6 +53,7 @@ export const openRules = (
     created_at AS createdAt, updated_at AS updatedAt FROM rules`
   const byAccount = db.prepare<[number], Row>(`${select} WHERE account = ? ORDER BY id`)
   const byId = db.prepare<[number], Row>(`${select} WHERE id = ?`)
+  const networks = db.prepare<[], string>('SELECT DISTINCT network FROM rules ORDER BY network').pluck()
   const everything = db.prepare<[], Row>(`${select} ORDER BY id`)
   const changedSince = db.prepare<[string, number], Row>(`${select} WHERE network = ? AND seq > ? ORDER BY seq`)
   const goneSince = db
@@ -163,6 +166,7 @@ export const openRules = (
     version: () => dataVersion.get()! + written,
 
     all: () => everything.all().map(toRule),
+    networks: () => networks.all(),
     together: write,
     close: () => void db.close(),
   }

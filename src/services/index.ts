@@ -1,6 +1,7 @@
 import { openAccounts } from '../accounts/index.ts'
 import type { AbiFile, Run, Services, Summary } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
+import { type Delivery, startDelivery } from '../delivery/service.ts'
 import { createApp } from '../http/app.ts'
 import { listen } from '../http/server.ts'
 import { abiFolder, addAbis, listAbis, type StoredAbi } from '../ingest/abis.ts'
@@ -9,10 +10,13 @@ import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts
 import { createStatus, offlineStatus, publishStatus, readStatus, type Status } from '../ingest/status.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
+import { openRules } from '../rules/store.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { storedNetworks, storeFile } from '../store/files.ts'
 import { lockDataFolder } from '../store/lock.ts'
+import { createAlerting } from './alerting.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
+import { watchStored } from './watch.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
 export const services: Services = {
@@ -26,17 +30,32 @@ export const services: Services = {
     pool.warm()
 
     const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
+    const rules = openRules(config.data, nativeOption(config))
+    shutdown.add('rules', rules.close)
+    const delivery = startDeliveries(config, log)
+    shutdown.add('deliveries', delivery.stop)
     const indexings = config.networks
       .filter(({ rpc }) => rpc.length > 0)
-      .map(network => startFollowing(config, network, log))
+      .map(network => startFollowing(config, network, log, delivery.wake))
     for (const indexing of indexings) shutdown.add(`indexing of ${indexing.network}`, indexing.stop)
     for (const indexing of indexings)
       indexing.ended.catch(error => log.error('Stopped indexing', { network: indexing.network, error }))
     if (demo) await importDemo(config, pool, { log, shutdown })
 
+    const indexed = new Set(indexings.map(({ network }) => network))
+    shutdown.add('watching', watchStored({ config, rules, indexed, log, onAlerts: delivery.wake }))
+
     const status = createStatus({ networks: () => networksOf(config), indexings, ranges: pool.ranges })
     shutdown.add('status', publishStatus(config.data, status))
-    const app = createApp({ search: pool, accounts, status, bodyLimit: config.bodyLimit, log })
+    const alerting = createAlerting({ config, networks: () => networksOf(config), indexings, pool, delivery })
+    const app = createApp({
+      search: pool,
+      accounts,
+      status,
+      alerting: { rules, service: alerting },
+      bodyLimit: config.bodyLimit,
+      log,
+    })
     const server = await listen(app, config)
     shutdown.add('server', () => server.close())
     log.info('Serves', { url: server.url, networks: networksOf(config).join(',') || 'none yet' })
@@ -88,9 +107,12 @@ const networksOf = (config: Config): string[] => [
   ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
 ]
 
+const storesOf = ({ data }: Config): Map<string, string> =>
+  new Map(storedNetworks(data).map(network => [network, storeFile(data, network)]))
+
 const openPool = (config: Config, shutdown: Run['shutdown']): Pool => {
   const pool = createPool({
-    stores: () => new Map(storedNetworks(config.data).map(network => [network, storeFile(config.data, network)])),
+    stores: () => storesOf(config),
     threads: config.readers,
     deadlineMs: config.queryDeadline,
   })
@@ -108,10 +130,33 @@ const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   concurrency: network.rpcConcurrency,
 })
 
-const startFollowing = (config: Config, network: NetworkConfig, log: Run['log']): Indexing => {
-  const { from, order, finality, storeBatch } = network
+const startFollowing = (
+  config: Config,
+  network: NetworkConfig,
+  log: Run['log'],
+  onAlerts: (network: string) => void,
+): Indexing => {
+  const { network: name, from, order, finality, storeBatch } = network
   const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality }
-  return startIndexing({ data: config.data, network: network.network, job, storeBatch, log })
+  return startIndexing({ data: config.data, network: name, job, storeBatch, log, onAlerts: () => onAlerts(name) })
+}
+
+const startDeliveries = (config: Config, log: Run['log']): Delivery => {
+  const { data, allowTarget, smtp, mailFrom, mailDigest, deliveryRetries, deliveryTimeout, keepDeliveries } = config
+  return startDelivery({
+    data,
+    stores: () => storesOf(config),
+    settings: {
+      allowTarget,
+      smtp,
+      mailFrom,
+      mailDigest,
+      retries: deliveryRetries,
+      timeoutMs: deliveryTimeout,
+      keepMs: keepDeliveries,
+    },
+    log,
+  })
 }
 
 /** Runs a job that has an end, showing how far it is. */

@@ -145,7 +145,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     writer,
     prepare(blocks) {
       const building = preparer.start()
-      for (const block of blocks) building.add(block)
+      for (const block of blocks) building.add(block, preparer.decode(block))
       return building.finish()
     },
     add(blocks) {

@@ -1,0 +1,170 @@
+import type { Hit } from '../alerts/alert.ts'
+import type { News, Scan } from '../alerts/book.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
+import type { Document } from '../documents/document.ts'
+import { asJson } from '../documents/show.ts'
+import type { Log } from '../lib/log.ts'
+import { type Clock, systemClock } from '../lib/retry.ts'
+import type { Kind } from '../mapping/index.ts'
+import { createMatcher } from '../rules/matcher.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import type { Rules } from '../rules/store.ts'
+import type { Db } from '../store/database.ts'
+import type { Decimals } from './decimals.ts'
+import type { Range } from './messages.ts'
+import type { Decoded } from './prepare.ts'
+
+/** The rules of one network, as its indexing thread knows them. */
+export interface Ruling {
+  /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
+  refresh(held: readonly Range[]): void
+  /** Grows with each change: what was matched before knows nothing of it. */
+  readonly generation: number
+  /**
+   * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
+   * asked, it waits until it can: that is no "no match".
+   */
+  match(raw: RawBlock, decoded: Decoded, signal: AbortSignal): Promise<Hit[]>
+  /** What the writer does not know yet; it must come with, or before, the first block that was matched by it. */
+  takeNews(): Omit<News, 'hits'> | undefined
+  /** Histories that rules asked for and that are still to be gone through. */
+  readonly scans: ReadonlyMap<number, Scan>
+  rule(id: number): StoredRule | undefined
+  /** The first blocks of rules that were made before the network's head was known. */
+  fixStarts(head: number): void
+  /** What is waited for, null where nothing is. */
+  readonly waiting: string | null
+  readonly counts: Record<string, number>
+  close(): void
+}
+
+export interface RulingOptions {
+  network: string
+  rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
+  /** A reading connection to the network's store. */
+  db: Db
+  decimals: Pick<Decimals, 'of' | 'isUndecided' | 'insist'>
+  log: Log
+  clock?: Clock
+}
+
+export const createRuling = ({ network, rules, db, decimals, log, clock = systemClock }: RulingOptions): Ruling => {
+  const matcher = createMatcher()
+  const known = new Map<number, StoredRule>()
+  const paused = new Set<number>()
+  const scans = readScans(db)
+  const counts: Record<string, number> = {}
+  let version = -1
+  let seq = 0
+  let generation = 0
+  let waiting: string | null = null
+  let news: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
+
+  /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
+  const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
+    if (startBlock === null) return
+    const before = scans.get(id)
+    // Its conditions may have changed: that is no reason to go through history again.
+    if (before?.start === startBlock) return
+    const last = held.at(-1)?.to ?? -1
+    const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
+    scans.set(id, scan)
+    news.scans.set(id, scan)
+  }
+
+  const refresh = (held: readonly Range[]) => {
+    const current = rules.version()
+    if (current === version) return
+    version = current
+    const { seq: now, changed, removed } = rules.changes(network, seq)
+    seq = now
+    if (changed.length === 0 && removed.length === 0) return
+    const wasPaused = paused.size
+    let pausing = false
+    for (const id of removed) {
+      pausing = paused.delete(id) || pausing
+      scans.delete(id)
+      news.scans.delete(id)
+      if (known.delete(id)) matcher.remove(id)
+      news.gone.push(id)
+    }
+    for (const rule of changed) {
+      if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
+      known.set(rule.id, rule)
+      matcher.set(rule)
+      register(rule, held)
+    }
+    if (pausing || paused.size !== wasPaused) news.paused = [...paused]
+    generation++
+  }
+
+  const toHit = (rule: StoredRule, kind: Kind, document: Document, raw: RawBlock, receivedAt: number): Hit => ({
+    rule: rule.id,
+    revision: rule.matching,
+    targetType: rule.input.config.targetType,
+    confirmations: rule.input.maxConfirmationCount,
+    notifyPending: rule.input.notifyPending === true,
+    block: Number(raw.block.number),
+    blockHash: raw.block.hash,
+    entity: { _id: document._id, _type: kind },
+    source: JSON.stringify(document._source),
+    receivedAt,
+  })
+
+  return {
+    refresh,
+    get generation() {
+      return generation
+    },
+    async match(raw, decoded, signal) {
+      const number = Number(raw.block.number)
+      if (!matcher.wants(number)) return []
+      const receivedAt = clock.now()
+      for (;;) {
+        const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: decimals.of }, asJson)
+        const { found, undecided } = matcher.match({
+          raw,
+          ...decoded,
+          decimals: decimals.of,
+          undecided: decimals.isUndecided,
+          documents,
+        })
+        if (undecided.length === 0) {
+          for (const { rule } of found) count(rule)
+          return found.map(({ rule, kind, document }) => toHit(rule, kind, document, raw, receivedAt))
+        }
+        waiting = `block ${number} waits for the decimals of 0x${undecided[0]}, which a rule needs and the node does not tell`
+        log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token: `0x${undecided[0]}` })
+        await decimals.insist(undecided, signal)
+        waiting = null
+      }
+    },
+    takeNews() {
+      const { paused, gone, scans } = news
+      if (!paused && gone.length === 0 && scans.size === 0) return undefined
+      news = { gone: [], scans: new Map() }
+      return { ...(paused && { paused }), gone, scans: [...scans.values()] }
+    },
+    scans,
+    rule: id => known.get(id),
+    fixStarts(head) {
+      for (const { id, startBlock } of known.values()) if (startBlock === null) rules.fixStart(id, head + 1)
+    },
+    get waiting() {
+      return waiting
+    },
+    counts,
+    close: rules.close,
+  }
+
+  function count({ input }: StoredRule) {
+    const { targetType } = input.config
+    counts[targetType] = (counts[targetType] ?? 0) + 1
+  }
+}
+
+const readScans = (db: Db): Map<number, Scan> => {
+  const rows = db.prepare('SELECT id AS rule, start, next, last FROM rule').all() as Scan[]
+  return new Map(rows.map(scan => [scan.rule, scan]))
+}

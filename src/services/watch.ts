@@ -1,0 +1,51 @@
+import type { Config } from '../config/index.ts'
+import { type Indexing, startIndexing } from '../ingest/network.ts'
+import type { Log } from '../lib/log.ts'
+import type { Rules } from '../rules/store.ts'
+import { storedNetworks } from '../store/files.ts'
+
+export interface WatchOptions {
+  config: Config
+  rules: Pick<Rules, 'version' | 'networks'>
+  /** Networks that are indexed have their rules attended to by that. */
+  indexed: ReadonlySet<string>
+  log: Log
+  onAlerts(network: string): void
+}
+
+/** Time between two looks at whether a network without a source has got a rule. */
+const LOOK_MS = 500
+
+/**
+ * Rules may ask for what is stored also of a network that nothing new comes of: it gets threads of its own as soon as it has a rule. The
+ * returned function ends all of that.
+ */
+export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOptions): (() => Promise<void>) => {
+  const watched = new Map<string, Indexing>()
+  let version = -1
+  const look = () => {
+    if (rules.version() === version) return
+    version = rules.version()
+    const stored = new Set(storedNetworks(config.data))
+    for (const network of rules.networks()) {
+      if (indexed.has(network) || watched.has(network) || !stored.has(network)) continue
+      const watching = startIndexing({
+        data: config.data,
+        network,
+        job: { type: 'watch' },
+        storeBatch: 1,
+        log,
+        onAlerts: () => onAlerts(network),
+      })
+      watching.ended.catch(error => log.error('Stopped attending to rules', { network, error }))
+      watched.set(network, watching)
+    }
+  }
+  look()
+  const timer = setInterval(look, LOOK_MS)
+  timer.unref()
+  return async () => {
+    clearInterval(timer)
+    await Promise.all([...watched.values()].map(({ stop }) => stop()))
+  }
+}
