@@ -95,9 +95,8 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
      WHERE delivery = ? ORDER BY n`,
   )
   const ofAlerts = db.prepare<[{ alerts: string; rule: number }], DeliveryInfo>(
-    `${SELECT} WHERE +d.rule = @rule AND (d.network, d.alert) IN (
-       SELECT n.network, a.value FROM json_each(@alerts) a CROSS JOIN (SELECT DISTINCT network FROM cursor) n
-     ) ORDER BY d.id`,
+    // By alerts: of a rule there may be very many.
+    `${SELECT} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
   const counts = db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw()
   const countOf = db.prepare<[number], number>('SELECT triggered FROM rule_count WHERE rule = ?').pluck()

@@ -68,7 +68,7 @@ export const MIGRATIONS: readonly string[] = [
      retracted INTEGER NOT NULL DEFAULT 0,
      last_status INTEGER,
      last_error TEXT,
-     UNIQUE (network, alert, round, type, action, original)
+     UNIQUE (alert, network, round, type, action, original)
    ) STRICT;
    CREATE INDEX delivery_due ON delivery (destination, next_at) WHERE state = 'queued';
    CREATE INDEX delivery_waiting ON delivery (rule, receiver, next_at) WHERE state = 'queued';
