@@ -1,4 +1,4 @@
-import type { RawBlock } from '../chain/wire.ts'
+import type { RawBlock, RpcLog } from '../chain/wire.ts'
 import type { DecodedLog } from '../decode/types.ts'
 import { isList, MAPPING } from '../mapping/index.ts'
 import type { Document } from './document.ts'
@@ -34,15 +34,22 @@ export const createBlockDocuments = (
   const { block, receipts } = raw
   const places = placesOf(raw)
   const parts = blockParts(Number(block.number), lowerHex(block.hash), Number(block.timestamp))
-  const wireLogs = receipts.flatMap(({ logs }) => logs)
-  const owners = receipts.flatMap(({ logs }, index) => logs.map(() => index))
-  const hashes = block.transactions.map(({ hash }) => lowerHex(hash))
+  const hashOf = (index: number): string => lowerHex(block.transactions[index]!.hash)
+
+  const wireLogs: RpcLog[] = []
+  /** Index of the transaction of each log. */
+  const owners: number[] = []
+  for (let index = 0; index < receipts.length; index++)
+    for (const log of receipts[index]!.logs) {
+      wireLogs.push(log)
+      owners.push(index)
+    }
 
   const placeOf = (index: number): LogPlace => {
     const owner = owners[index]!
     return {
       block: parts,
-      transactionHash: hashes[owner]!,
+      transactionHash: hashOf(owner),
       transactionIndex: places ? places.txs[owner]! : owner,
       logIndex: places ? places.logs[index]! : index,
       address: show.address(wireLogs[index]!.address),
@@ -60,7 +67,10 @@ export const createBlockDocuments = (
 
   const documents = {
     block: kept(() => {
-      const derived = { number: show.quantity(parts.number, big), transactions: hashes }
+      const derived = {
+        number: show.quantity(parts.number, big),
+        transactions: block.transactions.map((_, index) => hashOf(index)),
+      }
       return { _id: parts.hash, _source: assemble(MEMBERS.block, { wire: block, derived }, big) }
     }),
     tx: kept(index => {
@@ -72,7 +82,7 @@ export const createBlockDocuments = (
         method: methods[index] ?? undefined,
       }
       const source = assemble(MEMBERS.tx, { wire: block.transactions[index]!, receipt: receipts[index]!, derived }, big)
-      return { _id: hashes[index]!, _routing: parts.hash, _parent: parts.hash, _source: source }
+      return { _id: hashOf(index), _routing: parts.hash, _parent: parts.hash, _source: source }
     }),
     log: kept(index => {
       const { topics, data } = wireLogs[index]!
