@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { createRandom } from '../../scripts/demo/random.ts'
+import { alertId } from '../../src/alerts/book.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { after, pause, type Server, serve, tempFolder, until } from '../e2e/program.ts'
+import { startNode } from './node.ts'
+import { makeChain } from './pack.ts'
+import { type Behaviour, type Call, type Receiver, startReceiver } from './receiver.ts'
+
+/**
+ * A real server process against a scripted chain and scripted receivers: it is killed and started again, the chain is reorganised, receivers
+ * fail in their ways. In the end every alert that should exist was delivered under its id, and every one that should not was not, or was taken back.
+ */
+const NETWORK = 'ethereum/made-up/mainnet'
+const CHAIN_ID = 31337
+const FIRST = 100
+
+/** How receivers fail; `ends` says whether what is sent to them arrives in the end. */
+const RECEIVERS: Record<string, { ends: boolean; behave(tries: number): Behaviour }> = {
+  ok: { ends: true, behave: () => ({ status: 200 }) },
+  failing: { ends: true, behave: tries => ({ status: tries === 1 ? 500 : 200 }) },
+  hanging: { ends: true, behave: tries => (tries === 1 ? 'hang' : { status: 200 }) },
+  resetting: { ends: true, behave: tries => (tries === 1 ? 'reset' : { status: 204 }) },
+  slow: { ends: true, behave: () => ({ status: 200, after: 250 }) },
+  limiting: {
+    ends: true,
+    behave: tries => (tries === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 200 }),
+  },
+  gone: { ends: false, behave: () => ({ status: 410 }) },
+  redirecting: { ends: false, behave: () => ({ status: 302, headers: { location: '/elsewhere' } }) },
+}
+
+interface Test {
+  after(fn: () => unknown): void
+  diagnostic(text: string): void
+}
+
+interface Rule {
+  id: number
+  kind: string
+  receiver: Receiver
+  heights: number[]
+  confirmations: number
+  start: number
+}
+
+export const runSeed = async (t: Test, seed: number) => {
+  const { int, pick } = createRandom(seed)
+  const below = (n: number) => int(0, n - 1)
+
+  const data = tempFolder(t)
+  let chain = makeChain({ blocks: 4, from: FIRST, txs: 1, logs: 1, chainId: CHAIN_ID })
+  const everything = [...chain]
+  const node = await startNode(t as never, chain)
+  const args = ['--network', NETWORK, '--rpc', node.url, '--from', String(FIRST), '--poll-interval', '20ms']
+  const delivery = ['--allow-target', '127.0.0.1/32', '--delivery-timeout', '500ms']
+  const retries = Array(12).fill(['--delivery-retries', '150ms']).flat() as string[]
+  const start = () => serve(t, data, [...args, ...delivery, ...retries])
+  let server = await start()
+
+  const rules: Rule[] = []
+  for (let i = 0; i < 4; i++) rules.push(await createRule(t, server, i, { below, pick }))
+
+  const steps: string[] = []
+  let kills = 0
+  const mine = (count: number) => {
+    const more = makeChain({
+      blocks: count,
+      parent: chain.at(-1)!,
+      txs: 1,
+      logs: 1,
+      chainId: CHAIN_ID,
+      salt: `${seed}/${steps.length}`,
+    })
+    chain = [...chain, ...more]
+    everything.push(...more)
+    node.extend(more)
+  }
+  const reorganise = (depth: number) => {
+    chain = chain.slice(0, Math.max(1, chain.length - depth))
+    mine(depth + 1)
+  }
+  for (let i = 0; i < 10; i++) {
+    const what = below(10)
+    if (what < 5) {
+      steps.push('mine')
+      mine(1 + below(3))
+    } else if (what < 8) {
+      const depth = below(6)
+      steps.push(`reorg ${depth}`)
+      reorganise(depth)
+    } else if (kills < 2) {
+      kills++
+      steps.push('kill')
+      server.signal('SIGKILL')
+      await server.ended
+      if (below(2)) mine(1)
+      server = await start()
+    }
+    await pause(below(3) * 60)
+  }
+  // Deep enough for every confirmation that a rule asks for, and so that all of them lie below the last height.
+  mine(Math.max(4, FIRST + 30 - Number(chain.at(-1)!.block.number)))
+  t.diagnostic(
+    `seed ${seed}: ${steps.join(', ')}; ${rules.map(({ kind, confirmations }) => `${kind}/${confirmations}`).join(' ')}`,
+  )
+
+  for (const rule of rules) await check(server, rule, chain, everything)
+  server.signal('SIGTERM')
+  const { code, err } = await server.ended
+  assert.equal(code, 0, err)
+}
+
+const createRule = async (
+  t: Test,
+  server: Server,
+  index: number,
+  { below, pick }: { below(n: number): number; pick<T>(items: readonly T[]): T },
+): Promise<Rule> => {
+  const kind = pick(Object.keys(RECEIVERS))
+  const receiver = await startReceiver({ after: fn => after(t, fn) })
+  receiver.behave = call => RECEIVERS[kind]!.behave(receiver.calls.filter(({ body }) => body === call.body).length)
+  const heights = [...new Set(Array.from({ length: 5 }, () => FIRST + 1 + below(20)))]
+  const confirmations = below(4)
+  // Some look back at what was indexed before them.
+  const start = below(2) ? FIRST : FIRST + 4
+  const rule = {
+    name: `rule ${index}`,
+    maxConfirmationCount: confirmations,
+    technology: 'ethereum',
+    blockchain: 'made-up',
+    network: 'mainnet',
+    startBlock: start,
+    config: {
+      targetType: 'Transaction',
+      targetMap: [{ name: 'value', operator: 'Equals any', value: heights.map(height => String(height * 1000)) }],
+      alerts: [
+        {
+          type: 'Webhook (POST)',
+          parameters: { url: `${receiver.url}/hook` },
+          payload: [{ fieldType: 'Field', fieldName: 'hash' }],
+        },
+      ],
+    },
+  }
+  const { status, body } = await server.ask<{ id: number }>('/alerting/rules/', rule)
+  assert.equal(status, 201, JSON.stringify(body))
+  return { id: body.id, kind, receiver, heights, confirmations, start }
+}
+
+/** Ids of the alerts that a rule has on these blocks. */
+const alertsOn = (rule: Rule, blocks: readonly RawBlock[]): Set<string> =>
+  new Set(
+    blocks
+      .filter(({ block }) => Number(block.number) >= rule.start && rule.heights.includes(Number(block.number)))
+      .map(({ block }) =>
+        alertId(
+          {
+            rule: rule.id,
+            revision: 1,
+            blockHash: block.hash,
+            entity: { _id: block.transactions[0]!.hash, _type: 'tx' },
+          },
+          CHAIN_ID,
+        ),
+      ),
+  )
+
+interface Listed {
+  id: string
+  state: string
+}
+
+const check = async (server: Server, rule: Rule, chain: readonly RawBlock[], everything: readonly RawBlock[]) => {
+  const wanted = alertsOn(rule, chain)
+  const possible = alertsOn(rule, everything)
+  const { ends } = RECEIVERS[rule.kind]!
+  const messages = () => rule.receiver.calls.map(readCall)
+  const lastOf = () => new Map(messages().map(({ id, type }) => [id, type]))
+  const list = async () =>
+    (await server.ask<{ alerts: Listed[] }>(`/alerting/rules/${rule.id}/alerts/?size=100`)).body.alerts
+
+  const inState = (alerts: Listed[], state: string) =>
+    new Set(alerts.filter(it => it.state === state).map(({ id }) => id))
+  await until(
+    list,
+    alerts => same(inState(alerts, 'confirmed'), wanted) && inState(alerts, 'pending').size === 0,
+    () => `alerts of ${rule.kind}, which should be ${[...wanted]}`,
+  )
+  if (ends)
+    await until(
+      () => [...lastOf()],
+      last =>
+        last.every(([id, type]) => type === (wanted.has(id) ? 'alert.confirmed' : 'alert.retracted')) &&
+        last.filter(([id]) => wanted.has(id)).length === wanted.size,
+      () => `messages to ${rule.kind}: ${JSON.stringify(messages())}; wanted ${[...wanted]}`,
+    )
+  for (const { id, type, headers, body } of messages()) {
+    assert.ok(possible.has(id), `${id} is no alert of this rule`)
+    assert.equal(headers['webhook-id'], id)
+    assert.equal(headers['webhook-type'], type)
+    assert.equal((JSON.parse(body) as { rule: { id: number } }).rule.id, rule.id)
+  }
+  // What was never confirmed was never told, and what is retracted was confirmed once.
+  const told = new Set(messages().map(({ id }) => id))
+  const alerts = await list()
+  for (const { id, state } of alerts)
+    if (state === 'withdrawn') assert.ok(!told.has(id), `${id} was withdrawn but told`)
+}
+
+const readCall = (call: Call) => {
+  const { id, type } = JSON.parse(call.body) as { id: string; type: string }
+  return { ...call, id, type }
+}
+
+const same = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean => a.size === b.size && a.isSubsetOf(b)
