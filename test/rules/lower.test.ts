@@ -162,6 +162,14 @@ describe('a rule as a query', () => {
     ],
     ['Log', 'log', { name: 'topics', operator: 'Equals', value: HASH }, `topics in ${HASH}`],
     ['Event', 'event', { name: 'event', operator: 'Equals', value: 'Transfer' }, 'event.raw in Transfer'],
+    ['Event', 'event', { name: 'probability', operator: 'Equals', value: '0.90' }, 'probability in 0.9'],
+    ['Event', 'event', { name: 'probability', operator: 'Equals', value: '0.90000000000000000001' }, 'none'],
+    [
+      'Event',
+      'event',
+      { name: 'probability', operator: 'Less', value: '0.90000000000000000001' },
+      'and(probability lte,0.9, compare probability)',
+    ],
     [
       'Event',
       'event',

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
+import { topicOf } from '../../src/decode/signature.ts'
+import type { EventAbi } from '../../src/decode/types.ts'
 import { createBlockDocuments } from '../../src/documents/build.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
@@ -18,6 +22,7 @@ import {
   type Condition,
   OPERATORS,
   type Operator,
+  type RuleConfig,
   type StoredRule,
   TARGET_TYPES,
   type TargetType,
@@ -37,7 +42,12 @@ const TARGETS = { block: 'Block', tx: 'Transaction', log: 'Log', event: 'Event' 
   TargetType
 >
 
-const events = [...oddEvents, ...demoEvents()]
+/** Names that are positions, but of others. */
+const MISNAMED: EventAbi = {
+  name: 'Misnamed',
+  inputs: ['1', '0', '__proto__', '1'].map(name => ({ name, type: 'uint256' })),
+}
+const events = [...oddEvents, ...demoEvents(), MISNAMED]
 const declarations = new Map<string, ReturnType<typeof candidatesOf>>()
 const decodeLog = createLogDecoder({
   find(topic, indexed) {
@@ -49,8 +59,12 @@ const decodeLog = createLogDecoder({
 })
 
 /** Tokens of the odd blocks: of the first the decimals are not known yet, then they are. */
-const ODD_DECIMALS: Readonly<Record<string, number>> = { ['2'.repeat(40)]: 18, ['5'.repeat(40)]: 0 }
-const UNDECIDED: Readonly<Record<string, number>> = { ['1'.repeat(40)]: 2, ['4'.repeat(40)]: 0 }
+const ODD_DECIMALS: Readonly<Record<string, number>> = { ['5'.repeat(40)]: 0 }
+const UNDECIDED: Readonly<Record<string, number>> = {
+  ['1'.repeat(40)]: 2,
+  ['2'.repeat(40)]: 18,
+  ['4'.repeat(40)]: 0,
+}
 
 const METHODS: Readonly<Record<string, string>> = { '0xa9059cbb': 'transfer', '0x3593564c': 'execute' }
 
@@ -72,8 +86,19 @@ const open = (raw: RawBlock, known = ODD_DECIMALS): BlockEntities => {
 /** The same when all decimals are known. */
 const decide = (raw: RawBlock): BlockEntities => open(raw, { ...ODD_DECIMALS, ...UNDECIDED })
 
+const misnamed = oddBlocks(1, 99).map(raw => {
+  for (const { logs } of raw.receipts)
+    for (const [i, log] of logs.entries())
+      Object.assign(log, {
+        topics: [topicOf(MISNAMED)],
+        data: `0x${[i, i + 1, 7, 8].map(it => String(it).padStart(64, '0')).join('')}`,
+      })
+  return raw
+})
+
 /** Entities are alike in blocks that follow each other: a few of each chain show everything. */
 const raws: readonly RawBlock[] = [
+  ...misnamed,
   ...oddBlocks(9, 100),
   ...demoBlocks().filter((_, i) => i % 12 === 5),
   ...generatedBlocks(2).map((raw, i) => excerptOf(raw, index => index % 17 === i)),
@@ -120,7 +145,7 @@ const namesOf = (kind: Kind): fc.Arbitrary<string[]> => {
   const often = fc.constantFrom(...OFTEN[kind].map(name => [name]))
   if (kind !== 'event') return fc.oneof(own, often)
   const name = fc.constantFrom(...argumentNames, '0', '1', '2', '3', '17', ...HOSTILE)
-  const inner = fc.constantFrom('hex', 'num', 'type', 'value', 'who', 'a', '0', '1')
+  const inner = fc.constantFrom('hex', 'num', 'type', 'value', 'who', 'much', 'a', '0', '1')
   return fc.oneof(
     own,
     often,
@@ -198,14 +223,16 @@ const conditionOf = (kind: Kind, document: Document): fc.Arbitrary<Condition> =>
       )
     })
 
-const targetOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap: Condition[] }> =>
+type Target = Pick<RuleConfig, 'targetType' | 'targetMap'>
+
+const targetOf = (kind: Kind): fc.Arbitrary<Target> =>
   fc
     .constantFrom(...samples.get(kind)!)
     .chain(document => fc.array(conditionOf(kind, document), { minLength: 1, maxLength: 4 }))
     .map(targetMap => ({ targetType: TARGETS[kind], targetMap }))
 
 /** Large transfers and the like: many rules that are equal but for an amount, which one may write in many ways. */
-const familyOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap: Condition[] }[]> =>
+const familyOf = (kind: Kind): fc.Arbitrary<Target[]> =>
   fc
     .tuple(
       targetOf(kind),
@@ -240,7 +267,40 @@ const familyOf = (kind: Kind): fc.Arbitrary<{ targetType: TargetType; targetMap:
       )
     })
 
-const someRules: fc.Arbitrary<{ targetType: TargetType; targetMap: Condition[] }[]> = fc.oneof(
+/** Rules that differ in one thing alone. */
+const twinsOf = (kind: Kind): fc.Arbitrary<Target[]> =>
+  targetOf(kind).chain(({ targetType, targetMap }) => {
+    const [first, ...rest] = targetMap
+    const change = fc.record({
+      operator: fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')),
+      scaled: fc.boolean(),
+      upper: fc.boolean(),
+    })
+    return fc
+      .array(change, { minLength: 2, maxLength: 12 })
+      .map(changes => changes.map(it => ({ targetType, targetMap: [changed(first!, it), ...rest] })))
+  })
+
+const changed = (
+  condition: Condition,
+  change: { operator: Operator; scaled: boolean; upper: boolean },
+  level = 1,
+): Condition => {
+  const { name, value, operatorParameters } = condition
+  if (operatorParameters)
+    return { ...condition, operatorParameters: operatorParameters.map(it => changed(it, change, 2)) }
+  const [text = ''] = [value].flat()
+  const operand = change.upper ? text!.toUpperCase() : text!
+  return {
+    name,
+    operator: change.operator,
+    value: change.operator.startsWith('Equals any') ? [operand, '7'] : operand,
+    ...(level === 2 && { useScaledValue: change.scaled }),
+  }
+}
+
+const someRules: fc.Arbitrary<Target[]> = fc.oneof(
+  fc.constantFrom(...KINDS, 'event' as const).chain(twinsOf),
   fc.constantFrom(...KINDS).chain(kind => fc.array(targetOf(kind), { minLength: 1, maxLength: 25 })),
   fc.constantFrom(...KINDS, 'event' as const, 'event' as const).chain(familyOf),
   fc.constantFrom(...TARGET_TYPES).map(targetType => [{ targetType, targetMap: [] }]),
@@ -265,10 +325,7 @@ const someChanges: fc.Arbitrary<Change[]> = fc.array(
   { maxLength: 40 },
 )
 
-const storedRule = (
-  id: number,
-  config: Pick<StoredRule['input']['config'], 'targetType' | 'targetMap'>,
-): StoredRule => ({
+const storedRule = (id: number, config: Target): StoredRule => ({
   id,
   account: 1,
   revision: 1,
@@ -403,6 +460,103 @@ describe('the matcher', () => {
     assert.ok(hits > CASES * 50, `only ${hits} hits: the rules tell nothing`)
     assert.ok(waits > CASES / 4, `only ${waits} times decimals were waited for`)
     assert.ok(later > 0, 'nothing was found when they were known')
+  })
+
+  it('keeps bounds in order while most of them go and others come', () => {
+    const bound = (id: number, value: string): StoredRule =>
+      storedRule(id, { targetType: 'Transaction', targetMap: [{ name: 'nonce', operator: 'Greater or Equal', value }] })
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(99), fc.integer({ min: 90, max: 115 })), { minLength: 60, maxLength: 99 }),
+        fc.array(fc.array(fc.tuple(fc.boolean(), fc.nat(99), fc.integer({ min: 90, max: 115 })), { maxLength: 60 }), {
+          maxLength: 5,
+        }),
+        (start, rounds) => {
+          const matcher = createMatcher()
+          const present = new Map<number, StoredRule>()
+          const loop = createLoop()
+          const set = (id: number, value: number) => {
+            // A nonce that is no number is text, and compared as such.
+            const rule = bound(id, id % 9 === 0 ? `1${value}x` : String(value))
+            matcher.set(rule)
+            present.set(id, rule)
+          }
+          for (const [id, value] of start) set(id, value)
+          for (const changes of [[], ...rounds]) {
+            for (const [at, [keep, id, value]] of changes.entries())
+              if (keep && at % 4 === 0) set(id, value)
+              else {
+                matcher.remove(id)
+                present.delete(id)
+              }
+            for (const raw of raws.slice(1, 4))
+              assert.deepStrictEqual(shown(matcher.match(open(raw))), loop(present.values(), raw, open(raw)))
+          }
+        },
+      ),
+      { numRuns: CASES, seed: SEED },
+    )
+  })
+
+  it('waits for no decimals that only rules want which do not look at the block, or no longer', () => {
+    const rule = (id: number, startBlock: number): StoredRule => ({
+      ...storedRule(id, {
+        targetType: 'Event',
+        targetMap: [
+          conditionAt(['args', 'a1'], 'Greater', String(id), true),
+          { name: 'event', operator: 'Equals', value: 'Wide' },
+        ],
+      }),
+      startBlock,
+    })
+    const raw = raws.find(it => decide(it).logs.some(({ signature }) => signature.event?.name === 'Wide'))!
+    const number = Number(raw.block.number)
+    const matcher = createMatcher()
+    for (const [id, start] of [
+      [1, number + 1],
+      [2, number],
+      [3, 0],
+    ] as const)
+      matcher.set(rule(id, start))
+    assert.deepEqual(matcher.match(open(raw)), { found: [], undecided: ['1'.repeat(40)] })
+    matcher.remove(2)
+    assert.deepEqual(matcher.match(open(raw)).undecided, ['1'.repeat(40)])
+    matcher.remove(3)
+    matcher.set(rule(4, 0))
+    matcher.remove(4)
+    assert.deepEqual(matcher.match(open(raw)).undecided, [])
+  })
+
+  it('keeps nothing of rules that were removed', () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const matcher = createMatcher()
+    const used = () => {
+      collect()
+      return process.memoryUsage().heapUsed
+    }
+    const comeAndGo = (salt: number) => {
+      for (let id = 0; id < 20_000; id++) {
+        const value = `0x${(salt * 100_000 + id).toString(16).padStart(40, '0')}`
+        matcher.set(
+          storedRule(id, {
+            targetType: 'Event',
+            targetMap: [
+              { name: 'address', operator: 'Equals', value },
+              { name: 'event', operator: 'Equals', value: 'Transfer' },
+              conditionAt(['args', `of ${id}`], 'Greater', '5', false),
+              conditionAt(['args', `to ${id}`], 'Less', value, false),
+            ],
+          }),
+        )
+      }
+      for (let id = 0; id < 20_000; id++) matcher.remove(id)
+    }
+    comeAndGo(1)
+    const before = used()
+    comeAndGo(2)
+    assert.ok(used() - before < 2e6)
+    assert.equal(matcher.size, 0)
   })
 
   it('forgets what is removed', () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import { encodeAbiParameters, type Hex } from 'viem'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
@@ -8,6 +11,7 @@ import { attributesOf, stepsOf, TARGET_KINDS } from '../../src/rules/attributes.
 import { lower, toQuery } from '../../src/rules/lower.ts'
 import { type Condition, OPERATORS, type Operator, type TargetType } from '../../src/rules/rule.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
+import { makeChain } from '../support/pack.ts'
 import {
   createTestStore,
   demoBlocks,
@@ -80,9 +84,13 @@ const namesOf = (kind: Kind, documents: readonly Document[]): fc.Arbitrary<strin
   return kind === 'event' ? fc.oneof(own, { weight: 2, arbitrary: argumentNames(documents) }) : own
 }
 
-const conditionOf = (kind: Kind, documents: readonly Document[]): fc.Arbitrary<Condition> =>
+const conditionOf = (
+  kind: Kind,
+  documents: readonly Document[],
+  names: fc.Arbitrary<string[]>,
+): fc.Arbitrary<Condition> =>
   fc
-    .tuple(namesOf(kind, documents), fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')), fc.nat(5))
+    .tuple(names, fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')), fc.nat(5))
     .chain(([names, operator, chance]) => {
       const useScaledValue = names[0] === 'args' && chance < 2
       const values = valuesAt(stepsOf(names), useScaledValue, kind)
@@ -128,6 +136,59 @@ const near = ({ text, number }: Face): fc.Arbitrary<string> => {
   return fc.constantFrom(...ways)
 }
 
+/** Values of every type as arguments, and a tuple whose components are called like the properties of a value. */
+const RARE = parseSignature(
+  'Rare(string text, bool yes, int8 small, int40 middle, int256 large, uint256 much, bytes20 word, (string value, uint8 hex, bool type, int16 num) odd, bytes blob, address who)',
+)
+
+const rareBlocks = (): RawBlock[] => {
+  const blocks = makeChain({ from: 500, blocks: 6, txs: 2, logs: 6, salt: 'rare', chainId: 1 })
+  // Tokens of 6 and of 18 decimals, and none.
+  const tokens = ['0xdac17f958d2ee523a2206206994597c13d831ec7', '0x6b175474e89094c44da98b954eedeac495271d0f', TRUE]
+  const texts = ['Abc', 'aBC', '', '1000', TRUE.toUpperCase(), '\ufffdA', 'true', 'a'.repeat(127), 'B'.repeat(128)]
+  const integers = [-1n, 0n, 1n, -128n, 127n, 2n ** 38n, -(2n ** 38n)]
+  const large = [-(2n ** 255n), -(2n ** 63n), -(2n ** 63n) - 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 200n + 1n, -5n]
+  const of = <T>(list: readonly T[], n: number): T => list[n % list.length]!
+  let n = 0
+  for (const { receipts } of blocks)
+    for (const { logs } of receipts)
+      for (const log of logs) {
+        // The bytes of a text that is no UTF-8 are encoded as bytes are.
+        const text: Hex = n % 10 === 0 ? '0xff41' : `0x${Buffer.from(of(texts, n)).toString('hex')}`
+        const small = of(integers, n)
+        const values = [
+          text,
+          n % 2 === 0,
+          BigInt.asIntN(8, small),
+          small,
+          of(large, n),
+          of([10n ** 18n + 1n, 10n ** 18n, 10n ** 6n, 1_500_000n, 0n, 2n ** 256n - 1n], n),
+          TRUE,
+          { value: of(texts, n + 1), hex: n % 200, type: n % 3 === 0, num: -(n % 50) },
+          `0x${'5a'.repeat(of([0, 1, 127, 128, 300], n))}`,
+          of(tokens, n),
+        ]
+        const inputs = RARE.inputs.map((input, i) => ({ ...input, ...(i === 0 && { type: 'bytes' }) }))
+        Object.assign(log, {
+          address: of(tokens, n),
+          topics: [topicOf(RARE)],
+          data: encodeAbiParameters(inputs, values),
+        })
+        n++
+      }
+  return blocks
+}
+/** An address, and the text of one. */
+const TRUE = '0x00000000000000000000000000000000000000ab'
+
+const rareNames: fc.Arbitrary<string[]> = fc
+  .tuple(
+    fc.constantFrom(...RARE.inputs.map(({ name }) => name), 'odd', '0', '4'),
+    fc.array(fc.constantFrom('hex', 'num', 'scaled', 'type', 'value', '1'), { maxLength: 1 }),
+    fc.boolean(),
+  )
+  .map(([name, rest, plain]) => (plain ? ['args', name] : ['args', name, ...rest]))
+
 interface Chain {
   store: TestStore
   documents: Record<Kind, Document[]>
@@ -145,12 +206,13 @@ const fill = (store: TestStore, demo: number, odd: number): Chain => {
   return { store, documents: each(store.all), positions: each(store.positions) }
 }
 
-const check = ({ store, documents, positions }: Chain, kind: Kind, cases: number) => {
-  const step = Math.ceil(documents[kind].length / 80)
-  const sample = documents[kind].filter((_, i) => i % step === 0)
+/** One condition or two. */
+const check = (chain: Chain, kind: Kind, cases: number, names = namesOf(kind, sampleOf(chain, kind))) => {
+  const { store, documents, positions } = chain
+  const sample = sampleOf(chain, kind)
   let telling = 0
   fc.assert(
-    fc.property(fc.array(conditionOf(kind, sample), { minLength: 1, maxLength: 2 }), targetMap => {
+    fc.property(fc.array(conditionOf(kind, sample, names), { minLength: 1, maxLength: 2 }), targetMap => {
       const targetType = TARGETS[kind]
       assert.equal(TARGET_KINDS[targetType], kind)
       const conditions = lower({ targetType, targetMap, alerts: [] })!
@@ -164,6 +226,11 @@ const check = ({ store, documents, positions }: Chain, kind: Kind, cases: number
     { numRuns: cases, seed: SEED },
   )
   assert.ok(telling > cases / 4, `only ${telling} of ${cases} cases tell documents apart`)
+}
+
+const sampleOf = ({ documents }: Chain, kind: Kind): Document[] => {
+  const step = Math.ceil(documents[kind].length / 80)
+  return documents[kind].filter((_, i) => i % step === 0)
 }
 
 describe('a rule over many small segments finds what its conditions hold for', () => {
@@ -182,4 +249,19 @@ describe('a rule over logs that the dictionary of signatures has no room for fin
   })
   after(() => chain.store.close())
   for (const kind of ['log', 'event'] as const) it(kind, () => check(chain, kind, CASES / 4))
+})
+
+describe('a rule on arguments of every type finds what its conditions hold for', () => {
+  let chain: Chain
+  before(() => {
+    const store = createTestStore(rareBlocks(), { run: [1, 2, 3], events: [RARE] })
+    chain = {
+      store,
+      documents: { block: [], tx: [], log: [], event: store.all('event') },
+      positions: { block: [], tx: [], log: [], event: store.positions('event') },
+    }
+    assert.equal(chain.documents.event.filter(({ _source }) => _source.error === null).length, 72)
+  })
+  after(() => chain.store.close())
+  it('event', () => check(chain, 'event', CASES * 3, rareNames))
 })
