@@ -2,6 +2,7 @@ import type { StoredAlert } from '../alerts/alert.ts'
 import { alertId } from '../alerts/book.ts'
 import type { Config } from '../config/index.ts'
 import { createGuard } from '../delivery/guard.ts'
+import type { AlertRecord } from '../delivery/messages.ts'
 import { readSource } from '../delivery/payload.ts'
 import type { Delivery } from '../delivery/service.ts'
 import type { AlertingService, Simulation, SimulationRange } from '../http/alerting/service.ts'
@@ -71,8 +72,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     async alerts(rule, { size, before, state }) {
       const page = { size, before: before === undefined ? undefined : Number(before), state }
       const records = await delivery.alerts(rule.network, rule.id, page)
-      const alerts = records.map(({ alert: { source: _, ...alert }, deliveries }) => ({ ...alert, deliveries }))
-      return { alerts, next: records.length < size ? null : String(records.at(-1)!.n) }
+      return { alerts: records.map(showAlert), next: records.length < size ? null : String(records.at(-1)!.n) }
     },
 
     async redeliver(rule, which) {
@@ -93,7 +93,22 @@ const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Config): st
     ? ['Emails are undeliverable: no mail server is configured here (smtp).']
     : []
 
-const MOST_HITS = 100
+/** Times are ISO 8601, as in a rule and in what receivers get. */
+const showAlert = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord) => ({
+  ...alert,
+  receivedAt: iso(alert.receivedAt),
+  changedAt: iso(alert.changedAt),
+  deliveries: deliveries.map(({ createdAt, deliveredAt, nextAt, attempts, ...delivery }) => ({
+    ...delivery,
+    createdAt: iso(createdAt),
+    deliveredAt: iso(deliveredAt),
+    nextAt: iso(nextAt),
+    attempts: attempts.map(({ at, nextAt, ...attempt }) => ({ ...attempt, at: iso(at), nextAt: iso(nextAt) })),
+  })),
+})
+
+const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString())
+
 const HITS = 10
 
 /** What the rule would have found in what is stored. */
@@ -112,7 +127,7 @@ const simulate = async (
   const ranges = await pool.ranges(network)
   const from = fromBlock ?? ranges[0]?.from ?? 0
   const to = toBlock ?? ranges.at(-1)?.to ?? 0
-  const request = searchOf(rule.config, { from, to, order: 'desc', size: Math.min(size, MOST_HITS) })
+  const request = searchOf(rule.config, { from, to, order: 'desc', size })
   if (request === undefined)
     throw refuse(
       'illegal_argument_exception',
