@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
+import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../store/database.ts'
 import { positionOf } from '../store/schema.ts'
-import type { Hit, OutboxEntry } from './alert.ts'
+import type { AlertState, Hit, OutboxEntry } from './alert.ts'
 import { STATES, TYPES } from './rows.ts'
 
 /**
@@ -13,7 +14,11 @@ export interface Book {
   stored(news: News): void
   /** All blocks above this one were removed. */
   removed(to: number): void
+  /** Alerts that came into each state since the book was opened, by target type. */
+  counts(): AlertCounts
 }
+
+export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
 
 /** What the indexing thread tells of rules and their hits. */
 export interface News {
@@ -42,16 +47,16 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
     `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
   )
-  const find = db.prepare<[string], { n: number; state: number }>('SELECT n, state FROM alert WHERE id = ?')
+  const find = db.prepare<[string], Row>('SELECT n, state, rule, notify, target FROM alert WHERE id = ?')
   const setState = db.prepare('UPDATE alert SET state = ?, changed_at = ? WHERE n = ?')
-  const due = db.prepare<[number], { n: number; rule: number }>(
-    'SELECT n, rule FROM alert WHERE state = 0 AND due <= ? ORDER BY due, n',
+  const due = db.prepare<[number], Row>(
+    'SELECT n, state, rule, notify, target FROM alert WHERE state = 0 AND due <= ? ORDER BY due, n',
   )
-  const above = db.prepare<[number], { n: number; state: number; notify: number }>(
-    'SELECT n, state, notify FROM alert WHERE block > ? AND state IN (0, 1) ORDER BY n',
+  const above = db.prepare<[number], Row>(
+    'SELECT n, state, rule, notify, target FROM alert WHERE block > ? AND state IN (0, 1) ORDER BY n',
   )
-  const pendingOf = db.prepare<[number], { n: number; notify: number }>(
-    'SELECT n, notify FROM alert WHERE rule = ? AND state = 0',
+  const pendingOf = db.prepare<[number], Row>(
+    'SELECT n, state, rule, notify, target FROM alert WHERE rule = ? AND state = 0',
   )
   const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
   const chainOf = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
@@ -60,6 +65,16 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
   const top = db.prepare('SELECT max(last) FROM segment').pluck()
   let paused: ReadonlySet<number> = new Set()
+
+  const counts: AlertCounts = {}
+  const count = (target: TargetType, state: AlertState) => {
+    counts[target] ??= { pending: 0, confirmed: 0, withdrawn: 0, retracted: 0 }
+    counts[target][state]++
+  }
+  const become = ({ n, target }: Pick<Row, 'n' | 'target'>, state: AlertState, at: number) => {
+    setState.run(STATES.indexOf(state), at, n)
+    count(target, state)
+  }
 
   const put = (alert: number | bigint, type: OutboxEntry['type']) => tell.run(alert, TYPES.indexOf(type))
 
@@ -90,13 +105,13 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
     if (added.changes === 0) {
       // The chain has come back to a block that it had left.
       if (STATES[alert.state] !== 'withdrawn' && STATES[alert.state] !== 'retracted') return
-      setState.run(STATES.indexOf('pending'), at, alert.n)
-    }
+      become(alert, 'pending', at)
+    } else count(hit.targetType, 'pending')
     if (notify && hit.confirmations > 0) put(alert.n, 'pending')
   }
 
-  const withdraw = (alert: { n: number; notify: number }, at: number) => {
-    setState.run(STATES.indexOf('withdrawn'), at, alert.n)
+  const withdraw = (alert: Pick<Row, 'n' | 'target' | 'notify'>, at: number) => {
+    become(alert, 'withdrawn', at)
     if (alert.notify) put(alert.n, 'retracted')
   }
 
@@ -113,10 +128,10 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
         const chain = chainOf.get() ?? null
         for (const hit of hits) add(hit, chain, at)
       }
-      for (const { n, rule } of due.all((top.get() as number | null) ?? -1)) {
-        if (paused.has(rule)) continue
-        setState.run(STATES.indexOf('confirmed'), at, n)
-        put(n, 'confirmed')
+      for (const alert of due.all((top.get() as number | null) ?? -1)) {
+        if (paused.has(alert.rule)) continue
+        become(alert, 'confirmed', at)
+        put(alert.n, 'confirmed')
       }
     },
 
@@ -125,12 +140,22 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
       for (const alert of above.all(to)) {
         if (STATES[alert.state] === 'pending') withdraw(alert, at)
         else {
-          setState.run(STATES.indexOf('retracted'), at, alert.n)
+          become(alert, 'retracted', at)
           put(alert.n, 'retracted')
         }
       }
     },
+
+    counts: () => counts,
   }
+}
+
+interface Row {
+  n: number
+  state: number
+  rule: number
+  notify: number
+  target: TargetType
 }
 
 /** The same whoever finds it however often: what a receiver knows an alert by. */

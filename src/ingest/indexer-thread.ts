@@ -53,7 +53,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     added: pipeline?.added() ?? [],
     waiting: pipeline?.stuck ?? ruling?.waiting ?? null,
     endpoints: source?.endpoints() ?? [],
-    matched: { ...ruling?.counts },
+    alerts: pipeline?.alerts() ?? {},
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 

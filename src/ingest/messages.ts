@@ -1,4 +1,4 @@
-import type { News } from '../alerts/book.ts'
+import type { AlertCounts, News } from '../alerts/book.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
@@ -21,7 +21,7 @@ export type ToWriter =
 export type Lane = 'head' | 'fill'
 
 export type FromWriter =
-  | { type: 'done'; id: number }
+  | { type: 'done'; id: number; alerts: AlertCounts }
   | { type: 'failed'; id: number; failure: Failure }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null }
@@ -83,8 +83,8 @@ export interface Report {
   /** What it waits for, null where it goes on. */
   waiting: string | null
   endpoints: EndpointStatus[]
-  /** Hits of rules, by target type. */
-  matched: Record<string, number>
+  /** Alerts that came into each state, by target type. */
+  alerts: AlertCounts
 }
 
 /** Block numbers, both inclusive. */

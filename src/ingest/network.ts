@@ -43,7 +43,7 @@ const NOTHING: Report = {
   added: [],
   waiting: null,
   endpoints: [],
-  matched: {},
+  alerts: {},
 }
 
 /** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */

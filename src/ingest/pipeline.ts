@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Hit } from '../alerts/alert.ts'
-import type { News } from '../alerts/book.ts'
+import type { AlertCounts, News } from '../alerts/book.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { stop } from '../lib/errors.ts'
@@ -29,6 +29,8 @@ export interface Pipeline {
   /** Ranges that are stored or on their way. */
   held(): Range[]
   readonly counts: { blocks: number; logs: number; events: number }
+  /** Alerts that came into each state since the start. */
+  alerts(): AlertCounts
   added(): Range[]
   /** What the writer waits for. */
   readonly stuck: string | null
@@ -76,6 +78,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const waiting = new Map<number, { resolve(): void; reject(error: Error): void }>()
   const open = new Set<Promise<void>>()
   const counts = { blocks: 0, logs: 0, events: 0 }
+  let alerts: AlertCounts = {}
   let held = heldRanges(db)
   let added: Range[] = []
   let stuck: string | null = null
@@ -91,8 +94,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     }
     const waiter = waiting.get(message.id)
     waiting.delete(message.id)
-    if (message.type === 'done') waiter?.resolve()
-    else {
+    if (message.type === 'done') {
+      alerts = message.alerts
+      waiter?.resolve()
+    } else {
       failed ??= fromFailure(message.failure)
       waiter?.reject(failed)
       onFailure(failed)
@@ -217,6 +222,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     },
     held: () => held,
     counts,
+    alerts: () => alerts,
     added: () => added,
     get stuck() {
       return stuck

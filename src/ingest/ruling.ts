@@ -35,7 +35,6 @@ export interface Ruling {
   fixStarts(head: number): void
   /** What is waited for, null where nothing is. */
   readonly waiting: string | null
-  readonly counts: Record<string, number>
   close(): void
 }
 
@@ -54,7 +53,6 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
   const scans = readScans(db)
-  const counts: Record<string, number> = {}
   let version = -1
   let seq = 0
   let generation = 0
@@ -131,7 +129,6 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
           documents,
         })
         if (undecided.length === 0) {
-          for (const { rule } of found) count(rule)
           return found.map(({ rule, kind, document }) => toHit(rule, kind, document, raw, receivedAt))
         }
         waiting = `block ${number} waits for the decimals of 0x${undecided[0]}, which a rule needs and the node does not tell`
@@ -154,13 +151,7 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
     get waiting() {
       return waiting
     },
-    counts,
     close: rules.close,
-  }
-
-  function count({ input }: StoredRule) {
-    const { targetType } = input.config
-    counts[targetType] = (counts[targetType] ?? 0) + 1
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AlertCounts } from '../alerts/book.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
 import { version } from '../lib/runtime.ts'
@@ -29,11 +30,15 @@ export interface NetworkStatus {
   secondsLeft: number | null
   error: string | null
   endpoints: EndpointStatus[]
+  /** Alerts that came into each state since the server started, by target type. */
+  alerts: AlertCounts
 }
 
 export interface StatusOptions {
   networks(): string[]
   indexings: readonly Indexing[]
+  /** What attends to the rules of a network without a source. */
+  watching?(network: string): Indexing | undefined
   ranges(network: string): Promise<Range[]>
 }
 
@@ -101,7 +106,7 @@ export const readStatus = (data: string): Status | undefined => {
 
 const statusOf = async (
   network: string,
-  { indexings, ranges }: StatusOptions,
+  { indexings, watching, ranges }: StatusOptions,
   samples: ReadonlyMap<Indexing, { at: number; report: Report }[]>,
 ): Promise<NetworkStatus> => {
   const indexing = indexings.find(it => it.network === network)
@@ -120,8 +125,9 @@ const statusOf = async (
       blocksPerSecond: null,
       eventsPerSecond: null,
       secondsLeft: null,
-      error: fault,
+      error: watching?.(network)?.error()?.message ?? fault,
       endpoints: [],
+      alerts: watching?.(network)?.report().alerts ?? {},
     }
   }
   const report = indexing.report()
@@ -144,5 +150,6 @@ const statusOf = async (
     secondsLeft: filling && filled ? (report.total - report.done) / filled : null,
     error: error?.message ?? report.waiting ?? fault,
     endpoints: report.endpoints,
+    alerts: report.alerts,
   }
 }

@@ -41,7 +41,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
-    tell({ type: 'done', id: task.id })
+    tell({ type: 'done', id: task.id, alerts: book.counts() })
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
   }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { openAccounts } from '../accounts/index.ts'
 import type { AbiFile, Run, Services, Summary } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
@@ -43,9 +44,15 @@ export const services: Services = {
     if (demo) await importDemo(config, pool, { log, shutdown })
 
     const indexed = new Set(indexings.map(({ network }) => network))
-    shutdown.add('watching', watchStored({ config, rules, indexed, log, onAlerts: delivery.wake }))
+    const watching = watchStored({ config, rules, indexed, log, onAlerts: delivery.wake })
+    shutdown.add('watching', watching.stop)
 
-    const status = createStatus({ networks: () => networksOf(config), indexings, ranges: pool.ranges })
+    const status = createStatus({
+      networks: () => networksOf(config),
+      indexings,
+      watching: watching.of,
+      ranges: pool.ranges,
+    })
     shutdown.add('status', publishStatus(config.data, status))
     const alerting = createAlerting({ config, networks: () => networksOf(config), indexings, pool, delivery })
     const app = createApp({
@@ -149,7 +156,7 @@ const startDeliveries = (config: Config, log: Run['log']): Delivery => {
     settings: {
       allowTarget,
       smtp,
-      mailFrom,
+      mailFrom: mailFrom ?? `chainsieve@${hostname()}`,
       mailDigest,
       retries: deliveryRetries,
       timeoutMs: deliveryTimeout,

@@ -13,14 +13,16 @@ export interface WatchOptions {
   onAlerts(network: string): void
 }
 
+export interface Watching {
+  of(network: string): Indexing | undefined
+  stop(): Promise<void>
+}
+
 /** Time between two looks at whether a network without a source has got a rule. */
 const LOOK_MS = 500
 
-/**
- * Rules may ask for what is stored also of a network that nothing new comes of: it gets threads of its own as soon as it has a rule. The
- * returned function ends all of that.
- */
-export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOptions): (() => Promise<void>) => {
+/** Rules may ask for what is stored also of a network that nothing new comes of: it gets threads of its own as soon as it has a rule. */
+export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOptions): Watching => {
   const watched = new Map<string, Indexing>()
   let version = -1
   const look = () => {
@@ -44,8 +46,11 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
   look()
   const timer = setInterval(look, LOOK_MS)
   timer.unref()
-  return async () => {
-    clearInterval(timer)
-    await Promise.all([...watched.values()].map(({ stop }) => stop()))
+  return {
+    of: network => watched.get(network),
+    async stop() {
+      clearInterval(timer)
+      await Promise.all([...watched.values()].map(({ stop }) => stop()))
+    },
   }
 }
