@@ -26,6 +26,8 @@ export interface Accounts {
   /** The account whose valid token this is. */
   verify(token: string): Account | undefined
   list(): TokenInfo[]
+  /** All of them, in the order in which they were made. */
+  accounts(): Account[]
   /** Takes effect at once here, and within `FRESH_MS` in every other process. */
   revoke(id: number): void
   close(): void
@@ -56,6 +58,7 @@ export const openAccounts = (
        t.revoked_at AS revokedAt, t.used_at AS lastUsedAt
      FROM tokens t JOIN accounts a ON a.id = t.account ORDER BY t.id`,
   )
+  const listAccounts = db.prepare<[], Account>('SELECT id, name FROM accounts ORDER BY id')
   const revokeToken = db.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?')
   const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
   // Changes when another connection has committed, and costs a look at shared memory.
@@ -123,6 +126,8 @@ export const openAccounts = (
     },
 
     list: () => listTokens.all(),
+
+    accounts: () => listAccounts.all(),
 
     revoke: id => {
       if (revokeToken.run(now(), id).changes === 0)

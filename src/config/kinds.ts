@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import * as v from 'valibot'
 import { type Secret, secretUrl } from '../lib/secret.ts'
+import { parseTime } from '../lib/time.ts'
 
 /**
  * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
@@ -89,6 +90,13 @@ const measured = (units: Record<string, number>, max: number) =>
 export const duration: Kind<number> = {
   schema: measured({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }, 100 * 366 * 86_400_000),
   takes: 'a time with its unit (ms, s, m, h, d, w), such as 10s',
+  placeholder: 'TIME',
+}
+
+/** A point in time, as epoch milliseconds. */
+export const moment: Kind<number> = {
+  schema: v.pipe(v.string(), v.transform(parseTime), v.number()),
+  takes: 'a time in ISO 8601, such as 2024-05-17T12:00:00Z',
   placeholder: 'TIME',
 }
 

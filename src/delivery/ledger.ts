@@ -47,6 +47,7 @@ export type DeliveryRecord = DeliveryInfo & { attempts: AttemptInfo[] }
 export interface ListFilter {
   dead?: boolean | undefined
   rule?: number | undefined
+  alert?: string | undefined
   /** Deliveries before this one. */
   before?: number | undefined
   limit: number
@@ -122,16 +123,17 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
     deliveriesOf: (rule, alerts) =>
       ofAlerts.all({ alerts: JSON.stringify(alerts), rule }).map(it => ({ ...it, attempts: attempts.all(it.id) })),
 
-    list({ dead = false, rule, before, limit }) {
+    list({ dead = false, rule, alert, before, limit }) {
       const conditions = [
         ...(dead ? ["d.state = 'dead' AND d.type <> 'alert.test'"] : []),
         ...(rule === undefined ? [] : ['d.rule = @rule']),
+        ...(alert === undefined ? [] : ['d.alert = @alert']),
         ...(before === undefined ? [] : ['d.id < @before']),
       ]
       const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
       return db
         .prepare<[object], DeliveryInfo>(`${SELECT} ${where} ORDER BY d.id DESC LIMIT @limit`)
-        .all({ rule, before, limit })
+        .all({ rule, alert, before, limit })
     },
 
     attemptsOf: delivery => attempts.all(delivery),

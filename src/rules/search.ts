@@ -15,6 +15,27 @@ export interface SearchOfRule {
   size: number
 }
 
+/** Blocks that a simulation looks through, both included; by default all that are stored. */
+export interface SimulationRange {
+  fromBlock?: number | undefined
+  toBlock?: number | undefined
+  /** Hits to show. */
+  size?: number | undefined
+}
+
+/** What a rule would have done in stored history. */
+export interface Simulation {
+  /** How often the rule would have fired. */
+  total: number
+  /** Whether every block of the range is stored; where not, `holes` are those that are missing. */
+  complete: boolean
+  holes: { from: number; to: number }[]
+  fromBlock: number
+  toBlock: number
+  /** As a search shows them, the newest first. */
+  hits: unknown[]
+}
+
 /** What a rule finds, as a search of what is stored; undefined where entities of its target are not indexed. */
 export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOfRule): SearchRequest | undefined => {
   const kind = TARGET_KINDS[config.targetType]

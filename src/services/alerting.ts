@@ -5,15 +5,14 @@ import { createGuard } from '../delivery/guard.ts'
 import type { AlertRecord } from '../delivery/messages.ts'
 import { readSource } from '../delivery/payload.ts'
 import type { Delivery } from '../delivery/service.ts'
-import type { AlertingService, Simulation, SimulationRange } from '../http/alerting/service.ts'
-import type { Range } from '../ingest/messages.ts'
+import type { AlertingService } from '../http/alerting/service.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { refuse } from '../lib/errors.ts'
 import { TARGET_KINDS } from '../rules/attributes.ts'
-import { lower, neverMatches } from '../rules/lower.ts'
-import type { RuleInput, StoredRule } from '../rules/rule.ts'
-import { searchOf } from '../rules/search.ts'
+import type { StoredRule } from '../rules/rule.ts'
 import type { Pool } from '../search/pool.ts'
+import { idleReason, warningsOf } from './advice.ts'
+import { simulate } from './simulate.ts'
 
 export interface AlertingOptions {
   config: Config
@@ -36,19 +35,9 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
   }
 
   return {
-    idle(rule) {
-      const { network, startBlock, enabled, input } = rule
-      if (!networks().includes(network))
-        return `${network} is neither stored nor configured here: the rule matches as soon as it is`
-      if (TARGET_KINDS[input.config.targetType] === undefined)
-        return `entities of the target type ${input.config.targetType} are not indexed yet: the rule matches as soon as they are`
-      if (!enabled) return 'it is paused: "enabled": true has it go on'
-      if (startBlock === null)
-        return 'the head of its network is not known yet: it begins with the first block that is followed there, or with "startBlock"'
-      return undefined
-    },
+    idle: rule => idleReason(rule, networks()),
 
-    warnings: input => [...conditionWarnings(input), ...actionWarnings(input, config)],
+    warnings: input => warningsOf(input, config),
 
     async startBlockOf(network) {
       const known = await top(network)
@@ -81,18 +70,6 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
   }
 }
 
-const networkOf = ({ technology, blockchain, network }: RuleInput): string => `${technology}/${blockchain}/${network}`
-
-const conditionWarnings = ({ config }: RuleInput): string[] => {
-  const kind = TARGET_KINDS[config.targetType]
-  return kind === undefined ? [] : (lower(config) ?? []).flatMap(condition => neverMatches(kind, condition) ?? [])
-}
-
-const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Config): string[] =>
-  smtp === undefined && alerts.some(({ type }) => type === 'Email')
-    ? ['Emails are undeliverable: no mail server is configured here (smtp).']
-    : []
-
 /** Times are ISO 8601, as in a rule and in what receivers get. */
 const showAlert = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord) => ({
   ...alert,
@@ -108,54 +85,6 @@ const showAlert = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord) 
 })
 
 const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString())
-
-const HITS = 10
-
-/** What the rule would have found in what is stored. */
-const simulate = async (
-  { pool, networks }: AlertingOptions,
-  rule: RuleInput,
-  { fromBlock, toBlock, size = HITS }: SimulationRange,
-  signal: AbortSignal,
-): Promise<Simulation> => {
-  const network = networkOf(rule)
-  if (!networks().includes(network))
-    throw refuse(
-      'index_not_found_exception',
-      `${network} is neither stored nor configured here: there is nothing to look through.`,
-    )
-  const ranges = await pool.ranges(network)
-  const from = fromBlock ?? ranges[0]?.from ?? 0
-  const to = toBlock ?? ranges.at(-1)?.to ?? 0
-  const request = searchOf(rule.config, { from, to, order: 'desc', size })
-  if (request === undefined)
-    throw refuse(
-      'illegal_argument_exception',
-      `Entities of the target type ${rule.config.targetType} are not indexed yet: there is nothing to look through.`,
-    )
-  const holes = holesIn(ranges, from, to)
-  const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
-  if (ranges.length === 0) return { total: 0, ...whole, hits: [] }
-  const { status, body } = await pool.request({ network, request, signal })
-  const text = Buffer.from(body as Uint8Array).toString()
-  if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
-  const { hits } = readSource(text) as unknown as { hits: { total: number; hits: unknown[] } }
-  return { total: hits.total, ...whole, hits: hits.hits }
-}
-
-/** Blocks of a range that are not held. */
-const holesIn = (ranges: readonly Range[], from: number, to: number): Range[] => {
-  const holes: Range[] = []
-  let next = from
-  for (const range of ranges) {
-    if (range.to < next) continue
-    if (range.from > to) break
-    if (range.from > next) holes.push({ from: next, to: range.from - 1 })
-    next = range.to + 1
-  }
-  if (next <= to) holes.push({ from: next, to })
-  return holes
-}
 
 interface Hit {
   _id: string

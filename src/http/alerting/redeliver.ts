@@ -1,3 +1,4 @@
+import { parseTime } from '../../lib/time.ts'
 import { boolean, expected, filled, type Place } from '../../rules/place.ts'
 import type { Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
@@ -41,11 +42,6 @@ const whichAt = (place: Place): Redelivery => {
 /** Epoch milliseconds. As everywhere, a time without a zone is UTC. */
 const time = (place: Place): number | undefined => {
   const { value } = place
-  const [, day, clock = '', zone = 'Z'] = (typeof value === 'string' && ISO.exec(value)) || []
-  const at = day === undefined ? Number.NaN : Date.parse(clock === '' ? day : `${day}${clock}${zone}`)
-  // Date.parse takes the 31st of February for a day in March.
-  const exists = day !== undefined && !Number.isNaN(at) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
-  return exists ? at : expected(place, 'a time in ISO 8601 such as "2024-05-17T12:00:00Z"')
+  const at = typeof value === 'string' ? parseTime(value) : undefined
+  return at ?? expected(place, 'a time in ISO 8601 such as "2024-05-17T12:00:00Z"')
 }
-
-const ISO = /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/

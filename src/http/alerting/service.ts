@@ -1,6 +1,9 @@
 import type { AlertState } from '../../alerts/alert.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
+import type { Simulation, SimulationRange } from '../../rules/search.ts'
 import type { Rules } from '../../rules/store.ts'
+
+export type { Simulation, SimulationRange } from '../../rules/search.ts'
 
 /** What the routes below `/alerting/rules` work with. */
 export interface Alerting {
@@ -26,26 +29,6 @@ export interface AlertingService {
   /** The newest first. */
   alerts(rule: StoredRule, page: AlertsWanted): Promise<AlertPage>
   redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
-}
-
-/** Blocks, both included. */
-export interface SimulationRange {
-  fromBlock?: number | undefined
-  toBlock?: number | undefined
-  /** Hits to show. */
-  size?: number | undefined
-}
-
-export interface Simulation {
-  /** How often the rule would have fired. */
-  total: number
-  /** Whether every block of the range is stored; where not, `holes` are those that are missing. */
-  complete: boolean
-  holes: { from: number; to: number }[]
-  fromBlock: number
-  toBlock: number
-  /** As a search shows them, the newest first. */
-  hits: unknown[]
 }
 
 export interface TestResult {

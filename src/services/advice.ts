@@ -1,0 +1,41 @@
+import type { Config } from '../config/index.ts'
+import { TARGET_KINDS } from '../rules/attributes.ts'
+import { lower, neverMatches } from '../rules/lower.ts'
+import type { RuleInput, StoredRule } from '../rules/rule.ts'
+import { networkOf } from '../rules/store.ts'
+
+/** Why a rule matches nothing for now; `networks` are those that are stored or configured. */
+export const idleReason = (rule: StoredRule, networks: readonly string[]): string | undefined => {
+  const missing = missingReason(rule.input, networks)
+  if (missing !== undefined) return missing
+  if (!rule.enabled) return 'it is paused: "enabled": true has it go on'
+  if (rule.startBlock === null)
+    return 'the head of its network is not known yet: it begins with the first block that is followed there, or with "startBlock"'
+  return undefined
+}
+
+/** What a rule would look at and is not here. Without `networks` nothing is said of its network. */
+export const missingReason = (input: RuleInput, networks?: readonly string[]): string | undefined => {
+  const network = networkOf(input)
+  if (networks && !networks.includes(network))
+    return `${network} is neither stored nor configured here: the rule matches as soon as it is`
+  if (TARGET_KINDS[input.config.targetType] === undefined)
+    return `entities of the target type ${input.config.targetType} are not indexed yet: the rule matches as soon as they are`
+  return undefined
+}
+
+/** What will not do what a rule's owner may expect. */
+export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp'>): string[] => [
+  ...conditionWarnings(input),
+  ...actionWarnings(input, config),
+]
+
+const conditionWarnings = ({ config }: RuleInput): string[] => {
+  const kind = TARGET_KINDS[config.targetType]
+  return kind === undefined ? [] : (lower(config) ?? []).flatMap(condition => neverMatches(kind, condition) ?? [])
+}
+
+const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config, 'smtp'>): string[] =>
+  smtp === undefined && alerts.some(({ type }) => type === 'Email')
+    ? ['Emails are undeliverable: no mail server is configured here (smtp).']
+    : []

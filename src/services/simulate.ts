@@ -1,0 +1,62 @@
+import { readSource } from '../delivery/payload.ts'
+import type { Range } from '../ingest/messages.ts'
+import { refuse } from '../lib/errors.ts'
+import type { RuleInput } from '../rules/rule.ts'
+import { type Simulation, type SimulationRange, searchOf } from '../rules/search.ts'
+import { networkOf } from '../rules/store.ts'
+import type { Pool } from '../search/pool.ts'
+
+export interface SimulateOptions {
+  pool: Pick<Pool, 'ranges' | 'request'>
+  /** What is stored or configured. */
+  networks(): readonly string[]
+}
+
+const HITS = 10
+
+/** What the rule would have found in what is stored. */
+export const simulate = async (
+  { pool, networks }: SimulateOptions,
+  rule: RuleInput,
+  { fromBlock, toBlock, size = HITS }: SimulationRange,
+  signal: AbortSignal,
+): Promise<Simulation> => {
+  const network = networkOf(rule)
+  if (!networks().includes(network))
+    throw refuse(
+      'index_not_found_exception',
+      `${network} is neither stored nor configured here: there is nothing to look through.`,
+    )
+  const ranges = await pool.ranges(network)
+  // One end that is given may lie outside of what is stored.
+  const from = fromBlock ?? Math.min(ranges[0]?.from ?? 0, toBlock ?? Number.POSITIVE_INFINITY)
+  const to = toBlock ?? Math.max(ranges.at(-1)?.to ?? 0, from)
+  const request = searchOf(rule.config, { from, to, order: 'desc', size })
+  if (request === undefined)
+    throw refuse(
+      'illegal_argument_exception',
+      `Entities of the target type ${rule.config.targetType} are not indexed yet: there is nothing to look through.`,
+    )
+  const holes = holesIn(ranges, from, to)
+  const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
+  if (ranges.length === 0) return { total: 0, ...whole, hits: [] }
+  const { status, body } = await pool.request({ network, request, signal })
+  const text = Buffer.from(body as Uint8Array).toString()
+  if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
+  const { hits } = readSource(text) as unknown as { hits: { total: number; hits: unknown[] } }
+  return { total: hits.total, ...whole, hits: hits.hits }
+}
+
+/** Blocks of a range that are not held. */
+const holesIn = (ranges: readonly Range[], from: number, to: number): Range[] => {
+  const holes: Range[] = []
+  let next = from
+  for (const range of ranges) {
+    if (range.to < next) continue
+    if (range.from > to) break
+    if (range.from > next) holes.push({ from: next, to: range.from - 1 })
+    next = range.to + 1
+  }
+  if (next <= to) holes.push({ from: next, to })
+  return holes
+}
