@@ -87,7 +87,7 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
       if (known.delete(id)) matcher.remove(id)
       news.gone.push(id)
     }
-    for (const rule of changed) {
+    for (const rule of changed.map(withoutActions)) {
       if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
       known.set(rule.id, rule)
       matcher.set(rule)
@@ -153,6 +153,13 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
     },
     close: rules.close,
   }
+}
+
+/** Who only looks for what rules match keeps no more of them: there may be many. */
+const withoutActions = (rule: StoredRule): StoredRule => {
+  const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
+  const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
+  return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
 }
 
 const readScans = (db: Db): Map<number, Scan> => {
