@@ -59,7 +59,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     },
 
     async alerts(rule, { size, before, state }) {
-      const page = { size, before: before === undefined ? undefined : Number(before), state }
+      const page = { size, before: pageAt(before), state }
       const records = await delivery.alerts(rule.network, rule.id, page)
       return { alerts: records.map(showAlert), next: records.length < size ? null : String(records.at(-1)!.n) }
     },
@@ -68,6 +68,15 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       return { redelivered: await delivery.redeliver({ rule: rule.id, ...which }) }
     },
   }
+}
+
+const pageAt = (before: string | undefined): number | undefined => {
+  if (before === undefined) return undefined
+  if (/^\d{1,15}$/.test(before)) return Number(before)
+  throw refuse(
+    'illegal_argument_exception',
+    `The URL parameter [before] must be the "next" of the page before, not ${JSON.stringify(before)}.`,
+  )
 }
 
 /** Times are ISO 8601, as in a rule and in what receivers get. */
