@@ -268,7 +268,10 @@ export const createWorker = ({
   const prepare = (destination: Destination, first: Due, now: number): Flight => {
     const { breaker, health, busy, lines } = destination
     const combined = channels.of({ type: first.channel }).combines
-      ? store.combinable(first, now, COMBINE_AT_ONCE).filter(({ id, line }) => !busy.has(id) && !lines.has(line))
+      ? store
+          .combinable(first, now, busy.size + COMBINE_AT_ONCE)
+          .filter(({ id, line }) => !busy.has(id) && !lines.has(line))
+          .slice(0, COMBINE_AT_ONCE)
       : [first]
     for (const { id, line } of combined) {
       busy.add(id)

@@ -143,23 +143,32 @@ describe('the delivery worker', () => {
   it('spares a destination that fails, without charging tries to what waits', async t => {
     const clock = fastClock(100)
     let up = false
-    const channels = makeChannels(() => (up ? DELIVERED : FAILED))
-    const schedule = [0, 3_600_000]
+    const at: number[] = []
+    const channels = makeChannels(() => {
+      at.push(clock.now())
+      return up ? DELIVERED : FAILED
+    })
     const { rules, worker, states, confirm, store } = await setUp(t, {
       channels,
       clock,
-      options: { schedule, perDestination: 1 },
+      options: { schedule: [0, 3_600_000] },
     })
     rules.set(1, makeRule(1, [post('https://a.example/')]))
     for (let i = 0; i < 100; i++) confirm(`alert-${i}`)
     worker.wake()
-    // Five open the breaker; behind that there are single probes, after 5, 10, 20 and 40 seconds.
-    await until(() => channels.sent.length >= 9)
-    const tried = store.list({ limit: 200 }).filter(it => it.tries > 0)
-    assert.ok(tried.length <= 10, `${tried.length} deliveries were charged a try`)
+    // The first ones, as many as may be under way, open the breaker; behind that there are single probes, each later than the one before.
+    await until(() => at.length >= 14)
     up = true
-    await until(() => states().delivered >= 91)
-    assert.equal(store.list({ limit: 200 }).filter(it => it.state === 'delivered' && it.tries !== 1).length, 0)
+    const waits = at.slice(10).map((time, i) => time - at[i + 9]!)
+    assert.ok(
+      waits.every((wait, i) => wait >= 5_000 * 2 ** i),
+      `it waited ${waits}`,
+    )
+    await until(() => states().delivered >= 86)
+    assert.deepEqual(
+      new Set(store.list({ limit: 200 }).map(it => `${it.state} ${it.tries}`)),
+      new Set(['delivered 1', 'queued 1']),
+    )
   })
 
   it('gives up what waited for the whole schedule while nothing arrived', async t => {
@@ -290,6 +299,19 @@ describe('the delivery worker', () => {
         .filter(it => it.channel === 'Email')
         .map(it => store.attemptsOf(it.id).map(one => one.combined)),
       Array(5).fill([5]),
+    )
+  })
+
+  it('combines a hundred at most', async t => {
+    const channels = makeChannels(() => systemClock.sleep(20).then(() => DELIVERED))
+    const { rules, worker, states, confirm } = await setUp(t, { channels })
+    rules.set(1, makeRule(1, [mail('a@x.org')]))
+    for (let i = 0; i < 250; i++) confirm(`alert-${i}`)
+    worker.wake()
+    await until(() => states().delivered === 250)
+    assert.deepEqual(
+      channels.sent.map(it => it.messages.length),
+      [100, 100, 50],
     )
   })
 

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { openAccounts } from '../../src/accounts/index.ts'
+import { createBook } from '../../src/alerts/book.ts'
+import { startDelivery } from '../../src/delivery/service.ts'
+import { openDeliveries } from '../../src/delivery/store.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/retry.ts'
+import { secret } from '../../src/lib/secret.ts'
+import type { Action } from '../../src/rules/rule.ts'
+import { openSecrets } from '../../src/rules/secrets.ts'
+import { openRules } from '../../src/rules/store.ts'
+import { storeFile } from '../../src/store/files.ts'
+import { dataFolder, makeRule, NETWORK, post } from '../support/delivery.ts'
+import { makeChain } from '../support/pack.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { createTestStore } from '../support/store.ts'
+
+/** A data folder with a rule and a network whose blocks all match it; the thread as the server starts it. */
+const setUp = async (t: TestContext, actions: (url: string) => Action[]) => {
+  const receiver = await startReceiver(t)
+  const data = await dataFolder(t)
+  const accounts = openAccounts(data)
+  accounts.createToken('somebody')
+  accounts.close()
+  const rules = openRules(data)
+  const rule = rules.create(1, makeRule(1, actions(receiver.url)).input, 0)
+  const path = storeFile(data, NETWORK)
+  mkdirSync(dirname(path), { recursive: true })
+  const store = createTestStore([], { path })
+  const book = createBook(store.db)
+  const chain = makeChain({ blocks: 5 })
+  let stored = 0
+  const put = () => {
+    const raw = chain[stored++]!
+    const hit = {
+      rule: rule.id,
+      revision: rule.matching,
+      targetType: 'Block' as const,
+      confirmations: 0,
+      notifyPending: false,
+      block: Number(raw.block.number),
+      blockHash: raw.block.hash,
+      entity: { _id: raw.block.hash, _type: 'block' as const },
+      source: JSON.stringify({ hash: raw.block.hash }),
+      receivedAt: Date.now(),
+    }
+    store.writer.apply(store.prepare([raw]), () => book.stored({ hits: [hit] }))
+  }
+  const lines: string[] = []
+  const delivery = startDelivery({
+    data,
+    stores: () => new Map([[NETWORK, path]]),
+    settings: {
+      allowTarget: ['127.0.0.0/8'],
+      smtp: secret('smtp://user:hidden@127.0.0.1:1'),
+      mailFrom: undefined,
+      mailDigest: 0,
+      retries: [100, 100],
+      timeoutMs: 2_000,
+    },
+    log: createLog({ write: line => lines.push(line), json: true, level: 'debug' }),
+  })
+  t.after(async () => {
+    await delivery.stop()
+    rules.close()
+    store.close()
+  })
+  return { receiver, data, rule, put, delivery, lines, secrets: () => openSecrets(data).current(1) }
+}
+
+const until = async (is: () => boolean | Promise<boolean>) => {
+  const end = Date.now() + 20_000
+  while (!(await is())) {
+    if (Date.now() > end) assert.fail('it did not come about')
+    await systemClock.sleep(10)
+  }
+}
+
+describe('the thread that delivers', () => {
+  it('tells of blocks as they are stored, signed, and what became of it', async t => {
+    const { receiver, rule, put, delivery, secrets } = await setUp(t, url => [post(`${url}/hook`)])
+    put()
+    delivery.wake(NETWORK)
+    await until(() => receiver.calls.length === 1)
+    const [call] = receiver.calls
+    const verified = new Webhook(secrets()[0]!).verify(call!.body, call!.headers as Record<string, string>)
+    // Not woken: the change is noticed.
+    put()
+    await until(async () => (await delivery.states())[0]?.count === 2)
+    const alerts = await delivery.alerts(NETWORK, rule.id, { size: 1, before: 2 })
+    assert.equal((verified as { id: string }).id, alerts[0]!.alert.id)
+    assert.deepEqual(
+      alerts.map(it => [
+        it.n,
+        it.alert.block,
+        it.deliveries.map(one => [one.type, one.state, one.target, one.attempts.length]),
+      ]),
+      [[1, Number(alerts[0]!.alert.block), [['alert.confirmed', 'delivered', `${receiver.url}/hook`, 1]]]],
+    )
+    assert.deepEqual(await delivery.alerts('no/such/network', rule.id, { size: 1 }), [])
+    assert.deepEqual(await delivery.counts([rule.id, 99]), new Map([[rule.id, 2]]))
+    assert.deepEqual(
+      (await delivery.list({ limit: 9 })).map(it => [it.id, it.state]),
+      [
+        [2, 'delivered'],
+        [1, 'delivered'],
+      ],
+    )
+    assert.equal(await delivery.redeliver({ delivery: 1 }), 1)
+    await until(() => receiver.calls.length === 3)
+    assert.equal(receiver.calls[2]!.headers['webhook-id'], alerts[0]!.alert.id)
+    await assert.rejects(delivery.redeliver({}), { next: 'refuse', code: 'redeliver_all' })
+    const delivered = (await delivery.metrics()).find(it => it.name === 'chainsieve_deliveries_delivered_total')
+    assert.deepEqual(delivered?.series, [{ labels: { channel: 'Webhook (POST)' }, value: 3 }])
+  })
+
+  it('fires tests, and ends one that nobody waits for', async t => {
+    const { receiver, rule, put, delivery } = await setUp(t, url => [post(`${url}/good`), post(`${url}/hangs`)])
+    receiver.behave = ({ path }) => (path === '/hangs' ? 'hang' : { status: 202, body: 'taken' })
+    put()
+    await until(async () => (await delivery.alerts(NETWORK, rule.id, { size: 1 })).length === 1)
+    const { alert } = (await delivery.alerts(NETWORK, rule.id, { size: 1 }))[0]!
+    const results = await delivery.testFire(rule, alert)
+    assert.deepEqual(
+      results.map(it => ({ ...it, latencyMs: 0 })),
+      [
+        {
+          action: 0,
+          type: 'Webhook (POST)',
+          target: `${receiver.url}/good`,
+          delivered: true,
+          status: 202,
+          error: null,
+          latencyMs: 0,
+        },
+        {
+          action: 1,
+          type: 'Webhook (POST)',
+          target: `${receiver.url}/hangs`,
+          delivered: false,
+          status: null,
+          error: 'it did not answer within 2 s',
+          latencyMs: 0,
+        },
+      ],
+    )
+    const controller = new AbortController()
+    const given = delivery.testFire(rule, alert, controller.signal)
+    controller.abort(new Error('the client went away'))
+    await assert.rejects(given, /the client went away/)
+    await assert.rejects(delivery.testFire(rule, alert, controller.signal), /the client went away/)
+  })
+
+  it('sends after the next start what it could not, and writes no secret to its log', async t => {
+    const { receiver, data, put, delivery, lines } = await setUp(t, url => [
+      post(`${url}/s3cret-s3cret-s3cret?key=s3cret`),
+    ])
+    receiver.behave = () => 'hang'
+    put()
+    delivery.wake(NETWORK)
+    await until(() => receiver.calls.length > 0)
+    await delivery.stop()
+    await assert.rejects(delivery.counts(), { code: 'delivery_ended' })
+    delivery.wake(NETWORK)
+    const store = openDeliveries(data)
+    assert.deepEqual(
+      store.list({ limit: 9 }).map(it => it.state),
+      ['queued'],
+    )
+    store.close()
+    assert.doesNotMatch(lines.join('\n'), /s3cret|hidden/)
+  })
+})
