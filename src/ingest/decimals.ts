@@ -14,9 +14,9 @@ export interface Decimals {
    * nodes do not answer this question, goes on without, and asks again after a while.
    */
   learn(blocks: readonly RawBlock[], signal: AbortSignal): Promise<void>
-  /** Whether the node was asked for the decimals of this address (40 digits) and gave no answer yet, not even that there are none. */
+  /** Whether there is a node to be asked for the decimals of this address (40 digits), and no answer yet, not even that there are none. */
   isUndecided(address: string): boolean
-  /** Asks for these until each is answered. */
+  /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
   insist(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): StoredToken[]
@@ -44,7 +44,6 @@ const CALLS = 100
 const PAUSE_MS = 60_000
 /** Time between two tries to get what a rule cannot be decided without. */
 const AGAIN_MS = 3_000
-const MOST_UNDECIDED = 100_000
 /** What passes; everything else a node may say to every such call. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
 
@@ -53,8 +52,6 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
   const known = new Map<string, number | null | undefined>()
   /** Those that are being asked, so that two lanes which meet a new token ask it once. */
   const asked = new Map<string, Promise<void>>()
-  /** Those that were asked without an answer. */
-  const undecided = new Set<string>()
   let learnt: StoredToken[] = []
   let pausedUntil = Number.NEGATIVE_INFINITY
 
@@ -67,7 +64,8 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
     return decimals
   }
 
-  const ask = async (addresses: readonly string[], signal: AbortSignal) => {
+  /** Undefined where they were answered, else why not. */
+  const ask = async (addresses: readonly string[], signal: AbortSignal): Promise<ChainsieveError | undefined> => {
     const calls = addresses.map(address => ({ to: `0x${address}`, data: DECIMALS }))
     for (;;) {
       try {
@@ -75,16 +73,12 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
         for (const [index, address] of addresses.entries()) {
           const decimals = toDecimals(answers[index] ?? null)
           known.set(address, decimals)
-          undecided.delete(address)
           learnt.push({ address, decimals })
         }
-        return
+        return undefined
       } catch (error) {
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
-        if (PASSING.includes(error.code)) continue
-        pausedUntil = now() + PAUSE_MS
-        log.warn('Cannot ask the node for decimals of tokens, goes on without', { error })
-        return
+        if (!PASSING.includes(error.code)) return error
       }
     }
   }
@@ -96,11 +90,13 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
       const unknown = [...tokensIn(blocks)].filter(address => find(address) === undefined)
       const others = unknown.flatMap(address => asked.get(address) ?? [])
       const own = unknown.filter(address => !asked.has(address))
-      if (undecided.size > MOST_UNDECIDED) undecided.clear()
-      for (const address of own) undecided.add(address)
       for (let i = 0; i < own.length && now() >= pausedUntil; i += CALLS) {
         const some = own.slice(i, i + CALLS)
-        const asking = ask(some, signal)
+        const asking = ask(some, signal).then(error => {
+          if (error === undefined) return
+          pausedUntil = now() + PAUSE_MS
+          log.warn('Cannot ask the node for decimals of tokens, goes on without', { error })
+        })
         for (const address of some) asked.set(address, asking)
         try {
           await asking
@@ -110,14 +106,11 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
       }
       await Promise.all(others)
     },
-    isUndecided: address => undecided.has(address) && find(address) === undefined,
+    isUndecided: address => call !== undefined && find(address) === undefined,
     async insist(addresses, signal) {
-      while (call) {
-        const left = addresses.filter(address => find(address) === undefined)
-        if (left.length === 0) return
-        await ask(left, signal)
-        if (left.some(address => find(address) === undefined)) await clock.sleep(AGAIN_MS, signal)
-      }
+      const left = addresses.filter(address => find(address) === undefined)
+      for (let i = 0; i < left.length; i += CALLS)
+        if (await ask(left.slice(i, i + CALLS), signal)) return clock.sleep(AGAIN_MS, signal)
     },
     takeLearnt() {
       const taken = learnt

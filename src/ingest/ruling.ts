@@ -6,8 +6,7 @@ import type { Document } from '../documents/document.ts'
 import { asJson } from '../documents/show.ts'
 import type { Log } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
-import type { Kind } from '../mapping/index.ts'
-import { createMatcher } from '../rules/matcher.ts'
+import { createMatcher, type Found } from '../rules/matcher.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import type { Db } from '../store/database.ts'
@@ -31,7 +30,7 @@ export interface Ruling {
   /** Histories that rules asked for and that are still to be gone through. */
   readonly scans: ReadonlyMap<number, Scan>
   rule(id: number): StoredRule | undefined
-  /** The first blocks of rules that were made before the network's head was known. */
+  /** The head is known now: rules that were made before begin above it, also those that are read later. */
   fixStarts(head: number): void
   /** What is waited for, null where nothing is. */
   readonly waiting: string | null
@@ -56,7 +55,9 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
   let version = -1
   let seq = 0
   let generation = 0
-  let waiting: string | null = null
+  let head: number | undefined
+  /** Why a block waits, by its number: lanes wait each for itself. */
+  const waits = new Map<number, string>()
   let news: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
 
   /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
@@ -69,6 +70,10 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
     const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
     scans.set(id, scan)
     news.scans.set(id, scan)
+  }
+
+  const fixStart = ({ id, startBlock }: StoredRule, stored: number) => {
+    if (startBlock === null && head !== undefined) rules.fixStart(id, Math.max(head, stored) + 1)
   }
 
   const refresh = (held: readonly Range[]) => {
@@ -92,12 +97,13 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
       known.set(rule.id, rule)
       matcher.set(rule)
       register(rule, held)
+      fixStart(rule, held.at(-1)?.to ?? -1)
     }
     if (pausing || paused.size !== wasPaused) news.paused = [...paused]
     generation++
   }
 
-  const toHit = (rule: StoredRule, kind: Kind, document: Document, raw: RawBlock, receivedAt: number): Hit => ({
+  const toHit = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): Hit => ({
     rule: rule.id,
     revision: rule.matching,
     targetType: rule.input.config.targetType,
@@ -106,9 +112,20 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
     block: Number(raw.block.number),
     blockHash: raw.block.hash,
     entity: { _id: document._id, _type: kind },
-    source: JSON.stringify(document._source),
+    source,
     receivedAt,
   })
+
+  /** Many rules may have found the same entity. */
+  const toHits = (found: readonly Found[], raw: RawBlock, receivedAt: number): Hit[] => {
+    const sources = new Map<Document, string>()
+    return found.map(one => {
+      const { document } = one
+      const source = sources.get(document) ?? JSON.stringify(document._source)
+      sources.set(document, source)
+      return toHit(one, source, raw, receivedAt)
+    })
+  }
 
   return {
     refresh,
@@ -119,22 +136,30 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return []
       const receivedAt = clock.now()
-      for (;;) {
-        const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: decimals.of }, asJson)
-        const { found, undecided } = matcher.match({
-          raw,
-          ...decoded,
-          decimals: decimals.of,
-          undecided: decimals.isUndecided,
-          documents,
-        })
-        if (undecided.length === 0) {
-          return found.map(({ rule, kind, document }) => toHit(rule, kind, document, raw, receivedAt))
+      try {
+        for (;;) {
+          const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: decimals.of }, asJson)
+          const { found, undecided } = matcher.match({
+            raw,
+            ...decoded,
+            decimals: decimals.of,
+            undecided: decimals.isUndecided,
+            documents,
+          })
+          if (undecided.length === 0) return toHits(found, raw, receivedAt)
+          await decimals.insist(undecided, signal)
+          // What is not answered may be needed no more: rules may have changed meanwhile.
+          const left = undecided.find(decimals.isUndecided)
+          if (left === undefined) continue
+          if (!waits.has(number))
+            log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token: `0x${left}` })
+          waits.set(
+            number,
+            `block ${number} waits for the decimals of 0x${left}, which a rule needs and the node does not tell`,
+          )
         }
-        waiting = `block ${number} waits for the decimals of 0x${undecided[0]}, which a rule needs and the node does not tell`
-        log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token: `0x${undecided[0]}` })
-        await decimals.insist(undecided, signal)
-        waiting = null
+      } finally {
+        waits.delete(number)
       }
     },
     takeNews() {
@@ -145,11 +170,13 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
     },
     scans,
     rule: id => known.get(id),
-    fixStarts(head) {
-      for (const { id, startBlock } of known.values()) if (startBlock === null) rules.fixStart(id, head + 1)
+    fixStarts(at) {
+      head = at
+      for (const rule of known.values()) fixStart(rule, -1)
     },
     get waiting() {
-      return waiting
+      const [first] = waits.values()
+      return first ?? null
     },
     close: rules.close,
   }

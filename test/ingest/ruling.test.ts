@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openAccounts } from '../../src/accounts/index.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createLogDecoder } from '../../src/decode/logs.ts'
+import { createDecimals } from '../../src/ingest/decimals.ts'
+import { createRuling } from '../../src/ingest/ruling.ts'
+import { retry } from '../../src/lib/errors.ts'
+import { silent } from '../../src/lib/log.ts'
+import { type Clock, systemClock } from '../../src/lib/retry.ts'
+import type { Condition, RuleInput } from '../../src/rules/rule.ts'
+import { openRules } from '../../src/rules/store.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { makeChain } from '../support/pack.ts'
+import { candidatesOf, createTestStore } from '../support/store.ts'
+
+const NETWORK = 'ethereum/made-up/mainnet'
+const never = new AbortController().signal
+
+const ruleOf = (rest: Partial<RuleInput> = {}, ...targetMap: Condition[]): RuleInput => ({
+  name: 'a rule',
+  maxConfirmationCount: 0,
+  technology: 'ethereum',
+  blockchain: 'made-up',
+  network: 'mainnet',
+  config: {
+    targetType: 'Block',
+    targetMap: targetMap.length > 0 ? targetMap : [{ name: 'number', operator: 'Greater or Equal', value: '0' }],
+    alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org' } }],
+  },
+  ...rest,
+})
+
+/** At least a hundred whole tokens of anything that has decimals. */
+const scaledRule = (name = 'value'): RuleInput => {
+  const rule = ruleOf(
+    {},
+    {
+      name: 'args',
+      operator: 'Inspect',
+      operatorParameters: [{ name, operator: 'Greater or Equal', value: '100', useScaledValue: true }],
+    },
+  )
+  return { ...rule, config: { ...rule.config, targetType: 'Event' } }
+}
+
+interface Options {
+  /** What the node says of decimals. */
+  decimalsOf?(address: string): string | null
+  stored?: readonly RawBlock[]
+  clock?: Clock
+}
+
+const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick }: Options = {}) => {
+  const folder = await dataFolder(t)
+  const accounts = openAccounts(folder)
+  accounts.createToken('alice')
+  accounts.close()
+  const store = createTestStore(stored)
+  const rules = openRules(folder)
+  const decimals = createDecimals({
+    listed: () => undefined,
+    stored: () => undefined,
+    call: decimalsOf && (async calls => calls.map(({ to }) => decimalsOf(to.slice(2)))),
+    log: silent,
+    clock,
+  })
+  const ruling = createRuling({
+    network: NETWORK,
+    rules: openRules(folder),
+    db: store.db,
+    decimals,
+    log: silent,
+    clock,
+  })
+  t.after(() => {
+    ruling.close()
+    rules.close()
+    store.close()
+  })
+  const decode = (raw: RawBlock) => ({
+    logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
+    methods: raw.block.transactions.map(() => null),
+  })
+  const match = async (raw: RawBlock, signal = never) =>
+    (await ruling.match(raw, decode(raw), signal)).map(({ rule, entity }) => `${rule} ${entity._type}`)
+  return { rules, ruling, decimals, match }
+}
+
+const quick: Clock = { now: Date.now, sleep: (_, signal) => systemClock.sleep(1, signal) }
+const decodeLog = createLogDecoder({
+  find: (topic, indexed) => candidatesOf(topic, indexed, []),
+  compile: createEventDecoder,
+})
+
+const word = (value: bigint | number): `0x${string}` => `0x${value.toString(16).padStart(64, '0')}`
+const TOKEN = '0x00000000000000000000000000000000000000aa'
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+/** `Deposit(address indexed dst, uint256 wad)`: what wrapped coins emit, and no token's transfer. */
+const DEPOSIT = '0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c'
+
+/** A block with one log of the token, which moves 100 of it where it has six decimals. */
+const blockWith = (topics: readonly `0x${string}`[]): RawBlock => {
+  const [block] = makeChain({ blocks: 1, from: 10, txs: 1, logs: 1 }) as [RawBlock]
+  Object.assign(block.receipts[0]!.logs[0]!, { address: TOKEN, topics, data: word(100_000_000) })
+  return block
+}
+const transfer = () => blockWith([TRANSFER, word(1), word(2)])
+
+test('a rule that came up before the head was known, and was read only after, begins above the head all the same', async t => {
+  const { rules, ruling, match } = await setUp(t)
+  ruling.refresh([])
+  const early = rules.create(1, ruleOf(), null)
+  ruling.fixStarts(20)
+  ruling.refresh([])
+  ruling.refresh([])
+  assert.equal(rules.find(early.id)!.startBlock, 21)
+  // What is stored meanwhile is not what the rule is about, either.
+  const late = rules.create(1, ruleOf(), null)
+  ruling.refresh([{ from: 0, to: 25 }])
+  ruling.refresh([{ from: 0, to: 25 }])
+  assert.equal(rules.find(late.id)!.startBlock, 26)
+  const [at] = makeChain({ blocks: 1, from: 26 }) as [RawBlock]
+  assert.deepEqual(await match(at), [`${early.id} block`, `${late.id} block`])
+})
+
+test('a block waits for decimals that a rule needs, tells so, and goes on when the node answers', async t => {
+  let answer: string | null | undefined
+  const { rules, ruling, decimals, match } = await setUp(t, {
+    decimalsOf() {
+      if (answer === undefined) throw retry('node_error', 'the method eth_call does not exist')
+      return answer
+    },
+  })
+  const { id } = rules.create(1, scaledRule(), 0)
+  ruling.refresh([])
+  const block = transfer()
+  await decimals.learn([block], never)
+  const found = match(block)
+  await until(() => ruling.waiting !== null)
+  assert.equal(
+    ruling.waiting,
+    `block 10 waits for the decimals of ${TOKEN}, which a rule needs and the node does not tell`,
+  )
+  answer = word(6)
+  assert.deepEqual(await found, [`${id} event`])
+  assert.equal(ruling.waiting, null)
+})
+
+test('what waits for decimals goes on when no rule needs them any more', async t => {
+  for (const change of ['remove', 'pause', 'edit'] as const) {
+    const { rules, ruling, decimals, match } = await setUp(t, {
+      decimalsOf() {
+        throw retry('node_error', 'the method eth_call does not exist')
+      },
+    })
+    const { id } = rules.create(1, scaledRule(), 0)
+    ruling.refresh([])
+    const block = transfer()
+    await decimals.learn([block], never)
+    const found = match(block)
+    await until(() => ruling.waiting !== null)
+    if (change === 'remove') rules.remove(1, id)
+    else if (change === 'pause') rules.update(1, id, { ...scaledRule(), enabled: false })
+    else rules.update(1, id, scaledRule('other'))
+    ruling.refresh([])
+    assert.deepEqual(await found, [], change)
+    assert.equal(ruling.waiting, null)
+  }
+})
+
+test('each of two lanes tells what it waits for, whichever goes on first', async t => {
+  const known = new Map<string, string>()
+  const { rules, ruling, decimals, match } = await setUp(t, {
+    decimalsOf(address) {
+      const answer = known.get(address)
+      if (answer === undefined) throw retry('node_error', 'the method eth_call does not exist')
+      return answer
+    },
+  })
+  rules.create(1, scaledRule(), 0)
+  ruling.refresh([])
+  const [one, other] = [transfer(), transfer()]
+  other.block.number = '0xb'
+  other.receipts[0]!.logs[0]!.address = '0x00000000000000000000000000000000000000bb'
+  await decimals.learn([one], never)
+  await decimals.learn([other], never)
+  const stop = new AbortController()
+  const waits = match(one, stop.signal)
+  const goesOn = match(other, stop.signal)
+  await until(() => ruling.waiting !== null)
+  known.set('bb'.padStart(40, '0'), word(6))
+  assert.deepEqual(await goesOn, ['1 event'])
+  assert.match(ruling.waiting ?? '', /^block 10 /)
+  stop.abort()
+  await assert.rejects(waits)
+})
+
+test('decimals are asked for also where no transfer of the token was seen yet', async t => {
+  const asked: string[] = []
+  const { rules, ruling, decimals, match } = await setUp(t, {
+    decimalsOf(address) {
+      asked.push(address)
+      return word(6)
+    },
+  })
+  const { id } = rules.create(1, scaledRule('wad'), 0)
+  ruling.refresh([])
+  const block = blockWith([DEPOSIT, word(1)])
+  await decimals.learn([block], never)
+  assert.deepEqual(asked, [], 'a back-fill asks of tokens alone')
+  assert.deepEqual(await match(block), [`${id} event`])
+  assert.deepEqual(asked, [TOKEN.slice(2)])
+})
+
+test('a network whose node is not there to be asked goes on without, and so does one without such a rule', async t => {
+  const packs = await setUp(t)
+  packs.rules.create(1, scaledRule(), 0)
+  packs.ruling.refresh([])
+  assert.deepEqual(await packs.match(transfer()), [])
+  let asked = 0
+  const { rules, ruling, decimals, match } = await setUp(t, {
+    decimalsOf() {
+      asked++
+      throw retry('node_error', 'the method eth_call does not exist')
+    },
+  })
+  const { id } = rules.create(1, ruleOf(), 0)
+  ruling.refresh([])
+  await decimals.learn([transfer()], never)
+  assert.deepEqual(await match(transfer()), [`${id} block`])
+  assert.equal(asked, 1)
+})
+
+const until = async (holds: () => boolean) => {
+  while (!holds()) await systemClock.sleep(2)
+}
