@@ -1,12 +1,16 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Accounts } from '../accounts/index.ts'
-import type { Config, NetworkConfig } from '../config/index.ts'
+import type { BlockPoint, Config, NetworkConfig } from '../config/index.ts'
 import type { NETWORK_SETTINGS, SETTINGS, SettingName, Table, Values } from '../config/settings.ts'
+import type { DeliveryInfo, ListFilter, RedeliverFilter } from '../delivery/ledger.ts'
 import type { Status } from '../ingest/status.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Output, Progress } from '../lib/progress.ts'
 import type { Shutdown } from '../lib/shutdown.ts'
+import type { RuleInput, StoredRule } from '../rules/rule.ts'
+import type { Fault } from '../rules/schema.ts'
+import type { Simulation } from '../rules/search.ts'
 import type { SearchService } from '../search/service.ts'
 
 /** What the commands set to work; main.ts puts it together. */
@@ -19,6 +23,7 @@ export interface Services {
   /** Opens what is stored for searching. */
   openSearch(config: Config, run: Run): Promise<SearchService>
   openAccounts(folder: string): Accounts
+  openRules(config: Config, run: Run): RulesService
   status(config: Config, run: Run): Promise<Status>
   addAbis(
     config: Config,
@@ -27,6 +32,46 @@ export interface Services {
   ): Promise<AbiFile[]>
   listAbis(config: Config): Promise<AbiFile[]>
 }
+
+/** Rules and deliveries of a data folder, of all its accounts, whether or not a server has it open. */
+export interface RulesService {
+  /** All rules, or those of one account, in the order of their ids. */
+  list(account?: string): ListedRule[]
+  get(id: number): StoredRule
+  /** As the HTTP API checks what is posted. */
+  check(value: unknown): CheckedRule
+  simulate(rule: RuleInput, range: BlockRange): Promise<Simulation>
+  /** The newest first. */
+  deliveries(filter: ListFilter): DeliveryInfo[]
+  /** Returns how many are queued again. */
+  redeliver(filter: RedeliverFilter): number
+  /** What an account's webhooks are signed by, which is made where there is none; by `rotation` another, those before it being good for so long. */
+  secret(account: string, rotation?: { overlapMs: number }): string
+  /** Whether a server runs on the folder, which sends what is queued. */
+  serving(): boolean
+}
+
+/** By default all that is stored. */
+export interface BlockRange {
+  from?: BlockPoint | undefined
+  to?: BlockPoint | undefined
+  /** Hits to show. */
+  size: number
+}
+
+export interface ListedRule {
+  rule: StoredRule
+  /** Its name. */
+  account: string
+  /** Why it matches nothing for now. */
+  idle: string | undefined
+  fired: number
+}
+
+/** `idle`: why a good rule would match nothing for now. */
+export type CheckedRule =
+  | { rule?: undefined; faults: Fault[] }
+  | { rule: RuleInput; faults: []; warnings: string[]; idle: string | undefined }
 
 /** What every piece of work is given: `shutdown.signal` asks it to stop, `shutdown.add` has what it opened closed. */
 export interface Run {

@@ -18,6 +18,19 @@ export const showTable = (head: string[], rows: string[][]): string => {
 export const showTime = (at: number | null): string =>
   at === null ? '-' : new Date(at).toISOString().replace(/\.\d+/, '')
 
+/**
+ * What others wrote, a chain or a receiver, on one line, and without what would have a terminal do something: control characters, and those
+ * that turn the direction of writing.
+ */
+export const showText = (text: string, most = 200): string => {
+  const plain = text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .replace(/\p{Cf}/gu, '')
+    .trim()
+  return plain.length > most ? `${plain.slice(0, most - 1).toWellFormed()}…` : plain
+}
+
 /** What a run has added, and what is missing between the blocks that are now held. */
 export const showSummary = (network: string, summary: Summary, json: boolean): string => {
   const holes = holesOf(summary.held)
@@ -60,7 +73,7 @@ const showNetwork = (status: NetworkStatus): string => {
 const MOST_RANGES = 20
 
 /** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many the last ones. */
-const showRanges = (ranges: Range[]): string => {
+export const showRanges = (ranges: Range[]): string => {
   if (ranges.length === 0) return 'none'
   const shown = ranges.slice(-MOST_RANGES).map(({ from, to }) => {
     const size = count(to - from + 1, 'block')
@@ -70,6 +83,6 @@ const showRanges = (ranges: Range[]): string => {
   return hidden === 0 ? shown.join(', ') : `${number(hidden)} older ones, ${shown.join(', ')}`
 }
 
-const count = (n: number, what: string) => `${number(n)} ${what}${n === 1 ? '' : 's'}`
+export const count = (n: number, one: string, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`
 
 const number = (n: number) => n.toLocaleString('en', { maximumFractionDigits: n < 10 ? 1 : 0 })

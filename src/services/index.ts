@@ -17,6 +17,7 @@ import { storedNetworks, storeFile } from '../store/files.ts'
 import { lockDataFolder } from '../store/lock.ts'
 import { createAlerting } from './alerting.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
+import { createRulesService } from './rules.ts'
 import { watchStored } from './watch.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
@@ -86,6 +87,15 @@ export const services: Services = {
   },
 
   openSearch: async (config, { shutdown }) => openPool(config, shutdown),
+
+  openRules: (config, { shutdown }) =>
+    createRulesService({
+      config,
+      native: nativeOption(config),
+      networks: () => networksOf(config),
+      openPool: () => openPool(config, shutdown),
+      shutdown,
+    }),
 
   openAccounts: folder => openAccounts(folder, nativeOption({ data: folder })),
 

@@ -18,6 +18,7 @@ const services: Services = {
   index: unexpected('index'),
   importPacks: unexpected('importPacks'),
   openSearch: unexpected('openSearch'),
+  openRules: unexpected('openRules'),
   openAccounts: folder => openAccounts(folder),
   status: unexpected('status'),
   addAbis: unexpected('addAbis'),

@@ -1,6 +1,12 @@
 import { addAbis, listAbis } from './abi.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
+import { checkRules } from './rules/check.ts'
+import { listDeliveries } from './rules/deliveries.ts'
+import { listRules } from './rules/list.ts'
+import { redeliver } from './rules/redeliver.ts'
+import { signingSecret } from './rules/secret.ts'
+import { simulateRule } from './rules/simulate.ts'
 import { search } from './search.ts'
 import { serve } from './serve.ts'
 import { status } from './status.ts'
@@ -13,6 +19,12 @@ export const COMMANDS = [
   importPacks,
   search,
   status,
+  listRules,
+  checkRules,
+  simulateRule,
+  listDeliveries,
+  redeliver,
+  signingSecret,
   createToken,
   listTokens,
   revokeToken,

@@ -1,0 +1,47 @@
+import { text } from '../../../config/kinds.ts'
+import { setting } from '../../../config/settings.ts'
+import { command, type ListedRule } from '../../command.ts'
+import { showTable, showText } from '../../show.ts'
+
+export const listRules = command({
+  name: 'rules list',
+  usage: '[--account NAME]',
+  summary: 'Shows alert rules, those of all accounts, and how often each has fired.',
+  settings: [],
+  options: {
+    account: setting(text('a name', 'NAME'), undefined, 'The account whose rules are shown.'),
+  },
+  arity: [0, 0],
+  run: async ({ services, config, log, shutdown, options: { account }, print }) => {
+    const rules = services.openRules(config, { log, shutdown }).list(account)
+    print(config.json ? JSON.stringify(rules.map(toJson)) : rules.length === 0 ? 'There are no rules.' : show(rules))
+  },
+})
+
+const stateOf = ({ rule, idle }: ListedRule) => (!rule.enabled ? 'paused' : idle === undefined ? 'active' : 'idle')
+
+const show = (rules: ListedRule[]): string =>
+  [
+    showTable(
+      ['ID', 'ACCOUNT', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
+      rules.map(listed => [
+        String(listed.rule.id),
+        showText(listed.account, 40),
+        showText(listed.rule.input.name, 40),
+        listed.rule.network,
+        listed.rule.input.config.targetType,
+        stateOf(listed),
+        String(listed.rule.input.maxConfirmationCount),
+        String(listed.fired),
+      ]),
+    ),
+    ...rules.filter(it => stateOf(it) === 'idle').map(({ rule, idle }) => `Rule ${rule.id} is idle: ${idle}.`),
+  ].join('\n')
+
+/** What the table tells, and the rule as its owner wrote it. */
+const toJson = (listed: ListedRule) => {
+  const { rule, account, idle, fired } = listed
+  const { id, network, startBlock, input } = rule
+  const state = stateOf(listed)
+  return { id, account, network, state, idle: state === 'idle' ? idle : null, startBlock, fired, rule: input }
+}

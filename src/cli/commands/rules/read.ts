@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { messageOf, refuse } from '../../../lib/errors.ts'
+import type { Fault } from '../../../rules/schema.ts'
+
+/** What a file is called in what is printed. */
+export const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
+
+/** A JSON file, `-` being standard input. Whatever keeps it from being read is refused without the file's name. */
+export const readJson = async (file: string, stdin: Readable): Promise<unknown> => {
+  let bytes: Uint8Array
+  try {
+    bytes = file === '-' ? await buffer(stdin) : readFileSync(file)
+  } catch (error) {
+    throw refuse('file_unreadable', `It cannot be read: ${messageOf(error)}`, error)
+  }
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
+  } catch (error) {
+    throw refuse('file_no_json', `It is not JSON: ${messageOf(error)}`, error)
+  }
+}
+
+/** `rules.json: config.targetMap[0].value: value must be …` */
+export const showFault = (file: string, { path, message }: Fault): string =>
+  [nameOf(file), path, message].filter(part => part !== '').join(': ')

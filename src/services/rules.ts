@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ACCOUNTS_FILE } from '../accounts/file.ts'
+import { type Accounts, openAccounts } from '../accounts/index.ts'
+import type { RulesService, Run } from '../cli/index.ts'
+import type { BlockPoint, Config } from '../config/index.ts'
+import { DELIVERIES_FILE } from '../delivery/file.ts'
+import { createGuard } from '../delivery/guard.ts'
+import { type DeliveryStore, openDeliveries } from '../delivery/store.ts'
+import { readStatus } from '../ingest/status.ts'
+import { refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { missingExtracts } from '../rules/extracts.ts'
+import { checkRule } from '../rules/schema.ts'
+import { openSecrets } from '../rules/secrets.ts'
+import { networkOf, openRules, type Rules } from '../rules/store.ts'
+import type { Pool } from '../search/pool.ts'
+import { idleReason, missingReason, warningsOf } from './advice.ts'
+import { simulate } from './simulate.ts'
+
+export interface RulesOptions extends Pick<Run, 'shutdown'> {
+  config: Config
+  /** Of SQLite's binding, where it needs one. */
+  native: { native?: string }
+  /** What is stored or configured. */
+  networks(): readonly string[]
+  openPool(): Pool
+}
+
+/**
+ * Rules and deliveries as the command line sees them: in their files, whether or not a server has them open as well. Nothing is opened
+ * before it is asked for, and looking makes no files where there were none.
+ */
+export const createRulesService = ({ config, native, networks, openPool, shutdown }: RulesOptions): RulesService => {
+  const { data } = config
+  const guard = createGuard(config.allowTarget)
+
+  const opened = <T extends { close(): void }>(name: string, open: () => T): (() => T) => {
+    let it: T | undefined
+    return () => {
+      if (it) return it
+      if (!existsSync(join(data, ACCOUNTS_FILE)))
+        throw refuse(
+          'no_accounts',
+          `There are no accounts in ${data}, and so no rules: name the right folder with --data.`,
+        )
+      it = open()
+      shutdown.add(name, it.close)
+      return it
+    }
+  }
+  const accounts = opened<Accounts>('accounts', () => openAccounts(data, native))
+  const rules = opened<Rules>('rules', () => openRules(data, native))
+  const store = opened<DeliveryStore>('deliveries', () => openDeliveries(data, native))
+  /** Undefined where nothing was ever delivered. */
+  const deliveries = (): DeliveryStore | undefined => {
+    accounts()
+    return existsSync(join(data, DELIVERIES_FILE)) ? store() : undefined
+  }
+
+  const accountOf = (name: string) => {
+    const all = accounts().accounts()
+    const found = all.find(it => it.name === name)
+    if (found) return found
+    const meant = didYouMean(
+      name,
+      all.map(it => it.name),
+    )
+    throw refuse('unknown_account', `There is no account ${JSON.stringify(name)} in ${data}.${meant}`)
+  }
+
+  /** A running server knows of networks by its flags, too. */
+  const known = (): string[] => [...networks(), ...(readStatus(data)?.networks.map(({ network }) => network) ?? [])]
+
+  return {
+    list(name) {
+      const names = new Map(
+        accounts()
+          .accounts()
+          .map(it => [it.id, it.name]),
+      )
+      const listed = name === undefined ? rules().all() : rules().list(accountOf(name).id)
+      const counts = deliveries()?.counts() ?? new Map<number, number>()
+      const here = known()
+      return listed.map(rule => ({
+        rule,
+        account: names.get(rule.account)!,
+        idle: idleReason(rule, here),
+        fired: counts.get(rule.id) ?? 0,
+      }))
+    },
+
+    get(id) {
+      const rule = rules().find(id)
+      if (!rule) throw refuse('unknown_rule', `There is no rule ${id}: chainsieve rules list shows those there are.`)
+      return rule
+    },
+
+    check(value) {
+      const { rule, faults } = checkRule(value, guard)
+      if (!rule) return { faults }
+      // Which networks a server has is known from its folder and its config file together.
+      const here = existsSync(data) && config.file !== undefined ? known() : undefined
+      const idle = missingReason(rule, here)
+      return { rule, faults: [], warnings: [...warningsOf(rule, config), ...missingExtracts(rule)], idle }
+    },
+
+    async simulate(rule, { from, to, size }) {
+      const network = networkOf(rule)
+      if (!networks().includes(network))
+        throw refuse(
+          'unknown_network',
+          `There is no ${network} in ${data}, so there is nothing to look through: name the right folder with --data.${didYouMean(network, networks())}`,
+        )
+      const pool = openPool()
+      const top = (await pool.ranges(network)).at(-1)?.to ?? 0
+      const blockOf = (point: BlockPoint | undefined) =>
+        point && ('block' in point ? point.block : Math.max(0, top - point.latest))
+      const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size }
+      if (range.fromBlock !== undefined && range.toBlock !== undefined && range.toBlock < range.fromBlock)
+        throw refuse('bad_range', `The last block, ${range.toBlock}, is before the first, ${range.fromBlock}.`)
+      return simulate({ pool, networks }, rule, range, shutdown.signal)
+    },
+
+    deliveries: filter => deliveries()?.list(filter) ?? [],
+
+    redeliver: filter => deliveries()?.redeliver(filter) ?? 0,
+
+    secret(name, rotation) {
+      const { id } = accountOf(name)
+      const secrets = openSecrets(data, native)
+      try {
+        return rotation ? secrets.rotate(id, rotation) : secrets.ensure(id)
+      } finally {
+        secrets.close()
+      }
+    },
+
+    serving: () => readStatus(data) !== undefined,
+  }
+}
