@@ -9,7 +9,7 @@ const LANES = 2
 
 test('killed, reorganised, with failing receivers: nothing is lost, nothing is doubled', {
   concurrency: LANES,
-  timeout: seeds.length * 30_000,
+  timeout: 60_000 + seeds.length * 40_000,
 }, async t => {
   await Promise.all(seeds.map(seed => t.test(`seed ${seed}`, t => runSeed(t, seed))))
 })

@@ -14,6 +14,7 @@ import { type Behaviour, type Call, type Receiver, startReceiver } from './recei
 const NETWORK = 'ethereum/made-up/mainnet'
 const CHAIN_ID = 31337
 const FIRST = 100
+const BELOW = 20
 
 /** How receivers fail; `ends` says whether what is sent to them arrives in the end. */
 const RECEIVERS: Record<string, { ends: boolean; behave(tries: number): Behaviour }> = {
@@ -49,7 +50,8 @@ export const runSeed = async (t: Test, seed: number) => {
   const below = (n: number) => int(0, n - 1)
 
   const data = tempFolder(t)
-  let chain = makeChain({ blocks: 4, from: FIRST, txs: 1, logs: 1, chainId: CHAIN_ID })
+  // The node has more than the server is asked to index, as nodes do.
+  let chain = makeChain({ blocks: BELOW + 4, from: FIRST - BELOW, txs: 1, logs: 1, chainId: CHAIN_ID })
   const everything = [...chain]
   const node = await startNode(t as never, chain)
   const args = ['--network', NETWORK, '--rpc', node.url, '--from', String(FIRST), '--poll-interval', '20ms']
@@ -77,7 +79,7 @@ export const runSeed = async (t: Test, seed: number) => {
     node.extend(more)
   }
   const reorganise = (depth: number) => {
-    chain = chain.slice(0, Math.max(1, chain.length - depth))
+    chain = chain.slice(0, Math.max(BELOW + 1, chain.length - depth))
     mine(depth + 1)
   }
   for (let i = 0; i < 10; i++) {
