@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { StoredAlert } from '../alerts/alert.ts'
 import type { Outbox } from '../alerts/outbox.ts'
+import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
@@ -110,6 +111,8 @@ export const createWorker = ({
   /** Networks whose outbox is to be looked at. */
   const dirty = new Set<string>()
   const versions = new Map<string, { outbox: unknown; version: number }>()
+  /** Why a network's outbox cannot be taken over. */
+  const troubled = new Map<string, string>()
   const under = new Set<Promise<void>>()
   /** Attempts whose outcome is not written yet. */
   let ended: { flight: Flight; job: Job; attempt: Attempt }[] = []
@@ -187,9 +190,16 @@ export const createWorker = ({
     try {
       return outbox.version()
     } catch (error) {
-      log.warn('Could not read an outbox, tries again', { network, error })
+      complain('Could not read an outbox, tries again', network, error)
       return undefined
     }
+  }
+
+  /** Once for each reason: it is tried again every second. */
+  const complain = (message: string, network: string, error: unknown) => {
+    const why = messageOf(error)
+    if (troubled.get(network) !== why) log.warn(message, { network, error })
+    troubled.set(network, why)
   }
 
   /** What the file holds is taken in: at the start, and when another process has asked for redelivery. */
@@ -212,8 +222,9 @@ export const createWorker = ({
           dirty.add(network)
           more = true
         }
+        troubled.delete(network)
       } catch (error) {
-        log.warn('Could not take over an outbox, tries again', { network, error })
+        complain('Could not take over an outbox, tries again', network, error)
         versions.delete(network)
       }
       if (more) break

@@ -6,7 +6,8 @@ import type { ChannelOf } from '../../src/delivery/expand.ts'
 import { createChannels } from '../../src/delivery/index.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
 import { createWorker, type DeliveryWorker, type WorkerOptions } from '../../src/delivery/worker.ts'
-import { silent } from '../../src/lib/log.ts'
+import { stop } from '../../src/lib/errors.ts'
+import { createLog, silent } from '../../src/lib/log.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
@@ -351,7 +352,13 @@ describe('the delivery worker', () => {
     const data = await dataFolder(t)
     const store = openDeliveries(data)
     const good = makeOutbox('good')
-    const bad = { ...makeOutbox('bad'), version: () => 1, after: () => assert.fail('it is damaged') }
+    const lines: string[] = []
+    let tries = 0
+    const damaged = () => {
+      tries++
+      throw stop('damaged', 'it is damaged')
+    }
+    const bad = { ...makeOutbox('bad'), version: () => 1, after: () => damaged() }
     good.add('confirmed', makeAlert('alert-1'))
     const worker = createWorker({
       store,
@@ -363,10 +370,16 @@ describe('the delivery worker', () => {
       rules: id => makeRule(id, [post('https://a.example/')]),
       channels,
       secrets: () => [],
-      clock: systemClock,
-      log: silent,
+      clock: fastClock(20),
+      log: createLog({ write: line => lines.push(line), json: false }),
     })
     await until(() => store.states()[0]?.state === 'delivered')
+    await until(() => tries > 5)
+    // Told once, though it is tried again and again.
+    assert.deepEqual(
+      lines.map(line => line.slice(25)),
+      ['warn  Could not take over an outbox, tries again network=bad error="it is damaged"'],
+    )
     await worker.stop()
     store.close()
   })
