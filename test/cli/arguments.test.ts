@@ -110,16 +110,22 @@ test('help tells of all commands', async () => {
 Usage: chainsieve COMMAND [arguments] [options]
 
 Commands:
-  serve         Runs the server, and indexes and follows the networks that it is given; with none at all it serves a demo chain.
-  index         Indexes a range of blocks, then exits; asked again, it goes on where it stopped.
-  import        Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.
-  search        Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.
-  status        Tells of each network which blocks are held, how far the head is, and how its nodes are.
-  token create  Makes a token and prints it, and nothing else; it cannot be shown again.
-  token list    Shows the tokens there are, not the tokens themselves.
-  token revoke  Makes a token invalid for good, within a second also in a running server.
-  abi add       Takes contracts' ABIs, from JSON ABIs or artifacts of Foundry and Hardhat, to decode by.
-  abi list      Shows the ABIs that were given.
+  serve             Runs the server, and indexes and follows the networks that it is given; with none at all it serves a demo chain.
+  index             Indexes a range of blocks, then exits; asked again, it goes on where it stopped.
+  import            Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.
+  search            Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.
+  status            Tells of each network which blocks are held, how far the head is, and how its nodes are.
+  rules list        Shows alert rules, those of all accounts, and how often each has fired.
+  rules check       Checks alert rules in JSON files as the server would, one or a list of them in each; - reads standard input.
+  rules simulate    Tells how often a rule would have fired in the blocks that are stored, and shows the newest hits; sends nothing.
+  rules deliveries  Shows what was sent, waits or was given up, the newest first.
+  rules redeliver   Sends deliveries again: those that fulfil all that is given, of which there must be something.
+  rules secret      Prints the secret by which an account's webhooks are signed, and nothing else.
+  token create      Makes a token and prints it, and nothing else; it cannot be shown again.
+  token list        Shows the tokens there are, not the tokens themselves.
+  token revoke      Makes a token invalid for good, within a second also in a running server.
+  abi add           Takes contracts' ABIs, from JSON ABIs or artifacts of Foundry and Hardhat, to decode by.
+  abi list          Shows the ABIs that were given.
 
 chainsieve COMMAND --help tells of the options of a command, all of which can be set by environment variables and in a
 config file, too. Exit codes: 0 done, 1 failed, 2 used wrongly.
