@@ -215,8 +215,8 @@ const FAILURES: [code: RegExp, why: string][] = [
 
 const INWARD = 'inward_target'
 const CONNECT_MS = 10_000
-/** To one origin; the rest of its deliveries wait. */
-const CONNECTIONS = 16
+/** To one origin. Attempts wait for one: more than the few destinations there may be whose receivers hang, each with its own attempts. */
+const CONNECTIONS = 128
 const MAX_HEADERS = 16 << 10
 const MAX_BODY = 64 << 10
 const MAX_HEAD = 1_000
