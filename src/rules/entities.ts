@@ -66,8 +66,8 @@ export interface Source {
   faces(entity: Entity): readonly Face[]
   /** For each of these values the keys of everything that it may be equal to. */
   keys(entity: Entity): readonly string[]
-  /** Whether an integer stands there that could be scaled if the decimals were known. */
-  hasInteger(entity: Entity): boolean
+  /** Whether something would stand there if the decimals were known. */
+  needsDecimals(entity: Entity): boolean
 }
 
 export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean): Source => {
@@ -100,9 +100,9 @@ const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): 
   return {
     faces,
     keys: entity => faces(entity).flatMap(keysOfFace),
-    hasInteger(entity) {
+    needsDecimals(entity) {
       const document = entity.document()
-      if (!scaled || document?.decoding === undefined) return false
+      if (document?.decoding === undefined) return false
       return values({ ...document, decoding: { ...document.decoding, decimals: 0 } }).length > 0
     },
   }
@@ -206,7 +206,7 @@ const wireSource = (read: Read, { face, key }: Form): Source => ({
     if (value === null || value === undefined) return NO_KEYS
     return Array.isArray(value) ? value.map(item => key(item as never)) : [key(value as never)]
   },
-  hasInteger: () => false,
+  needsDecimals: () => false,
 })
 
 /** An argument itself, by its name, or where none has that name by its position. */
@@ -225,12 +225,12 @@ const argument = (name: string, scaled: boolean): Source => {
         return named(entity.decoded!).flatMap(arg => (isAmount(arg) ? [fractionFace(arg.int, decimals)] : []))
       },
       keys: () => NO_KEYS,
-      hasInteger: entity => named(entity.decoded!).some(isAmount),
+      needsDecimals: entity => named(entity.decoded!).some(isAmount),
     }
   return {
     faces: ({ decoded }) => named(decoded!).map(arg => faceOf(arg, decoded!)),
     keys: ({ decoded }) => named(decoded!).map(arg => keyOfArgument(arg, decoded!)),
-    hasInteger: () => false,
+    needsDecimals: () => false,
   }
 }
 

@@ -8,6 +8,7 @@ import type { StoredRule } from './rule.ts'
 export interface Attribute {
   readonly name: string
   readonly steps: readonly string[]
+  /** Whether what it reads depends on the decimals of the emitting token. */
   readonly scaled: boolean
   readonly source: Source
   /** Groups by the keys of their chosen condition on it; a lone group stands there itself. */
@@ -21,11 +22,11 @@ export interface Attribute {
   keys: readonly string[]
 }
 
-export const createAttribute = (name: string, { kind, steps, scaled }: Compare): Attribute => ({
+export const createAttribute = (name: string, node: Compare): Attribute => ({
   name,
-  steps,
-  scaled,
-  source: sourceOf(kind, steps, scaled),
+  steps: node.steps,
+  scaled: isScaled(node),
+  source: sourceOf(node.kind, node.steps, node.scaled),
   table: new Map(),
   uses: 0,
   facesOf: 0,
@@ -33,6 +34,10 @@ export const createAttribute = (name: string, { kind, steps, scaled }: Compare):
   keysOf: 0,
   keys: [],
 })
+
+/** Amounts in whole tokens; of an argument they can be named like a part of it, too. */
+export const isScaled = ({ steps, scaled }: Pick<Compare, 'steps' | 'scaled'>): boolean =>
+  scaled || (steps[0] === 'args' && steps.length > 2 && steps.at(-1) === 'scaled')
 
 export const facesOf = (attribute: Attribute, entity: Entity): readonly Face[] => {
   if (attribute.facesOf !== entity.stamp) {
@@ -63,8 +68,8 @@ export interface Condition {
   test: ((face: Face) => boolean) | undefined
 }
 
-/** Of an equality alone; scaled amounts have no keys. */
-export const hasKeys = ({ node }: Condition): boolean => node.how === 'equal' && !node.scaled
+/** Of an equality alone; scaled amounts have no keys, since without the decimals nothing would be found that waits for them. */
+export const hasKeys = ({ node }: Condition): boolean => node.how === 'equal' && !isScaled(node)
 
 export const keysOfCondition = ({ node }: Condition): string[] => [
   ...new Set(node.operands.map(({ text }) => keyOfText(text))),

@@ -2,7 +2,7 @@ import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Compare } from '../query/ast.ts'
 import { TARGET_KINDS } from './attributes.ts'
-import { type BlockEntities, decimalsOf, type Entity, emitterOf, entitiesOf } from './entities.ts'
+import { type BlockEntities, type Entity, emitterOf, entitiesOf } from './entities.ts'
 import { lower } from './lower.ts'
 import { frequencyOf } from './match-frequency.ts'
 import {
@@ -12,9 +12,11 @@ import {
   createAttribute,
   createOrdered,
   dropMember,
+  facesOf,
   type Group,
   hasKeys,
   holds,
+  isScaled,
   keysOf,
   keysOfCondition,
   type Member,
@@ -330,12 +332,12 @@ const chooseKey = ({ conditions }: Group): Condition | undefined => {
 }
 
 /** Whether it is only for want of the decimals, which are not known yet, that nothing stands there. */
-const isOpen = ({ scaled, source }: Attribute, entity: Entity): boolean =>
-  scaled &&
+const isOpen = (attribute: Attribute, entity: Entity): boolean =>
+  attribute.scaled &&
   entity.kind === 'event' &&
-  decimalsOf(entity) === undefined &&
   entity.block.undecided?.(emitterOf(entity.log!)) === true &&
-  source.hasInteger(entity)
+  facesOf(attribute, entity).length === 0 &&
+  attribute.source.needsDecimals(entity)
 
 /** A rule's conditions by their names, and those of them that a group may leave open. */
 interface Shape {
@@ -349,8 +351,8 @@ const shapeOf = (nodes: readonly Compare[]): Shape => {
 }
 
 /** An amount in whole tokens has no key: there an equality is a bound, too. */
-const isBound = ({ how, scaled, operands }: Compare): boolean =>
-  operands.length === 1 && (how !== 'equal' || (scaled && operands[0]!.number !== undefined))
+const isBound = (node: Compare): boolean =>
+  node.operands.length === 1 && (node.how !== 'equal' || (isScaled(node) && node.operands[0]!.number !== undefined))
 
 const nameOfAttribute = ({ steps, scaled }: Pick<Compare, 'steps' | 'scaled'>): string =>
   `${JSON.stringify(steps)}${scaled ? 's' : ''}`
@@ -379,7 +381,7 @@ const nameOfGroup = ({ nodes }: Shape, bound: Compare | undefined): string => {
 
 /** What is read from the wire and asked by keys goes before what has to be read exactly; amounts in whole tokens come last. */
 const cheapestFirst = (a: Condition, b: Condition): number => rankOf(a) - rankOf(b)
-const rankOf = (condition: Condition): number => (condition.node.scaled ? 2 : hasKeys(condition) ? 0 : 1)
+const rankOf = (condition: Condition): number => (isScaled(condition.node) ? 2 : hasKeys(condition) ? 0 : 1)
 
 /** The attributes that have keys. Of arguments only those are asked for that an event has. */
 const createProbed = () => {

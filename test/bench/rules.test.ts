@@ -28,7 +28,7 @@ test('the benchmark of rules refuses what is no number', () => {
   for (const args of [
     ['--rules', '10,x'],
     ['--blocks', '0'],
-    ['--seed', '-1'],
+    ['--seed', '1.5'],
   ])
     assert.throws(
       () => main(args),
