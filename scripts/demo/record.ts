@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { numberToHex } from 'viem'
-import type { RawBlock, RpcBlock, RpcReceipt } from '../../src/chain/wire.ts'
+import type { RawBlock, RpcBlock, RpcReceipt, RpcTrace } from '../../src/chain/wire.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
 import { chainId, createChain, genesisTime, mnemonic } from './chain.ts'
 import { compile } from './compile.ts'
@@ -54,6 +54,6 @@ async function record(anvil: Anvil, number: number): Promise<RawBlock> {
     chainId,
     block,
     receipts: (await anvil.rpc('eth_getBlockReceipts', at)) as RpcReceipt[],
-    traces: (await anvil.rpc('trace_block', at)) as unknown[],
+    traces: (await anvil.rpc('trace_block', at)) as RpcTrace[],
   }
 }

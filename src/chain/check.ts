@@ -126,17 +126,17 @@ export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHas
 /** A position is block number x 2^22 + ordinal and stays below 2^53. */
 const MAX_BLOCK = 2 ** 31 - 1
 
-const inconsistent = (what: string) => retry('block_inconsistent', what)
+export const inconsistent = (what: string) => retry('block_inconsistent', what)
 
 /** A value from outside, short enough for a message. */
-const show = (value: unknown): string => {
+export const show = (value: unknown): string => {
   const text =
     value === undefined ? 'nothing' : typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }
 
 const HASH = /^0x[0-9a-f]{64}$/
-const isHash = (value: unknown): value is Hex => typeof value === 'string' && HASH.test(value)
+export const isHash = (value: unknown): value is Hex => typeof value === 'string' && HASH.test(value)
 
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 /** NaN where the value is no hex quantity. */

@@ -60,6 +60,70 @@ export interface RawBlock {
   block: RpcBlock
   /** Result of `eth_getBlockReceipts(n)`, in transaction order. */
   receipts: RpcReceipt[]
-  /** Result of `trace_block(n)`. */
-  traces?: unknown[]
+  /** Result of `trace_block(n)`, or what `fromCallTracer` makes of geth's: absent where no traces were asked for or to be had. */
+  traces?: RpcTrace[]
+}
+
+/**
+ * One step of a transaction as `trace_block` tells it, or a reward of a block. Those of a transaction come together, in its
+ * place, the outer before the inner and siblings in the order of their execution.
+ */
+export type RpcTrace = CallTrace | CreateTrace | SuicideTrace | RewardTrace
+
+interface TraceBase {
+  blockHash: Hex
+  blockNumber: number
+  /** Number of traces right below. */
+  subtraces: number
+  /** Places among the siblings from the top-level trace, which has none, down to this one. */
+  traceAddress: number[]
+}
+
+interface TransactionTrace extends TraceBase {
+  transactionHash: Hex
+  transactionPosition: number
+  /** Why it failed, in the words of `toTraceError`. Absent where it did not; a caller above may have been reverted all the same. */
+  error?: string
+}
+
+export interface CallTrace extends TransactionTrace {
+  type: 'call'
+  action: {
+    /** `call`, `callcode`, `delegatecall` or `staticcall`. */
+    callType: string
+    from: Hex
+    to: Hex
+    gas: Hex
+    input: Hex
+    /** What a delegatecall has is its caller's, and nothing moves. */
+    value: Hex
+  }
+  /** Null where it failed, unless by a revert: then `output` is its reason. */
+  result: { gasUsed: Hex; output: Hex } | null
+}
+
+export interface CreateTrace extends TransactionTrace {
+  type: 'create'
+  action: {
+    /** `create` or `create2`. Some nodes do not tell. */
+    creationMethod?: string
+    from: Hex
+    gas: Hex
+    init: Hex
+    value: Hex
+  }
+  /** Null where it failed, unless by a revert: then there is no address, and `code` is the revert's reason. */
+  result: { address?: Hex; code: Hex; gasUsed: Hex } | null
+}
+
+export interface SuicideTrace extends TransactionTrace {
+  type: 'suicide'
+  action: { address: Hex; refundAddress: Hex; balance: Hex }
+  result: null
+}
+
+export interface RewardTrace extends TraceBase {
+  type: 'reward'
+  action: { author: Hex; rewardType: string; value: Hex }
+  result: null
 }
