@@ -1,5 +1,6 @@
 import type { Hit } from '../alerts/alert.ts'
-import type { News } from '../alerts/book.ts'
+import type { News, Scan } from '../alerts/book.ts'
+import type { Log } from '../lib/log.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { searchOf } from '../rules/search.ts'
 import { createSearcher } from '../search/execute.ts'
@@ -10,56 +11,123 @@ export interface HistoryOptions {
   store: string
   native: string | undefined
   ruling: Ruling
+  /** Takes up what has changed of the rules meanwhile. */
+  refresh(): void
   /** Resolves when what was found, and how far it was looked for, is committed. */
   tell(news: News): Promise<void>
   /** Resolves when every block that was matched before now is committed. */
   settled(): Promise<void>
+  log: Log
   signal: AbortSignal
 }
 
 /** Blocks that are looked at in one go, to begin with; then as many as keep the thread for about so long. */
-const WINDOW = 500
+const WINDOW = 16
 const WINDOW_MS = 40
 const MOST_WINDOW = 1_000_000
+/** Alerts of one go; those of one block stay together, however many they are. */
+const MOST_HITS = 1_000
+/** Time for which a rule is left alone whose history could not be gone through. */
+const AGAIN_MS = 60_000
 
-/** Goes through the stored blocks for the rules that asked for it, a window of blocks at a time. */
-export const scanHistory = async ({ store, native, ruling, tell, settled, signal }: HistoryOptions) => {
-  const open = [...ruling.scans.values()].filter(({ next, last }) => next <= last)
+/**
+ * Goes through the stored blocks for the rules that asked for it, a window of blocks at a time, the rules in turn. A rule for which that
+ * fails is told of, and holds up neither others nor the head.
+ */
+export const createHistory = (options: HistoryOptions) => {
+  const failed = new Map<number, Failure>()
+  return () => scanHistory(options, failed)
+}
+
+/** Of a rule as it was: once it is changed it is tried at once. */
+interface Failure {
+  revision: number
+  until: number
+}
+
+const scanHistory = async (
+  { store, native, ruling, refresh, tell, settled, log, signal }: HistoryOptions,
+  failed: Map<number, Failure>,
+) => {
+  const windows = new Map<number, number>()
+  /** What of a rule's history is still to be gone through now. */
+  const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
+    const [scan, rule] = [ruling.scans.get(id), ruling.rule(id)]
+    if (!scan || !rule?.enabled || scan.next > scan.last) return undefined
+    const failure = failed.get(id)
+    return failure?.revision === rule.revision && performance.now() < failure.until ? undefined : { scan, rule }
+  }
+  let open = [...ruling.scans.keys()].filter(openOf)
   if (open.length === 0) return
   // Blocks that were matched before a rule came up may be on their way still.
   await settled()
   const reader = openReader(store, native)
   try {
     const searcher = createSearcher(reader)
-    for (const { rule: id } of open) {
-      let window = WINDOW
-      for (;;) {
+    for (; open.length > 0; open = open.filter(openOf))
+      for (const id of open) {
         signal.throwIfAborted()
         // The rule may have been changed or removed between two windows.
-        const [scan, rule] = [ruling.scans.get(id), ruling.rule(id)]
-        if (!scan || !rule || scan.next > scan.last || !rule.enabled) break
-        const to = Math.min(scan.last, scan.next + window - 1)
+        refresh()
+        const now = openOf(id)
+        if (!now) continue
+        const { scan, rule } = now
+        const window = windows.get(id) ?? WINDOW
         const started = performance.now()
-        const hits = find(rule, scan.next, to, searcher)
+        let found: Found
+        try {
+          found = find(rule, scan.next, Math.min(scan.last, scan.next + window - 1), searcher)
+        } catch (error) {
+          failed.set(id, { revision: rule.revision, until: performance.now() + AGAIN_MS })
+          log.error('Could not go through history for a rule, tries again later', { rule: id, block: scan.next, error })
+          continue
+        }
+        failed.delete(id)
         const took = performance.now() - started
-        scan.next = to + 1
-        await tell({ hits, scans: [{ ...scan }] })
-        window = Math.max(1, Math.min(MOST_WINDOW, Math.round(window * Math.min(4, WINDOW_MS / Math.max(took, 1)))))
+        scan.next = found.to + 1
+        await tell({ hits: found.hits, scans: [{ ...scan }] })
+        windows.set(
+          id,
+          Math.max(1, Math.min(MOST_WINDOW, Math.round(window * Math.min(4, WINDOW_MS / Math.max(took, 1))))),
+        )
         await new Promise(resolve => setImmediate(resolve))
       }
-    }
   } finally {
     reader.close()
   }
 }
 
-const find = (rule: StoredRule, from: number, to: number, searcher: ReturnType<typeof createSearcher>): Hit[] => {
+interface Found {
+  hits: Hit[]
+  /** Last block that was looked at. */
+  to: number
+}
+
+/** What the rule finds from a block on, up to another one or as many alerts as go together. */
+const find = (rule: StoredRule, from: number, to: number, searcher: ReturnType<typeof createSearcher>): Found => {
+  const hits = search(rule, { from, to, size: MOST_HITS + 1 }, searcher)
+  if (hits.length <= MOST_HITS) return { hits, to }
+  // The last block may have more of them than were asked for.
+  const last = hits.at(-1)!.block
+  if (last > from) return { hits: hits.filter(({ block }) => block < last), to: last - 1 }
+  return { hits: search(rule, { from, to: from, size: -1 }, searcher), to: from }
+}
+
+const search = (
+  rule: StoredRule,
+  range: { from: number; to: number; size: number },
+  searcher: ReturnType<typeof createSearcher>,
+): Hit[] => {
   const { config, maxConfirmationCount } = rule.input
-  const request = searchOf(config, { from, to, order: 'asc', size: -1 })
+  const request = searchOf(config, { ...range, order: 'asc' })
   if (!request) return []
   const receivedAt = Date.now()
-  const { pages } = searcher.pages(request, { deadline: Number.POSITIVE_INFINITY })
-  return [...pages].flat().map(({ kind, document: { _id, _routing = _id, _source } }) => ({
+  const options = { deadline: Number.POSITIVE_INFINITY }
+  const found =
+    range.size < 0
+      ? [...searcher.pages({ ...request, trackTotal: false }, options).pages].flat()
+      : searcher.search({ ...request, trackTotal: false }, options).hits
+  return found.map(({ kind, document: { _id, _routing = _id, _source } }) => ({
     rule: rule.id,
     revision: rule.matching,
     targetType: config.targetType,

@@ -21,7 +21,7 @@ import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
 import { readOwnAbis } from './abis.ts'
 import { createDecimals, type Decimals } from './decimals.ts'
-import { scanHistory } from './history.ts'
+import { createHistory } from './history.ts'
 import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer, ToWriter } from './messages.ts'
 import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
 import { createPreparer } from './prepare.ts'
@@ -144,20 +144,27 @@ const RULES_MS = 200
 
 /** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
 const attendToRules = async (work: Work) => {
-  const { pipeline, ruling, store, signal } = work
+  const { pipeline, ruling, store, log, signal } = work
+  const refresh = () => ruling.refresh(pipeline.held())
+  const scanHistory = createHistory({
+    store,
+    native: nativeBinding(),
+    ruling,
+    refresh,
+    tell: pipeline.tell,
+    settled: pipeline.flush,
+    log,
+    signal,
+  })
+  // Also what changed before a crash, and was not told any more.
+  let told = 0
   while (!signal.aborted) {
+    refresh()
     const { generation } = ruling
-    ruling.refresh(pipeline.held())
-    if (generation !== ruling.generation) await pipeline.tell({ hits: [] })
+    if (generation !== told) await pipeline.tell({ hits: [] })
+    told = generation
     try {
-      await scanHistory({
-        store,
-        native: nativeBinding(),
-        ruling,
-        tell: pipeline.tell,
-        settled: pipeline.flush,
-        signal,
-      })
+      await scanHistory()
       await systemClock.sleep(RULES_MS, signal)
     } catch (error) {
       if (!signal.aborted) throw error

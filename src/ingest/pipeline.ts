@@ -11,7 +11,7 @@ import type { Db } from '../store/database.ts'
 import { FULL_SEGMENT } from '../store/merge.ts'
 import { positionOf } from '../store/schema.ts'
 import type { FromWriter, Lane, Range, ToWriter } from './messages.ts'
-import type { Decoded, Preparer, Run } from './prepare.ts'
+import type { Preparer, Run } from './prepare.ts'
 import { heldRanges, holds, merged } from './ranges.ts'
 import type { Ruling } from './ruling.ts'
 
@@ -138,12 +138,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       )
   }
 
-  const newsWith = (hits: readonly Hit[]): News | undefined => {
+  /** News go before all batches that wait, and in the order in which they came up: an older word must not stand in the end. */
+  const tellNews = () => {
     const news = ruling.takeNews()
-    return news || hits.length > 0 ? { ...news, hits } : undefined
+    if (news) send({ type: 'news', id: ++ids, news: { ...news, hits: [] } }).catch(() => {})
   }
 
-  const lanes: LaneOf[] = []
+  const lanes = new Map<Lane, LaneOf>()
   const createLane = (name: Lane): LaneOf => {
     let run: Run | undefined
     let hits: Hit[] = []
@@ -153,7 +154,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const flush = async () => {
       if (!run || run.blocks === 0) return
       const batch = run.finish()
-      const news = newsWith(hits)
+      const news = hits.length > 0 ? { hits } : undefined
+      tellNews()
       run = undefined
       hits = []
       const { first, last: to, logs, events, added: additions } = batch
@@ -172,22 +174,20 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       while (sent.length > WAITING[name]) await sent.shift()
     }
 
-    /** By the rules of this moment: what came up while it was waited for is looked for as well. */
-    const match = async (raw: RawBlock, decoded: Decoded): Promise<Hit[]> => {
-      for (;;) {
-        ruling.refresh(held)
-        const { generation } = ruling
-        const found = await ruling.match(raw, decoded, signal)
-        if (generation === ruling.generation) return found
-      }
-    }
-
     const lane: LaneOf = {
       async add(raw) {
         const number = Number(raw.block.number)
         if (run && number !== last + 1) await flush()
         const decoded = preparer.decode(raw)
-        const found = await match(raw, decoded)
+        // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
+        // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
+        let found: Hit[]
+        let generation: number
+        do {
+          ruling.refresh(held)
+          ;({ generation } = ruling)
+          found = await ruling.match(raw, decoded, signal)
+        } while (generation !== ruling.generation)
         checkNeighbours(raw)
         run ??= preparer.start()
         run.add(raw, decoded)
@@ -199,7 +199,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       },
       flush,
     }
-    lanes.push(lane)
+    lanes.set(name, lane)
     return lane
   }
 
@@ -234,7 +234,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     },
     settled,
     async flush() {
-      for (const lane of lanes) await lane.flush()
+      for (const lane of lanes.values()) await lane.flush()
       await settled()
     },
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),

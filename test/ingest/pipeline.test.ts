@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import { openAccounts } from '../../src/accounts/index.ts'
+import { openOutbox } from '../../src/alerts/outbox.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { createDecimals } from '../../src/ingest/decimals.ts'
+import { createHistory } from '../../src/ingest/history.ts'
+import { createPipeline } from '../../src/ingest/pipeline.ts'
+import { createPreparer } from '../../src/ingest/prepare.ts'
+import { createRuling, type Ruling } from '../../src/ingest/ruling.ts'
+import { runWriter } from '../../src/ingest/writer-thread.ts'
+import { silent } from '../../src/lib/log.ts'
+import type { RuleInput } from '../../src/rules/rule.ts'
+import { openRules } from '../../src/rules/store.ts'
+import { openForReading, openForWriting } from '../../src/store/database.ts'
+import { makeStoreFolder, storeFile } from '../../src/store/files.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { makeChain } from '../support/pack.ts'
+
+const NETWORK = 'ethereum/made-up/mainnet'
+const never = new AbortController().signal
+
+/** Every block, or every transaction. */
+const ruleOf = (rest: Partial<RuleInput> = {}, targetType: 'Block' | 'Transaction' = 'Block'): RuleInput => ({
+  name: 'a rule',
+  maxConfirmationCount: 0,
+  technology: 'ethereum',
+  blockchain: 'made-up',
+  network: 'mainnet',
+  config: {
+    targetType,
+    targetMap: [{ name: targetType === 'Block' ? 'number' : 'blockNumber', operator: 'Greater or Equal', value: '0' }],
+    alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org' } }],
+  },
+  ...rest,
+})
+
+/** All that stands between a block and its alerts, in one thread: the writer does nothing before the event loop turns. */
+const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => it) => {
+  const folder = await dataFolder(t)
+  const accounts = openAccounts(folder)
+  accounts.createToken('alice')
+  accounts.close()
+  makeStoreFolder(folder)
+  const store = storeFile(folder, NETWORK)
+  openForWriting(store).close()
+  const db = openForReading(store)
+  const { port1, port2 } = new MessageChannel()
+  runWriter({ store, port: port1 })
+  const rules = openRules(folder)
+  const decimals = createDecimals({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
+  const own = createRuling({ network: NETWORK, rules: openRules(folder), db, decimals, log: silent })
+  const ruling = around(own)
+  const signature = { key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
+  const pipeline = createPipeline({
+    port: port2,
+    preparer: createPreparer({
+      db,
+      decodeLog: () => ({ signature, args: null }),
+      methodOf: () => null,
+      decimals,
+      chainId: 1,
+    }),
+    ruling,
+    db,
+    signal: never,
+    onAlerts: () => {},
+    storeBatch: 10,
+    log: silent,
+    onFailure: error => {
+      throw error
+    },
+  })
+  const outbox = openOutbox(store)
+  t.after(async () => {
+    await pipeline.settled()
+    pipeline.close()
+    await new Promise(resolve => port2.once('close', resolve))
+    outbox.close()
+    ruling.close()
+    rules.close()
+    db.close()
+  })
+  const alertsOf = (rule: number) =>
+    outbox
+      .alerts(rule, { size: 100_000 })
+      .map(({ alert }) => `${alert.block} ${alert.state}`)
+      .reverse()
+  /** Goes through history as the thread does when nothing else is to be done. */
+  const scan = createHistory({
+    store,
+    native: undefined,
+    ruling,
+    refresh: () => ruling.refresh(pipeline.held()),
+    tell: news => pipeline.tell(news),
+    settled: pipeline.flush,
+    log: silent,
+    signal: never,
+  })
+  return { rules, ruling, pipeline, alertsOf, scan }
+}
+
+test('what is told of rules keeps its order, although blocks of the head go before those of a back-fill', async t => {
+  const { rules, pipeline, alertsOf } = await setUp(t)
+  const chain = makeChain({ blocks: 12, from: 100 })
+  const [fill, head] = [pipeline.lane('fill'), pipeline.lane('head')]
+  const { id } = rules.create(1, ruleOf(), 0)
+  rules.update(1, id, ruleOf({ enabled: false }))
+  await fill.add(chain[0]!)
+  await fill.flush()
+  rules.update(1, id, ruleOf({ enabled: true }))
+  await head.add(chain[10]!)
+  await head.flush()
+  await pipeline.settled()
+  await head.add(chain[11]!)
+  await pipeline.flush()
+  assert.deepEqual(alertsOf(id), ['110 confirmed', '111 confirmed'])
+})
+
+test('a paused rule does not fire for what waits since before, whichever lane comes first after a start', async t => {
+  const { rules, pipeline, ruling, alertsOf } = await setUp(t)
+  const chain = makeChain({ blocks: 12, from: 100 })
+  const { id } = rules.create(1, ruleOf({ maxConfirmationCount: 10 }), 0)
+  const [fill, head] = [pipeline.lane('fill'), pipeline.lane('head')]
+  await head.add(chain[0]!)
+  await head.flush()
+  await pipeline.settled()
+  rules.update(1, id, ruleOf({ maxConfirmationCount: 10, enabled: false }))
+  await fill.add(makeChain({ blocks: 1, from: 10 })[0]!)
+  await fill.flush()
+  await head.add(chain[10]!)
+  await head.flush()
+  await pipeline.settled()
+  assert.deepEqual(alertsOf(id), ['100 pending'])
+  rules.update(1, id, ruleOf({ maxConfirmationCount: 10, enabled: true }))
+  ruling.refresh(pipeline.held())
+  await pipeline.tell({ hits: [] })
+  assert.deepEqual(alertsOf(id), ['100 confirmed'])
+})
+
+test('a rule that comes up at whatever moment of the taking of a block finds that block, once', async t => {
+  for (let moment = 0; moment < 12; moment++) {
+    let comeUp = () => {}
+    const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t, own => ({
+      ...own,
+      get generation() {
+        return own.generation
+      },
+      async match(...args) {
+        const found = await own.match(...args)
+        let left = moment
+        const later = () => (left-- === 0 ? comeUp() : queueMicrotask(later))
+        later()
+        return found
+      },
+    }))
+    const [block] = makeChain({ blocks: 1, from: 100 }) as [RawBlock]
+    rules.create(1, ruleOf(), 0)
+    const lane = pipeline.lane('head')
+    let id = 0
+    comeUp = () => {
+      comeUp = () => {}
+      id = rules.create(1, ruleOf(), 100).id
+      ruling.refresh(pipeline.held())
+    }
+    await lane.add(block)
+    await pipeline.flush()
+    await scan()
+    assert.deepEqual(alertsOf(id), ['100 confirmed'], `${moment}`)
+  }
+})
+
+test('history that was asked for is gone through in parts, each of few alerts, and none is lost or doubled', async t => {
+  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+  const lane = pipeline.lane('fill')
+  for (const block of makeChain({ blocks: 40, txs: 120, logs: 0 })) await lane.add(block)
+  await pipeline.flush()
+  const { id } = rules.create(1, ruleOf({}, 'Transaction'), 0)
+  ruling.refresh(pipeline.held())
+  const told: number[] = []
+  const { tell } = pipeline
+  pipeline.tell = async news => {
+    told.push(news.hits.length)
+    return tell(news)
+  }
+  await scan()
+  assert.equal(
+    told.reduce((sum, it) => sum + it),
+    4800,
+  )
+  assert.ok(Math.max(...told) <= 1000, `${told}`)
+  const alerts = alertsOf(id)
+  assert.deepEqual([alerts.length, new Set(alerts).size], [4800, 40])
+})
+
+test('of one block there may be more than of a part, and it is told whole', async t => {
+  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+  const lane = pipeline.lane('fill')
+  for (const block of makeChain({ blocks: 3, txs: 1700, logs: 0 })) await lane.add(block)
+  await pipeline.flush()
+  const { id } = rules.create(1, ruleOf({}, 'Transaction'), 1)
+  ruling.refresh(pipeline.held())
+  await scan()
+  const alerts = alertsOf(id)
+  assert.deepEqual([alerts.length, new Set(alerts)], [3400, new Set(['1 confirmed', '2 confirmed'])])
+})
+
+test('a rule that is paused, removed or edited while its history is gone through is so from the next part on', async t => {
+  for (const change of ['pause', 'remove', 'edit'] as const) {
+    const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+    const lane = pipeline.lane('fill')
+    for (const block of makeChain({ blocks: 30, txs: 100, logs: 0 })) await lane.add(block)
+    await pipeline.flush()
+    const { id } = rules.create(1, ruleOf({}, 'Transaction'), 0)
+    ruling.refresh(pipeline.held())
+    const { tell } = pipeline
+    let parts = 0
+    pipeline.tell = async news => {
+      await tell(news)
+      if (parts++ > 0) return
+      if (change === 'pause') rules.update(1, id, ruleOf({ enabled: false }, 'Transaction'))
+      else if (change === 'remove') rules.remove(1, id)
+      else rules.update(1, id, ruleOf())
+    }
+    await scan()
+    const first = alertsOf(id).length
+    assert.ok(first > 0 && first < 3000, `${change} ${first}`)
+    if (change === 'edit') continue
+    assert.equal(parts, 1, change)
+    await scan()
+    assert.equal(parts, 1, 'what cannot go on asks for nothing')
+    if (change === 'remove') continue
+    rules.update(1, id, ruleOf({ enabled: true }, 'Transaction'))
+    ruling.refresh(pipeline.held())
+    await scan()
+    assert.equal(alertsOf(id).length, 3000)
+  }
+})
+
+test('a rule whose history cannot be gone through holds up no other', async t => {
+  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t, own => ({
+    ...own,
+    get generation() {
+      return own.generation
+    },
+    rule(id) {
+      const rule = own.rule(id)
+      return rule && id === 1 ? { ...rule, input: { ...rule.input, config: null as never } } : rule
+    },
+  }))
+  const lane = pipeline.lane('fill')
+  for (const block of makeChain({ blocks: 3 })) await lane.add(block)
+  await pipeline.flush()
+  const [bad, good] = [rules.create(1, ruleOf(), 0), rules.create(1, ruleOf(), 0)]
+  ruling.refresh(pipeline.held())
+  await scan()
+  assert.deepEqual([alertsOf(bad.id), alertsOf(good.id)], [[], ['0 confirmed', '1 confirmed', '2 confirmed']])
+  assert.equal(ruling.scans.get(bad.id)!.next, 0, 'and is not taken for done')
+})
+
+test('a reorganisation amid the going through history leaves what is on the chain alone', async t => {
+  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+  const lane = pipeline.lane('head')
+  const chain = makeChain({ blocks: 20, txs: 200, logs: 0, from: 100 })
+  for (const block of chain) await lane.add(block)
+  await pipeline.flush()
+  const { id } = rules.create(1, ruleOf({}, 'Transaction'), 100)
+  ruling.refresh(pipeline.held())
+  const { tell } = pipeline
+  let parts = 0
+  pipeline.tell = async news => {
+    // What was just found is removed before it is told.
+    if (parts++ === 1) {
+      await pipeline.rollback(101)
+      for (const block of makeChain({ blocks: 19, txs: 200, logs: 0, parent: chain[1]!, salt: 'other' }))
+        await lane.add(block)
+      await lane.flush()
+    }
+    return tell(news)
+  }
+  await scan()
+  const counts = Object.entries(Object.groupBy(alertsOf(id), it => it)).map(([it, all]) => `${all!.length} ${it}`)
+  assert.deepEqual(
+    counts.filter(it => it.endsWith('confirmed')).sort(),
+    Array.from({ length: 21 }, (_, i) => `200 ${100 + i} confirmed`).sort(),
+  )
+})
