@@ -32,6 +32,10 @@ test('a token is shown once, is kept as a hash alone, and names its account', ()
       { id: 1, name: 'alice' },
     ],
   )
+  assert.deepEqual(accounts.accounts(), [
+    { id: 1, name: 'alice' },
+    { id: 2, name: 'bob' },
+  ])
   const hint = (token: string) => token.slice(0, 7)
   const common = { createdAt: 1_000_000, expiresAt: null, revokedAt: null, lastUsedAt: null }
   assert.deepEqual(accounts.list(), [

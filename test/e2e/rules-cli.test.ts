@@ -58,6 +58,16 @@ test('rules and deliveries are seen and set going from the command line, with a 
     [counts, hits.map(({ _id }) => _id)],
     [{ total: 3, fromBlock: 3, toBlock: 5, complete: true, holes: [] }, [hash(5)]],
   )
+  // Beyond what is stored nothing is said to have been looked at.
+  for (const [args, missing] of [
+    [['--from', '20'], { from: 20, to: 20 }],
+    [['--from', '20', '--to', '30'], { from: 20, to: 30 }],
+  ] as const) {
+    const beyond = JSON.parse(await cs('simulate', file, ...args, '--json'))
+    assert.deepEqual(beyond, {
+      ...{ total: 0, fromBlock: missing.from, toBlock: missing.to, complete: false, holes: [missing], hits: [] },
+    })
+  }
   assert.equal(await cs('list'), 'There are no rules.\n')
   assert.equal(receiver.calls.length, 0)
 
