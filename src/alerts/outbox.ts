@@ -8,6 +8,8 @@ export interface Outbox {
   readonly identity: string
   /** What is to be told behind number `n`, in order. */
   after(n: number, limit: number): OutboxEntry[]
+  /** Number of the last entry that there ever was in it. */
+  last(): number
   /** Changes when anything was committed to the store. */
   version(): number
   /** Alerts of a rule, the newest first; `before` is the number of the last one of the page before. */
@@ -35,10 +37,12 @@ export const openOutbox = (store: string, native?: string): Outbox => {
     'SELECT * FROM alert WHERE rule = ? AND n < ? AND state = ? ORDER BY n DESC LIMIT ?',
   )
   const version = db.prepare('PRAGMA data_version').pluck()
+  const last = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").pluck()
   return {
     identity: keys.join('-'),
     after: (n, limit) =>
       after.all(n, limit).map(row => ({ n: row.entry, type: TYPES[row.type]!, alert: toAlert(row) })),
+    last: () => (last.get() as number | undefined) ?? 0,
     version: () => version.get() as number,
     alerts(rule, { size, before = Number.MAX_SAFE_INTEGER, state }) {
       const rows =

@@ -34,6 +34,8 @@ export interface ExpandOptions {
 export interface Expander {
   /** Number of the last entry that was taken over. */
   cursor(origin: Origin): number
+  /** The outbox holds nothing above `last`, and counts on from there: what comes next is not taken over yet. Returns whether that is news. */
+  rewind(origin: Origin, last: number): boolean
   /**
    * Makes deliveries of outbox entries, in one transaction with the cursor; entries that were taken over before change nothing.
    * `ruleOf` gives rules as they are now, paused ones too.
@@ -74,6 +76,7 @@ export const createExpander = (db: Db): Expander => {
   const moveCursor = db.prepare(
     'INSERT INTO cursor (store, network, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = excluded.n',
   )
+  const moveBack = db.prepare('UPDATE cursor SET n = ? WHERE store = ? AND n > ?')
   const rowsOf = db.prepare<[string, string], Row>(
     `SELECT d.id, d.round, d.type, d.state, d.action, d.rule, d.revision, d.account, d.receiver, d.destination, d.message,
        r.target, r.channel, d.begun_at, d.retracted
@@ -258,6 +261,7 @@ export const createExpander = (db: Db): Expander => {
 
   return {
     cursor: ({ identity }) => readCursor.get(identity) ?? 0,
+    rewind: ({ identity }, last) => moveBack.run(last, identity, last).changes > 0,
 
     expand: (origin, entries, ruleOf, options) =>
       db

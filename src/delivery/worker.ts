@@ -18,7 +18,7 @@ import type { DeliveryStore } from './store.ts'
 export interface WorkerOptions {
   store: DeliveryStore
   /** Outboxes by network, as of now; asked again every second. */
-  outboxes(): ReadonlyMap<string, Pick<Outbox, 'identity' | 'after' | 'version'>>
+  outboxes(): ReadonlyMap<string, Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>>
   /** A rule as it is now, paused or not. */
   rules(id: number): StoredRule | undefined
   channels: ChannelOf
@@ -113,6 +113,8 @@ export const createWorker = ({
   const versions = new Map<string, { outbox: unknown; version: number }>()
   /** Why a network's outbox cannot be taken over. */
   const troubled = new Map<string, string>()
+  /** Outboxes that were looked at before. */
+  const begun = new WeakSet<object>()
   const under = new Set<Promise<void>>()
   /** Attempts whose outcome is not written yet. */
   let ended: { flight: Flight; job: Job; attempt: Attempt }[] = []
@@ -233,8 +235,12 @@ export const createWorker = ({
   }
 
   /** Returns whether there may be more. */
-  const expandSome = (network: string, outbox: Pick<Outbox, 'identity' | 'after'>): boolean => {
+  const expandSome = (network: string, outbox: Pick<Outbox, 'identity' | 'after' | 'last'>): boolean => {
     const origin = { network, identity: outbox.identity }
+    // A store that was brought back from a backup, or lost its last commits with the power, uses numbers again.
+    if (!begun.has(outbox) && store.rewind(origin, outbox.last()))
+      log.warn('An outbox is older than what was taken over of it: goes on from its end', { network })
+    begun.add(outbox)
     const entries = outbox.after(store.cursor(origin), EXPAND_AT_ONCE)
     if (entries.length === 0) return false
     const now = clock.now()

@@ -347,6 +347,29 @@ describe('the delivery worker', () => {
     assert.equal(channels.sent.length, 1)
   })
 
+  it('tells of what a store has found since it was brought back from a backup, though it uses numbers again', async t => {
+    const channels = makeChannels()
+    const { outbox, rules, worker, start, confirm, store, states } = await setUp(t, { channels })
+    rules.set(1, makeRule(1, [post('https://a.example/')]))
+    for (const id of ['alert-1', 'alert-2', 'alert-3', 'alert-4']) confirm(id)
+    worker.wake()
+    await until(() => states().delivered === 4)
+    await worker.stop()
+    outbox.entries.splice(2)
+    const again = start()
+    t.after(() => again.stop())
+    again.wake()
+    await until(() => store.cursor({ network: NETWORK, identity: outbox.identity }) === outbox.last())
+    // What was told before the backup was brought back is found once more, and is told no second time.
+    for (const id of ['alert-3', 'alert-5']) confirm(id)
+    again.wake()
+    await until(() => states().delivered === 5)
+    assert.deepEqual(
+      channels.sent.map(({ messages }) => messages[0]!.id),
+      ['alert-1', 'alert-2', 'alert-3', 'alert-4', 'alert-5'],
+    )
+  })
+
   it('goes on where one network’s outbox cannot be read', async t => {
     const channels = makeChannels()
     const data = await dataFolder(t)

@@ -52,7 +52,7 @@ export const makeRule = (id: number, alerts: Action[], over: Partial<StoredRule>
 })
 
 /** An outbox in memory, to which entries are added while others read. */
-export interface FakeOutbox extends Pick<Outbox, 'identity' | 'after' | 'version'> {
+export interface FakeOutbox extends Pick<Outbox, 'identity' | 'after' | 'last' | 'version'> {
   entries: OutboxEntry[]
   add(type: OutboxEntry['type'], alert: StoredAlert): void
 }
@@ -71,6 +71,7 @@ export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
     add: (type, alert) =>
       void entries.push({ n: entries.length * 3 + 1, type, alert: { ...alert, state: states[type] } }),
     after: (n, limit) => entries.filter(entry => entry.n > n).slice(0, limit),
+    last: () => entries.at(-1)?.n ?? 0,
     version: () => entries.length,
   }
 }
