@@ -1,7 +1,10 @@
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import { type CheckOptions, checkBlock, checkHeader } from './check.ts'
+import { checkTraces } from './check-traces.ts'
 import { type Call, type Endpoint, isMissingMethod, resultOf } from './endpoint.ts'
 import type { Rpc } from './rpc.ts'
+import { fromCallTracer, fromTraceBlock } from './trace.ts'
+import { traceCall, traceResultOf } from './tracing.ts'
 import type { RawBlock, RpcBlock, RpcReceipt } from './wire.ts'
 
 /** A block as its header tells it. */
@@ -14,6 +17,8 @@ export interface Head {
 export interface ReadOptions extends CheckOptions {
   /** Whether the calls overtake others that wait. Default false. */
   urgent?: boolean
+  /** Whether blocks come with their traces, where the node gives any. Default false. */
+  traces?: boolean
 }
 
 /** Checked blocks of the given numbers, in their order. Asks again for what is null, incomplete or of another block. */
@@ -36,7 +41,7 @@ export const fetchBlocks = (
       return numbers.map(it => got.get(it)!)
     },
     signal,
-    options.tries === undefined ? {} : { tries: options.tries },
+    { tries: options.tries, traces: options.traces },
   )
 }
 
@@ -49,10 +54,15 @@ export const readBlocks = async (
 ): Promise<(RawBlock | ChainsieveError)[]> => {
   const whole = !endpoint.lacks.has(BLOCK_RECEIPTS)
   const chainId = endpoint.chainId
-  // Block and receipts go in one request, so that behind a load balancer one node gives both.
-  const calls = numbers.flatMap(it => (whole ? [blockCall(it), receiptsCall(it)] : [blockCall(it)]))
+  const traceMethod = options.traces === true ? endpoint.traces.method : undefined
+  // All of a block goes in one request, so that behind a load balancer one node gives it.
+  const calls = numbers.flatMap(it => [
+    blockCall(it),
+    ...(whole ? [receiptsCall(it)] : []),
+    ...(traceMethod ? [traceCall(traceMethod, it)] : []),
+  ])
   const answers = await endpoint.send(calls, signal, options.urgent)
-  const step = whole ? 2 : 1
+  const step = calls.length / numbers.length
   return Promise.all(
     numbers.map(async (number, i) => {
       try {
@@ -72,6 +82,13 @@ export const readBlocks = async (
         const raw: RawBlock = { block, receipts }
         if (chainId !== undefined) raw.chainId = chainId
         checkBlock(raw, options)
+        if (traceMethod) {
+          // Nothing runs in the genesis block, and nodes answer with an error or with nothing.
+          const traced = number === 0 ? [] : traceResultOf(endpoint, answers[(i + 1) * step - 1]!, number)
+          raw.traces =
+            traceMethod === 'trace_block' || number === 0 ? fromTraceBlock(block, traced) : fromCallTracer(raw, traced)
+          checkTraces(raw)
+        }
         return raw
       } catch (error) {
         if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error

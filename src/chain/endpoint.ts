@@ -6,6 +6,7 @@ import type { Log } from '../lib/log.ts'
 import { backoff, type Clock, parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import type { EndpointStatus } from './source.ts'
+import type { TraceMethod } from './tracing.ts'
 import { createWindow, type Outcome } from './window.ts'
 
 export interface Call {
@@ -34,6 +35,16 @@ export interface EndpointOptions {
   random: () => number
 }
 
+/** What is known of a node's traces; see `createTracer`. */
+export interface TraceState {
+  /** Null where it has none, undefined while that is not known. */
+  method: TraceMethod | null | undefined
+  /** What it said to the methods that it does not have. */
+  why: string
+  /** Whether it was asked since it was last connected to. */
+  asked: boolean
+}
+
 /** One node by its address: sends calls, learns what the node can bear, and keeps its health. */
 export interface Endpoint {
   /** The address without its secrets. */
@@ -48,6 +59,8 @@ export interface Endpoint {
   chainId: number | undefined
   /** Methods that the node does not have. */
   readonly lacks: Set<string>
+  /** How the node gives traces. */
+  readonly traces: TraceState
   /**
    * Answers in the order of the calls. Sends them in as many requests as the node wants, splitting further where it
    * complains. Throws `retry` with a code `node_…` where there is no answer to be had now. Urgent calls, those for the head of the chain,
@@ -221,6 +234,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     },
     chainId: undefined,
     lacks: new Set(),
+    traces: { method: undefined, why: '', asked: false },
     send,
     mark: () => epoch,
     well(mark) {

@@ -3,8 +3,10 @@ import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
 import { type CheckOptions, checkBlock, refOf } from './check.ts'
+import { checkTraces } from './check-traces.ts'
 import { findJsonFault } from './json-fault.ts'
 import type { BlockRef } from './source.ts'
+import { fromTraceBlock } from './trace.ts'
 import type { RawBlock } from './wire.ts'
 
 /** One line of a block pack that is not blank. */
@@ -119,6 +121,10 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
   const raw = toRawBlock(packLine, value, options.chainId)
   try {
     checkBlock(raw, { excerpts: true, ...options })
+    if (raw.traces !== undefined) {
+      raw.traces = fromTraceBlock(raw.block, raw.traces)
+      checkTraces(raw)
+    }
   } catch (error) {
     if (!(error instanceof ChainsieveError)) throw error
     throw refuse(

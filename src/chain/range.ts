@@ -81,7 +81,7 @@ async function* fetchAhead(
   signal: AbortSignal,
 ): AsyncGenerator<{ blocks: RawBlock[]; last: boolean }> {
   const ahead = () => {
-    const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * 2 * options.chunk
+    const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * (options.traces ? 3 : 2) * options.chunk
     return Math.min(options.ahead(), bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
   }
   yield* mapInOrder(
@@ -127,7 +127,7 @@ const fetchLinked = (
       return blocks
     },
     signal,
-    { tries: RELINK_TRIES },
+    { tries: RELINK_TRIES, traces: options.traces },
   )
 }
 

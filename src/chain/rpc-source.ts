@@ -26,6 +26,11 @@ export interface RpcSourceOptions {
   concurrency?: number
   /** Whether logs blooms are compared; see `CheckOptions`. Default true. */
   bloom?: boolean
+  /**
+   * Whether blocks come with traces, where a node gives any. What is fetched is the same for `calls` and `all`; which of them are kept is
+   * decided further on. Default `off`.
+   */
+  traces?: 'off' | 'calls' | 'all'
   /** Whether the chain may be cut back, as development nodes can; see `FollowSettings`. Default false. */
   shrinks?: boolean
   log?: Log
@@ -44,16 +49,19 @@ const HEAD_BUSY_MS = 100
 export const createRpcSource = (options: RpcSourceOptions): ChainSource & { close(): Promise<void> } => {
   const { urls, wsUrl, timeoutMs = 20_000, batch = 20, concurrency = 16, log = silent } = options
   const { clock = systemClock, random = Math.random } = options
+  const traces = (options.traces ?? 'off') !== 'off'
   if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the address of at least one')
   const endpoints = urls.map(url => createEndpoint(url, { timeoutMs, batch, concurrency, log, clock, random }))
   const rpc = createRpc({
     endpoints,
+    log,
     clock,
     random,
     ...(options.chainId !== undefined && { chainId: options.chainId }),
   })
   const announcer = wsUrl === undefined ? undefined : createAnnouncer({ url: wsUrl, timeoutMs, log, clock, random })
-  const fetching = { chunk: Math.max(1, batch >> 1), ahead: () => concurrency, bloom: options.bloom ?? true, log }
+  const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
+  const fetching = { chunk, ahead: () => concurrency, bloom: options.bloom ?? true, traces, log }
 
   /** While blocks of the head come in, a back-fill asks for one piece at a time: the node answers both from one queue. */
   let headAt = Number.NEGATIVE_INFINITY
@@ -90,6 +98,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
         signal,
         { tries: CALL_TRIES * endpoints.length },
       ),
+    tracing: () => (traces ? rpc.tracing() : { method: null, why: 'traces are turned off for this network' }),
     endpoints: () => [...endpoints.map(it => it.status()), ...(announcer === undefined ? [] : [announcer.status()])],
     close: async () => {
       await Promise.all(endpoints.map(it => it.close()))

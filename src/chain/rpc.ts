@@ -1,6 +1,9 @@
 import { ChainsieveError, retry } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
 import { type Call, type Endpoint, resultOf } from './endpoint.ts'
+import type { Tracing } from './source.ts'
+import { createTracer } from './tracing.ts'
 
 /** Several nodes of one chain, seen as one that always answers in the end. */
 export interface Rpc {
@@ -8,33 +11,44 @@ export interface Rpc {
   /**
    * Runs `work` against a node, and again until it succeeds or the signal aborts: the first node in the order given that is
    * well, another one where it throws `retry`. Each failure shows in the status of its node. With `tries`, the last of so many
-   * errors is thrown. Errors other than `retry` are thrown at once.
+   * errors is thrown. Errors other than `retry` are thrown at once. With `traces`, only nodes that give traces are taken, where any
+   * does, and `endpoint.traces` is known when `work` runs.
    */
-  attempt<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal, options?: { tries?: number }): Promise<T>
+  attempt<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal, options?: AttemptOptions): Promise<T>
   /** The chain that all nodes have to be of. */
   chainId(signal: AbortSignal): Promise<number>
+  /** See `ChainSource.tracing`. */
+  tracing(): Tracing | undefined
+}
+
+export interface AttemptOptions {
+  tries?: number | undefined
+  traces?: boolean | undefined
 }
 
 export interface RpcOptions {
   endpoints: readonly Endpoint[]
   /** The chain that the nodes have to be of; that of the first one to answer where it is left out. */
   chainId?: number
+  log: Log
   clock: Clock
   random: () => number
 }
 
-export const createRpc = ({ endpoints, chainId, clock, random }: RpcOptions): Rpc => {
+export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions): Rpc => {
   let expected = chainId
+  const tracer = createTracer({ endpoints, clock, log })
 
   /** Waits for a node that may be asked: one that has not failed in this attempt if there is any. */
-  const choose = async (failed: ReadonlySet<Endpoint>, signal: AbortSignal): Promise<Endpoint> => {
+  const choose = async (failed: ReadonlySet<Endpoint>, traces: boolean, signal: AbortSignal): Promise<Endpoint> => {
     for (;;) {
       const now = clock.now()
-      const rested = endpoints.filter(it => it.restUntil <= now)
+      const suited = traces ? endpoints.filter(it => tracer.suits(it)) : endpoints
+      const rested = suited.filter(it => it.restUntil <= now)
       const open = rested.filter(it => !failed.has(it))
       const best = open.find(it => it.doubtedUntil <= now) ?? open[0] ?? rested[0]
       if (best !== undefined) return best
-      await clock.sleep(Math.max(1, Math.min(...endpoints.map(it => it.restUntil)) - now), signal)
+      await clock.sleep(Math.max(1, Math.min(...suited.map(it => it.restUntil)) - now), signal)
     }
   }
 
@@ -52,13 +66,15 @@ export const createRpc = ({ endpoints, chainId, clock, random }: RpcOptions): Rp
       )
     }
     endpoint.chainId = id
+    endpoint.traces.asked = false
   }
 
-  const attempt: Rpc['attempt'] = async (work, signal, { tries = Number.POSITIVE_INFINITY } = {}) => {
+  const attempt: Rpc['attempt'] = async (work, signal, options = {}) => {
+    const { tries = Number.POSITIVE_INFINITY, traces = false } = options
     const failed = new Set<Endpoint>()
-    for (let tried = 1; ; tried++) {
+    for (let tried = 1; ; ) {
       signal.throwIfAborted()
-      const endpoint = await choose(failed, signal)
+      const endpoint = await choose(failed, traces, signal)
       if (failed.has(endpoint)) {
         failed.clear()
         await clock.sleep(backoff(Math.ceil(tried / endpoints.length), { random, capMs: 5_000 }), signal)
@@ -66,6 +82,8 @@ export const createRpc = ({ endpoints, chainId, clock, random }: RpcOptions): Rp
       const mark = endpoint.mark()
       try {
         await introduce(endpoint, signal)
+        if (traces) await tracer.ask(endpoint, signal)
+        if (traces && !tracer.suits(endpoint)) continue
         const value = await work(endpoint)
         endpoint.well(mark)
         return value
@@ -74,7 +92,7 @@ export const createRpc = ({ endpoints, chainId, clock, random }: RpcOptions): Rp
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
         endpoint.failed(mark, error)
         failed.add(endpoint)
-        if (tried >= tries) throw error
+        if (tried++ >= tries) throw error
       }
     }
   }
@@ -83,6 +101,7 @@ export const createRpc = ({ endpoints, chainId, clock, random }: RpcOptions): Rp
     endpoints,
     attempt,
     chainId: signal => attempt(async endpoint => endpoint.chainId!, signal),
+    tracing: () => tracer.status(),
   }
 }
 

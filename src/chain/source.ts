@@ -1,3 +1,4 @@
+import type { TraceMethod } from './tracing.ts'
 import type { RawBlock } from './wire.ts'
 
 /** A stored block by which a source finds where its chain leaves ours. */
@@ -36,6 +37,9 @@ export interface RangeOptions {
   signal: AbortSignal
 }
 
+/** How a source comes by traces, or why it does not. */
+export type Tracing = { method: TraceMethod } | { method: null; why: string }
+
 /** What is known of one endpoint of a source, for `GET /status`. */
 export interface EndpointStatus {
   /** The endpoint's address without credentials, path secrets or query. */
@@ -65,6 +69,11 @@ export interface ChainSource {
    * Gives up after a while with `retry`: then nothing is known of the contract, not even that it refuses.
    */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
+  /**
+   * Whether blocks carry traces, where a source can tell: undefined until its nodes were asked, which the first block does. It may
+   * change while the source runs, as nodes come and go.
+   */
+  tracing?(): Tracing | undefined
   endpoints(): EndpointStatus[]
   /** Gives up connections. Nothing may be asked afterwards. */
   close?(): Promise<void>
