@@ -29,43 +29,68 @@ export interface Entity {
   /** Another number for every entity that was ever looked at: what was read of one holds for no other. */
   stamp: number
   block: BlockEntities
-  document(): Document | undefined
+  /** Place among the block's entities of the kind; of an event, its log's. */
+  index: number
   tx: RpcTransaction | undefined
   receipt: RpcReceipt | undefined
-  method: string | null | undefined
   log: RpcLog | undefined
   decoded: DecodedLog | undefined
+}
+
+/** Undefined where there is none, as of an event that is not known by name. */
+export const documentOf = ({ kind, index, block: { documents } }: Entity): Document | undefined => {
+  switch (kind) {
+    case 'block':
+      return documents.block()
+    case 'tx':
+      return documents.tx(index)
+    case 'log':
+      return documents.log(index)
+    case 'event':
+      return documents.event(index)
+  }
 }
 
 let lastStamp = 0
 
 /** All entities of the kinds, in the order of the chain: an event stands behind its log. */
 export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): boolean }): Generator<Entity, void> {
-  const { raw, documents } = block
-  const none = { block, tx: undefined, receipt: undefined, method: undefined, log: undefined, decoded: undefined }
-  if (kinds.has('block')) yield { ...none, kind: 'block', stamp: ++lastStamp, document: () => documents.block() }
-  const [txs, logs, events] = [kinds.has('tx'), kinds.has('log'), kinds.has('event')]
-  let at = 0
+  const { raw, logs } = block
+  // All members each time: entities are many, and objects of one shape are read faster.
+  const entity = (
+    kind: Kind,
+    index: number,
+    tx?: RpcTransaction,
+    receipt?: RpcReceipt,
+    log?: RpcLog,
+    decoded?: DecodedLog,
+  ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded })
+
+  if (kinds.has('block')) yield entity('block', 0)
+  const [hasTxs, hasLogs, hasEvents] = [kinds.has('tx'), kinds.has('log'), kinds.has('event')]
+  let index = 0
   for (const [i, receipt] of raw.receipts.entries()) {
     const tx = raw.block.transactions[i]!
-    const method = block.methods[i]
-    if (txs) yield { ...none, kind: 'tx', stamp: ++lastStamp, tx, receipt, method, document: () => documents.tx(i) }
-    for (const log of receipt.logs) {
-      const index = at++
-      const decoded = block.logs[index]!
-      if (logs) yield { ...none, kind: 'log', stamp: ++lastStamp, log, document: () => documents.log(index) }
-      if (events && decoded.signature.event !== null)
-        yield { ...none, kind: 'event', stamp: ++lastStamp, log, decoded, document: () => documents.event(index) }
-    }
+    if (hasTxs) yield entity('tx', i, tx, receipt)
+    if (hasLogs || hasEvents)
+      for (const log of receipt.logs) {
+        const decoded = logs[index]!
+        if (hasLogs) yield entity('log', index, tx, receipt, log, decoded)
+        if (hasEvents && decoded.signature.event !== null) yield entity('event', index, tx, receipt, log, decoded)
+        index++
+      }
   }
 }
+
+/** None, one, or several. */
+export type Keys = undefined | string | readonly string[]
 
 /** What a condition asks of entities, read from the wire's own data where that is possible. */
 export interface Source {
   /** Exactly what `valuesAt` reads from the document. */
   faces(entity: Entity): readonly Face[]
   /** For each of these values the keys of everything that it may be equal to. */
-  keys(entity: Entity): readonly string[]
+  keys(entity: Entity): Keys
   /** Whether something would stand there if the decimals were known. */
   needsDecimals(entity: Entity): boolean
 }
@@ -89,19 +114,18 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
 }
 
 const NO_FACES: readonly Face[] = Object.freeze([])
-const NO_KEYS: readonly string[] = Object.freeze([])
 
 const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): Source => {
   const values = valuesAt(steps, scaled, kind)
   const faces = (entity: Entity) => {
-    const document = entity.document()
+    const document = documentOf(entity)
     return document === undefined ? NO_FACES : values(document)
   }
   return {
     faces,
     keys: entity => faces(entity).flatMap(keysOfFace),
     needsDecimals(entity) {
-      const document = entity.document()
+      const document = documentOf(entity)
       if (document?.decoding === undefined) return false
       return values({ ...document, decoding: { ...document.decoding, decimals: 0 } }).length > 0
     },
@@ -122,7 +146,7 @@ const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
     gasPrice: ({ tx }) => tx!.gasPrice,
     nonce: ({ tx }) => tx!.nonce,
     type: ({ tx }) => tx!.type,
-    method: ({ method }) => method,
+    method: ({ block, index }) => block.methods[index],
     status: ({ receipt }) => receipt!.status,
     gasUsed: ({ receipt }) => receipt!.gasUsed,
     contractAddress: ({ receipt }) => receipt!.contractAddress,
@@ -203,8 +227,8 @@ const wireSource = (read: Read, { face, key }: Form): Source => ({
   },
   keys(entity) {
     const value = read(entity)
-    if (value === null || value === undefined) return NO_KEYS
-    return Array.isArray(value) ? value.map(item => key(item as never)) : [key(value as never)]
+    if (value === null || value === undefined) return undefined
+    return Array.isArray(value) ? value.map(item => key(item as never)) : key(value as never)
   },
   needsDecimals: () => false,
 })
@@ -212,24 +236,37 @@ const wireSource = (read: Read, { face, key }: Form): Source => ({
 /** An argument itself, by its name, or where none has that name by its position. */
 const argument = (name: string, scaled: boolean): Source => {
   const place = placeOf(name)
-  const named = ({ args }: DecodedLog): readonly DecodedArg[] => {
-    if (args === null) return []
-    const found = args.filter(arg => arg.name === name)
-    return found.length === 0 && place !== undefined && place < args.length ? [args[place]!] : found
+  const read = <T>({ args }: DecodedLog, of: (arg: DecodedArg) => T): T | T[] | undefined => {
+    if (args === null) return undefined
+    let found: T | undefined
+    let more: T[] | undefined
+    for (const arg of args) {
+      if (arg.name !== name) continue
+      if (more !== undefined) more.push(of(arg))
+      else if (found !== undefined) more = [found, of(arg)]
+      else found = of(arg)
+    }
+    if (more !== undefined || found !== undefined) return more ?? found
+    return place !== undefined && place < args.length ? of(args[place]!) : undefined
   }
+  const list = <T>(found: T | T[] | undefined): readonly T[] =>
+    found === undefined ? [] : Array.isArray(found) ? found : [found]
+
   if (scaled)
     return {
       faces(entity) {
         const decimals = decimalsOf(entity)
         if (decimals === undefined) return NO_FACES
-        return named(entity.decoded!).flatMap(arg => (isAmount(arg) ? [fractionFace(arg.int, decimals)] : []))
+        return list(read(entity.decoded!, arg => arg)).flatMap(arg =>
+          isAmount(arg) ? [fractionFace(arg.int, decimals)] : [],
+        )
       },
-      keys: () => NO_KEYS,
-      needsDecimals: entity => named(entity.decoded!).some(isAmount),
+      keys: () => undefined,
+      needsDecimals: entity => list(read(entity.decoded!, arg => arg)).some(isAmount),
     }
   return {
-    faces: ({ decoded }) => named(decoded!).map(arg => faceOf(arg, decoded!)),
-    keys: ({ decoded }) => named(decoded!).map(arg => keyOfArgument(arg, decoded!)),
+    faces: ({ decoded }) => list(read(decoded!, arg => faceOf(arg, decoded!))),
+    keys: ({ decoded }) => read(decoded!, arg => keyOfArgument(arg, decoded!)),
     needsDecimals: () => false,
   }
 }

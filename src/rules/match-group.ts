@@ -1,7 +1,8 @@
 import { type Compare, compareValues } from '../query/ast.ts'
 import { compareExact, compileTest, type Face } from '../query/compare.ts'
-import { type Entity, type Source, sourceOf } from './entities.ts'
+import { type Entity, type Keys, type Source, sourceOf } from './entities.ts'
 import { keyOfText } from './match-keys.ts'
+import { createTable, type Table } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
 /** Attribute of one kind that conditions ask for. What it reads of the entity at hand is read once. */
@@ -11,15 +12,15 @@ export interface Attribute {
   /** Whether what it reads depends on the decimals of the emitting token. */
   readonly scaled: boolean
   readonly source: Source
-  /** Groups by the keys of their chosen condition on it; a lone group stands there itself. */
-  readonly table: Map<string, Group | Set<Group>>
+  /** Groups by the keys of their chosen condition on it. */
+  readonly table: Table<Group>
   /** Conditions and bounds that ask for it. */
   uses: number
   /** Stamps of the entities that these are of. */
   facesOf: number
   faces: readonly Face[]
   keysOf: number
-  keys: readonly string[]
+  keys: Keys
 }
 
 export const createAttribute = (name: string, node: Compare): Attribute => ({
@@ -27,12 +28,12 @@ export const createAttribute = (name: string, node: Compare): Attribute => ({
   steps: node.steps,
   scaled: isScaled(node),
   source: sourceOf(node.kind, node.steps, node.scaled),
-  table: new Map(),
+  table: createTable(),
   uses: 0,
   facesOf: 0,
   faces: [],
   keysOf: 0,
-  keys: [],
+  keys: undefined,
 })
 
 /** Amounts in whole tokens; of an argument they can be named like a part of it, too. */
@@ -47,7 +48,7 @@ export const facesOf = (attribute: Attribute, entity: Entity): readonly Face[] =
   return attribute.faces
 }
 
-export const keysOf = (attribute: Attribute, entity: Entity): readonly string[] => {
+export const keysOf = (attribute: Attribute, entity: Entity): Keys => {
   if (attribute.keysOf !== entity.stamp) {
     attribute.keys = attribute.source.keys(entity)
     attribute.keysOf = entity.stamp
@@ -85,7 +86,11 @@ export const holds = (condition: Condition, entity: Entity): boolean => {
     }
     const wanted = condition.keys
     const found = keysOf(attribute, entity)
-    if (typeof wanted === 'string' ? !found.includes(wanted) : !found.some(key => wanted.has(key))) return false
+    if (
+      found === undefined ||
+      !(typeof found === 'string' ? allows(wanted, found) : found.some(key => allows(wanted, key)))
+    )
+      return false
   }
   const faces = facesOf(attribute, entity)
   if (faces.length === 0) return false
@@ -93,6 +98,9 @@ export const holds = (condition: Condition, entity: Entity): boolean => {
   for (const face of faces) if (condition.test(face)) return true
   return false
 }
+
+const allows = (wanted: string | ReadonlySet<string>, key: string): boolean =>
+  typeof wanted === 'string' ? wanted === key : wanted.has(key)
 
 /** A rule among those that differ from it in one bound at most. */
 export interface Member {

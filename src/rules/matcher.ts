@@ -2,7 +2,7 @@ import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Compare } from '../query/ast.ts'
 import { TARGET_KINDS } from './attributes.ts'
-import { type BlockEntities, type Entity, emitterOf, entitiesOf } from './entities.ts'
+import { type BlockEntities, documentOf, type Entity, emitterOf, entitiesOf } from './entities.ts'
 import { lower } from './lower.ts'
 import { frequencyOf } from './match-frequency.ts'
 import {
@@ -213,15 +213,11 @@ const createKindMatcher = (): KindMatcher => {
     }
     group.key = chooseKey(group)
     if (group.key === undefined) loose.add(group)
-    else
-      for (const key of keysOfCondition(group.key)) {
-        const { table } = group.key.attribute
-        if (table.size === 0) probed.add(group.key.attribute)
-        const there = table.get(key)
-        if (there === undefined) table.set(key, group)
-        else if (there instanceof Set) there.add(group)
-        else table.set(key, new Set([there, group]))
-      }
+    else {
+      const { attribute } = group.key
+      if (attribute.table.size === 0) probed.add(attribute)
+      for (const key of keysOfCondition(group.key)) attribute.table.add(key, group)
+    }
     groups.set(name, group)
     return group
   }
@@ -230,15 +226,9 @@ const createKindMatcher = (): KindMatcher => {
     groups.delete(group.name)
     if (group.key === undefined) loose.delete(group)
     else {
-      const { table } = group.key.attribute
-      for (const key of keysOfCondition(group.key)) {
-        const there = table.get(key)
-        if (there instanceof Set) {
-          there.delete(group)
-          if (there.size === 0) table.delete(key)
-        } else table.delete(key)
-      }
-      if (table.size === 0) probed.remove(group.key.attribute)
+      const { attribute } = group.key
+      for (const key of keysOfCondition(group.key)) attribute.table.remove(key, group)
+      if (attribute.table.size === 0) probed.remove(attribute)
     }
     for (const condition of group.conditions) releaseCondition(condition)
     if (group.bound) releaseAttribute(group.bound.attribute)
@@ -293,19 +283,16 @@ const createKindMatcher = (): KindMatcher => {
       const hits: Member[] = []
       const hit = (member: Member) => void hits.push(member)
       const open = () => void undecided.add(emitterOf(entity.log!))
+      const tried = (group: Group) => attempt(group, entity, hit, open, block)
       const probe = (attribute: Attribute) => {
-        const { table } = attribute
-        for (const key of keysOf(attribute, entity)) {
-          const there = table.get(key)
-          if (there === undefined) continue
-          if (there instanceof Set) for (const group of there) attempt(group, entity, hit, open, block)
-          else attempt(there, entity, hit, open, block)
-        }
+        const keys = keysOf(attribute, entity)
+        if (typeof keys === 'string') attribute.table.forEach(keys, tried)
+        else if (keys !== undefined) for (const key of keys) attribute.table.forEach(key, tried)
       }
       probed.forEach(entity, probe)
-      for (const group of loose) attempt(group, entity, hit, open, block)
+      loose.forEach(tried)
       if (hits.length === 0) return
-      const document = entity.document()
+      const document = documentOf(entity)
       if (document === undefined) return
       hits.sort((a, b) => a.rule.id - b.rule.id)
       for (const { rule } of hits) found.push({ rule, kind: entity.kind, document })
@@ -319,13 +306,9 @@ const chooseKey = ({ conditions }: Group): Condition | undefined => {
   let least = Number.POSITIVE_INFINITY
   for (const condition of conditions) {
     if (!hasKeys(condition)) continue
-    const { table } = condition.attribute
     let cost = 0
-    for (const { text } of condition.node.operands) {
-      const there = table.get(keyOfText(text))
-      cost +=
-        frequencyOf(condition.node, text) * (1 + (there === undefined ? 0 : there instanceof Set ? there.size : 1))
-    }
+    for (const { text } of condition.node.operands)
+      cost += frequencyOf(condition.node, text) * (1 + condition.attribute.table.count(keyOfText(text)))
     if (cost < least) [chosen, least] = [condition, cost]
   }
   return chosen

@@ -1,0 +1,84 @@
+/** What is found by keys, of which nearly all that are asked for are not there. */
+export interface Table<T extends object> {
+  /** Number of keys. */
+  readonly size: number
+  add(key: string, item: T): void
+  remove(key: string, item: T): void
+  /** How many stand under the key. */
+  count(key: string): number
+  forEach(key: string, found: (item: T) => void): void
+}
+
+/** Keys from which on bits tell first that one is not there; a smaller map stays in the processor's cache. */
+const MANY = 256
+const BITS_PER_KEY = 16
+
+export const createTable = <T extends object>(): Table<T> => {
+  /** A lone item stands there itself. */
+  const items = new Map<string, T | Set<T>>()
+  /** A bit is set where a key of that hash is, or was since the bits were last made anew. */
+  let bits: Uint32Array | undefined
+  let mask = 0
+  let marked = 0
+
+  const mark = (key: string) => {
+    const at = hashOf(key) & mask
+    bits![at >>> 5]! |= 1 << (at & 31)
+    marked++
+  }
+
+  const renew = () => {
+    const size = 2 ** Math.ceil(Math.log2(items.size * 2 * BITS_PER_KEY))
+    bits = new Uint32Array(size / 32)
+    mask = size - 1
+    marked = 0
+    for (const key of items.keys()) mark(key)
+  }
+
+  return {
+    get size() {
+      return items.size
+    },
+    add(key, item) {
+      const there = items.get(key)
+      if (there !== undefined) {
+        if (there instanceof Set) there.add(item)
+        else items.set(key, new Set([there, item]))
+        return
+      }
+      items.set(key, item)
+      if (items.size < MANY) return
+      if (bits === undefined || marked * BITS_PER_KEY > mask) renew()
+      else mark(key)
+    },
+    remove(key, item) {
+      const there = items.get(key)
+      if (!(there instanceof Set)) items.delete(key)
+      else if (there.delete(item) && there.size === 0) items.delete(key)
+    },
+    count(key) {
+      const there = items.get(key)
+      return there === undefined ? 0 : there instanceof Set ? there.size : 1
+    },
+    forEach(key, found) {
+      if (bits !== undefined) {
+        const at = hashOf(key) & mask
+        if ((bits[at >>> 5]! & (1 << (at & 31))) === 0) return
+      }
+      const there = items.get(key)
+      if (there === undefined) return
+      if (there instanceof Set) for (const item of there) found(item)
+      else found(there)
+    },
+  }
+}
+
+/** Of a key's last characters: those of hashes and addresses are random already. */
+const hashOf = (key: string): number => {
+  let hash = key.length
+  for (let i = Math.max(0, key.length - LAST); i < key.length; i++) hash = Math.imul(hash, 31) + key.charCodeAt(i)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  return hash ^ (hash >>> 13)
+}
+
+const LAST = 8
