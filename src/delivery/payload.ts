@@ -1,4 +1,5 @@
 import type { PayloadItem } from '../rules/rule.ts'
+import { cutText } from './text.ts'
 
 /** A document's `_source` as it is kept with its alert: numbers that a double would change stay as they are written (`JSON.rawJSON`). */
 export const readSource = (text: string): Record<string, unknown> =>
@@ -156,7 +157,16 @@ const asToken = (value: unknown): string => {
   return integerOf(value) ?? stringOf(value) ?? scalar(value.hex ?? value.raw)
 }
 
-const encode = (value: string): string => encodeURIComponent(value.toWellFormed())
+/** Servers take URLs of about 8,000 characters: a text from the chain must not be what keeps its alert from being told. */
+const encode = (value: string): string => {
+  const text = cutText(value.toWellFormed(), LONGEST)
+  const encoded = encodeURIComponent(text)
+  return encoded.length <= MOST_ENCODED ? encoded : encodeURIComponent(cutText(text, LONGEST_ENCODED))
+}
+/** In UTF-16 units; the shorter one where most of them take nine characters each. */
+const LONGEST = 2_000
+const LONGEST_ENCODED = 250
+const MOST_ENCODED = 2_300
 
 const parseUrl = (text: string): URL | null => URL.parse(text)
 const authority = ({ protocol, username, password, host }: URL): string =>

@@ -136,6 +136,7 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return []
       const receivedAt = clock.now()
+      let told = false
       try {
         for (;;) {
           const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: decimals.of }, asJson)
@@ -147,16 +148,16 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
             documents,
           })
           if (undecided.length === 0) return toHits(found, raw, receivedAt)
-          await decimals.insist(undecided, signal)
-          // What is not answered may be needed no more: rules may have changed meanwhile.
-          const left = undecided.find(decimals.isUndecided)
-          if (left === undefined) continue
-          if (!waits.has(number))
-            log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token: `0x${left}` })
+          const token = `0x${undecided[0]}`
           waits.set(
             number,
-            `block ${number} waits for the decimals of 0x${left}, which a rule needs and the node does not tell`,
+            `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not tell`,
           )
+          await decimals.insist(undecided, signal)
+          // What is not answered may be needed no more: rules may have changed meanwhile.
+          if (told || !undecided.some(decimals.isUndecided)) continue
+          log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token })
+          told = true
         }
       } finally {
         waits.delete(number)
