@@ -107,7 +107,13 @@ export const runSeed = async (t: Test, seed: number) => {
     `seed ${seed}: ${steps.join(', ')}; ${rules.map(({ kind, confirmations }) => `${kind}/${confirmations}`).join(' ')}`,
   )
 
-  for (const rule of rules) await check(server, rule, chain, everything)
+  try {
+    for (const rule of rules) await check(server, rule, chain, everything)
+  } catch (error) {
+    t.diagnostic(JSON.stringify(await server.status().catch(String)))
+    t.diagnostic(server.err())
+    throw error
+  }
   server.signal('SIGTERM')
   const { code, err } = await server.ended
   assert.equal(code, 0, err)
