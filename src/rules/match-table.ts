@@ -47,9 +47,8 @@ export const createTable = <T extends object>(): Table<T> => {
         return
       }
       items.set(key, item)
-      if (items.size < MANY) return
-      if (bits === undefined || marked * BITS_PER_KEY > mask) renew()
-      else mark(key)
+      if (bits === undefined ? items.size >= MANY : marked * BITS_PER_KEY > mask) renew()
+      else if (bits !== undefined) mark(key)
     },
     remove(key, item) {
       const there = items.get(key)

@@ -45,7 +45,10 @@ const TARGETS = { block: 'Block', tx: 'Transaction', log: 'Log', event: 'Event' 
 /** Names that are positions, but of others. */
 const MISNAMED: EventAbi = {
   name: 'Misnamed',
-  inputs: ['1', '0', '__proto__', '1'].map(name => ({ name, type: 'uint256' })),
+  inputs: [
+    ...['1', '0', '__proto__', '1', '1'].map(name => ({ name, type: 'uint256' })),
+    { name: 'pair', type: 'tuple', components: [{ name: 'scaled', type: 'uint256' }] },
+  ],
 }
 const events = [...oddEvents, ...demoEvents(), MISNAMED]
 const declarations = new Map<string, ReturnType<typeof candidatesOf>>()
@@ -91,7 +94,7 @@ const misnamed = oddBlocks(1, 99).map(raw => {
     for (const [i, log] of logs.entries())
       Object.assign(log, {
         topics: [topicOf(MISNAMED)],
-        data: `0x${[i, i + 1, 7, 8].map(it => String(it).padStart(64, '0')).join('')}`,
+        data: `0x${[i, i + 1, 7, 8, 9, 10].map(it => String(it).padStart(64, '0')).join('')}`,
       })
   return raw
 })
@@ -543,6 +546,14 @@ describe('the matcher', () => {
           [],
         )
       }
+    // A part that is called so is no amount in whole tokens.
+    const matcher = createMatcher()
+    const targetMap = [conditionAt(['args', 'pair', 'scaled'], 'Greater', '100', false)]
+    matcher.set(storedRule(1, { targetType: 'Event', targetMap }))
+    assert.deepEqual(
+      raws.flatMap(raw => matcher.match(open(raw)).undecided),
+      [],
+    )
   })
 
   it('keeps nothing of rules that were removed', () => {
