@@ -65,8 +65,9 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         `is a node of chain ${id}, but chain ${expected} is followed: take its address out`,
       )
     }
+    // Several pieces of work may have asked at once.
+    if (endpoint.chainId === undefined) endpoint.traces.asked = false
     endpoint.chainId = id
-    endpoint.traces.asked = false
   }
 
   const attempt: Rpc['attempt'] = async (work, signal, options = {}) => {

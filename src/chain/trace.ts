@@ -248,7 +248,7 @@ const unify = (
   else if (typeof error === 'string') {
     const said = errorOf(error, action.to as Hex)
     if (said !== error) changes.error = said
-    if (said !== REVERTED) changes.result = null
+    if (said !== REVERTED && result !== null) changes.result = null
     else if (isObject(result) && 'address' in result) {
       const { address: _, ...kept } = result
       changes.result = kept

@@ -29,9 +29,8 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
   const status = (): Tracing | undefined => {
     const method = endpoints.find(it => it.traces.method)?.traces.method
     if (method) return { method }
-    since ??= clock.now()
     const lacking = endpoints.filter(it => it.traces.method === null)
-    const isLate = clock.now() - since > GRACE_MS
+    const isLate = since !== undefined && clock.now() - since > GRACE_MS
     if (lacking.length === 0 || (lacking.length < endpoints.length && !isLate)) return undefined
     return { method: null, why: lacking.map(it => `${it.name} has no traces (${it.traces.why})`).join('; ') }
   }
@@ -73,7 +72,10 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
         signal.throwIfAborted()
       }
     },
-    suits: endpoint => endpoint.traces.method !== null || status()?.method === null,
+    suits(endpoint) {
+      since ??= clock.now()
+      return endpoint.traces.method !== null || status()?.method === null
+    },
     status,
   }
 }
