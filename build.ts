@@ -72,7 +72,7 @@ const buildExecutable = async () => {
     const { getPrebuildPath } = createRequire(import.meta.url)('./node_modules/better-sqlite3/lib/binding.js') as {
       getPrebuildPath: () => string
     }
-    const data = globSync('data/*.{txt,json,gz}').map(file => [basename(file), file])
+    const data = globSync('data/*.{txt,json,gz,bin}').map(file => [basename(file), file])
     const worker = makeWorkerAssets(script)
     makeExecutable({
       script,

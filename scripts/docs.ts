@@ -3,7 +3,7 @@ import { settingsOf } from '../src/cli/arguments.ts'
 import { COMMANDS } from '../src/cli/commands/index.ts'
 import { toggle } from '../src/config/kinds.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
-import { parseMethods } from '../src/decode/methods.ts'
+import { openFunctions } from '../src/decode/functions.ts'
 import { parseRegistry, parseTokens } from '../src/decode/registry.ts'
 import {
   type Comparison,
@@ -153,7 +153,7 @@ const registry = () => {
   const text = (name: string) => readFileSync(new URL(`../data/${name}`, import.meta.url), 'utf8')
   const events = parseRegistry(text('events.txt'))
   const topics = new Set(events.map(({ topic0 }) => topic0))
-  const functions = parseMethods(text('functions.txt'))
+  const functions = openFunctions(readFileSync(new URL('../data/functions.bin', import.meta.url)))
   const tokens = parseTokens(text('tokens.txt'))
   const count = (n: number) => n.toLocaleString('en')
   return `It knows ${count(events.length)} declarations of events under ${count(topics.size)} topics, ${count(functions.size)} functions by their selector, and the decimals of ${count(tokens.length)} tokens.`

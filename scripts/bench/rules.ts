@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createDeclarations } from '../../src/decode/declarations.ts'
+import { openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
-import { parseMethods } from '../../src/decode/methods.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
 import { createBlockDocuments } from '../../src/documents/build.ts'
 import { asJson } from '../../src/documents/show.ts'
@@ -134,7 +134,7 @@ const heap = (): number => {
 const createOpener = (): Opener => {
   const text = (name: string) => readFileSync(new URL(`../../data/${name}`, import.meta.url), 'utf8')
   const registry = createRegistry(parseRegistry(text('events.txt')))
-  const methods = parseMethods(text('functions.txt'))
+  const functions = openFunctions(readFileSync(new URL('../../data/functions.bin', import.meta.url)))
   const tokens = createTokenList(parseTokens(text('tokens.txt')))
   const decode = createLogDecoder({ ...createDeclarations(registry, []), compile: createEventDecoder })
   const decimals = (address: string) => tokens.find(1, `0x${address}`)?.decimals
@@ -142,7 +142,9 @@ const createOpener = (): Opener => {
     const decoded = {
       raw,
       logs: raw.receipts.flatMap(({ logs }) => logs.map(decode)),
-      methods: raw.block.transactions.map(({ to, input }) => (to ? (methods.get(input.slice(0, 10)) ?? null) : null)),
+      methods: raw.block.transactions.map(({ to, input }) =>
+        to ? (functions.find(input.slice(0, 10))[0]?.function.name ?? null) : null,
+      ),
       decimals,
     }
     return { ...decoded, documents: createBlockDocuments(decoded, asJson) }

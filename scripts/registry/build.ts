@@ -1,17 +1,19 @@
 /**
- * Writes `data/events.txt`, `data/functions.txt` and `data/tokens.txt` from pinned packages: `node scripts/registry/build.ts`.
- * It needs npm, tar, python3 with pip, their registries, 1.5 GB below the temporary folder and some minutes; the output is
- * committed, so that nothing else needs any of these.
+ * Writes `data/events.txt`, `data/functions.bin` and `data/tokens.txt` from pinned packages: `node scripts/registry/build.ts`.
+ * It needs npm, tar, python3 with pip, their registries, 2 GB below the temporary folder and some minutes; the output is
+ * committed, so that nothing else needs any of these. `node scripts/registry/show.ts` prints the functions.
  */
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { hashOf } from './declaration.ts'
+import { type Declaration, hashedForm, hashOf } from './declaration.ts'
 import { extractFolder } from './extract.ts'
 import { fetchNpm, fetchPython, type Package } from './fetch.ts'
+import { packFunctions, type Standing } from './functions-file.ts'
 import { handEvents, handFunctions } from './hand.ts'
 import { readHuman } from './human.ts'
-import { npmPackages, pythonPackages } from './packages.ts'
+import { npmPackages, panoramix, pythonPackages } from './packages.ts'
+import { readPanoramix } from './panoramix.ts'
 import { createResolver } from './resolve.ts'
 import { collectTokens, tokenPackages } from './tokens.ts'
 
@@ -23,10 +25,18 @@ const foundryTest = /^(test(Fuzz|Fork|Fail)?_?[A-Z_0-9]|invariant_|IS_TEST$)/
 
 const events = createResolver()
 const functions = createResolver()
+/** Of each function, by what is hashed; the best one. */
+const standings = new Map<string, Standing>()
 for (const found of npmPackages) collect(found.name, fetchNpm(cache, found))
 for (const found of pythonPackages) collect(found.name, fetchPython(cache, found))
 for (const [hash, signature] of handEvents) events.fix(read('event', hash, signature))
-for (const [hash, signature] of handFunctions) functions.fix(read('function', hash, signature))
+for (const [hash, signature] of handFunctions) {
+  const declaration = read('function', hash, signature)
+  functions.fix(declaration)
+  standings.set(hashedForm(declaration), '+')
+}
+for await (const { declaration, verified } of readPanoramix(fetchPython(cache, panoramix)))
+  addFunction(declaration, panoramix.name, verified ? ' ' : '?')
 
 const sources = [...npmPackages, ...pythonPackages]
 write(
@@ -34,11 +44,12 @@ write(
   ['Events: topic 0 and the declaration that the number of indexed arguments goes with.', ...sourceLines(sources)],
   events.resolve().map(({ hash, text }) => `${hash} ${text}`),
 )
-write(
-  'functions.txt',
-  ['Functions: selector and declaration.', ...sourceLines(sources)],
-  functions.resolve().map(({ hash, text, outputs }) => `${hash} ${text}${outputs}`),
+const packed = packFunctions(
+  ['Functions by selector, packed as src/decode/functions.ts says.', ...sourceLines([...sources, panoramix])],
+  functions.resolve().map(({ hash, text, hashed }) => ({ selector: hash, text, standing: standings.get(hashed)! })),
 )
+writeFileSync(new URL('functions.bin', data), packed)
+console.log(`functions.bin: ${packed.length} bytes`)
 write(
   'tokens.txt',
   ['Tokens: chain id, address, decimals, symbol.', ...sourceLines(tokenPackages)],
@@ -48,11 +59,18 @@ write(
 function collect(name: string, folder: string): void {
   for (const declaration of extractFolder(folder)) {
     if (declaration.kind === 'event') events.add(declaration, name)
-    else if (!foundryTest.test(declaration.name)) functions.add(declaration, name)
+    else if (!foundryTest.test(declaration.name)) addFunction(declaration, name, '+')
   }
 }
 
-function read(kind: 'event' | 'function', hash: string, signature: string) {
+/** Better standings come first. */
+function addFunction(declaration: Declaration, name: string, standing: Standing): void {
+  functions.add(declaration, name)
+  const hashed = hashedForm(declaration)
+  if (!standings.has(hashed)) standings.set(hashed, standing)
+}
+
+function read(kind: 'event' | 'function', hash: string, signature: string): Declaration {
   const [declaration] = readHuman(`${kind} ${signature}`, new Map())
   if (declaration === undefined || hashOf(declaration) !== hash) {
     throw new Error(`hand.ts: ${signature} does not hash to ${hash}`)

@@ -6,7 +6,6 @@ export interface Declaration {
   kind: 'event' | 'function'
   name: string
   inputs: AbiParam[]
-  outputs: AbiParam[]
 }
 
 const identifier = /^[A-Za-z_$][\w$]*$/
@@ -23,11 +22,10 @@ export function declarationOf(item: unknown): Declaration | undefined {
   if (!isObject(item) || (item.type !== 'event' && item.type !== 'function')) return undefined
   if (typeof item.name !== 'string' || !identifier.test(item.name) || item.anonymous === true) return undefined
   const inputs = paramsOf(item.inputs)
-  const outputs = item.outputs == null ? [] : paramsOf(item.outputs)
-  if (inputs === undefined || outputs === undefined) return undefined
+  if (inputs === undefined) return undefined
   if (item.type === 'function') for (const input of inputs) delete input.indexed
   else if (inputs.filter(input => input.indexed).length > 3) return undefined
-  return { kind: item.type, name: item.name, inputs, outputs: item.type === 'function' ? outputs : [] }
+  return { kind: item.type, name: item.name, inputs }
 }
 
 function paramsOf(list: unknown): AbiParam[] | undefined {
@@ -73,11 +71,8 @@ export function hashOf(declaration: Declaration): string {
   return declaration.kind === 'event' ? hash : hash.slice(0, 10)
 }
 
-/** `Transfer(address indexed from, address indexed to, uint256 value)`; outputs are left to `formatOutputs`. */
+/** `Transfer(address indexed from, address indexed to, uint256 value)` */
 export const format = ({ name, inputs }: Declaration): string => `${name}${formatParams(inputs)}`
-
-export const formatOutputs = ({ outputs }: Declaration): string =>
-  outputs.length === 0 ? '' : ` returns ${formatParams(outputs)}`
 
 const formatParams = (params: readonly AbiParam[]): string => `(${params.map(formatParam).join(', ')})`
 

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Package {
@@ -15,8 +16,8 @@ export const fetchNpm = (cache: string, { name, version }: Package): string =>
     run('tar', ['-xzf', archive(folder, '.tgz'), '-C', folder, '--strip-components=1'])
   })
 
-/** The same for a wheel of the Python package index; needs `python3` with pip. */
-export const fetchPython = (cache: string, { name, version }: Package): string =>
+/** The same for a wheel of the Python package index, whose hash is compared where it is given; needs `python3` with pip. */
+export const fetchPython = (cache: string, { name, version, sha256 }: Package & { sha256?: string }): string =>
   once(cache, { name, version }, folder => {
     run('python3', [
       '-m',
@@ -29,7 +30,10 @@ export const fetchPython = (cache: string, { name, version }: Package): string =
       folder,
       `${name}==${version}`,
     ])
-    run('python3', ['-m', 'zipfile', '-e', archive(folder, '.whl'), folder])
+    const wheel = archive(folder, '.whl')
+    const hash = createHash('sha256').update(readFileSync(wheel)).digest('hex')
+    if (sha256 !== undefined && hash !== sha256) throw new Error(`${wheel} hashes to ${hash}, not to ${sha256}`)
+    run('python3', ['-m', 'zipfile', '-e', wheel, folder])
   })
 
 /** Fills a folder aside and renames it, so that a fetch cut short is not taken for a whole one. */

@@ -123,13 +123,13 @@ export const handEvents: readonly (readonly [topic0: string, signature: string])
 
 export const handFunctions: readonly (readonly [selector: string, signature: string])[] = [
   // Tokens.
-  ['0xa9059cbb', 'transfer(address to, uint256 amount) returns (bool)'],
-  ['0x23b872dd', 'transferFrom(address from, address to, uint256 amount) returns (bool)'],
-  ['0x095ea7b3', 'approve(address spender, uint256 amount) returns (bool)'],
-  ['0x70a08231', 'balanceOf(address account) returns (uint256)'],
+  ['0xa9059cbb', 'transfer(address to, uint256 amount)'],
+  ['0x23b872dd', 'transferFrom(address from, address to, uint256 amount)'],
+  ['0x095ea7b3', 'approve(address spender, uint256 amount)'],
+  ['0x70a08231', 'balanceOf(address account)'],
   // Kyber's aggregator.
   [
     '0xe21fd0e9',
-    'swap((address callTarget, address approveTarget, bytes targetData, (address srcToken, address dstToken, address[] srcReceivers, uint256[] srcAmounts, address[] feeReceivers, uint256[] feeAmounts, address dstReceiver, uint256 amount, uint256 minReturnAmount, uint256 flags, bytes permit) desc, bytes clientData) execution) returns (uint256 returnAmount, uint256 gasUsed)',
+    'swap((address callTarget, address approveTarget, bytes targetData, (address srcToken, address dstToken, address[] srcReceivers, uint256[] srcAmounts, address[] feeReceivers, uint256[] feeAmounts, address dstReceiver, uint256 amount, uint256 minReturnAmount, uint256 flags, bytes permit) desc, bytes clientData) execution)',
   ],
 ]

@@ -2,7 +2,7 @@ import { type Declaration, declarationOf } from './declaration.ts'
 
 /**
  * Reads `event Name(type indexed name, …)` or `function name(…) … returns (…)` as libraries write them in strings, with
- * structs by name; yields nothing where the text is no such declaration.
+ * structs by name; yields nothing where the text is no such declaration. What a function returns is passed over.
  */
 export function* readHuman(text: string, structs: ReadonlyMap<string, string>): Generator<Declaration> {
   const head = /^\s*(event|function)\s+([A-Za-z_$][\w$]*)\s*\(/.exec(text)
@@ -13,9 +13,7 @@ export function* readHuman(text: string, structs: ReadonlyMap<string, string>): 
   if (/\banonymous\b/.test(rest)) return
   const returns = /^[\w\s]*\breturns\s*\(/.exec(rest)
   if (returns === null && !/^[\w\s;]*$/.test(rest)) return
-  const outputs = returns === null ? { params: [] } : readParams(rest, returns[0].length, structs, 0)
-  if (outputs === undefined) return
-  const found = declarationOf({ type: head[1], name: head[2], inputs: inputs.params, outputs: outputs.params })
+  const found = declarationOf({ type: head[1], name: head[2], inputs: inputs.params })
   if (found !== undefined) yield found
 }
 

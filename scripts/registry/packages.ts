@@ -48,3 +48,11 @@ export const npmPackages = [
 ] as const
 
 export const pythonPackages = [{ name: 'web3-ethereum-defi', version: '1.2', licence: 'MIT' }] as const
+
+/** The dump of a decompiler: the declarations of functions of contracts up to early 2023, see `panoramix.ts`. */
+export const panoramix = {
+  name: 'panoramix-decompiler',
+  version: '0.6.1',
+  licence: 'MIT',
+  sha256: 'da9c776acdd20210e1b811963e59f2c8e63dc32102fb4d30192712b3e10ed982',
+} as const

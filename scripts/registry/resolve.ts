@@ -1,13 +1,13 @@
 import type { Declaration } from './declaration.ts'
-import { format, formatOutputs, hashedForm, hashOf } from './declaration.ts'
+import { format, hashedForm, hashOf } from './declaration.ts'
 
 export interface Signature {
   /** Topic 0 of an event, selector of a function. */
   hash: string
+  /** What it is the hash of: `Transfer(address,address,uint256)`. */
+  hashed: string
   /** The human-readable form, with names. */
   text: string
-  /** ` returns (…)` of a function, empty where there is none. */
-  outputs: string
 }
 
 interface Variant {
@@ -15,7 +15,6 @@ interface Variant {
   rank: number
   /** Names of the packages that declare it so, the first one first. */
   packages: Set<string>
-  outputs: Map<string, Set<string>>
 }
 
 /**
@@ -24,7 +23,7 @@ interface Variant {
  * once; the package that comes first; the alphabet.
  */
 export function createResolver() {
-  const groups = new Map<string, { hash: string; variants: Map<string, Variant> }>()
+  const groups = new Map<string, { hash: string; hashed: string; variants: Map<string, Variant> }>()
   const fixed = new Map<string, Signature>()
   const order = new Map<string, number>()
 
@@ -33,19 +32,16 @@ export function createResolver() {
       if (!order.has(packageName)) order.set(packageName, order.size)
       const text = format(declaration)
       const key = keyOf(declaration)
-      const group = groups.get(key) ?? { hash: hashOf(declaration), variants: new Map<string, Variant>() }
+      const group = groups.get(key) ?? { ...hashesOf(declaration), variants: new Map<string, Variant>() }
       groups.set(key, group)
       const variant = group.variants.get(text) ?? newVariant(declaration, text)
       group.variants.set(text, variant)
       variant.packages.add(packageName)
-      const outputs = formatOutputs(declaration)
-      variant.outputs.set(outputs, (variant.outputs.get(outputs) ?? new Set()).add(packageName))
     },
 
     /** Takes this spelling whatever packages say. */
     fix(declaration: Declaration): void {
-      const outputs = formatOutputs(declaration)
-      fixed.set(keyOf(declaration), { hash: hashOf(declaration), text: format(declaration), outputs })
+      fixed.set(keyOf(declaration), { ...hashesOf(declaration), text: format(declaration) })
     },
 
     /** In the order of their text, so that a change of the sources shows as a small difference. */
@@ -54,12 +50,11 @@ export function createResolver() {
       const better = (a: Set<string>, b: Set<string>) => b.size - a.size || first(a) - first(b)
       const found = [...groups]
         .filter(([key]) => !fixed.has(key))
-        .map(([, { hash, variants }]) => {
+        .map(([, { hash, hashed, variants }]) => {
           const [best] = [...variants.values()].sort(
             (a, b) => a.rank - b.rank || better(a.packages, b.packages) || compare(a.text, b.text),
           )
-          const [outputs] = [...best!.outputs].sort((a, b) => better(a[1], b[1]) || compare(a[0], b[0]))
-          return { hash, text: best!.text, outputs: outputs![0] }
+          return { hash, hashed, text: best!.text }
         })
       return [...found, ...fixed.values()].sort((a, b) => compare(a.text, b.text))
     },
@@ -69,11 +64,12 @@ export function createResolver() {
 const keyOf = (declaration: Declaration) =>
   `${hashedForm(declaration)} ${declaration.inputs.filter(input => input.indexed).length}`
 
+const hashesOf = (declaration: Declaration) => ({ hash: hashOf(declaration), hashed: hashedForm(declaration) })
+
 const newVariant = (declaration: Declaration, text: string): Variant => ({
   text,
   rank: rankOf(declaration),
   packages: new Set(),
-  outputs: new Map(),
 })
 
 /** 0: every argument has a proper name, 1: some are written `_param`, 2: some have none. */

@@ -1,5 +1,5 @@
 import { checksumAddress } from '../lib/keccak.ts'
-import { elementaryType, fullType, MAX_DEPTH, topicOf } from './signature.ts'
+import { elementaryType, type FunctionAbi, fullType, MAX_DEPTH, topicOf } from './signature.ts'
 import type { AbiParam, DecodedArg, DecodeResult, EventAbi } from './types.ts'
 
 export type EventDecoder = (topics: readonly string[], data: string) => DecodeResult
@@ -14,24 +14,9 @@ export type EventDecoder = (topics: readonly string[], data: string) => DecodeRe
  * anything, as the ABI and Solidity's own decoder allow; bytes that no value accounts for are refused.
  */
 export const createEventDecoder = (event: EventAbi): EventDecoder => {
-  let steps: Step[]
-  let head = 0
-  let dynamic = false
-  let indexed = event.anonymous ? 0 : 1
-  let label = ''
-  try {
-    steps = event.inputs.map((param, pos) => {
-      label = labelOf(param, pos)
-      const codec = compile(param, 1)
-      if (param.indexed) return topicStep(param.name, pos, codec, indexed++)
-      dynamic ||= codec.dynamic
-      head += codec.words * 64
-      return dataStep(param.name, pos, codec, 2 + head - codec.words * 64)
-    })
-  } catch (fault) {
-    const unusable: DecodeResult = { args: null, error: explain(fault, label) }
-    return () => unusable
-  }
+  const layout = layOut(event.inputs, 2, event.anonymous ? 0 : 1)
+  if (typeof layout === 'string') return () => refused(layout)
+  const { indexed } = layout
   const first = event.anonymous ? null : topicOf(event)
 
   return (topics, data) => {
@@ -45,29 +30,92 @@ export const createEventDecoder = (event: EventAbi): EventDecoder => {
       }
     if (first !== null && words[0] !== first && words[0]!.toLowerCase() !== first)
       return refused('the first topic is that of another event')
-    let text = data
-    if (!PLAIN.test(text)) {
-      text = text.toLowerCase()
-      if (!PLAIN.test(text)) return refused('the data is not hex')
-    }
-    if (text.length % 2 === 1) return refused('the data has half a byte')
-    if (text.length - 2 < head) return refused(`the data is shorter than the ${head / 2} bytes it must have`)
-    if (!dynamic && text.length - 2 > head) return refused(`the data is longer than the ${head / 2} bytes it must have`)
-
-    const reader = createReader(text)
-    const args = new Array<DecodedArg>(steps.length)
-    let pos = 0
-    try {
-      if (dynamic) reader.take(2, head)
-      for (; pos < steps.length; pos++) args[pos] = steps[pos]!(words, reader)
-    } catch (fault) {
-      return refused(explain(fault, labelOf(event.inputs[pos]!, pos)))
-    }
-    if (dynamic && reader.words * 64 !== text.length - 2 && !readsAll(steps, words, text, head))
-      return refused('the data holds bytes that belong to no argument')
-    return { args, error: null }
+    const { args, error } = decodeData(layout, words, data)
+    return error === null ? { args, error } : refused(error)
   }
 }
+
+export type FunctionResult = DecodeResult | { args: DecodedArg[]; error: string }
+
+export type FunctionDecoder = (input: string) => FunctionResult
+
+/**
+ * The same for the calldata of one function, selector included, which is not compared. Calldata that goes on behind what its
+ * arguments take up comes back with both: the arguments, since contracts read no further, and the error that says so. Marks of
+ * referrers are put there.
+ */
+export const createFunctionDecoder = ({ inputs }: FunctionAbi): FunctionDecoder => {
+  const layout = layOut(inputs, 10, 0)
+  if (typeof layout === 'string') return () => refused(layout)
+  return input => (input.length < 10 ? refused('the data is shorter than a selector') : decodeData(layout, [], input))
+}
+
+/** How the arguments of one declaration lie in topics and data. */
+interface Layout {
+  inputs: readonly AbiParam[]
+  steps: Step[]
+  /** Where the data begins, in characters; its offsets count from here. */
+  base: number
+  /** Characters of the heads. */
+  head: number
+  dynamic: boolean
+  /** Topics, with the first one. */
+  indexed: number
+}
+
+/** Gives the reason where a type is not one that can be decoded. */
+const layOut = (inputs: readonly AbiParam[], base: number, firstIndexed: number): Layout | string => {
+  const layout: Layout = { inputs, steps: [], base, head: 0, dynamic: false, indexed: firstIndexed }
+  let pos = 0
+  try {
+    for (; pos < inputs.length; pos++) {
+      const param = inputs[pos]!
+      const codec = compile(param, 1)
+      if (param.indexed) {
+        layout.steps.push(topicStep(param.name, pos, codec, layout.indexed++))
+        continue
+      }
+      layout.steps.push(dataStep(param.name, pos, codec, base + layout.head, base))
+      layout.dynamic ||= codec.dynamic
+      layout.head += codec.words * 64
+    }
+  } catch (fault) {
+    return explain(fault, labelOf(inputs[pos]!, pos))
+  }
+  return layout
+}
+
+/** Gives both arguments and error where the data is longer than its arguments. */
+const decodeData = (layout: Layout, topics: readonly string[], data: string): FunctionResult => {
+  const { inputs, steps, base, head, dynamic } = layout
+  let text = data
+  if (!PLAIN.test(text)) {
+    text = text.toLowerCase()
+    if (!PLAIN.test(text)) return refused('the data is not hex')
+  }
+  if (text.length % 2 === 1) return refused('the data has half a byte')
+  if (text.length - base < head) return refused(`the data is shorter than the ${head / 2} bytes it must have`)
+
+  const reader = createReader(text)
+  const args = new Array<DecodedArg>(steps.length)
+  let pos = 0
+  try {
+    if (dynamic) reader.take(base, head)
+    for (; pos < steps.length; pos++) args[pos] = steps[pos]!(topics, reader)
+  } catch (fault) {
+    return refused(explain(fault, labelOf(inputs[pos]!, pos)))
+  }
+  if (!dynamic && text.length - base > head)
+    return { args, error: `the data is longer than the ${head / 2} bytes it must have` }
+  if (dynamic && reader.words * 64 !== text.length - base) {
+    const { gap, end } = readBy(layout, topics, text)
+    if (gap) return refused(SURPLUS)
+    if (end < text.length) return { args, error: SURPLUS }
+  }
+  return { args, error: null }
+}
+
+const SURPLUS = 'the data holds bytes that belong to no argument'
 
 /**
  * Steps into a decoded array or tuple: its elements or components, as many as `most`. Empty for every other value, and for
@@ -114,14 +162,14 @@ const topicStep = (name: string, pos: number, { word, type }: Codec, topic: numb
         return { name, pos, type, hex, int: word.int(hex) }
       }
 
-const dataStep = (name: string, pos: number, codec: Codec, at: number): Step => {
+const dataStep = (name: string, pos: number, codec: Codec, at: number, base: number): Step => {
   const { word, type } = codec
   return word === undefined
     ? (_, reader) => ({
         name,
         pos,
         type,
-        hex: codec.hex(reader, codec.dynamic ? follow(reader, at, 2) : at),
+        hex: codec.hex(reader, codec.dynamic ? follow(reader, at, base) : at),
         int: null,
       })
     : (_, reader) => {
@@ -130,18 +178,18 @@ const dataStep = (name: string, pos: number, codec: Codec, at: number): Step => 
       }
 }
 
-/** Decodes once more and keeps account of what is read. Few logs come here. */
-const readsAll = (steps: readonly Step[], topics: readonly string[], text: string, head: number): boolean => {
+/** Decodes once more and keeps account of what is read: up to where, and whether with a gap. Few logs come here. */
+const readBy = ({ steps, base, head }: Layout, topics: readonly string[], text: string) => {
   const spans: [from: number, to: number][] = []
   const reader = createReader(text, spans)
-  reader.take(2, head)
+  reader.take(base, head)
   for (const step of steps) step(topics, reader)
-  let covered = 2
+  let end = base
   for (const [from, to] of spans.sort((a, b) => a[0] - b[0])) {
-    if (from > covered) return false
-    covered = Math.max(covered, to)
+    if (from > end) return { gap: true, end }
+    end = Math.max(end, to)
   }
-  return covered >= text.length
+  return { gap: false, end }
 }
 
 const PLAIN = /^0x[0-9a-f]*$/

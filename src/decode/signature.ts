@@ -5,7 +5,8 @@ import type { AbiParam, EventAbi } from './types.ts'
 export interface FunctionAbi {
   name: string
   inputs: readonly AbiParam[]
-  outputs: readonly AbiParam[]
+  /** Absent where only the selector is known, which does not tell them. */
+  outputs?: readonly AbiParam[]
 }
 
 /** Tuples and arrays may lie in one another so deep; Solidity's own stack gives out long before. */

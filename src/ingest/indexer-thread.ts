@@ -9,14 +9,14 @@ import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import { createEventDecoder } from '../decode/abi.ts'
 import { createDeclarations } from '../decode/declarations.ts'
+import { openFunctions } from '../decode/functions.ts'
 import { createLogDecoder } from '../decode/logs.ts'
-import { parseMethods } from '../decode/methods.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
-import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
+import { nativeBinding, readAsset, readTextAsset } from '../lib/runtime.ts'
 import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
 import { readOwnAbis } from './abis.ts'
@@ -436,7 +436,7 @@ const createDecoding = (
   log: Log,
 ) => {
   const registry = createRegistry(parseRegistry(readTextAsset('events.txt')))
-  const methods = parseMethods(readTextAsset('functions.txt'))
+  const functions = openFunctions(readAsset('functions.bin'))
   const tokens = createTokenList([
     ...parseTokens(readTextAsset('tokens.txt')),
     ...parseTokens(readTextAsset('demo-tokens.txt')),
@@ -457,7 +457,7 @@ const createDecoding = (
       ...createDeclarations(registry, readOwnAbis(data.abis, data.network)),
       compile: createEventDecoder,
     }),
-    methodOf: input => (input.length < 10 ? null : (methods.get(input.slice(0, 10)) ?? null)),
+    methodOf: input => functions.find(input.slice(0, 10))[0]?.function.name ?? null,
     decimals,
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,

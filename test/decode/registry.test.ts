@@ -10,7 +10,6 @@ import {
   getAddress,
   parseAbiItem,
   toEventSelector,
-  toFunctionSelector,
 } from 'viem'
 import type { RpcBlock, RpcReceipt } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
@@ -71,31 +70,6 @@ const plain = (list: readonly (AbiParam | AbiParameter)[]): unknown[] =>
     indexed: ('indexed' in input && input.indexed) || false,
     components: 'components' in input && input.components ? plain(input.components) : [],
   }))
-
-test('every selector is the hash of its function, and stands once', () => {
-  const lines = read('functions.txt')
-    .split('\n')
-    .filter(line => line !== '' && !line.startsWith('#'))
-  assert.ok(lines.length >= 18_000, `${lines.length} functions`)
-  assert.equal(new Set(lines.map(line => line.slice(0, 10))).size, lines.length)
-  const wrong = lines.filter(line => {
-    const declaration = line.slice(11).replace(/ returns \(.*$/, '')
-    return toFunctionSelector(`function ${declaration}`) !== line.slice(0, 10)
-  })
-  assert.deepEqual(wrong, [])
-  for (const line of lines) {
-    const { name, inputs, outputs } = parseSignature(line.slice(11), 'function')
-    const returns = outputs.length === 0 ? '' : ` returns ${params(outputs)}`
-    assert.equal(`${name}${params(inputs)}${returns}`, line.slice(11))
-  }
-  const line = (selector: string) => lines.find(line => line.startsWith(selector))
-  assert.deepEqual(['0xa9059cbb', '0x23b872dd', '0x095ea7b3', '0x70a08231'].map(line), [
-    '0xa9059cbb transfer(address to, uint256 amount) returns (bool)',
-    '0x23b872dd transferFrom(address from, address to, uint256 amount) returns (bool)',
-    '0x095ea7b3 approve(address spender, uint256 amount) returns (bool)',
-    '0x70a08231 balanceOf(address account) returns (uint256)',
-  ])
-})
 
 test('what everybody knows has the names everybody knows', () => {
   assert.deepEqual(

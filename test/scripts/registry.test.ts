@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Declaration, format, formatOutputs, hashOf } from '../../scripts/registry/declaration.ts'
+import { type Declaration, format, hashOf } from '../../scripts/registry/declaration.ts'
 import { extractJson, extractSource } from '../../scripts/registry/extract.ts'
 import { handEvents, handFunctions } from '../../scripts/registry/hand.ts'
 import { readHuman } from '../../scripts/registry/human.ts'
+import { select } from '../../scripts/registry/panoramix.ts'
 import { createResolver } from '../../scripts/registry/resolve.ts'
 
 const show = (found: Iterable<Declaration>) =>
-  [...found].map(declaration => `${declaration.kind} ${format(declaration)}${formatOutputs(declaration)}`)
+  [...found].map(declaration => `${declaration.kind} ${format(declaration)}`)
 
 const human = (text: string) => show(readHuman(text, new Map()))
 
@@ -64,18 +65,6 @@ test('what is fixed by hand stands above all packages', () => {
   )
 })
 
-test('outputs of a function are what most packages say of the spelling chosen', () => {
-  const resolver = createResolver()
-  const add = (name: string, text: string) => resolver.add([...readHuman(`function ${text}`, new Map())][0]!, name)
-  add('a', 'approve(address spender, uint256 value)')
-  add('b', 'approve(address spender, uint256 value) returns (bool)')
-  add('c', 'approve(address spender, uint256 value) returns (bool)')
-  add('d', 'approve(address _spender, uint256 _value) returns (bool ok)')
-  assert.deepEqual(resolver.resolve(), [
-    { hash: '0x095ea7b3', text: 'approve(address spender, uint256 value)', outputs: ' returns (bool)' },
-  ])
-})
-
 test('the hand list hashes to what was seen on chain', () => {
   for (const [hash, signature] of handEvents) assert.equal(hashOf(event(signature)), hash, signature)
   for (const [hash, signature] of handFunctions) {
@@ -112,7 +101,7 @@ test('reads ABIs anywhere in JSON, in strings too', () => {
   const expected = [
     'function old(bytes)',
     'event Filled(bytes32 indexed hash, (address token, uint256)[2][] items)',
-    'function run(bytes24 how) returns (bool)',
+    'function run(bytes24 how)',
   ]
   assert.deepEqual(show(extractJson(JSON.stringify({ deep: [{ abi }] }))), expected)
   assert.deepEqual(show(extractJson(JSON.stringify({ metadata: JSON.stringify({ output: { abi } }) }))), expected)
@@ -155,7 +144,7 @@ test('reads human-readable declarations in source text, with their structs', () 
     ])`
   assert.deepEqual(show(extractSource(source)), [
     'event Made(address indexed by, ((uint256 a, bytes32[] b) inner, address who)[] outers)',
-    'function make((uint8 x, bool)[3] parts, bytes data) returns (uint256 id, (uint256 a, bytes32[] b))',
+    'function make((uint8 x, bool)[3] parts, bytes data)',
   ])
 })
 
@@ -171,4 +160,47 @@ test('passes over what no topic or selector tells', () => {
   ]) {
     assert.deepEqual(human(text), [], text)
   }
+})
+
+test('takes the functions of verified contracts from the dump, and of the others those of many forms', async () => {
+  const entry = (signature: string, abi: object) => {
+    const [declaration] = readHuman(`function ${signature}`, new Map())
+    return JSON.stringify({ selector: hashOf(declaration!), abi })
+  }
+  const param = (type: string, name: string, more = {}) => ({ type, name, ...more })
+  const listed = (name: string, types: readonly string[]) =>
+    entry(`${name}(${types.join(',')})`, { name, inputs: types.map((type, i) => param(type, `_param${i + 1}`)) })
+  const forms = Array.from({ length: 9 }, (_, i) => listed('many', Array(i).fill('uint8')))
+  const item = { name: 'buy', type: 'function', stateMutability: 'payable' }
+  const lines = [
+    entry('buy((uint256,bool)[])', {
+      ...item,
+      inputs: [param('tuple[]', 'lots', { components: [param('uint256', 'id'), param('bool', '_param2')] })],
+    }),
+    entry('buy((uint256,(bytes,bool)),uint8)', {
+      ...item,
+      inputs: [param('(uint256,(bytes,bool))', '_param1'), param('uint8', 'n')],
+    }),
+    ...forms,
+    listed('few', []),
+    listed('few', ['bool']),
+    entry('Bought()', { name: 'Bought', type: 'event', inputs: [], anonymous: false }),
+    entry('Failed()', { name: 'Failed', type: 'error', inputs: [] }),
+    entry('unknown12345678()', { ...item, name: 'unknown12345678', inputs: [] }),
+    JSON.stringify({ selector: '0x12345678', abi: { ...item, inputs: [] } }),
+    entry('buy(uint8)', { ...item, inputs: [param('Lots.Data storage', 'self')] }),
+  ]
+  const found = async (lines: string[]) => {
+    const list: string[] = []
+    for await (const { declaration, verified } of select(lines)) list.push(`${verified} ${format(declaration)}`)
+    return list
+  }
+  const verified = ['true buy((uint256 id, bool)[] lots)', 'true buy((uint256, (bytes, bool)), uint8 n)']
+  assert.deepEqual(await found(lines), verified)
+  const tenth = entry('many(address)', { name: 'many', type: 'function', inputs: [param('address', 'who')] })
+  assert.deepEqual(await found([...lines, tenth]), [
+    ...verified,
+    'true many(address who)',
+    ...forms.map((_, i) => `false many(${Array(i).fill('uint8').join(', ')})`),
+  ])
 })

@@ -1,0 +1,99 @@
+import { createFunctionDecoder, type FunctionDecoder } from './abi.ts'
+import type { FunctionCandidate } from './functions.ts'
+import { canonicalSignature, type FunctionAbi } from './signature.ts'
+import type { DecodedArg } from './types.ts'
+
+export interface DecodedCall {
+  /** Null for calldata of less than four bytes: such a call has no function. */
+  selector: string | null
+  /** Null where the selector is not known; kept where it is and the calldata does not decode. */
+  function: FunctionAbi | null
+  /** How sure the function is: 1 by the contract's own ABI, 0 where none is known. */
+  probability: number
+  /** Null where the calldata could not be decoded. */
+  args: DecodedArg[] | null
+  /**
+   * Why not; with `args` where the calldata goes on behind them, which contracts ignore. Null where there is nothing to tell,
+   * an unknown selector included.
+   */
+  error: string | null
+}
+
+export interface CallDecoderOptions {
+  /** Declarations of a selector in lower case, the likeliest first. The same objects each time save compiling them again. */
+  find(selector: string): readonly FunctionCandidate[]
+  /** Declarations that hold for one contract alone. Where there are any, no others are asked. */
+  own?(to: string, selector: string): readonly FunctionCandidate[]
+}
+
+/** What is left of a guess when bytes behind the arguments, or the arguments themselves, speak against it. */
+const SURPLUS = 0.9
+const MISFIT = 0.5
+
+/**
+ * Decodes calls one by one. The first declaration by which the calldata decodes without remainder is the call's meaning, then the
+ * first one that leaves bytes behind its arguments; a guess that others fit as well is the less sure, by their share.
+ */
+export const createCallDecoder = ({ find, own }: CallDecoderOptions): ((to: string, input: string) => DecodedCall) => {
+  const decoders = new WeakMap<FunctionAbi, FunctionDecoder>()
+  const decoderOf = (abi: FunctionAbi): FunctionDecoder => {
+    let decoder = decoders.get(abi)
+    if (!decoder) {
+      decoder = createFunctionDecoder(abi)
+      decoders.set(abi, decoder)
+    }
+    return decoder
+  }
+
+  return (to, input) => {
+    const selector = selectorIn(input)
+    if (selector === null) return unknown(null)
+    const special = own?.(to, selector)
+    const candidates = special?.length ? special : find(selector)
+    if (candidates.length === 0) return unknown(selector)
+
+    const results = candidates.map(candidate => ({ candidate, ...decoderOf(candidate.function)(input) }))
+    const decoded = results.filter(({ error }) => error === null)
+    const overlong = results.filter(({ args }) => args !== null)
+    const fitting = decoded.length > 0 ? decoded : overlong.length > 0 ? overlong : results
+    const { candidate, args, error } = fitting[0]!
+    const fit = error === null ? 1 : args?.length ? SURPLUS : MISFIT
+    return {
+      selector,
+      function: candidate.function,
+      probability: probabilityOf(
+        candidate,
+        fitting.map(result => result.candidate),
+        fit,
+      ),
+      args,
+      error,
+    }
+  }
+}
+
+const unknown = (selector: string | null): DecodedCall => ({
+  selector,
+  function: null,
+  probability: 0,
+  args: null,
+  error: null,
+})
+
+const CALLDATA = /^0x[0-9a-fA-F]{8}/
+
+const selectorIn = (input: string): string | null => (CALLDATA.test(input) ? input.slice(0, 10).toLowerCase() : null)
+
+/** What the user says stands, unless the user says two things. */
+const probabilityOf = (best: FunctionCandidate, fitting: readonly FunctionCandidate[], fit: number): number => {
+  const certain = best.probability === 1
+  const own = certain ? 1 : rounded(best.probability * fit)
+  if (fitting.length === 1) return own
+  const meaning = canonicalSignature(best.function)
+  const rivals = fitting.filter(
+    rival => (!certain || rival.probability === 1) && canonicalSignature(rival.function) !== meaning,
+  )
+  return rounded((own * best.probability) / rivals.reduce((sum, rival) => sum + rival.probability, best.probability))
+}
+
+const rounded = (probability: number): number => Math.round(probability * 1000) / 1000

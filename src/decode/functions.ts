@@ -1,0 +1,165 @@
+import { unbrotli } from '../lib/brotli.ts'
+import { stop } from '../lib/errors.ts'
+import { type FunctionAbi, parseSignature, selectorOf } from './signature.ts'
+
+/** A declaration that calls may be decoded by. */
+export interface FunctionCandidate {
+  function: FunctionAbi
+  /** How sure it is that a call with this selector, if it decodes, means this declaration. */
+  probability: number
+}
+
+export interface Functions {
+  /** The declarations of a selector (`0x` and eight digits, lower case), the likeliest first; few selectors have more than one. */
+  find(selector: string): readonly FunctionCandidate[]
+  /** All of them in alphabetical order: `+ transfer(address to,uint256 amount)`, where the sign says the standing. */
+  texts(): Generator<string>
+  /** Number of declarations. */
+  readonly size: number
+}
+
+/**
+ * Where a declaration comes from, by the sign in front of it: an ABI that a project publishes; the ABI of some contract whose
+ * source was verified; a list of signatures, on which anybody can put anything. Of selectors that are not known,
+ * one in 8,000 hits a known one by chance, so what has a known selector and decodes without remainder is rather sure.
+ */
+export const STANDINGS: Readonly<Record<string, number>> = { '+': 0.9, ' ': 0.8, '?': 0.6 }
+
+/**
+ * `data/functions.bin`, numbers little-endian:
+ * - lines of text that begin with `#`, up to the first byte 0: what it is and where it comes from
+ * - u32: declarations, which are counted in alphabetical order
+ * - u32: bytes of each of the blocks, as many as there are runs of 1,024 declarations
+ * - u16 for each upper half of a selector: declarations with such a selector
+ * - u16 for each declaration, in the order of the selectors: the lower half of its selector
+ * - u16 for each declaration, in the same order: the group of 16 declarations that has it
+ * - blocks: Brotli of a line for each name, its first character telling how many characters (code less 32) it has in common with
+ *   the name before, then a line for the arguments of each: the sign of its standing and `address to,uint256 amount`
+ *
+ * Which of its group a selector means is told by its hash, so nothing is found that does not hash to what was asked for.
+ */
+export const GROUP = 16
+export const BLOCK = 1024
+/** Of a block unpacked, in bytes; a declaration has some forty. */
+export const BLOCK_LIMIT = 1 << 22
+
+/** Selectors in one generation of answers; two generations of them take some 20 MB. */
+const GENERATION = 8192
+/** Blocks that stay unpacked, some 200 kB each. */
+const UNPACKED = 8
+
+/**
+ * Opens the content of `data/functions.bin`. Each indexing thread does, so this takes a millisecond or two: only the index is
+ * looked at, and a block is unpacked (about 0.5 ms) when a selector leads there for the first time.
+ */
+export const openFunctions = (bytes: Uint8Array): Functions => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let at = bytes.indexOf(0) + 1
+  if (at === 0 || at + 4 > bytes.length) throw broken('it has no head')
+  const size = view.getUint32(at, true)
+  const blocks = Math.ceil(size / BLOCK)
+  at += 4
+  const counts = at + 4 * blocks
+  const lower = counts + 2 * 65536
+  const groups = lower + 2 * size
+  if (groups + 2 * size > bytes.length) throw broken('it ends within its index')
+
+  /** Where blocks begin. */
+  const starts = new Uint32Array(blocks + 1)
+  starts[0] = groups + 2 * size
+  for (let i = 0; i < blocks; i++) starts[i + 1] = starts[i]! + view.getUint32(at + 4 * i, true)
+  /** Where selectors with an upper half begin. */
+  const firsts = new Uint32Array(65537)
+  for (let i = 0; i < 65536; i++) firsts[i + 1] = firsts[i]! + view.getUint16(counts + 2 * i, true)
+  if (starts[blocks] !== bytes.length || firsts[65536] !== size) throw broken('its index does not add up')
+
+  const unpack = (block: number): string[] => {
+    const count = Math.min(BLOCK, size - block * BLOCK)
+    let lines: string[]
+    try {
+      const packed = bytes.subarray(starts[block]!, starts[block + 1]!)
+      lines = unbrotli(packed, BLOCK_LIMIT).toString('latin1').split('\n')
+    } catch (cause) {
+      throw broken(`block ${block} does not unpack`, cause)
+    }
+    if (lines.length !== 2 * count) throw broken(`block ${block} has ${lines.length} lines instead of ${2 * count}`)
+    let name = ''
+    return lines.slice(0, count).map((line, i) => {
+      name = name.slice(0, line.charCodeAt(0) - 32) + line.slice(1)
+      const args = lines[count + i]!
+      return `${args[0]} ${name}(${args.slice(1)})`
+    })
+  }
+
+  /** The last ones used, the latest last. */
+  const unpacked = new Map<number, string[]>()
+  const textsOf = (block: number): string[] => {
+    const texts = unpacked.get(block) ?? unpack(block)
+    unpacked.delete(block)
+    unpacked.set(block, texts)
+    if (unpacked.size > UNPACKED) unpacked.delete(unpacked.keys().next().value!)
+    return texts
+  }
+
+  const read = (selector: string): readonly FunctionCandidate[] => {
+    const upper = Number.parseInt(selector.slice(2, 6), 16)
+    const half = Number.parseInt(selector.slice(6, 10), 16)
+    let from = firsts[upper]!
+    const end = firsts[upper + 1]!
+    for (let to = end; from < to; ) {
+      const middle = (from + to) >> 1
+      if (view.getUint16(lower + 2 * middle, true) < half) from = middle + 1
+      else to = middle
+    }
+    const found: FunctionCandidate[] = []
+    const seen = new Set<number>()
+    for (; from < end && view.getUint16(lower + 2 * from, true) === half; from++) {
+      const group = view.getUint16(groups + 2 * from, true)
+      if (seen.has(group)) continue
+      seen.add(group)
+      const first = (group * GROUP) % BLOCK
+      for (const text of textsOf(Math.floor((group * GROUP) / BLOCK)).slice(first, first + GROUP)) {
+        const declared = parseSignature(text.slice(2), 'function')
+        if (selectorOf(declared) !== selector) continue
+        found.push({ function: withoutOutputs(declared), probability: STANDINGS[text[0]!] ?? 0 })
+      }
+    }
+    return found.length === 0 ? NONE : found.sort((a, b) => b.probability - a.probability)
+  }
+
+  let young = new Map<string, readonly FunctionCandidate[]>()
+  let old = new Map<string, readonly FunctionCandidate[]>()
+
+  return {
+    size,
+    find(selector) {
+      const known = young.get(selector)
+      if (known !== undefined) return known
+      if (!SELECTOR.test(selector)) return NONE
+      const result = old.get(selector) ?? read(selector)
+      // Unknown selectors are told from the index alone, and there are too many of them to keep.
+      if (result === NONE) return NONE
+      if (young.size >= GENERATION) {
+        old = young
+        young = new Map()
+      }
+      young.set(selector, result)
+      return result
+    },
+    *texts() {
+      for (let block = 0; block < blocks; block++) yield* unpack(block)
+    },
+  }
+}
+
+const NONE: readonly FunctionCandidate[] = []
+const SELECTOR = /^0x[0-9a-f]{8}$/
+
+const withoutOutputs = ({ name, inputs }: FunctionAbi): FunctionAbi => ({ name, inputs })
+
+const broken = (what: string, cause?: unknown) =>
+  stop(
+    'functions_broken',
+    `data/functions.bin: ${what}. Write the file again with node scripts/registry/build.ts or restore the one that was delivered`,
+    cause,
+  )
