@@ -112,29 +112,33 @@ const FIELDS = {
   reward: { action: { author: isAddress, value: isQuantity }, result: {} },
 } satisfies Record<RpcTrace['type'], Record<'action' | 'result', Record<string, (value: unknown) => boolean>>>
 
-const FAULTS = Object.entries(FIELDS).map(
-  ([type, { action, result }]) => [type, Object.entries(action), Object.entries(result)] as const,
+/** The same as lists, which every trace walks. */
+const CHECKS = new Map<unknown, { actions: Check[]; results: Check[] }>(
+  Object.entries(FIELDS).map(([type, { action, result }]) => [
+    type,
+    { actions: Object.entries(action), results: Object.entries(result) },
+  ]),
 )
+type Check = [name: string, is: (value: unknown) => boolean]
 
 const shapeFault = (trace: RpcTrace | null | undefined): string | undefined => {
   if (typeof trace !== 'object' || trace === null) return 'is no object'
-  const fields = FAULTS.find(([type]) => type === trace.type)
-  if (fields === undefined) return `has an unknown type: ${show(trace.type)}`
-  const [type, actions, results] = fields
+  const checks = CHECKS.get(trace.type)
+  if (checks === undefined) return `has an unknown type: ${show(trace.type)}`
   const action = trace.action as Record<string, unknown> | null
   if (typeof action !== 'object' || action === null) return `has no action: ${show(action)}`
-  for (const [name, is] of actions)
+  for (const [name, is] of checks.actions)
     if (!is(action[name])) return `has a malformed action.${name}: ${show(action[name])}`
   const result = trace.result as Record<string, unknown> | null
   if (typeof result !== 'object') return `has a malformed result: ${show(result)}`
   if (result !== null) {
-    for (const [name, is] of results)
+    for (const [name, is] of checks.results)
       if (!is(result[name])) return `has a malformed result.${name}: ${show(result[name])}`
   }
   if (trace.type === 'reward') return undefined
   if (!isHash(trace.transactionHash)) return `has a malformed transactionHash: ${show(trace.transactionHash)}`
   if (trace.error !== undefined && typeof trace.error !== 'string') return `has a malformed error: ${show(trace.error)}`
-  if (type !== 'suicide' && result === null && trace.error === undefined) return 'has neither result nor error'
+  if (trace.type !== 'suicide' && result === null && trace.error === undefined) return 'has neither result nor error'
   if (trace.type === 'create' && trace.error === undefined && !isAddress(trace.result?.address)) {
     return `has a malformed result.address: ${show(trace.result?.address)}`
   }

@@ -13,10 +13,16 @@ import { createPackSource } from '../../src/chain/pack-source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { hasMainnet, mainnetPack, makeChain, tempFolder } from '../support/pack.ts'
+import { type Act, traceBlock } from '../support/traces.ts'
 
 const chain = makeChain({ from: 10, blocks: 3, chainId: 5 })
 const lines = chain.map(formatPackLine)
 const text = lines.join('')
+/** What the two transactions of a block do. */
+const TOPS: Act[] = [
+  { kind: 'call', to: `0x${'aa'.repeat(20)}` },
+  { kind: 'call', to: `0x${'bb'.repeat(20)}`, error: 'Out of gas' },
+]
 
 const readAll = async (path: string, options?: PackOptions) => {
   const blocks: { line: number; block: RawBlock }[] = []
@@ -51,6 +57,19 @@ test('chain ids may be hex or absent; traces may be null', async t => {
   assert.deepEqual(await readAll(await put('none', formatPackLine(without)), { chainId: 7 }), [
     { line: 1, block: without },
   ])
+})
+
+test('traces come in one form, whichever node they were recorded from', async t => {
+  const put = await tempFolder(t)
+  const [raw] = structuredClone(chain) as [RawBlock]
+  raw.traces = traceBlock(raw, TOPS)
+  const recorded = structuredClone(raw)
+  for (const trace of recorded.traces!) {
+    Object.assign(trace, { blockNumber: '0xa' })
+    if (trace.type === 'call' && trace.error !== undefined) trace.error = 'out of gas'
+  }
+  assert.deepEqual(await readAll(await put('pack', formatPackLine(recorded))), [{ line: 1, block: raw }])
+  assert.deepEqual(await readAll(await put('again', formatPackLine(raw))), [{ line: 1, block: raw }])
 })
 
 test('lines longer than a chunk, and the memory of each its own', async t => {
@@ -215,6 +234,31 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       1,
       'pack_inconsistent_block',
       '@, line 2: block 11 has 2 transactions but 1 receipts. Record this block again, or take the line out',
+    ],
+    [
+      'traces of half a block',
+      `${one}${edit(raw => {
+        raw.traces = traceBlock(raw, TOPS).slice(0, 1)
+      })}`,
+      1,
+      'pack_inconsistent_block',
+      `@, line 2: block 11 has no traces of transaction 1 ${chain[1]!.block.transactions[1]!.hash} and those after it. Record this block again, or take the line out`,
+    ],
+    [
+      'traces of another block',
+      `${one}${edit(raw => {
+        raw.traces = traceBlock(branch, TOPS)
+      })}`,
+      1,
+      'pack_inconsistent_block',
+      `@, line 2: block 11 ${chain[1]!.block.hash}: trace 0 is of block 11 ${branch.block.hash}, not of this one. Record this block again, or take the line out`,
+    ],
+    [
+      'traces that are none',
+      `${one}${edit(raw => Object.assign(raw, { traces: [null] }))}`,
+      1,
+      'pack_inconsistent_block',
+      '@, line 2: block 11: trace 0 is no object. Record this block again, or take the line out',
     ],
     [
       'unlinked block',
