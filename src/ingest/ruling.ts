@@ -47,6 +47,8 @@ export interface RulingOptions {
   clock?: Clock
 }
 
+const FIX_AGAIN_MS = 10_000
+
 export const createRuling = ({ network, rules, db, decimals, log, clock = systemClock }: RulingOptions): Ruling => {
   const matcher = createMatcher()
   const known = new Map<number, StoredRule>()
@@ -56,6 +58,9 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
   let seq = 0
   let generation = 0
   let head: number | undefined
+  /** First blocks of rules that could not be noted yet, and when to try again. */
+  const open = new Map<number, number>()
+  let fixAt = 0
   /** Why a block waits, by its number: lanes wait each for itself. */
   const waits = new Map<number, string>()
   let news: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
@@ -72,11 +77,27 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
     news.scans.set(id, scan)
   }
 
+  /** A file of accounts that cannot be written now holds up no block: it is tried again. */
   const fixStart = ({ id, startBlock }: StoredRule, stored: number) => {
-    if (startBlock === null && head !== undefined) rules.fixStart(id, Math.max(head, stored) + 1)
+    if (startBlock !== null || head === undefined) return
+    const start = open.get(id) ?? Math.max(head, stored) + 1
+    try {
+      rules.fixStart(id, start)
+      open.delete(id)
+    } catch (error) {
+      log.warn('Could not note where a rule begins, tries again', { rule: id, error })
+      open.set(id, start)
+      fixAt = clock.now() + FIX_AGAIN_MS
+    }
   }
 
   const refresh = (held: readonly Range[]) => {
+    if (open.size > 0 && clock.now() >= fixAt)
+      for (const id of open.keys()) {
+        const rule = known.get(id)
+        if (rule?.startBlock === null) fixStart(rule, -1)
+        else open.delete(id)
+      }
     const current = rules.version()
     if (current === version) return
     version = current

@@ -8,7 +8,7 @@ import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import { type FakeNode, NodeError, startNode } from '../support/node.ts'
 import { bloomOf, makeChain } from '../support/pack.ts'
 import { type Behaviour, type Receiver, startReceiver } from '../support/receiver.ts'
-import { after, pause, type Server, serve, succeed, tempFolder, until } from './program.ts'
+import { after, pause, type Server, serve, succeed, tempFolder, until, writePack } from './program.ts'
 
 // Where other programs of this kind lose alerts, send them twice, or stop: the same must leave this one as it is.
 
@@ -524,6 +524,85 @@ test('a changed rule replays no history, and one that was restarted with the pro
   )
   assert.equal(new Set(posts(receiver).map(it => it.id)).size, 5)
   assert.equal(receiver.calls.length, 5)
+})
+
+test('a network that is served from what is stored, and followed later, tells each alert once', async t => {
+  const data = tempFolder(t)
+  const own = { after: (fn: () => unknown) => after(t, fn) }
+  const chain = makeBlocks(6)
+  const receiver = await startReceiver(own)
+  const pack = writePack(join(data, 'chain.ndjson'), chain.slice(0, -3))
+  await succeed(t, ['import', '--network', NETWORK, pack], { data })
+  const delivery = ['--allow-target', '127.0.0.1/32', '--delivery-retries', '100ms']
+  const server = await serve(t, data, delivery)
+  const id = await create(server, receiver, ruleOf('Block', [anyBlock], { startBlock: FIRST, maxConfirmationCount: 1 }))
+  await until(
+    () => states(server, id),
+    list => list.length === 3,
+  )
+  const { block } = chain.at(-4)!
+  const top = Number(block.number)
+  assert.deepEqual(await states(server, id), [
+    ...[top - 2, top - 1].map(number => `${number} confirmed`),
+    `${top} pending`,
+  ])
+  await until(
+    () => receiver.calls.length,
+    count => count === 2,
+  )
+  await change(server, id, { enabled: false })
+  server.signal('SIGTERM')
+  await server.ended
+
+  const node = await startNode(own as never, chain)
+  const follow = ['--network', NETWORK, '--rpc', node.url, '--from', String(FIRST - BELOW), '--poll-interval', '20ms']
+  const again = await serve(t, data, [...follow, ...delivery])
+  await isStored(again, top + 3)
+  assert.deepEqual((await states(again, id)).at(-1), `${top} pending`, 'a paused rule waits')
+  await change(again, id, { enabled: true })
+  await until(
+    () => receiver.calls.length,
+    count => count === 3,
+  )
+  node.extend([makeNext(chain.at(-1)!)])
+  await isStored(again, top + 4)
+  await pause(200)
+  assert.deepEqual(told(receiver), Array(3).fill(`alert.confirmed ${id}`))
+  assert.deepEqual((await states(again, id)).slice(2), [`${top} confirmed`, `${top + 4} pending`])
+})
+
+test('a rule that is deleted withdraws what has not fired, and what has is delivered, and retracted', async t => {
+  const { receiver, server, mine, next, ids } = await setUp(t, {
+    rules: [ruleOf('Block', [anyBlock]), ruleOf('Block', [anyBlock], { maxConfirmationCount: 1 })],
+  })
+  const [fired, waits] = ids as [number, number]
+  let open = false
+  receiver.behave = () => ({ status: open ? 200 : 503 })
+  const other = next([], 'other')
+  mine(next())
+  await until(
+    () => receiver.calls.length,
+    count => count > 0,
+  )
+  for (const id of [fired, waits]) {
+    const headers = { authorization: `Bearer ${server.token}` }
+    const { status } = await fetch(`${server.url}/alerting/rules/${id}/`, { method: 'DELETE', headers })
+    assert.equal(status, 204)
+  }
+  open = true
+  await until(
+    () => receiver.calls.length,
+    count => count > 1,
+  )
+  mine(other, makeNext(other))
+  await until(
+    () => told(receiver),
+    list => list.includes(`alert.retracted ${fired}`),
+  )
+  await isStored(server, FIRST + 4)
+  await pause(200)
+  assert.deepEqual([...new Set(told(receiver))], [`alert.confirmed ${fired}`, `alert.retracted ${fired}`])
+  assert.equal(new Set(posts(receiver).map(({ id }) => id)).size, 1)
 })
 
 test('where decimals that a rule needs cannot be asked the block waits, the status says so, and it goes on when the node answers', async t => {

@@ -10,7 +10,7 @@ import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
 import type { Condition, RuleInput } from '../../src/rules/rule.ts'
-import { openRules } from '../../src/rules/store.ts'
+import { openRules, type Rules } from '../../src/rules/store.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { makeChain } from '../support/pack.ts'
 import { candidatesOf, createTestStore } from '../support/store.ts'
@@ -46,13 +46,15 @@ const scaledRule = (name = 'value'): RuleInput => {
 }
 
 interface Options {
+  /** Around the rules that are read. */
+  through?(rules: Rules): Rules
   /** What the node says of decimals. */
   decimalsOf?(address: string): string | null
   stored?: readonly RawBlock[]
   clock?: Clock
 }
 
-const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick }: Options = {}) => {
+const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, through = it => it }: Options = {}) => {
   const folder = await dataFolder(t)
   const accounts = openAccounts(folder)
   accounts.createToken('alice')
@@ -68,7 +70,7 @@ const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick }:
   })
   const ruling = createRuling({
     network: NETWORK,
-    rules: openRules(folder),
+    rules: through(openRules(folder)),
     db: store.db,
     decimals,
     log: silent,
@@ -123,6 +125,35 @@ test('a rule that came up before the head was known, and was read only after, be
   assert.equal(rules.find(late.id)!.startBlock, 26)
   const [at] = makeChain({ blocks: 1, from: 26 }) as [RawBlock]
   assert.deepEqual(await match(at), [`${early.id} block`, `${late.id} block`])
+})
+
+test('where a rule begins is noted as soon as the file can be written again, and nothing stops meanwhile', async t => {
+  let full = true
+  let time = 0
+  const { rules, ruling, match } = await setUp(t, {
+    clock: { ...quick, now: () => time },
+    through: own => ({
+      ...own,
+      fixStart(...args) {
+        if (full) throw new Error('database or disk is full')
+        own.fixStart(...args)
+      },
+    }),
+  })
+  const { id } = rules.create(1, ruleOf(), null)
+  ruling.refresh([])
+  ruling.fixStarts(20)
+  const [block] = makeChain({ blocks: 1, from: 21 }) as [RawBlock]
+  assert.deepEqual(await match(block), [])
+  full = false
+  ruling.refresh([{ from: 0, to: 21 }])
+  assert.equal(rules.find(id)!.startBlock, null, 'not at every block')
+  time = 10_000
+  ruling.refresh([{ from: 0, to: 21 }])
+  ruling.refresh([{ from: 0, to: 21 }])
+  assert.equal(rules.find(id)!.startBlock, 21)
+  // What was stored meanwhile is gone through.
+  assert.deepEqual(ruling.scans.get(id), { rule: id, start: 21, next: 21, last: 21 })
 })
 
 test('a block waits for decimals that a rule needs, tells so, and goes on when the node answers', async t => {
