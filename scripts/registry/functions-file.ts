@@ -45,8 +45,9 @@ export function packFunctions(head: readonly string[], functions: readonly Packe
 
 function packBlock(functions: readonly PackedFunction[]): Buffer {
   let before = ''
-  const names = functions.map(({ text }) => {
+  const names = functions.map(({ text }, i) => {
     const name = text.slice(0, text.indexOf('('))
+    if (i % GROUP === 0) before = ''
     let common = 0
     while (common < MOST && common < name.length && name[common] === before[common]) common++
     before = name

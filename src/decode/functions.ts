@@ -34,7 +34,7 @@ export const STANDINGS: Readonly<Record<string, number>> = { '+': 0.9, ' ': 0.8,
  * - u16 for each declaration, in the order of the selectors: the lower half of its selector
  * - u16 for each declaration, in the same order: the group of 16 declarations that has it
  * - blocks: Brotli of a line for each name, its first character telling how many characters (code less 32) it has in common with
- *   the name before, then a line for the arguments of each: the sign of its standing and `address to,uint256 amount`
+ *   the name before (the first of a group: 0), then a line for the arguments of each: the sign of its standing and `address to,uint256 amount`
  *
  * Which of its group a selector means is told by its hash, so nothing is found that does not hash to what was asked for.
  */
@@ -43,7 +43,7 @@ export const BLOCK = 1024
 /** Of a block unpacked, in bytes; a declaration has some forty. */
 export const BLOCK_LIMIT = 1 << 22
 
-/** Selectors in one generation of answers; two generations of them take some 20 MB. */
+/** Selectors in one generation of answers; two generations of them take some 6 MB. */
 const GENERATION = 8192
 /** Blocks that stay unpacked, some 200 kB each. */
 const UNPACKED = 8
@@ -83,22 +83,29 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
       throw broken(`block ${block} does not unpack`, cause)
     }
     if (lines.length !== 2 * count) throw broken(`block ${block} has ${lines.length} lines instead of ${2 * count}`)
-    let name = ''
-    return lines.slice(0, count).map((line, i) => {
-      name = name.slice(0, line.charCodeAt(0) - 32) + line.slice(1)
-      const args = lines[count + i]!
-      return `${args[0]} ${name}(${args.slice(1)})`
-    })
+    return lines
   }
 
   /** The last ones used, the latest last. */
   const unpacked = new Map<number, string[]>()
-  const textsOf = (block: number): string[] => {
-    const texts = unpacked.get(block) ?? unpack(block)
+  const linesOf = (block: number): string[] => {
+    const lines = unpacked.get(block) ?? unpack(block)
     unpacked.delete(block)
-    unpacked.set(block, texts)
+    unpacked.set(block, lines)
     if (unpacked.size > UNPACKED) unpacked.delete(unpacked.keys().next().value!)
-    return texts
+    return lines
+  }
+
+  const textsOf = (group: number): string[] => {
+    const lines = linesOf(Math.floor((group * GROUP) / BLOCK))
+    const first = (group * GROUP) % BLOCK
+    const count = lines.length / 2
+    let name = ''
+    return lines.slice(first, Math.min(first + GROUP, count)).map((line, i) => {
+      name = name.slice(0, line.charCodeAt(0) - 32) + line.slice(1)
+      const args = lines[count + first + i]!
+      return `${args[0]} ${name}(${args.slice(1)})`
+    })
   }
 
   const read = (selector: string): readonly FunctionCandidate[] => {
@@ -117,8 +124,7 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
       const group = view.getUint16(groups + 2 * from, true)
       if (seen.has(group)) continue
       seen.add(group)
-      const first = (group * GROUP) % BLOCK
-      for (const text of textsOf(Math.floor((group * GROUP) / BLOCK)).slice(first, first + GROUP)) {
+      for (const text of textsOf(group)) {
         const declared = parseSignature(text.slice(2), 'function')
         if (selectorOf(declared) !== selector) continue
         found.push({ function: withoutOutputs(declared), probability: STANDINGS[text[0]!] ?? 0 })
@@ -147,7 +153,7 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
       return result
     },
     *texts() {
-      for (let block = 0; block < blocks; block++) yield* unpack(block)
+      for (let group = 0; group * GROUP < size; group++) yield* textsOf(group)
     },
   }
 }
