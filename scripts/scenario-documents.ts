@@ -75,6 +75,7 @@ const METHODS: Record<Hex, string> = {
   '0xa9059cbb': 'transfer',
   '0x022c0d9f': 'swap',
   '0x34fcd5be': 'executeBatch',
+  '0x74694a2b': 'register',
 }
 
 // The story -----------------------------------------------------------------------------------------------------------

@@ -153,6 +153,7 @@ export const NODE = [
   'finality',
   'pollInterval',
   'skipBloom',
+  'traces',
   'requestTimeout',
   'rpcBatch',
   'rpcConcurrency',

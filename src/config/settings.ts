@@ -65,6 +65,11 @@ export const NETWORK_SETTINGS = {
     'false',
     'Takes blocks whose logs blooms are not those of their logs: some rollups leave theirs empty.',
   ),
+  traces: setting(
+    kinds.oneOf(['off', 'all']),
+    'off',
+    'Whether the steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber; packs bring theirs along.',
+  ),
   requestTimeout: setting(kinds.duration, '20s', 'A node that takes longer to answer has failed.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Most calls in one JSON-RPC request.'),
   rpcConcurrency: setting(kinds.count(1, 256), '16', 'Most JSON-RPC requests under way at once.'),

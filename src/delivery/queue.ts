@@ -203,7 +203,9 @@ export const createQueue = (db: Db): Queue => {
             // What was combined stays together.
             const luck = random()
             for (const id of attempt.ids) {
-              const was = stateOf.get(id)!
+              const was = stateOf.get(id)
+              // Cancelled while it was under way, and forgotten since, where little is kept.
+              if (!was) continue
               const { channel, destination, type } = was
               const settled: Settled = {
                 id,

@@ -5,6 +5,7 @@ import type { Document } from './document.ts'
 import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } from './logs.ts'
 import { placesOf } from './places.ts'
 import * as show from './show.ts'
+import { traceDocument, traceMember } from './traces.ts'
 import { lowerHex, type Shown, shownOf } from './wire.ts'
 
 export interface BlockDocumentsInput {
@@ -24,6 +25,7 @@ export interface BlockDocuments {
   log(index: number): Document
   /** Undefined where no declaration of the log is known. */
   event(index: number): Document | undefined
+  trace(index: number): Document
 }
 
 /** Builds the documents of a block before it is stored: what a search answers from the store afterwards is the same. */
@@ -65,6 +67,26 @@ export const createBlockDocuments = (
     return eventDocument(placeOf(index), { event, args, error, probability, decimals: known ?? null }, big)
   }
 
+  const traces = raw.traces ?? []
+  const firstReward = traces.findIndex(({ type }) => type === 'reward')
+  const traceOf = (index: number): Document => {
+    const trace = traces[index]!
+    const fields = new Map<string, unknown>()
+    for (const { field, wire, from, shown } of MEMBERS.trace) {
+      const value = from === 'wire' ? traceMember(trace, wire) : undefined
+      if (value === undefined) continue
+      const text = value === null ? null : shown(value, big)
+      if (text !== undefined) fields.set(field, text)
+    }
+    if (trace.type === 'reward') return traceDocument({ block: parts, reward: index - firstReward }, fields, big)
+    const { transactionHash, transactionPosition } = trace
+    return traceDocument(
+      { block: parts, transactionHash: lowerHex(transactionHash), transactionIndex: transactionPosition },
+      fields,
+      big,
+    )
+  }
+
   const documents = {
     block: kept(() => {
       const derived = {
@@ -89,6 +111,7 @@ export const createBlockDocuments = (
       return logDocument(placeOf(index), topics.map(lowerHex), lowerHex(data), big)
     }),
     event: kept(eventOf),
+    trace: kept(traceOf),
   }
   return { ...documents, block: () => documents.block(0) }
 }
@@ -114,7 +137,7 @@ interface Member {
   shown: Shown
 }
 
-const membersOf = (kind: 'block' | 'tx'): Member[] =>
+const membersOf = (kind: 'block' | 'tx' | 'trace'): Member[] =>
   Object.entries(MAPPING[kind].fields).map(([field, declaration]) => {
     const { origin } = declaration
     return {
@@ -125,7 +148,7 @@ const membersOf = (kind: 'block' | 'tx'): Member[] =>
     }
   })
 
-const MEMBERS = { block: membersOf('block'), tx: membersOf('tx') }
+const MEMBERS = { block: membersOf('block'), tx: membersOf('tx'), trace: membersOf('trace') }
 
 type Values = Readonly<Record<string, unknown>>
 

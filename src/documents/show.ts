@@ -60,6 +60,7 @@ export const INTEGERS: Record<FieldKind, (value: Integer, big: BigIntegers) => u
   datetime: value => datetime(Number(value)),
   hexNumber: rawHex,
   long,
+  integers: long,
   double: Number,
   integer256: long,
   address: rawHex,
@@ -90,4 +91,7 @@ export const argument = ({ name, pos, type, hex, int }: DecodedArg, decimals: nu
 
 /** `_id` of a log, and of the event that it is. */
 export const logId = (transactionHash: string, logIndex: number): string => `${transactionHash}_l_${logIndex}`
+/** The top-level one ends with the letter. */
+export const traceId = (transactionHash: string, traceAddress: readonly number[]): string =>
+  [`${transactionHash}_t`, ...traceAddress].join('_')
 export const eventId = (transactionHash: string, logIndex: number): string => `${transactionHash}_e_${logIndex}`

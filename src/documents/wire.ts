@@ -61,6 +61,7 @@ const BY_KIND = {
   keyword: String,
   text: String,
   long: integerOf('long'),
+  integers: value => (value as unknown[]).map(Number),
   double: integerOf('double'),
   integer256: integerOf('integer256'),
 } as const satisfies Record<FieldKind, Shown>

@@ -53,6 +53,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     added: pipeline?.added() ?? [],
     waiting: pipeline?.stuck ?? ruling?.waiting ?? null,
     endpoints: source?.endpoints() ?? [],
+    withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
@@ -100,6 +101,11 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 }
 
 const REPORT_MS = 250
+
+const withoutTraces = (source: ChainSource | undefined): string | null => {
+  const tracing = source?.tracing?.()
+  return tracing?.method === null ? tracing.why : null
+}
 
 const nativeOption = () => {
   const native = nativeBinding()

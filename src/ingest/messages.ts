@@ -83,6 +83,8 @@ export interface Report {
   /** What it waits for, null where it goes on. */
   waiting: string | null
   endpoints: EndpointStatus[]
+  /** Why blocks come without traces; null where they have some, and while that is not known. */
+  withoutTraces: string | null
   /** Alerts that came into each state, by target type. */
   alerts: AlertCounts
 }

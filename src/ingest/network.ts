@@ -43,6 +43,7 @@ const NOTHING: Report = {
   added: [],
   waiting: null,
   endpoints: [],
+  withoutTraces: null,
   alerts: {},
 }
 

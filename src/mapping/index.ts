@@ -1,17 +1,18 @@
 import { block } from './documents/block.ts'
 import { event } from './documents/event.ts'
 import { log } from './documents/log.ts'
+import { trace } from './documents/trace.ts'
 import { tx } from './documents/tx.ts'
 import { type DocumentMapping, ENCODINGS, type Encoding, type Field, type FieldKind, type List } from './kinds.ts'
 
 export * from './kinds.ts'
 
 /** Kinds of entities that are indexed, in the order in which they stand at one place of the chain. */
-export const KINDS = ['block', 'tx', 'log', 'event'] as const
+export const KINDS = ['block', 'tx', 'log', 'event', 'trace'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** THE declaration of what is indexed. Everything that knows a field's name derives it from here. */
-export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event }
+export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event, trace }
 
 /** One way to ask for a field: what a query's field name resolves to. */
 export interface FieldPath {
@@ -68,6 +69,7 @@ const PATHS: Record<Kind, Map<string, FieldPath>> = {
   tx: pathsOf('tx'),
   log: pathsOf('log'),
   event: pathsOf('event'),
+  trace: pathsOf('trace'),
 }
 
 /** Every path that a query on this kind may name. */

@@ -17,6 +17,7 @@ export type FieldKind =
   | 'keyword'
   | 'text'
   | 'long'
+  | 'integers'
   | 'double'
   | 'integer256'
 
@@ -55,6 +56,7 @@ const instant: Encoding = { es: 'date', compare: 'instant' }
  * - `amount`: `{num, coin, padded, raw}`; `coin` is the amount in the chain's native unit.
  * - `seconds`: a date shown as epoch seconds. `datetime`: a date shown as `YYYY-MM-DDThh:mm:ss` in UTC.
  * - `text`: text with an exact `raw` sub-field. `keyword`: exact text.
+ * - `integers`: a list of small integers.
  * - `integer256`: JSON integer or null where the value does not fit a signed 64-bit long; never a `raw`.
  */
 export const ENCODINGS = {
@@ -71,6 +73,7 @@ export const ENCODINGS = {
   keyword: { '': exact },
   text: { '': token, raw: exact },
   long: { '': long },
+  integers: { '': long },
   double: { '': double },
   integer256: { '': long },
 } as const satisfies Record<FieldKind, Record<string, Encoding>>
@@ -147,6 +150,7 @@ export const is: Record<FieldKind, Maker> = {
   keyword: maker('keyword'),
   text: maker('text', { indexed: true }),
   long: maker('long'),
+  integers: maker('integers'),
   double: maker('double'),
   integer256: maker('integer256'),
 }

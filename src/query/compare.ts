@@ -100,8 +100,9 @@ export const valuesAt = (
   if (isNested(kind, name)) return argumentsAt(name, rest, scaled)
   const read = scaled ? undefined : readerAt(steps, kind)
   if (read === undefined) return () => NOTHING
+  const [outer, inner] = name.split('.')
   return ({ _source }) => {
-    const value = _source[name]
+    const value = inner === undefined ? _source[outer!] : (_source[outer!] as Record<string, unknown> | null)?.[inner]
     if (value === null || value === undefined) return NOTHING
     const faces: Face[] = []
     read(value, faces)
@@ -206,6 +207,7 @@ const FACES = {
   keyword: { '': textFace },
   text: { '': textFace, raw: textFace },
   long: { '': numberFace },
+  integers: { '': numberFace },
   double: { '': numberFace },
   integer256: { '': numberFace },
 } as const satisfies {

@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { fieldsOf, type Kind, nestedPaths, queryPaths } from '../mapping/index.ts'
+import { fieldsOf, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
 import { cut } from '../query/cut.ts'
 import type { TargetType } from './rule.ts'
@@ -12,7 +12,7 @@ export const TARGET_KINDS = {
   Block: 'block',
   Call: undefined,
   Method: undefined,
-  Trace: undefined,
+  Trace: 'trace',
   Contract: undefined,
   Token: undefined,
 } as const satisfies Record<TargetType, Kind | undefined>
@@ -21,14 +21,20 @@ export const TARGET_KINDS = {
  * Way into a document of a condition's name and those of the `Inspect`s around it, outermost first. The outermost may be written with
  * dots (`value.coin`); the others, such as names of arguments, stand as they are.
  */
-export const stepsOf = ([name = '', ...inspected]: readonly string[]): string[] => [...name.split('.'), ...inspected]
+export const stepsOf = (kind: Kind, [name = '', ...inspected]: readonly string[]): string[] => {
+  const [first = '', second, ...rest] = [...name.split('.'), ...inspected]
+  if (second === undefined) return [first]
+  // Fields of objects, such as a trace's `action.from`, are one step.
+  const inner = `${first}.${second}`
+  return Object.hasOwn(MAPPING[kind].fields, inner) ? [inner, ...rest] : [first, second, ...rest]
+}
 
 /** Whether names of a condition, as for `stepsOf`, are an attribute of the kind. Where not, ` Did you mean "…"?` or nothing. */
 export const findAttribute = (
   kind: Kind,
   names: readonly string[],
 ): { known: true } | { known: false; remedy: string } => {
-  const steps = stepsOf(names)
+  const steps = stepsOf(kind, names)
   if (isAttribute(steps, kind)) return { known: true }
   const written = steps.join('.')
   if (nestedPaths(kind).includes(written))
@@ -57,7 +63,7 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
   if (kind === undefined) return undefined
   const found = findAttribute(kind, names)
   if (found.known) return undefined
-  return `${NAMES[kind]} has no attribute "${cut(stepsOf(names).join('.'))}" to compare.${found.remedy}`
+  return `${NAMES[kind]} has no attribute "${cut(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
 }
 
 /** What is wrong with the name of an outermost `Inspect`: that no attribute is at it or below. */
@@ -83,4 +89,5 @@ export const NAMES = {
   tx: 'A transaction',
   log: 'A log',
   event: 'An event',
+  trace: 'A trace',
 } as const satisfies Record<Kind, string>

@@ -1,7 +1,8 @@
-import type { RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
+import type { RawBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
 import type { BlockDocuments } from '../documents/build.ts'
 import type { Document } from '../documents/document.ts'
+import { traceMember } from '../documents/traces.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
 import { type Face, valuesAt } from '../query/compare.ts'
@@ -35,6 +36,7 @@ export interface Entity {
   receipt: RpcReceipt | undefined
   log: RpcLog | undefined
   decoded: DecodedLog | undefined
+  trace: RpcTrace | undefined
 }
 
 /** Undefined where there is none, as of an event that is not known by name. */
@@ -48,6 +50,8 @@ export const documentOf = ({ kind, index, block: { documents } }: Entity): Docum
       return documents.log(index)
     case 'event':
       return documents.event(index)
+    case 'trace':
+      return documents.trace(index)
   }
 }
 
@@ -64,7 +68,8 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
     receipt?: RpcReceipt,
     log?: RpcLog,
     decoded?: DecodedLog,
-  ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded })
+    trace?: RpcTrace,
+  ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded, trace })
 
   if (kinds.has('block')) yield entity('block', 0)
   const [hasTxs, hasLogs, hasEvents] = [kinds.has('tx'), kinds.has('log'), kinds.has('event')]
@@ -80,6 +85,9 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
         index++
       }
   }
+  if (!kinds.has('trace')) return
+  for (const [i, trace] of (raw.traces ?? []).entries())
+    yield entity('trace', i, undefined, undefined, undefined, undefined, trace)
 }
 
 /** None, one, or several. */
@@ -167,6 +175,17 @@ const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
     address: ({ log }) => log!.address,
     transactionHash: ({ log }) => log!.transactionHash,
     logIndex: ({ log }) => log!.logIndex,
+    blockNumber: ({ block }) => block.raw.block.number,
+    blockHash: ({ block }) => block.raw.block.hash,
+  },
+  trace: {
+    type: ({ trace }) => trace!.type,
+    ...Object.fromEntries(
+      ['callType', 'action.from', 'action.to', 'action.value', 'action.address', 'result.address', 'error'].map(
+        path => [path, ({ trace }: Entity) => traceMember(trace!, path)],
+      ),
+    ),
+    transactionHash: ({ trace }) => (trace!.type === 'reward' ? undefined : trace!.transactionHash),
     blockNumber: ({ block }) => block.raw.block.number,
     blockHash: ({ block }) => block.raw.block.hash,
   },

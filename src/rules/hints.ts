@@ -240,6 +240,7 @@ const HINTS = {
   keyword,
   text,
   long: () => UNKNOWN,
+  integers: () => UNKNOWN,
   double,
   integer256: () => UNKNOWN,
 } as const satisfies Record<FieldKind, Hinter>

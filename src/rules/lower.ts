@@ -25,7 +25,7 @@ const flatten = (kind: Kind, around: readonly string[], scaled: boolean, conditi
     Object.freeze({
       op: 'compare',
       kind,
-      steps: Object.freeze(stepsOf(names)),
+      steps: Object.freeze(stepsOf(kind, names)),
       ...OPERATORS[operator],
       operands: Object.freeze(operands.map(operandOf)),
       scaled: isScaled,

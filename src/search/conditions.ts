@@ -4,7 +4,7 @@ import { checksumAddress } from '../lib/keccak.ts'
 import type { FieldKind, FieldPath, Kind, List } from '../mapping/index.ts'
 import type { Bounds, Value } from '../query/ast.ts'
 import type { Column } from '../store/columns.ts'
-import { columnsOf } from '../store/columns.ts'
+import { columnsOf, isStored } from '../store/columns.ts'
 import type { MemberForm } from '../store/functions.ts'
 import { pack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
@@ -60,7 +60,7 @@ interface Compiler {
 const columnOf = (kind: Kind, field: FieldPath): Compiler | undefined => {
   const derived = DERIVED[kind][field.field]
   if (derived) return derived
-  if (kind === 'block' || kind === 'tx') {
+  if (isStored(kind)) {
     const column = STORED[kind].get(field.list ? field.list.name : field.field)
     if (!column) return undefined
     if (field.list) return listColumn(column, field)
@@ -72,10 +72,12 @@ const columnOf = (kind: Kind, field: FieldPath): Compiler | undefined => {
 const STORED = {
   block: new Map(columnsOf('block').map(column => [column.field, column])),
   tx: new Map(columnsOf('tx').map(column => [column.field, column])),
+  trace: new Map(columnsOf('trace').map(column => [column.field, column])),
 }
 
 /** Hash of the transaction that a log belongs to. */
 const LOG_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = log.pos - (log.pos & 4194303) + log.tx)'
+const TRACE_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = trace.pos - (trace.pos & 4194303) + trace.tx)'
 const PLACE = '(pos & 4194303)'
 const NUMBER = '(pos >> 22)'
 
@@ -100,6 +102,7 @@ const formCompiler = ({ table, form }: Pick<Column, 'table' | 'form'>, column: s
     // One that follows from the logs is stored as a number, and longer than what an index holds.
     case 'bloom':
       return bytesColumn(table, column)
+    case 'integers':
     case 'list':
       return undefined
   }
@@ -450,6 +453,11 @@ const DERIVED: Record<Kind, Record<string, Compiler>> = {
   tx: { ...OF_BLOCK, transactionIndex: integerColumn('tx', PLACE) },
   log: { ...OF_LOG, data: wordsColumn('log', 'data', null), topics: topicsColumn, signature: signatureColumn },
   event: OF_LOG,
+  trace: {
+    ...OF_BLOCK,
+    transactionHash: bytesColumn('trace', TRACE_TRANSACTION),
+    transactionPosition: integerColumn('trace', 'tx'),
+  },
 }
 
 const toBigint = (value: Value): bigint => (typeof value === 'bigint' ? value : BigInt(Math.floor(Number(value))))

@@ -3,9 +3,10 @@ import type { DecodedArg, DecodeResult } from '../decode/types.ts'
 import type { Document } from '../documents/document.ts'
 import { type BlockParts, blockParts, eventDocument, logDocument } from '../documents/logs.ts'
 import * as show from '../documents/show.ts'
+import { traceDocument } from '../documents/traces.ts'
 import { decodeRlp, type Rlp } from '../lib/rlp.ts'
 import { type Field, type Kind, type List, MAPPING } from '../mapping/index.ts'
-import { type Column, tableColumns } from '../store/columns.ts'
+import { type Column, type Stored, tableColumns } from '../store/columns.ts'
 import { unpack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
@@ -51,6 +52,8 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
         return cell === 2 ? null : cell === 1
       case 'name':
         return cell === 0 ? null : reader.name(cell as number)
+      case 'integers':
+        return typeof cell === 'number' ? null : readVarints(cell)
       case 'list':
         return typeof cell === 'number' ? null : listOf(column.declaration as List, decodeRlp(cell))
     }
@@ -125,7 +128,31 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       const args = error === null ? decode(row[1], topicsOf(topic, row[4]), dataOf(row)) : null
       return eventDocument(placeOfLog(position, row), { event, args, error, probability, decimals: row[3] }, big)
     },
+    trace: position => traceAt(position),
   }
+
+  const traceAt = (position: number): Document | undefined => {
+    const [tx, ...small] = (readTrace.get(position) as Cell[] | undefined) ?? []
+    if (tx === undefined) return undefined
+    const cells = small.concat(readTraceBulk.get(position) as Cell[])
+    const fields = new Map<string, unknown>()
+    for (const { field, column, index } of FIELDS.trace) {
+      const value = column ? shown(column, cells[index]!, position) : undefined
+      if (value !== undefined) fields.set(field, value)
+    }
+    const number = blockOf(position)
+    const block = blocks.get(number)
+    if (tx === null) {
+      const first = readFirstReward.get(positionOf(number, 0), positionOf(number, PLACES - 1)) as number
+      return traceDocument({ block, reward: position - first }, fields, big)
+    }
+    const transactionIndex = tx as number
+    const transactionHash = transactionHashes.get(positionOf(number, transactionIndex))
+    return traceDocument({ block, transactionHash, transactionIndex }, fields, big)
+  }
+  const readTrace = reader.prepare(`SELECT tx, ${namesOf('trace', 'trace')} FROM trace WHERE pos = ?`).raw()
+  const readTraceBulk = reader.prepare(`SELECT ${namesOf('trace', 'trace_bulk')} FROM trace_bulk WHERE pos = ?`).raw()
+  const readFirstReward = reader.prepare('SELECT min(pos) FROM trace WHERE pos BETWEEN ? AND ? AND tx IS NULL').pluck()
 
   /** `_source` in the order of the mapping, of cells and of what the position tells. */
   const assemble = (
@@ -205,19 +232,20 @@ type BloomRow = [address: number, signature: number, topics: Buffer | null, tx: 
 const COLUMNS = {
   block: tableColumns('block', 'block'),
   tx: [...tableColumns('tx', 'tx'), ...tableColumns('tx', 'tx_bulk')],
+  trace: [...tableColumns('trace', 'trace'), ...tableColumns('trace', 'trace_bulk')],
 }
-const namesOf = (kind: 'block' | 'tx', table: string) =>
+const namesOf = (kind: Stored, table: string) =>
   tableColumns(kind, table)
     .map(({ field }) => `"${field}"`)
     .join(', ')
 
 /** Members of `_source` in the order of the mapping, with the column of those that have one. */
-const fieldsOf = (kind: 'block' | 'tx') =>
+const fieldsOf = (kind: Stored) =>
   Object.keys(MAPPING[kind].fields).map(field => {
     const index = COLUMNS[kind].findIndex(column => column.field === field)
     return { field, column: COLUMNS[kind][index], index }
   })
-const FIELDS = { block: fieldsOf('block'), tx: fieldsOf('tx') }
+const FIELDS = { block: fieldsOf('block'), tx: fieldsOf('tx'), trace: fieldsOf('trace') }
 
 /** The integer of the stored form `uint`. */
 const integerOf = (cell: number | Buffer): show.Integer =>
@@ -227,6 +255,20 @@ const integerOf = (cell: number | Buffer): show.Integer =>
 const digitsOf = (cell: number | Buffer): string => {
   if (typeof cell === 'number') return show.rawHex(cell)
   return cell[0] === 0 ? `0x${cell.toString('hex', 1)}` : show.rawHex(integerOf(cell))
+}
+
+const readVarints = (bytes: Buffer): number[] => {
+  const integers: number[] = []
+  for (let at = 0; at < bytes.length; ) {
+    let [integer, unit, byte] = [0, 1, 0x80]
+    while (byte >= 0x80) {
+      byte = bytes[at++]!
+      integer += (byte & 0x7f) * unit
+      unit *= 0x80
+    }
+    integers.push(integer)
+  }
+  return integers
 }
 
 const hashesOf = (bytes: Buffer): string[] =>

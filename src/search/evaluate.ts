@@ -101,7 +101,7 @@ const build = (plan: Plan, context: Context): Part => {
     case 'time':
       return atTimes(plan.test, numbered)
     case 'transactions':
-      return ofTransactions(plan.positions, reader)
+      return ofTransactions(plan.positions, numbered as 'log' | 'trace', reader)
     case 'terms':
       return createTerms(plan.terms, reader)
     case 'signatures':
@@ -182,8 +182,8 @@ const atTimes = (test: (seconds: number) => boolean, numbered: Numbered): Part =
   return { matches, count: at => count(matches(at)) }
 }
 
-const ofTransactions = (positions: readonly number[], reader: Reader): Part => {
-  const range = reader.prepare('SELECT min(pos), max(pos) FROM log WHERE pos BETWEEN ? AND ? AND tx = ?').raw()
+const ofTransactions = (positions: readonly number[], numbered: 'log' | 'trace', reader: Reader): Part => {
+  const range = reader.prepare(`SELECT min(pos), max(pos) FROM ${numbered} WHERE pos BETWEEN ? AND ? AND tx = ?`).raw()
   return {
     matches({ segment, header, size }) {
       const found = positions.filter(
@@ -196,7 +196,7 @@ const ofTransactions = (positions: readonly number[], reader: Reader): Part => {
           | null
         )[]
         if (first == null || last == null) return EMPTY
-        return run(ordinalOfPosition(header, 'log', first), ordinalOfPosition(header, 'log', last) + 1)
+        return run(ordinalOfPosition(header, numbered, first), ordinalOfPosition(header, numbered, last) + 1)
       })
       return or(runs, size)
     },

@@ -1,6 +1,7 @@
+import { createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Reader } from '../store/reader.ts'
-import { blockOf, placeOf, positionOf } from '../store/schema.ts'
+import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
 import { FACETS, HASHED, termOf } from '../store/terms.ts'
 import { type Numbered, positionOfOrdinal } from './places.ts'
 
@@ -20,6 +21,7 @@ export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: Reade
 const positionOfId = (kind: Kind, id: string, reader: Reader): number | undefined => {
   if (kind === 'block') return findBlock(id, reader)
   if (kind === 'tx') return findTransaction(id, reader)
+  if (kind === 'trace') return positionOfTrace(id, reader)
   const [, hash, letter, index] = /^(0x[0-9a-f]{64})_([le])_(0|[1-9]\d{0,6})$/.exec(id) ?? []
   if (!hash || letter !== kind[0]) return undefined
   const transaction = findTransaction(hash, reader)
@@ -30,6 +32,32 @@ const positionOfId = (kind: Kind, id: string, reader: Reader): number | undefine
     | undefined
   if (row?.tx !== placeOf(transaction)) return undefined
   return kind === 'log' || reader.signature(row.signature).event ? position : undefined
+}
+
+const positionOfTrace = (id: string, reader: Reader): number | undefined => {
+  const [, hash, address] = /^(0x[0-9a-f]{64})_t((?:_(?:0|[1-9]\d{0,9})){0,1100})$/.exec(id) ?? []
+  if (hash === undefined || address === undefined) return undefined
+  const path = address.split('_').slice(1).map(Number)
+  const transaction = findTransaction(hash, reader)
+  if (transaction === undefined) return path.length === 1 ? positionOfReward(hash, path[0]!, reader) : undefined
+  const block = blockOf(transaction)
+  const bytes = createByteWriter()
+  for (const place of path) bytes.varint(place)
+  return reader
+    .prepare('SELECT pos FROM trace WHERE pos BETWEEN ? AND ? AND tx = ? AND traceAddress = ?')
+    .pluck()
+    .get(positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(transaction), Buffer.from(bytes.view())) as
+    | number
+    | undefined
+}
+
+const positionOfReward = (hash: string, place: number, reader: Reader): number | undefined => {
+  const block = findBlock(hash, reader)
+  if (block === undefined) return undefined
+  return reader
+    .prepare('SELECT pos FROM trace WHERE pos BETWEEN ? AND ? AND tx IS NULL ORDER BY pos LIMIT 1 OFFSET ?')
+    .pluck()
+    .get(block, block + PLACES - 1, place) as number | undefined
 }
 
 const find = (hash: string, numbered: Numbered, facet: number, table: string, reader: Reader): number | undefined => {

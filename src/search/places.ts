@@ -3,24 +3,27 @@ import type { Segment } from '../store/reader.ts'
 import { blockOf, placeOf, positionOf } from '../store/schema.ts'
 import type { SegmentHeader } from '../store/segment.ts'
 
-/** What is numbered within a segment: blocks, transactions, logs. Events share their logs' numbers. */
-export type Numbered = 'block' | 'tx' | 'log'
+/** What is numbered within a segment: blocks, transactions, logs, traces. Events share their logs' numbers. */
+export type Numbered = 'block' | 'tx' | 'log' | 'trace'
+
+const COUNTS = { tx: 'txs', log: 'logs', trace: 'traces' } as const
+const ENDS = { tx: 'txEnds', log: 'logEnds', trace: 'traceEnds' } as const
 
 export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
 
 export const sizeOf = (segment: Segment, numbered: Numbered): number =>
-  numbered === 'block' ? segment.last - segment.first + 1 : numbered === 'tx' ? segment.txs : segment.logs
+  numbered === 'block' ? segment.last - segment.first + 1 : segment[COUNTS[numbered]]
 
 /** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
 export const endOf = (header: SegmentHeader, numbered: Numbered, index: number): number => {
   if (numbered === 'block') return index + 1
   if (index < 0) return 0
-  return (numbered === 'tx' ? header.txEnds : header.logEnds)[index]!
+  return header[ENDS[numbered]][index]!
 }
 
 export const positionOfOrdinal = (header: SegmentHeader, numbered: Numbered, ordinal: number): number => {
   if (numbered === 'block') return positionOf(header.first + ordinal, 0)
-  const ends = numbered === 'tx' ? header.txEnds : header.logEnds
+  const ends = header[ENDS[numbered]]
   let low = 0
   let high = ends.length - 1
   while (low < high) {
@@ -49,8 +52,8 @@ const firstFrom = (places: Uint32Array, place: number): number => {
 }
 
 /** Where a block is an excerpt, the places that its documents stand at. */
-const placesOf = (header: SegmentHeader, numbered: 'tx' | 'log', index: number): Uint32Array | undefined => {
-  if (header.excerpts.size === 0) return undefined
+const placesOf = (header: SegmentHeader, numbered: 'tx' | 'log' | 'trace', index: number): Uint32Array | undefined => {
+  if (header.excerpts.size === 0 || numbered === 'trace') return undefined
   const excerpt = header.excerpts.get(index)
   return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)
 }

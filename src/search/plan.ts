@@ -36,7 +36,7 @@ export type Plan =
   | { by: 'blocks'; runs: [from: number, to: number][] }
   /** Documents of blocks whose time in seconds fulfils a test. */
   | { by: 'time'; test(seconds: number): boolean }
-  /** Logs of transactions, named by the transactions' positions. */
+  /** Logs or traces of transactions, named by the transactions' positions. */
   | { by: 'transactions'; positions: number[] }
   | { by: 'terms'; terms: { term: number; mark: number }[] }
   /** Logs of these signatures. */
@@ -406,6 +406,13 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     error: bySignature(({ error }) => [error]),
     str: rendered,
     probability: bySignature(({ event, probability }) => [event && probability]),
+  },
+  trace: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    // Rewards have none.
+    transactionHash: (leaf, reader) => (leaf.op === 'exists' ? undefined : transactionHash(leaf, reader)),
   },
 }
 

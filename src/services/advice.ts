@@ -4,10 +4,16 @@ import { lower, neverMatches } from '../rules/lower.ts'
 import type { RuleInput, StoredRule } from '../rules/rule.ts'
 import { networkOf } from '../rules/store.ts'
 
-/** Why a rule matches nothing for now; `networks` are those that are stored or configured. */
-export const idleReason = (rule: StoredRule, networks: readonly string[]): string | undefined => {
+/** Why a rule matches nothing for now; `networks` are those that are stored or configured, `withoutTraces` why its blocks have none. */
+export const idleReason = (
+  rule: StoredRule,
+  networks: readonly string[],
+  withoutTraces: string | null = null,
+): string | undefined => {
   const missing = missingReason(rule.input, networks)
   if (missing !== undefined) return missing
+  if (rule.input.config.targetType === 'Trace' && withoutTraces !== null)
+    return `its network is indexed without traces: ${withoutTraces}`
   if (!rule.enabled) return 'it is paused: "enabled": true has it go on'
   if (rule.startBlock === null)
     return 'the head of its network is not known yet: it begins with the first block that is followed there, or with "startBlock"'

@@ -35,7 +35,12 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
   }
 
   return {
-    idle: rule => idleReason(rule, networks()),
+    idle: rule =>
+      idleReason(
+        rule,
+        networks(),
+        indexings.find(({ network }) => network === rule.network)?.report().withoutTraces ?? null,
+      ),
 
     warnings: input => warningsOf(input, config),
 

@@ -142,6 +142,7 @@ const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   ...(network.ws && { wsUrl: network.ws.reveal() }),
   ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
   bloom: !network.skipBloom,
+  traces: network.traces,
   timeoutMs: network.requestTimeout,
   batch: network.rpcBatch,
   concurrency: network.rpcConcurrency,

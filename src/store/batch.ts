@@ -1,8 +1,9 @@
-import type { RawBlock, RpcReceipt } from '../chain/wire.ts'
+import type { RawBlock, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../decode/types.ts'
 import { hasInteger } from '../documents/logs.ts'
 import { placesOf } from '../documents/places.ts'
 import { scaled } from '../documents/show.ts'
+import { traceMember } from '../documents/traces.ts'
 import { snakeCase } from '../documents/wire.ts'
 import type { Hash62 } from '../lib/hash.ts'
 import { encodeRlp, type Rlp } from '../lib/rlp.ts'
@@ -34,8 +35,11 @@ export interface Batch {
   last: number
   txs: number
   logs: number
+  traces: number
   events: number
   header: Uint8Array<ArrayBuffer>
+  /** Null where the blocks came without traces. */
+  traceEnds: Uint32Array<ArrayBuffer> | null
   rows: Record<TableName, Rows>
   pairs: Pairs
   numbers: Numbers
@@ -59,7 +63,7 @@ export interface StoredToken {
   decimals: number | null
 }
 
-export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log'
+export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk'
 
 export interface BlockInput {
   raw: RawBlock
@@ -89,6 +93,8 @@ const COLUMNS = {
   block: tableColumns('block', 'block'),
   tx: tableColumns('tx', 'tx'),
   tx_bulk: tableColumns('tx', 'tx_bulk'),
+  trace: tableColumns('trace', 'trace'),
+  trace_bulk: tableColumns('trace', 'trace_bulk'),
 }
 
 export interface BatchBuilder {
@@ -107,11 +113,14 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     tx: createRowsBuilder(),
     tx_bulk: createRowsBuilder(),
     log: createRowsBuilder(),
+    trace: createRowsBuilder(),
+    trace_bulk: createRowsBuilder(),
   }
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
   const txEnds: number[] = []
   const logEnds: number[] = []
+  const traceEnds: number[] = []
   const times: number[] = []
   const excerpts: SegmentHeader['excerpts'] = new Map()
   /** Dictionary ids of the topics behind the first of the log at hand, where they are addresses. */
@@ -119,6 +128,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   let first = -1
   let txs = 0
   let logs = 0
+  let traces = 0
   let events = 0
 
   const hashed = (text: string, facet: number, ordinal: number) => {
@@ -153,6 +163,18 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       if (decimals !== undefined && type !== 'bool')
         numbers.add(scaledOf(signatureId, slot), scaled(int, decimals), logs)
     }
+  }
+
+  const addTrace = (position: number, trace: RpcTrace) => {
+    rows.trace.number(position)
+    rows.trace_bulk.number(position)
+    if (trace.type === 'reward') rows.trace.null()
+    else rows.trace.number(trace.transactionPosition)
+    for (const table of ['trace', 'trace_bulk'] as const)
+      for (const column of COLUMNS[table]) encode(rows[table], column, traceMember(trace, column.wire), context)
+    const error = traceMember(trace, 'error')
+    if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
+    for (const { wire, facet } of TRACE_ADDRESSES) addressTerm(traceMember(trace, wire), facet, traces)
   }
 
   const add = (input: BlockInput) => {
@@ -226,6 +248,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       }
       txs++
     }
+    for (const [at, trace] of (input.raw.traces ?? []).entries()) {
+      addTrace(positionOf(number, at), trace)
+      traces++
+    }
+    traceEnds.push(traces)
     txEnds.push(txs)
     logEnds.push(logs)
     times.push(Number(block.timestamp))
@@ -237,7 +264,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       return times.length
     },
     get documents() {
-      return times.length + txs + logs
+      return times.length + txs + logs + traces
     },
     finish() {
       const last = first + times.length - 1
@@ -255,13 +282,17 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         last,
         txs,
         logs,
+        traces,
         events,
         header,
+        traceEnds: traces > 0 ? Uint32Array.from(traceEnds) : null,
         rows: {
           block: rows.block.finish(),
           tx: rows.tx.finish(),
           tx_bulk: rows.tx_bulk.finish(),
           log: rows.log.finish(),
+          trace: rows.trace.finish(),
+          trace_bulk: rows.trace_bulk.finish(),
         },
         pairs: postings.finish(),
         numbers: numbers.finish(),
@@ -279,6 +310,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 /** The buffers of a batch, to be moved to another thread instead of copied. */
 export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.header.buffer,
+  ...(batch.traceEnds ? [batch.traceEnds.buffer] : []),
   ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
   ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),
@@ -359,12 +391,20 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, context: Batch
       return row.number(isTrue(value) ? 1 : 0)
     case 'name':
       return row.number(context.names.id(value as string))
+    case 'integers':
+      row.beginBlob()
+      for (const integer of value as number[]) row.pool.varint(integer)
+      return row.endBlob()
     case 'list':
       row.beginBlob()
       row.pool.bytes(encodeRlp(listItems(column.declaration as List, value as Record<string, unknown>[])))
       return row.endBlob()
   }
 }
+
+const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
+  name.startsWith('trace.') && name !== 'trace.error' ? [{ wire: name.slice('trace.'.length), facet }] : [],
+)
 
 const isTrue = (value: unknown): boolean => value === '0x1' || value === true
 

@@ -21,6 +21,8 @@ export type Form =
   | 'boolean'
   /** Id in the dictionary of names. */
   | 'name'
+  /** Small integers, as varints. */
+  | 'integers'
   /** A list of objects, as RLP of their members in the order of the mapping. */
   | 'list'
 
@@ -38,6 +40,7 @@ const FORMS = {
   keyword: 'name',
   text: 'name',
   long: 'uint',
+  integers: 'integers',
   double: 'uint',
   integer256: 'uint',
 } as const satisfies Record<FieldKind, Form>
@@ -64,20 +67,25 @@ export const SQL_TYPES = {
   digits: 'INT',
   boolean: 'INT',
   name: 'INT',
+  integers: 'BLOB',
   list: 'BLOB',
 } as const satisfies Record<Form, string>
+
+/** Kinds that are stored field by field. */
+export type Stored = 'block' | 'tx' | 'trace'
+export const isStored = (kind: Kind): kind is Stored => kind === 'block' || kind === 'tx' || kind === 'trace'
 
 const storedOrigins = new Set<Origin>(['wire', 'receipt', 'decoded'])
 
 /** Columns of the kinds that are stored field by field. Logs and events share a table of their own form (see schema.ts). */
-export const columnsOf = (kind: 'block' | 'tx'): Column[] =>
+export const columnsOf = (kind: Stored): Column[] =>
   Object.entries(MAPPING[kind].fields)
     .filter(([, declaration]) => storedOrigins.has(declaration.origin))
     .map(([field, declaration]) => ({
       field,
       form: formOf(declaration),
       // Blocks are few: one table is enough for them.
-      table: kind === 'tx' && (isList(declaration) || declaration.bulk) ? 'tx_bulk' : kind,
+      table: kind !== 'block' && (isList(declaration) || declaration.bulk) ? `${kind}_bulk` : kind,
       origin: declaration.origin,
       wire: (isList(declaration) ? undefined : declaration.wire) ?? field,
       declaration,
@@ -91,4 +99,4 @@ const formOf = (declaration: Field | List): Form => {
 
 /** Columns in the order in which they stand in a table, behind `pos`. */
 export const tableColumns = (kind: Kind, table: string): Column[] =>
-  kind === 'block' || kind === 'tx' ? columnsOf(kind).filter(column => column.table === table) : []
+  isStored(kind) ? columnsOf(kind).filter(column => column.table === table) : []

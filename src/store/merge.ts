@@ -5,43 +5,16 @@ import type { manyInserter } from './insert.ts'
 import { sortedColumn } from './numbers.ts'
 import { readOrdinals, writeOrdinals } from './postings.ts'
 import { decodeHeader, encodeHeader, type SegmentHeader } from './segment.ts'
+import { FAN, FULL_LEVEL, SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from './segments.ts'
 import { FACETS, facetOf } from './terms.ts'
-
-/** Neighbouring segments of one level that are merged into one of the next. */
-const FAN = 4
-/** Documents from which on a segment is not merged any further: what one probe of the index can cover stays small enough to rewrite. */
-export const FULL_SEGMENT = 80_000
-/** Blocks from which on a segment is not merged any further, however empty they are. */
-const MOST_BLOCKS = 4096
-const FULL_LEVEL = 9
-
-/** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
-export const levelOf = (blocks: number, txs: number, logs: number): number =>
-  blocks + txs + logs >= FULL_SEGMENT || blocks >= MOST_BLOCKS
-    ? FULL_LEVEL
-    : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
-
-interface SegmentRow {
-  id: number
-  first: number
-  last: number
-  txs: number
-  logs: number
-  events: number
-  level: number
-}
 
 type PostInserter = ReturnType<typeof manyInserter>
 
 /** Merges the run of neighbouring segments of one level that holds this block, where there are enough of them. */
 export const mergeAround = (db: Db, block: number, insertPost: PostInserter) => {
-  const at = db.prepare(
-    'SELECT id, first, last, txs, logs, events, level FROM segment WHERE first <= ? ORDER BY first DESC LIMIT 1',
-  )
-  const after = db.prepare('SELECT id, first, last, txs, logs, events, level FROM segment WHERE first = ?')
-  const before = db.prepare(
-    'SELECT id, first, last, txs, logs, events, level FROM segment WHERE first < ? ORDER BY first DESC LIMIT 1',
-  )
+  const at = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first <= ? ORDER BY first DESC LIMIT 1`)
+  const after = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first = ?`)
+  const before = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first < ? ORDER BY first DESC LIMIT 1`)
   for (;;) {
     const middle = at.get(block) as SegmentRow
     if (middle.level >= FULL_LEVEL) return
@@ -64,18 +37,23 @@ export const mergeAround = (db: Db, block: number, insertPost: PostInserter) => 
 /** Makes one segment of neighbouring ones, in place of them. */
 const merge = (db: Db, run: SegmentRow[], insertPost: PostInserter) => {
   const headers = run.map(({ id, first }) => readHeader(db, id, first))
-  const txs = sum(run, 'txs')
-  const logs = sum(run, 'logs')
-  const first = run[0]!.first
-  const last = run.at(-1)!.last
+  const counts = {
+    first: run[0]!.first,
+    last: run.at(-1)!.last,
+    txs: sum(run, 'txs'),
+    logs: sum(run, 'logs'),
+    traces: sum(run, 'traces'),
+    events: sum(run, 'events'),
+  }
   const header = concatHeaders(headers)
-  const offsets = new Map(run.map(({ id }, i) => [id, { block: 0, tx: 0, log: 0, at: i }]))
-  let [blocksSeen, txsSeen, logsSeen] = [0, 0, 0]
-  for (const { id, first, last, txs, logs } of run) {
-    Object.assign(offsets.get(id)!, { block: blocksSeen, tx: txsSeen, log: logsSeen })
-    blocksSeen += last - first + 1
-    txsSeen += txs
-    logsSeen += logs
+  const offsets = new Map(run.map(({ id }, i) => [id, { block: 0, tx: 0, log: 0, trace: 0, at: i }]))
+  const seen = { block: 0, tx: 0, log: 0, trace: 0 }
+  for (const { id, first, last, txs, logs, traces } of run) {
+    Object.assign(offsets.get(id)!, seen)
+    seen.block += last - first + 1
+    seen.tx += txs
+    seen.log += logs
+    seen.trace += traces
   }
   const ids = run.map(({ id }) => id).join(',')
   const posts = db
@@ -87,12 +65,7 @@ const merge = (db: Db, run: SegmentRow[], insertPost: PostInserter) => {
     .raw()
     .all() as NumRow[]
   remove(db, ids)
-  const segment = Number(
-    db
-      .prepare('INSERT INTO segment (first, last, txs, logs, events, level, blocks) VALUES (?, ?, ?, ?, ?, ?, ?)')
-      .run(first, last, txs, logs, sum(run, 'events'), levelOf(last - first + 1, txs, logs), encodeHeader(header))
-      .lastInsertRowid,
-  )
+  const segment = segmentInserter(db)(counts, encodeHeader(header), counts.traces > 0 ? header.traceEnds : null)
 
   const list = createByteWriter(1 << 16)
   for (let i = 0; i < posts.length; ) {
@@ -153,9 +126,7 @@ const writeNumbers = (
 
 /** Takes all blocks above `to` out of the index. */
 export const cut = (db: Db, to: number, insertPost: PostInserter) => {
-  const rows = db
-    .prepare('SELECT id, first, last, txs, logs, events, level FROM segment WHERE last > ?')
-    .all(to) as SegmentRow[]
+  const rows = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE last > ?`).all(to) as SegmentRow[]
   for (const row of rows) {
     if (row.first > to) {
       remove(db, String(row.id))
@@ -163,7 +134,12 @@ export const cut = (db: Db, to: number, insertPost: PostInserter) => {
     }
     const header = readHeader(db, row.id, row.first)
     const blocks = to - row.first + 1
-    const kept = { block: blocks, tx: header.txEnds[blocks - 1]!, log: header.logEnds[blocks - 1]! }
+    const kept = {
+      block: blocks,
+      tx: header.txEnds[blocks - 1]!,
+      log: header.logEnds[blocks - 1]!,
+      trace: header.traceEnds[blocks - 1]!,
+    }
     const posts = db
       .prepare('SELECT term, mark, segment, n, ords FROM post WHERE segment = ?')
       .raw()
@@ -186,22 +162,19 @@ export const cut = (db: Db, to: number, insertPost: PostInserter) => {
       last: to,
       txEnds: header.txEnds.slice(0, blocks),
       logEnds: header.logEnds.slice(0, blocks),
+      traceEnds: header.traceEnds.slice(0, blocks),
       times: header.times.slice(0, blocks),
       excerpts: new Map([...header.excerpts].filter(([index]) => index < blocks)),
     }
-    const segment = Number(
-      db
-        .prepare('INSERT INTO segment (first, last, txs, logs, events, level, blocks) VALUES (?, ?, ?, ?, ?, ?, ?)')
-        .run(
-          row.first,
-          to,
-          kept.tx,
-          kept.log,
-          kept.log - undecoded,
-          levelOf(blocks, kept.tx, kept.log),
-          encodeHeader(shorter),
-        ).lastInsertRowid,
-    )
+    const counts = {
+      first: row.first,
+      last: to,
+      txs: kept.tx,
+      logs: kept.log,
+      traces: kept.trace,
+      events: kept.log - undecoded,
+    }
+    const segment = segmentInserter(db)(counts, encodeHeader(shorter), kept.trace > 0 ? shorter.traceEnds : null)
     const list = createByteWriter()
     for (const { term, mark, ordinals } of cutPosts) {
       list.truncate(0)
@@ -232,19 +205,24 @@ const remove = (db: Db, ids: string) => {
 }
 
 const readHeader = (db: Db, id: number, first: number): SegmentHeader =>
-  decodeHeader(first, db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck().get(id) as Buffer)
+  decodeHeader(
+    first,
+    ...(db.prepare('SELECT blocks, trace_ends FROM segment WHERE id = ?').raw().get(id) as [Buffer, Buffer | null]),
+  )
 
 const concatHeaders = (headers: SegmentHeader[]): SegmentHeader => {
   const txEnds: number[] = []
   const logEnds: number[] = []
+  const traceEnds: number[] = []
   const times: number[] = []
   const excerpts: SegmentHeader['excerpts'] = new Map()
   for (const header of headers) {
     for (const [index, excerpt] of header.excerpts) excerpts.set(times.length + index, excerpt)
-    const [txs, logs] = [txEnds.at(-1) ?? 0, logEnds.at(-1) ?? 0]
+    const [txs, logs, traces] = [txEnds.at(-1) ?? 0, logEnds.at(-1) ?? 0, traceEnds.at(-1) ?? 0]
     for (let i = 0; i < header.times.length; i++) {
       txEnds.push(header.txEnds[i]! + txs)
       logEnds.push(header.logEnds[i]! + logs)
+      traceEnds.push(header.traceEnds[i]! + traces)
       times.push(header.times[i]!)
     }
   }
@@ -253,13 +231,14 @@ const concatHeaders = (headers: SegmentHeader[]): SegmentHeader => {
     last: headers.at(-1)!.last,
     txEnds: Uint32Array.from(txEnds),
     logEnds: Uint32Array.from(logEnds),
+    traceEnds: Uint32Array.from(traceEnds),
     times: Float64Array.from(times),
     excerpts,
   }
 }
 
 /** Which kind's ordinals the postings of a facet hold. */
-const kindOfFacet = (facet: number): 'block' | 'tx' | 'log' => {
+const kindOfFacet = (facet: number): 'block' | 'tx' | 'log' | 'trace' => {
   switch (facet) {
     case FACETS['block.hash']:
     case FACETS['block.miner']:
@@ -271,12 +250,20 @@ const kindOfFacet = (facet: number): 'block' | 'tx' | 'log' => {
     case FACETS['tx.method']:
     case FACETS.failed:
       return 'tx'
+    case FACETS['trace.action.from']:
+    case FACETS['trace.action.to']:
+    case FACETS['trace.action.address']:
+    case FACETS['trace.action.refundAddress']:
+    case FACETS['trace.action.author']:
+    case FACETS['trace.result.address']:
+    case FACETS['trace.error']:
+      return 'trace'
     default:
       return 'log'
   }
 }
 
-const sum = (rows: SegmentRow[], key: 'txs' | 'logs' | 'events'): number =>
+const sum = (rows: SegmentRow[], key: 'txs' | 'logs' | 'traces' | 'events'): number =>
   rows.reduce((total, row) => total + row[key], 0)
 
 const aligned = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer

@@ -13,6 +13,7 @@ export interface Segment {
   last: number
   txs: number
   logs: number
+  traces: number
   /** Logs with a known name. */
   events: number
 }
@@ -91,8 +92,8 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
   const version = db.prepare('PRAGMA data_version').pluck()
-  const selectSegments = db.prepare('SELECT id, first, last, txs, logs, events FROM segment ORDER BY first')
-  const selectHeader = db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck()
+  const selectSegments = db.prepare('SELECT id, first, last, txs, logs, traces, events FROM segment ORDER BY first')
+  const selectHeader = db.prepare('SELECT blocks, trace_ends FROM segment WHERE id = ?').raw()
   const selectSignatures = db.prepare(
     'SELECT id, key, topic, indexed, abi, probability, error FROM signature WHERE id > ? ORDER BY id',
   )
@@ -169,7 +170,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     header(segment) {
       let header = headers.get(segment.id)
       if (!header) {
-        header = decodeHeader(segment.first, selectHeader.get(segment.id) as Buffer)
+        header = decodeHeader(segment.first, ...(selectHeader.get(segment.id) as [Buffer, Buffer | null]))
         headers.set(segment.id, header)
       }
       return header

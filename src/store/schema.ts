@@ -1,15 +1,15 @@
-import { columnsOf, SQL_TYPES } from './columns.ts'
+import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
-const table = (kind: 'block' | 'tx', name: string): string => {
+const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)
     .filter(column => column.table === name)
     .map(column => `"${column.field}" ${SQL_TYPES[column.form]}`)
-  return `CREATE TABLE "${name}" (pos INTEGER PRIMARY KEY, ${columns.join(', ')})`
+  return `CREATE TABLE "${name}" (pos INTEGER PRIMARY KEY, ${own}${columns.join(', ')})`
 }
 
 /**
@@ -57,6 +57,17 @@ export const ALERT_SCHEMA = [
   'CREATE INDEX alert_rule ON alert (rule, n)',
   'CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, alert INT NOT NULL, type INT NOT NULL)',
   'CREATE TABLE rule (id INTEGER PRIMARY KEY, start INT NOT NULL, next INT NOT NULL, last INT NOT NULL)',
+]
+
+/**
+ * Steps of transactions, in the order of the block's execution; `tx` is the place of the transaction, NULL for a reward. Segments know how many
+ * of them their blocks have: none where the blocks came without.
+ */
+export const TRACE_SCHEMA = [
+  table('trace', 'trace', 'tx INT, '),
+  table('trace', 'trace_bulk'),
+  'ALTER TABLE segment ADD COLUMN traces INT NOT NULL DEFAULT 0',
+  'ALTER TABLE segment ADD COLUMN trace_ends BLOB',
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

@@ -9,6 +9,8 @@ export interface SegmentHeader {
   /** For each block, how many transactions the segment holds up to and with it. */
   txEnds: Uint32Array
   logEnds: Uint32Array
+  /** All zero where the blocks came without traces. */
+  traceEnds: Uint32Array
   /** Timestamps of the blocks, in seconds. */
   times: Float64Array
   /**
@@ -29,7 +31,12 @@ const HEAD = 8
  * Layout, little-endian: number of blocks, number of excerpts (32 bits each), then times, txEnds, logEnds, then for each excerpt the block's index, the
  * number of transactions and of logs, and their places.
  */
-export const encodeHeader = ({ txEnds, logEnds, times, excerpts }: SegmentHeader): Uint8Array<ArrayBuffer> => {
+export const encodeHeader = ({
+  txEnds,
+  logEnds,
+  times,
+  excerpts,
+}: Omit<SegmentHeader, 'traceEnds'>): Uint8Array<ArrayBuffer> => {
   const blocks = times.length
   const tail = [...excerpts].flatMap(([index, { txs, logs }]) => [index, txs.length, logs.length, ...txs, ...logs])
   const bytes = new Uint8Array(HEAD + blocks * 16 + tail.length * 4)
@@ -41,7 +48,8 @@ export const encodeHeader = ({ txEnds, logEnds, times, excerpts }: SegmentHeader
   return bytes
 }
 
-export const decodeHeader = (first: number, bytes: Uint8Array): SegmentHeader => {
+/** `traces` are the ends of traces, which are kept apart; null where there are none. */
+export const decodeHeader = (first: number, bytes: Uint8Array, traces: Uint8Array | null): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
   const [blocks, excerptCount] = new Uint32Array(buffer, 0, 2) as unknown as [number, number]
   const tail = new Uint32Array(buffer, HEAD + blocks * 16)
@@ -58,6 +66,7 @@ export const decodeHeader = (first: number, bytes: Uint8Array): SegmentHeader =>
     times: new Float64Array(buffer, HEAD, blocks),
     txEnds: new Uint32Array(buffer, HEAD + blocks * 8, blocks),
     logEnds: new Uint32Array(buffer, HEAD + blocks * 12, blocks),
+    traceEnds: traces ? new Uint32Array(new Uint8Array(traces).buffer) : new Uint32Array(blocks),
     excerpts,
   }
 }

@@ -22,6 +22,13 @@ export const FACETS = {
   /** Failed transactions (value 0). */
   failed: 8,
   'tx.method': 9,
+  'trace.action.from': 10,
+  'trace.action.to': 11,
+  'trace.action.address': 12,
+  'trace.action.refundAddress': 13,
+  'trace.action.author': 14,
+  'trace.result.address': 15,
+  'trace.error': 16,
 } as const
 
 /**

@@ -3,10 +3,11 @@ import type { Additions, Batch, TableName } from './batch.ts'
 import { tableColumns } from './columns.ts'
 import type { Db } from './database.ts'
 import { manyInserter, rowInserter } from './insert.ts'
-import { cut, levelOf, mergeAround } from './merge.ts'
+import { cut, mergeAround } from './merge.ts'
 import { type Column, columnsOfNumbers } from './numbers.ts'
 import { groupPairs, type Postings } from './postings.ts'
 import { PLACES } from './schema.ts'
+import { segmentInserter } from './segments.ts'
 
 /** The one writer of a network's store. Every verb is one transaction: it holds whole blocks or nothing. */
 export interface Writer {
@@ -23,18 +24,20 @@ export interface Writer {
   also(within: () => void): void
 }
 
+const TABLES = ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk'] as const satisfies readonly TableName[]
+
 export const createWriter = (db: Db): Writer => {
   const insert = {
     block: rowInserter(db, 'block', 1 + tableColumns('block', 'block').length, 4),
     tx: rowInserter(db, 'tx', 1 + tableColumns('tx', 'tx').length, 16),
     tx_bulk: rowInserter(db, 'tx_bulk', 1 + tableColumns('tx', 'tx_bulk').length, 16),
     log: rowInserter(db, 'log', 7, 32),
+    trace: rowInserter(db, 'trace', 2 + tableColumns('trace', 'trace').length, 16),
+    trace_bulk: rowInserter(db, 'trace_bulk', 1 + tableColumns('trace', 'trace_bulk').length, 16),
   } satisfies Record<TableName, ReturnType<typeof rowInserter>>
   const insertPost = manyInserter(db, 'post', 5, 64)
   const insertNum = db.prepare('INSERT INTO num (segment, facet, n, vals, ords) VALUES (?, ?, ?, ?, ?)')
-  const insertSegment = db.prepare(
-    'INSERT INTO segment (first, last, txs, logs, events, level, blocks) VALUES (?, ?, ?, ?, ?, ?, ?)',
-  )
+  const insertSegment = segmentInserter(db)
   const insertAddress = manyInserter(db, 'address', 2, 64)
   const insertName = db.prepare('INSERT OR IGNORE INTO name (id, name) VALUES (?, ?)')
   const insertSignature = db.prepare(
@@ -84,18 +87,6 @@ export const createWriter = (db: Db): Writer => {
       insertNum.run(segment, facet, ordinals.length, Buffer.from(values.buffer), Buffer.from(ordinals.buffer))
   }
 
-  const addSegment = (
-    first: number,
-    last: number,
-    txs: number,
-    logs: number,
-    events: number,
-    header: Uint8Array,
-  ): number => {
-    const level = levelOf(last - first + 1, txs, logs)
-    return Number(insertSegment.run(first, last, txs, logs, events, level, header).lastInsertRowid)
-  }
-
   let received: Additions[] = []
   const receive = ({ added }: Batch) => {
     if (!received.includes(added) && !writtenAdditions.has(added)) received.push(added)
@@ -111,8 +102,8 @@ export const createWriter = (db: Db): Writer => {
       )
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
-    for (const table of ['block', 'tx', 'tx_bulk', 'log'] as const) insert[table].add(batch.rows[table])
-    const segment = addSegment(batch.first, batch.last, batch.txs, batch.logs, batch.events, batch.header)
+    for (const table of TABLES) insert[table].add(batch.rows[table])
+    const segment = insertSegment(batch, batch.header, batch.traceEnds)
     writeIndex(segment, postings, columns)
     mergeAround(db, batch.first, insertPost)
     within()
@@ -121,7 +112,7 @@ export const createWriter = (db: Db): Writer => {
   const rollback = db.transaction((to: number, within: () => void) => {
     cut(db, to, insertPost)
     const from = (to + 1) * PLACES
-    for (const table of ['block', 'tx', 'tx_bulk', 'log']) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
+    for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
     within()
   })
 

@@ -202,6 +202,13 @@ test('variants of the form of geth: bare trees, null for empty, value of delegat
     }),
     expected,
   )
+  // What is left out at the top is in the transaction's receipt.
+  assert.deepEqual(
+    edit(frame => {
+      if (frame.to === at(11)) delete frame.to
+    }),
+    expected,
+  )
   // And anvil counts the gas of all transactions up to it.
   assert.deepEqual(
     edit(frame => {
@@ -230,6 +237,31 @@ test('what a transaction costs as such is taken off, whatever is in it', () => {
   raw.receipts[0]!.gasUsed = hex(Number(raw.receipts[0]!.gasUsed) + more)
   Object.assign(traces[0]!.action, { init: input })
   assert.deepEqual(fromCallTracer(raw, callTrees(raw, traces)), traces)
+})
+
+test('where a node tells what the transaction cost, that counts', () => {
+  const raw = makeBlock(1)
+  const traces = traceBlock(raw, [{ kind: 'call', to: at(1), gas: 500, gasUsed: 70 }])
+  const [tree] = callTrees(raw, traces)
+  const cost = 98_765
+  raw.block.transactions[0]!.gas = hex(cost + 500)
+  raw.receipts[0]!.gasUsed = hex(cost + 70)
+  assert.deepEqual(fromCallTracer(raw, [{ ...tree!, result: { ...tree!.result, gas: hex(500) } }]), traces)
+})
+
+test('a precompile that fails is one that failed, in whatever words', () => {
+  const raw = makeBlock(1)
+  const to = `0x${'0'.repeat(39)}6`
+  const traces = traceBlock(raw, [{ kind: 'call', to, acts: [{ kind: 'staticcall', to, error: 'Built-in failed' }] }])
+  const say = (words: string) => {
+    const trees = callTrees(raw, traces)
+    Object.assign((trees[0]!.result.calls as object[])[0]!, { error: words })
+    return fromCallTracer(raw, trees)
+  }
+  for (const words of ['bn256: malformed point', 'invalid input length', 'PrecompileError']) {
+    assert.deepEqual(say(words), traces)
+  }
+  assert.deepEqual(fromTraceBlock(raw.block, [traces[0], { ...traces[1], error: 'bn256: malformed point' }]), traces)
 })
 
 test('calls of precompiles are kept, or left out as most nodes leave them out', () => {

@@ -257,6 +257,17 @@ test('only the node that has traces is asked for blocks, whichever place it has'
   }
 })
 
+test('a run that does not link is read again with its traces', async t => {
+  const without = await startTracingNode(t, [])
+  const having = await startTracingNode(t)
+  const telling = firstTimes(2)
+  having.lie = ({ method, params }, result) =>
+    method === 'eth_getBlockByNumber' && params[0] === '0x9' && telling()
+      ? Object.assign(result as object, { parentHash: `0x${'34'.repeat(32)}` })
+      : result
+  assert.deepEqual(await rangeOf(sourceOf(t, [without, having]).source), chain)
+})
+
 test('while the node that has traces is away, blocks wait for it', async t => {
   const without = await startTracingNode(t, [])
   const having = await startTracingNode(t)

@@ -44,7 +44,7 @@ const decoderOf = (events: readonly EventAbi[]) => {
 }
 
 const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All => {
-  const all: All = { block: [], tx: [], log: [], event: [] }
+  const all: All = { block: [], tx: [], log: [], event: [], trace: [] }
   for (const input of inputs) {
     const documents = createBlockDocuments(input, big)
     all.block.push(documents.block())
@@ -54,6 +54,7 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
       if (event) all.event.push(event)
       all.log.push(documents.log(i))
     }
+    for (let i = 0; i < (input.raw.traces?.length ?? 0); i++) all.trace.push(documents.trace(i))
   }
   return all
 }
@@ -76,7 +77,7 @@ const compare = (blocks: readonly RawBlock[], events: readonly EventAbi[] = []):
         assert.equal(JSON.stringify(shown[kind][i]), JSON.stringify(storedAsJson[i]))
       }
     }
-    return { block: exact.block.length, tx: exact.tx.length, log: exact.log.length, event: exact.event.length }
+    return Object.fromEntries(KINDS.map(kind => [kind, exact[kind].length])) as Record<Kind, number>
   } finally {
     store.close()
   }
@@ -94,8 +95,8 @@ describe('documents of a block that is not stored yet are those that the store g
   })
 
   it('of the demo chain, failures included', () => {
-    const { event } = compare(demoBlocks(), demoEvents())
-    assert.ok(event > 2700, `${event}`)
+    const { event, trace } = compare(demoBlocks(), demoEvents())
+    assert.ok(event > 2700 && trace > 5000, `${event} ${trace}`)
   })
 
   it('of blocks of everything that is rare', () => {
@@ -189,6 +190,7 @@ const WIRE: Record<FieldKind, fc.Arbitrary<unknown>> = {
   keyword: text,
   text,
   long: quantity,
+  integers: fc.array(fc.nat()),
   double: quantity,
   integer256: quantity,
 }

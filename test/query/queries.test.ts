@@ -10,7 +10,7 @@ import { search } from '../support/search.ts'
 const documents = loadDocuments()
 const NOW = Date.UTC(2024, 5, 1)
 
-for (const kind of KINDS) {
+for (const kind of KINDS.filter(kind => documents[kind].length > 0)) {
   test(`random queries on ${kind} are read, and many of them tell documents apart`, () => {
     let telling = 0
     const queries = arbitraryQuery(kind, documents[kind])

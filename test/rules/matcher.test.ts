@@ -36,11 +36,14 @@ import { candidatesOf, decimalsOf, demoBlocks, demoEvents, excerptOf, generatedB
 const CASES = Number(process.env.CASES ?? 60)
 const SEED = Number(process.env.SEED ?? 1)
 
-const KINDS: readonly Kind[] = ['block', 'tx', 'log', 'event']
-const TARGETS = { block: 'Block', tx: 'Transaction', log: 'Log', event: 'Event' } as const satisfies Record<
-  Kind,
-  TargetType
->
+const KINDS: readonly Kind[] = ['block', 'tx', 'log', 'event', 'trace']
+const TARGETS = {
+  block: 'Block',
+  tx: 'Transaction',
+  log: 'Log',
+  event: 'Event',
+  trace: 'Trace',
+} as const satisfies Record<Kind, TargetType>
 
 /** Names that are positions, but of others. */
 const MISNAMED: EventAbi = {
@@ -179,6 +182,17 @@ const OFTEN: Readonly<Record<Kind, readonly string[]>> = {
   ],
   log: ['address', 'address.raw', 'topics', 'topics.1', 'signature', 'transactionHash', 'logIndex', 'blockNumber'],
   event: ['event', 'event.raw', 'address', 'blockNumber.num', 'transactionHash', 'logIndex'],
+  trace: [
+    'type',
+    'callType',
+    'action.from',
+    'action.to',
+    'action.value',
+    'action.value.coin',
+    'result.address',
+    'error',
+    'transactionHash',
+  ],
 }
 
 /** What a value may be written as, and its neighbours. */
@@ -220,8 +234,8 @@ const conditionOf = (kind: Kind, document: Document): fc.Arbitrary<Condition> =>
     )
     .chain(([names, operator, chance]) => {
       const scaled = names[0] === 'args' && chance < 2
-      const faces = valuesAt(stepsOf(names), scaled, kind)(document)
-      const others = faces.length > 0 ? faces : valuesAt(stepsOf(names), false, kind)(document)
+      const faces = valuesAt(stepsOf(kind, names), scaled, kind)(document)
+      const others = faces.length > 0 ? faces : valuesAt(stepsOf(kind, names), false, kind)(document)
       const known = others.length === 0 ? fc.constant('1') : fc.constantFrom(...others).chain(near)
       const operand = fc.oneof({ weight: 12, arbitrary: known }, fc.constantFrom(...HOSTILE))
       const isAny = operator.startsWith('Equals any')
@@ -254,7 +268,7 @@ const familyOf = (kind: Kind): fc.Arbitrary<Target[]> =>
       fc.nat(2),
     )
     .chain(([{ targetType, targetMap }, names, scaled, operator, shared]) => {
-      const values = samples.get(kind)!.flatMap(valuesAt(stepsOf(names), scaled && kind === 'event', kind))
+      const values = samples.get(kind)!.flatMap(valuesAt(stepsOf(kind, names), scaled && kind === 'event', kind))
       const known = values.length === 0 ? fc.constant('5') : fc.constantFrom(...values).chain(near)
       return fc.array(
         fc
@@ -614,7 +628,7 @@ describe('what is read from the wire', () => {
         const names = OFTEN[kind].map(name => [name])
         if (kind === 'event') for (const name of [...argumentNames, '0', '1', '17']) names.push(['args', name])
         for (const [scaled, path] of names.flatMap(path => [[false, path] as const, [true, path] as const])) {
-          const steps = stepsOf(path)
+          const steps = stepsOf(kind, path)
           const source = sourceOf(kind, steps, scaled)
           const expected = valuesAt(steps, scaled, kind)(document)
           const plain = ({ text, number }: Face) => ({ text, number })
@@ -666,7 +680,7 @@ describe('keys', () => {
     for (const kind of KINDS) {
       const [document] = samples.get(kind)!
       for (const name of attributesOf(kind))
-        for (const face of valuesAt(stepsOf([name]), false, kind)(document!)) {
+        for (const face of valuesAt(stepsOf(kind, [name]), false, kind)(document!)) {
           const keys = keysOfFace(face)
           assert.ok(keys.includes(keyOfText(face.text)), `${kind} ${name}`)
           if (face.number?.scale === 0)

@@ -27,10 +27,13 @@ import {
 const CASES = Number(process.env.CASES ?? 700)
 const SEED = Number(process.env.SEED ?? 1)
 
-const TARGETS = { block: 'Block', tx: 'Transaction', log: 'Log', event: 'Event' } as const satisfies Record<
-  Kind,
-  TargetType
->
+const TARGETS = {
+  block: 'Block',
+  tx: 'Transaction',
+  log: 'Log',
+  event: 'Event',
+  trace: 'Trace',
+} as const satisfies Record<Kind, TargetType>
 
 const HOSTILE = [
   '',
@@ -93,7 +96,7 @@ const conditionOf = (
     .tuple(names, fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')), fc.nat(5))
     .chain(([names, operator, chance]) => {
       const useScaledValue = names[0] === 'args' && chance < 2
-      const values = valuesAt(stepsOf(names), useScaledValue, kind)
+      const values = valuesAt(stepsOf(kind, names), useScaledValue, kind)
       const faces = documents.flatMap(document => values(document))
       const isAny = operator.startsWith('Equals any')
       const operand = operandFor(faces)
@@ -257,8 +260,8 @@ describe('a rule on arguments of every type finds what its conditions hold for',
     const store = createTestStore(rareBlocks(), { run: [1, 2, 3], events: [RARE] })
     chain = {
       store,
-      documents: { block: [], tx: [], log: [], event: store.all('event') },
-      positions: { block: [], tx: [], log: [], event: store.positions('event') },
+      documents: { block: [], tx: [], log: [], trace: [], event: store.all('event') },
+      positions: { block: [], tx: [], log: [], trace: [], event: store.positions('event') },
     }
     assert.equal(chain.documents.event.filter(({ _source }) => _source.error === null).length, 72)
   })

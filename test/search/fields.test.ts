@@ -18,7 +18,15 @@ import {
  * Conditions that the documents themselves are asked for, decoded one by one. All others are found by an index or by a scan
  * of columns in SQL.
  */
-const ASKED = ['event args.value.hex range', 'event str in', 'event str range', 'event str exists']
+const ASKED = [
+  'event args.value.hex range',
+  'event str in',
+  'event str range',
+  'event str exists',
+  'trace traceAddress exists',
+  'trace traceAddress in',
+  'trace traceAddress range',
+]
 
 interface Chain {
   store: TestStore

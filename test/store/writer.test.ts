@@ -62,12 +62,15 @@ const contentsOf = (store: TestStore) => {
         ? 'block'
         : role(facet).startsWith('tx.') || facet === FACETS.failed
           ? 'tx'
-          : 'log'
+          : role(facet).startsWith('trace.')
+            ? 'trace'
+            : 'log'
     const value = (term: number, facet: number): string | number => {
       const number = (term - facet) / 2 ** 22
       if (number >= HASHED) return number
       if (number === 0) return 0
-      return facet === FACETS['tx.method'] ? reader.name(number) : reader.addressDigits(number)
+      const isName = facet === FACETS['tx.method'] || facet === FACETS['trace.error']
+      return isName ? reader.name(number) : reader.addressDigits(number)
     }
     const posts = db.prepare('SELECT segment, term, mark, n, ords FROM post').raw().all() as [
       number,
@@ -107,7 +110,9 @@ const contentsOf = (store: TestStore) => {
     return {
       index: index.sort(),
       numbers: numbers.sort(),
-      rows: ['block', 'tx', 'tx_bulk', 'log'].map(table => db.prepare(`SELECT pos FROM "${table}"`).pluck().all()),
+      rows: ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk'].map(table =>
+        db.prepare(`SELECT pos FROM "${table}"`).pluck().all(),
+      ),
     }
   })
 }
@@ -135,7 +140,10 @@ const checkSegments = (store: TestStore) =>
         [count('tx WHERE 1'), count('log WHERE 1'), count(known)],
       )
       const index = header.times.length - 1
-      assert.deepEqual([endOf(header, 'tx', index), endOf(header, 'log', index)], [segment.txs, segment.logs])
+      assert.deepEqual(
+        [endOf(header, 'tx', index), endOf(header, 'log', index), endOf(header, 'trace', index)],
+        [segment.txs, segment.logs, segment.traces],
+      )
       assert.equal(count('block WHERE 1'), index + 1)
       const times = db.prepare('SELECT timestamp FROM block WHERE pos >> 22 BETWEEN ? AND ? ORDER BY pos').pluck()
       assert.deepEqual([...header.times], times.all(segment.first, segment.last))

@@ -1,5 +1,5 @@
 import { encodeAbiParameters, type Hex, keccak256 } from 'viem'
-import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
+import type { RawBlock, RpcLog, RpcTrace } from '../../src/chain/wire.ts'
 import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import { makeChain } from './pack.ts'
@@ -125,7 +125,64 @@ export const oddBlocks = (count = 12, from = 100): RawBlock[] => {
     }
     n++
   }
+  for (const [i, raw] of blocks.entries()) if (i % 4 !== 3) raw.traces = oddTraces(raw, i)
   return blocks
+}
+
+/** Steps of every type, failed and nested ones among them, and rewards; some blocks have none. */
+const oddTraces = ({ block }: RawBlock, n: number): RpcTrace[] => {
+  const where = { blockHash: block.hash, blockNumber: Number(block.number) }
+  const steps = block.transactions.flatMap((tx, i): RpcTrace[] => {
+    const common = { ...where, transactionHash: tx.hash, transactionPosition: i }
+    const value = ['0x0', '0xde0b6b3a7640000', `0x${'f'.repeat(64)}`, '0x7fffffffffffffff'][(n + i) % 4]!
+    const call = (callType: string, traceAddress: number[], subtraces: number): RpcTrace => ({
+      ...common,
+      type: 'call',
+      action: { callType, from: tx.from, to: address(i), gas: '0x5208', input: tx.input, value },
+      result: { gasUsed: '0x0', output: i % 2 ? '0x' : word(n) },
+      traceAddress,
+      subtraces,
+    })
+    const failed = { ...call('delegatecall', [0, 1], 0), error: 'Reverted', result: null } as RpcTrace
+    const create: RpcTrace = {
+      ...common,
+      type: 'create',
+      action: {
+        creationMethod: n % 2 ? 'create2' : 'create',
+        from: address(1),
+        gas: '0xffffffffffffffff',
+        init: '0x60',
+        value,
+      },
+      result:
+        i % 2
+          ? null
+          : { address: address(n % 5), code: `0x${'5b'.repeat(40 + n * 10)}`, gasUsed: '0x8000000000000000' },
+      ...(i % 2 ? { error: 'Out of gas' } : {}),
+      traceAddress: [1],
+      subtraces: 0,
+    }
+    const suicide: RpcTrace = {
+      ...common,
+      type: 'suicide',
+      action: { address: address(n % 5), refundAddress: lowAddress, balance: value },
+      result: null,
+      traceAddress: [300],
+      subtraces: 0,
+    }
+    return [call('call', [], 301), call('staticcall', [0], 2), call('callcode', [0, 0], 0), failed, create, suicide]
+  })
+  const rewards = ['block', 'uncle'].map(
+    (rewardType): RpcTrace => ({
+      ...where,
+      type: 'reward',
+      action: { author: address(n % 3), rewardType, value: '0x1bc16d674ec80000' },
+      result: null,
+      traceAddress: [],
+      subtraces: 0,
+    }),
+  )
+  return n % 2 ? steps : [...steps, ...rewards]
 }
 
 const ODD_BLOCKS: Record<string, unknown>[] = [

@@ -1,4 +1,4 @@
-import type { FieldPath, Kind } from '../../src/mapping/index.ts'
+import { type FieldPath, KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compareValues, type Value } from '../../src/query/ast.ts'
 import { compile, type Document, valuesOf } from '../../src/query/predicate.ts'
 import type { SearchRequest, Sort } from '../../src/query/request.ts'
@@ -18,7 +18,7 @@ export const search = (
 ): { total: number; hits: Hit[] } => {
   const matching = request.parts.flatMap(({ kind, query }) => {
     const matches = compile(kind, query)
-    return (documents[kind] ?? []).filter(matches).map(document => ({ kind, document }))
+    return (documents[kind] ?? []).flatMap((document, place) => (matches(document) ? [{ kind, document, place }] : []))
   })
   const sorted = matching.toSorted((a, b) => {
     for (const sort of request.sort) {
@@ -37,13 +37,14 @@ export const search = (
   }
 }
 
-type Found = { kind: Kind; document: Document }
+/** `place` among all documents of the kind. */
+type Found = { kind: Kind; document: Document; place: number }
 
 const compareBy = (sort: Sort, a: Found, b: Found): number => {
   if (sort.by === '_score') return 0
   const direction = sort.order === 'asc' ? 1 : -1
-  const [x, y] = [a, b].map(({ kind, document }) =>
-    sort.by === '_doc' ? chainOrder(kind, document) : sortValue(sort, sort.fields[kind], document),
+  const [x, y] = [a, b].map(({ kind, document, place }) =>
+    sort.by === '_doc' ? chainOrder(kind, document, place) : sortValue(sort, sort.fields[kind], document),
   )
   if (x === undefined || y === undefined) {
     const missing = sort.missing === '_last' ? 1 : -1
@@ -59,9 +60,7 @@ const sortValue = ({ order }: Sort, field: FieldPath | undefined, { _source }: D
     .toSorted(compareValues)
     .at(order === 'asc' ? 0 : -1)
 
-const chainOrder = (kind: Kind, { _source }: Document): number => {
-  const number = (name: string) => Number((_source[name] as { num: number | bigint } | undefined)?.num ?? 0)
-  const block = kind === 'block' ? number('number') : number('blockNumber')
-  const place = ['block', 'tx', 'log', 'event'].indexOf(kind)
-  return (block * 4 + place) * 1000 + (kind === 'tx' ? number('transactionIndex') : number('logIndex'))
+const chainOrder = (kind: Kind, { _source }: Document, place: number): number => {
+  const { num } = (kind === 'block' ? _source.number : _source.blockNumber) as { num: number | bigint }
+  return (Number(num) * KINDS.length + KINDS.indexOf(kind)) * 1e6 + place
 }

@@ -204,6 +204,7 @@ const positionsOf = (kind: Kind, reader: Reader): number[] => {
     tx: 'SELECT pos FROM tx ORDER BY pos',
     log: 'SELECT pos FROM log ORDER BY pos',
     event: 'SELECT pos FROM log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL) ORDER BY pos',
+    trace: 'SELECT pos FROM trace ORDER BY pos',
   }
   return reader.db.prepare(sql[kind]).pluck().all() as number[]
 }
@@ -241,8 +242,12 @@ export const generatedBlocks = (count: number, seed = 1, from?: number): RawBloc
 ]
 
 /** The part of a block that some of its transactions are, as an export of a few of them has it. */
-export const excerptOf = ({ block, receipts, ...rest }: RawBlock, keep: (index: number) => boolean): RawBlock => ({
+export const excerptOf = (
+  { block, receipts, traces, ...rest }: RawBlock,
+  keep: (index: number) => boolean,
+): RawBlock => ({
   ...rest,
+  ...(traces && { traces: traces.filter(trace => trace.type === 'reward' || keep(trace.transactionPosition)) }),
   block: {
     ...block,
     transactionCount: block.transactions.length,

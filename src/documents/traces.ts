@@ -1,0 +1,58 @@
+import type { RpcTrace } from '../chain/wire.ts'
+import type { Document } from './document.ts'
+import type { BlockParts } from './logs.ts'
+import * as show from './show.ts'
+
+/**
+ * A field of a trace, as its path in the mapping names it, in the wire's object. The type of a call stands among its other members there,
+ * and that nothing went wrong is told by silence.
+ */
+export const traceMember = (trace: RpcTrace, path: string): unknown => {
+  if (path === 'callType') return trace.type === 'call' ? trace.action.callType : undefined
+  if (path === 'error') return 'error' in trace ? trace.error : null
+  const dot = path.indexOf('.')
+  const object = trace as unknown as Record<string, Record<string, unknown> | null | undefined>
+  return dot < 0 ? object[path] : object[path.slice(0, dot)]?.[path.slice(dot + 1)]
+}
+
+/** Where a trace stands: in a transaction, or as one of the block's rewards. */
+export type TracePlace =
+  | { block: BlockParts; transactionHash: string; transactionIndex: number }
+  | { block: BlockParts; reward: number }
+
+/** `fields` are those that are the trace's own, by their paths in the mapping. */
+export const traceDocument = (
+  place: TracePlace,
+  fields: ReadonlyMap<string, unknown>,
+  big: show.BigIntegers,
+): Document => {
+  const { block } = place
+  const source: Record<string, unknown> = {}
+  for (const [path, value] of fields) {
+    const dot = path.indexOf('.')
+    if (dot < 0) source[path] = value
+    else {
+      const outer = path.slice(0, dot)
+      source[outer] ??= {}
+      ;(source[outer] as Record<string, unknown>)[path.slice(dot + 1)] = value
+    }
+    // Behind the last member of `action`: a step that failed has no result.
+    if (path === 'error') source.result ??= null
+  }
+  const inTransaction = 'transactionHash' in place
+  if (inTransaction) {
+    source.transactionHash = place.transactionHash
+    source.transactionPosition = show.quantity(place.transactionIndex, big)
+  }
+  source.blockHash = block.hash
+  source.blockNumber = show.quantity(block.number, big)
+  source.timestamp = block.datetime
+  return {
+    _id: inTransaction
+      ? show.traceId(place.transactionHash, source.traceAddress as number[])
+      : `${block.hash}_t_${place.reward}`,
+    _routing: block.hash,
+    _parent: inTransaction ? place.transactionHash : block.hash,
+    _source: source,
+  }
+}

@@ -1,0 +1,33 @@
+import { type DocumentMapping, is } from '../kinds.ts'
+
+export const trace = {
+  doc: 'A step of a transaction’s execution: a call, a creation or a self-destruction, or a reward of the block. Its id is `<transaction hash>_t`, followed by `_<place>` for each step of its trace address, of a reward `<block hash>_t_<n>`.',
+  fields: {
+    type: is.keyword('`call`, `create`, `suicide` or `reward`.'),
+    callType: is.keyword('`call`, `staticcall`, `delegatecall` or `callcode`; of calls only.'),
+    'action.from': is.address('Who calls or creates.'),
+    'action.to': is.address('Who is called.'),
+    'action.value': is.amount('Amount that goes along.'),
+    'action.gas': is.quantity('Gas that is given along.'),
+    'action.input': is.hex('Call data.', { words: true }),
+    'action.init': is.hex('Initialisation code of a creation.', { words: true }),
+    'action.creationMethod': is.keyword('`create` or `create2`, where the node tells it.'),
+    'action.address': is.address('Contract that destructs itself.'),
+    'action.refundAddress': is.address('Who gets what a self-destructed contract had.'),
+    'action.balance': is.amount('What a self-destructed contract had.'),
+    'action.author': is.address('Who a reward goes to.'),
+    'action.rewardType': is.keyword('`block`, `uncle` or `emptyStep`; of rewards only.'),
+    'result.gasUsed': is.quantity('Gas that the step used.'),
+    'result.output': is.hex('What a call returned.', { words: true }),
+    'result.address': is.address('Contract that a creation made.'),
+    'result.code': is.hex('Code of the created contract.', { words: true }),
+    error: is.keyword('Why the step failed, null where it did not.'),
+    subtraces: is.long('Number of steps directly below.'),
+    traceAddress: is.integers('Way to the step: its place below each step above it.'),
+    transactionHash: is.hex('Transaction of the step.', { origin: 'transaction' }),
+    transactionPosition: is.quantity('Place of the transaction in its block.', { origin: 'transaction' }),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
+    timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
+  },
+} satisfies DocumentMapping

@@ -1,0 +1,47 @@
+import type { Db } from './database.ts'
+
+/** Neighbouring segments of one level that are merged into one of the next. */
+export const FAN = 4
+/** Documents from which on a segment is not merged any further: what one probe of the index can cover stays small enough to rewrite. */
+export const FULL_SEGMENT = 80_000
+/** Blocks from which on a segment is not merged any further, however empty they are. */
+const MOST_BLOCKS = 4096
+export const FULL_LEVEL = 9
+
+/** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
+export const levelOf = ({ first, last, txs, logs, traces }: SegmentCounts): number => {
+  const blocks = last - first + 1
+  return blocks + txs + logs + traces >= FULL_SEGMENT || blocks >= MOST_BLOCKS
+    ? FULL_LEVEL
+    : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
+}
+
+/** What the row of a segment tells without its header. */
+export interface SegmentCounts {
+  first: number
+  last: number
+  txs: number
+  logs: number
+  traces: number
+  /** Logs with a known name. */
+  events: number
+}
+
+export interface SegmentRow extends SegmentCounts {
+  id: number
+  level: number
+}
+
+export const SEGMENT_COLUMNS = 'id, first, last, txs, logs, traces, events, level'
+
+/** Returns the new segment's number. `traceEnds` is null where there are no traces. */
+export const segmentInserter = (db: Db) => {
+  const insert = db.prepare(
+    'INSERT INTO segment (first, last, txs, logs, traces, events, level, blocks, trace_ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  return (counts: SegmentCounts, header: Uint8Array, traceEnds: Uint32Array | null): number => {
+    const { first, last, txs, logs, traces, events } = counts
+    const ends = traceEnds && Buffer.from(traceEnds.buffer, traceEnds.byteOffset, traceEnds.byteLength)
+    return Number(insert.run(first, last, txs, logs, traces, events, levelOf(counts), header, ends).lastInsertRowid)
+  }
+}
