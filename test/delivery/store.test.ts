@@ -629,6 +629,17 @@ describe('the ledger', () => {
     assert.deepEqual(store.states(), [{ channel: 'Webhook (POST)', state: 'queued', count: 6 }])
   })
 
+  it('takes the outcome of what was cancelled and forgotten while it was under way', async t => {
+    const { store, tell, state } = await setUp(t, makeRule(1, [post(A)]))
+    tell('confirmed')
+    const [due] = store.due(A, state.now, 1)
+    const [job] = store.claim([[due!]], state.now)
+    tell('retracted')
+    assert.equal(store.prune({ settledBefore: state.now + 1, deadBefore: 0 }, 100), 1)
+    const attempt = { ids: job!.ids, at: state.now, latencyMs: 1, outcome: DELIVERED }
+    assert.deepEqual(store.settle([attempt], { now: state.now, schedule: SCHEDULE_MS }), [])
+  })
+
   it('forgets what was delivered long ago, dead ones later, and waiting ones never', async t => {
     const { data, store, tell, attempt, state, brief: list } = await setUp(t, makeRule(1, [post(A), post(B)]))
     tell('confirmed')
