@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
@@ -12,18 +13,20 @@ import { messageOf, refuse } from '../../src/lib/errors.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { type BlockEntities, createMatcher, type Matcher } from '../../src/rules/matcher.ts'
 import type { Condition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
+import { type AlertsMeasured, measureAlerts } from './alerts.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Row, showRows } from './report.ts'
 import { type Times, timesOf } from './times.ts'
 
-const USAGE = `Measures how fast rules are matched with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
+const USAGE = `Measures how fast rules are matched, and told of, with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
 
-npm run bench:rules -- [--rules N[,N…]] [--blocks N] [--seed S] [--json]
+npm run bench:rules -- [--rules N[,N…]] [--blocks N] [--seed S] [--no-server] [--json]
 
 --rules    how many there are (default 10,1000,100000)
 --blocks   that are matched (default 200)
 --seed     of chain and rules (default 1)
+--no-server  leaves out what a real server takes from a block to its webhooks
 --json     all figures, in place of the table`
 
 /** What one number of rules comes to. */
@@ -343,14 +346,32 @@ const rowsOfCount = (
 const count = (n: number) => Math.round(n).toLocaleString('en')
 const fixed = (n: number) => n.toFixed(n < 1 ? 3 : 2)
 
+const rowsOfAlerts = ({ latency, rules, perSecond, delivered }: AlertsMeasured): Row[] => [
+  {
+    name: `a block received to its webhooks, ${count(rules)} rules`,
+    value: `p50 ${fixed(latency.p50)}, p99 ${fixed(latency.p99)}, at most ${fixed(latency.max)} ms of ${count(latency.runs)}`,
+    target: 'p99 < 100 ms',
+    ok: latency.p99 < 100,
+    applies: true,
+  },
+  {
+    name: 'webhooks while more of them wait',
+    value: `${count(perSecond)}/s of ${count(delivered)}`,
+    target: '>= 500/s',
+    ok: perSecond >= 500,
+    applies: true,
+  },
+]
+
 /** Runs the command line and returns what it measured, as text. */
-export const main = (args: string[]): string => {
+export const main = async (args: string[]): Promise<string> => {
   const { values } = parseArgs({
     args,
     options: {
       rules: { type: 'string', default: '10,1000,100000' },
       blocks: { type: 'string', default: '200' },
       seed: { type: 'string', default: '1' },
+      'no-server': { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -360,17 +381,21 @@ export const main = (args: string[]): string => {
     if (/^[1-9][0-9]*$/.test(text)) return Number(text)
     throw refuse('bad_option', `--${name} must be a whole number, not ${JSON.stringify(text)}\n\n${USAGE}`)
   }
-  const results = benchRules({
-    rules: values.rules.split(',').map(text => number('rules', text)),
-    blocks: number('blocks', values.blocks),
-    seed: number('seed', values.seed),
-  })
-  return values.json ? JSON.stringify(results, undefined, 2) : showRows(rowsOfRules(results))
+  const blocks = number('blocks', values.blocks)
+  const seed = number('seed', values.seed)
+  const results = benchRules({ rules: values.rules.split(',').map(text => number('rules', text)), blocks, seed })
+  const alerts = values['no-server']
+    ? undefined
+    : await measureAlerts({ program: PROGRAM, seed, quiet: 1_000, blocks: Math.min(blocks, 100) })
+  if (values.json) return JSON.stringify({ ...results, alerts }, undefined, 2)
+  return showRows([...rowsOfRules(results), ...(alerts ? rowsOfAlerts(alerts) : [])])
 }
+
+const PROGRAM = fileURLToPath(new URL('../../dist/chainsieve.mjs', import.meta.url))
 
 if (import.meta.main) {
   try {
-    console.log(main(process.argv.slice(2)))
+    console.log(await main(process.argv.slice(2)))
   } catch (error) {
     console.error(messageOf(error))
     process.exitCode = 1

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { measureAlerts } from '../../scripts/bench/alerts.ts'
 import { benchRules, main, rowsOfRules } from '../../scripts/bench/rules.ts'
 import type { ChainsieveError } from '../../src/lib/errors.ts'
 
@@ -24,16 +26,24 @@ test('the benchmark of rules measures each number of them, and the hot key', () 
   )
 })
 
-test('the benchmark of rules refuses what is no number', () => {
+test('the benchmark of rules refuses what is no number', async () => {
   for (const args of [
     ['--rules', '10,x'],
     ['--blocks', '0'],
     ['--seed', '1.5'],
   ])
-    assert.throws(
-      () => main(args),
-      (error: ChainsieveError) => error.next === 'refuse',
-      args.join(' '),
-    )
-  assert.match(main(['--help']), /npm run bench:rules/)
+    await assert.rejects(main(args), (error: ChainsieveError) => error.next === 'refuse', args.join(' '))
+  assert.match(await main(['--help']), /npm run bench:rules/)
+})
+
+test('from blocks to webhooks is measured with a real server', async () => {
+  const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+  const { latency, rules, delivered, perSecond } = await measureAlerts({
+    program,
+    seed: 1,
+    quiet: 5,
+    blocks: 2,
+    flood: 1,
+  })
+  assert.deepEqual([latency.runs, rules, delivered > 200, perSecond > 0], [10, 10, true, true])
 })

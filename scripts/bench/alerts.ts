@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RuleConfig, RuleInput } from '../../src/rules/rule.ts'
+import { openRules } from '../../src/rules/store.ts'
+import { FIRST_BLOCK, generateBlocks } from './generate.ts'
+import { startPackNode } from './node.ts'
+import { createToken, startServer } from './program.ts'
+import { type Times, timesOf } from './times.ts'
+
+/** From a block to its webhooks: a real server follows a node that gets its blocks one by one; node and receiver are in this process. */
+export interface AlertsMeasured {
+  /** From the moment at which a block's receipts were handed out to the moment at which a webhook of it has arrived, in milliseconds. */
+  latency: Times
+  rules: number
+  /** Webhooks that arrived a second while more of them waited. */
+  perSecond: number
+  delivered: number
+}
+
+export interface AlertsOptions {
+  program: string
+  seed: number
+  /** Rules that are looked for beside those that fire; they match nothing. */
+  quiet: number
+  /** Blocks, each of which fires `FIRING` rules. */
+  blocks: number
+  /** Blocks at once, all of whose logs fire; default 20. */
+  flood?: number
+}
+
+const FIRING = 5
+const GAP_MS = 100
+const PATIENCE_MS = 60_000
+const NETWORK = { technology: 'ethereum', blockchain: 'ethereum', network: 'mainnet' }
+
+export const measureAlerts = async ({
+  program,
+  seed,
+  quiet,
+  blocks,
+  flood = 20,
+}: AlertsOptions): Promise<AlertsMeasured> => {
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-bench-alerts-'))
+  const chain = [...generateBlocks({ seed, count: 1 + blocks + flood })]
+  const flooded = FIRST_BLOCK + 1 + blocks
+  const logs = chain.slice(1 + blocks).reduce((sum, { receipts }) => sum + receipts.flatMap(it => it.logs).length, 0)
+  const node = await startPackNode(chain, FIRST_BLOCK)
+  const receiver = await startReceiver()
+  const asked = new Map<number, number>()
+  node.onAsked = number => asked.set(number, performance.now())
+  try {
+    await createToken(program, data)
+    writeRules(data, receiver.url, quiet, flooded)
+    const server = await startServer(program, [
+      ...['--data', data, '--port', '0', '--network', 'ethereum/ethereum/mainnet', '--rpc', node.url],
+      ...['--from', String(FIRST_BLOCK), '--poll-interval', '10ms', '--allow-target', '127.0.0.1/32'],
+    ])
+    try {
+      await until(() => asked.has(FIRST_BLOCK))
+      await sleep(1000)
+      for (let i = 1; i <= blocks; i++) {
+        node.head = FIRST_BLOCK + i
+        await sleep(GAP_MS)
+      }
+      await until(() => receiver.arrivals.length >= blocks * FIRING)
+      const latency = timesOf(receiver.arrivals.map(({ block, at }) => at - asked.get(block)!))
+      const before = receiver.arrivals.length
+      node.head = FIRST_BLOCK + blocks + flood
+      await until(() => receiver.arrivals.length >= before + logs + flood * FIRING)
+      const last = receiver.arrivals.slice(before)
+      const seconds = (last.at(-1)!.at - last[0]!.at) / 1000
+      return { latency, rules: quiet + FIRING, perSecond: last.length / seconds, delivered: last.length }
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    node.close()
+    receiver.close()
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+const startReceiver = async () => {
+  const arrivals: { block: number; at: number }[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', chunk => chunks.push(chunk))
+    request.on('end', () => {
+      const at = performance.now()
+      const { payload } = JSON.parse(Buffer.concat(chunks).toString()) as { payload: Record<string, { num: number }> }
+      arrivals.push({ block: (payload.number ?? payload.blockNumber)!.num, at })
+      response.end('ok')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrivals,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+const writeRules = (data: string, url: string, quiet: number, flooded: number) => {
+  const rules = openRules(data)
+  const add = (name: string, config: Omit<RuleConfig, 'alerts'>, field: string, startBlock: number) => {
+    const parameters = { url: `${url}/${encodeURIComponent(name)}` }
+    const payload = [{ fieldType: 'Field' as const, fieldName: field }]
+    const alerts: RuleConfig['alerts'] = [{ type: 'Webhook (POST)', parameters, payload }]
+    rules.create(
+      1,
+      { name, maxConfirmationCount: 0, ...NETWORK, config: { ...config, alerts } } satisfies RuleInput,
+      startBlock,
+    )
+  }
+  rules.together(() => {
+    for (let i = 0; i < FIRING; i++)
+      add(
+        `every block ${i}`,
+        { targetType: 'Block', targetMap: [{ name: 'number', operator: 'Greater', value: String(i) }] },
+        'number',
+        FIRST_BLOCK + 1,
+      )
+    add(
+      'every log',
+      { targetType: 'Log', targetMap: [{ name: 'logIndex', operator: 'Greater or Equal', value: '0' }] },
+      'blockNumber',
+      flooded,
+    )
+    for (let i = 0; i < quiet; i++) {
+      const value = `0x${(i + 1).toString(16).padStart(40, '0')}`
+      add(
+        `quiet ${i}`,
+        { targetType: 'Transaction', targetMap: [{ name: 'to', operator: 'Equals (ignore case)', value }] },
+        'hash',
+        FIRST_BLOCK,
+      )
+    }
+  })
+  rules.close()
+}
+
+const until = async (holds: () => boolean) => {
+  const end = performance.now() + PATIENCE_MS
+  while (!holds()) {
+    if (performance.now() > end) throw new Error('webhooks that are due do not arrive')
+    await sleep(5)
+  }
+}
