@@ -124,18 +124,23 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   async function findAncestor(endpoint: Endpoint, ours: BlockRef, top: number): Promise<number | undefined> {
     const lowest = Math.max(0, ours.number - finality)
     let above: Head | undefined
-    for (let high = top; high >= lowest; high -= HEADS_PER_CALL) {
-      const branch = await readHeads(endpoint, Math.max(lowest, high - HEADS_PER_CALL + 1), high, signal)
+    for (let high = top; high >= lowest; ) {
+      // Blocks below those that we hold are not asked for: a node may have forgotten them.
+      let low = high
+      while (low > lowest && high - low + 1 < HEADS_PER_CALL && held(low - 1) !== undefined) low--
+      const branch = await readHeads(endpoint, low, high, signal)
       for (const head of branch.reverse()) {
         if (above !== undefined && above.parentHash !== head.hash) throw notItsParent(above, head)
         const same = held(head.number)
-        // Below everything that we hold there is nothing left to differ.
         if (same === undefined || same.hash === head.hash) {
           if (head.number === ours.number) await checkNext(endpoint, head)
           return head.number
         }
         above = head
       }
+      // Below everything that we hold there is nothing left to differ.
+      if (low > lowest && held(low - 1) === undefined) return low - 1
+      high = low - 1
     }
     return undefined
   }

@@ -375,3 +375,20 @@ test('a store that is behind with its writing does not confuse the walk back', a
   node.extend(branch)
   assert.equal(await follower.until(branch[2]!), "back to 2 3' 4' 5'")
 })
+
+test('a reorganisation near the first block that is held asks for none below it: a node may have forgotten those', async t => {
+  const node = await startNode(t, trunk.slice(10, 16))
+  for (const [kept, expected] of [
+    [12, "back to 12 13' 14' 15' 16'"],
+    [10, "back to 10 11' 12' 13' 14' 15' 16'"],
+    [9, "back to 9 10' 11' 12' 13' 14' 15' 16'"],
+  ] as const) {
+    const branch = makeChain({ parent: trunk[kept]!, blocks: 16 - kept, salt: `after ${kept}` })
+    node.blocks = new Map(trunk.slice(10, kept + 1).map(raw => [Number(raw.block.number), raw]))
+    node.extend(branch)
+    const follower = startFollower(t, node, { held: trunk.slice(10, 16) })
+    assert.equal(await follower.until(branch.at(-1)!), expected)
+    assert.equal(follower.error(), null)
+    await follower.stop()
+  }
+})
