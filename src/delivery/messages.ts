@@ -1,7 +1,7 @@
 import type { AlertState, StoredAlert } from '../alerts/alert.ts'
 import type { Failure } from '../lib/failure.ts'
-import type { Fields } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
+import type { LogMessage } from '../lib/thread-log.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, DeliveryRecord, DeliveryState, ListFilter, RedeliverFilter } from './ledger.ts'
 import type { TestResult } from './worker.ts'
@@ -64,4 +64,4 @@ export type FromDelivery =
   | { type: 'ready' }
   | { type: 'answer'; id: number; answer: unknown }
   | { type: 'failed'; id: number; failure: Failure }
-  | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields: Fields }
+  | LogMessage

@@ -1,10 +1,10 @@
 import { parentPort } from 'node:worker_threads'
 import { toFailure } from '../lib/failure.ts'
-import type { Fields, Log } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { secret } from '../lib/secret.ts'
+import { createThreadLog } from '../lib/thread-log.ts'
 import { openSecrets } from '../rules/secrets.ts'
 import { openRules } from '../rules/store.ts'
 import { createChannels } from './index.ts'
@@ -131,21 +131,3 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   })
   tell({ type: 'ready' })
 }
-
-const createThreadLog = (tell: (message: FromDelivery) => void, common: Fields = {}): Log => {
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: Fields) =>
-    tell({ type: 'log', level, message, fields: plain({ ...common, ...fields }) })
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    with: fields => createThreadLog(tell, { ...common, ...fields }),
-  }
-}
-
-/** Errors do not travel between threads with all that they say; of those that are bugs, where they came from matters. */
-const plain = (fields: Fields): Fields =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? toFailure(value).message : value]),
-  )

@@ -17,6 +17,7 @@ import { toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding, readAsset, readTextAsset } from '../lib/runtime.ts'
+import { createThreadLog } from '../lib/thread-log.ts'
 import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
 import { readOwnAbis } from './abis.ts'
@@ -470,21 +471,3 @@ const createDecoding = (
   })
   return { decimals, preparer }
 }
-
-const createThreadLog = (tell: (message: FromIndexer) => void, common: object = {}): Log => {
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: object) =>
-    tell({ type: 'log', level, message, fields: plain({ ...common, ...fields }) })
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    with: fields => createThreadLog(tell, { ...common, ...fields }),
-  }
-}
-
-/** Errors do not travel between threads with all that they say. */
-const plain = (fields: object): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? value.message : value]),
-  )

@@ -3,7 +3,7 @@ import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Failure } from '../lib/failure.ts'
-import type { Fields } from '../lib/log.ts'
+import type { LogMessage } from '../lib/thread-log.ts'
 import type { Batch } from '../store/batch.ts'
 
 /** What the threads of one network tell each other: the one that reads and decodes, the one that writes, and the main thread. */
@@ -62,7 +62,7 @@ export type NodeOptions = Omit<RpcSourceOptions, 'log' | 'clock' | 'random'>
 export type ToIndexer = { type: 'stop' }
 
 export type FromIndexer =
-  | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields: Fields | undefined }
+  | LogMessage
   | { type: 'report'; report: Report }
   /** There may be something in the outbox. */
   | { type: 'alerts' }

@@ -1,5 +1,5 @@
 import { readSource } from '../delivery/payload.ts'
-import type { Range } from '../ingest/messages.ts'
+import { holesIn } from '../ingest/ranges.ts'
 import { refuse } from '../lib/errors.ts'
 import type { RuleInput } from '../rules/rule.ts'
 import { type Simulation, type SimulationRange, searchOf } from '../rules/search.ts'
@@ -45,18 +45,4 @@ export const simulate = async (
   if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
   const { hits } = readSource(text) as unknown as { hits: { total: number; hits: unknown[] } }
   return { total: hits.total, ...whole, hits: hits.hits }
-}
-
-/** Blocks of a range that are not held. */
-const holesIn = (ranges: readonly Range[], from: number, to: number): Range[] => {
-  const holes: Range[] = []
-  let next = from
-  for (const range of ranges) {
-    if (range.to < next) continue
-    if (range.from > to) break
-    if (range.from > next) holes.push({ from: next, to: range.from - 1 })
-    next = range.to + 1
-  }
-  if (next <= to) holes.push({ from: next, to })
-  return holes
 }

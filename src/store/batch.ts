@@ -16,6 +16,7 @@ import { createPairsBuilder, type Pairs } from './postings.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 import { positionOf } from './schema.ts'
 import { encodeHeader, type SegmentHeader } from './segment.ts'
+import type { SegmentCounts } from './segments.ts'
 import {
   argumentFacet,
   argumentSlot,
@@ -29,14 +30,8 @@ import {
 } from './terms.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
-export interface Batch {
+export interface Batch extends SegmentCounts {
   chainId: number | undefined
-  first: number
-  last: number
-  txs: number
-  logs: number
-  traces: number
-  events: number
   header: Uint8Array<ArrayBuffer>
   /** Null where the blocks came without traces. */
   traceEnds: Uint32Array<ArrayBuffer> | null

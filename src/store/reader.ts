@@ -5,17 +5,11 @@ import { type Db, openForReading } from './database.ts'
 import { addFunctions } from './functions.ts'
 import { readOrdinals } from './postings.ts'
 import { decodeHeader, type SegmentHeader } from './segment.ts'
+import type { SegmentCounts } from './segments.ts'
 
 /** A segment as its row tells it, without its header. */
-export interface Segment {
+export interface Segment extends SegmentCounts {
   id: number
-  first: number
-  last: number
-  txs: number
-  logs: number
-  traces: number
-  /** Logs with a known name. */
-  events: number
 }
 
 export interface StoredSignature extends Signature {
