@@ -1,22 +1,17 @@
-import { hostname } from 'node:os'
 import { openAccounts } from '../accounts/index.ts'
 import type { AbiFile, Run, Services, Summary } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
-import { type Delivery, startDelivery } from '../delivery/service.ts'
-import { createApp } from '../http/app.ts'
-import { listen } from '../http/server.ts'
 import { abiFolder, addAbis, listAbis, type StoredAbi } from '../ingest/abis.ts'
-import type { Job, NodeOptions, Report } from '../ingest/messages.ts'
+import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
-import { createStatus, offlineStatus, publishStatus, readStatus, type Status } from '../ingest/status.ts'
+import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { openRules } from '../rules/store.ts'
-import { createPool, type Pool } from '../search/pool.ts'
+import { createPool } from '../search/pool.ts'
 import { storedNetworks, storeFile } from '../store/files.ts'
 import { lockDataFolder } from '../store/lock.ts'
-import { createAlerting } from './alerting.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
+import { nativeOption, networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { createRulesService } from './rules.ts'
 import { watchStored } from './watch.ts'
 
@@ -26,16 +21,10 @@ export const services: Services = {
     const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
     shutdown.add('lock', lock.release)
     for (const network of storedNetworks(config.data)) prepareStore(config.data, network, log)
-    const accounts = openAccounts(config.data, nativeOption(config))
-    shutdown.add('accounts', accounts.close)
-    const pool = openPool(config, shutdown)
-    pool.warm()
+    const parts = openParts(config, { log, shutdown })
+    const { accounts, pool, rules, delivery } = parts
 
     const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
-    const rules = openRules(config.data, nativeOption(config))
-    shutdown.add('rules', rules.close)
-    const delivery = startDeliveries(config, log)
-    shutdown.add('deliveries', delivery.stop)
     const indexings = config.networks
       .filter(({ rpc }) => rpc.length > 0)
       .map(network => startFollowing(config, network, log, delivery.wake))
@@ -48,25 +37,7 @@ export const services: Services = {
     const watching = watchStored({ config, rules, indexed, log, onAlerts: delivery.wake })
     shutdown.add('watching', watching.stop)
 
-    const status = createStatus({
-      networks: () => networksOf(config),
-      indexings,
-      watching: watching.of,
-      ranges: pool.ranges,
-    })
-    shutdown.add('status', publishStatus(config.data, status))
-    const alerting = createAlerting({ config, networks: () => networksOf(config), indexings, pool, delivery })
-    const app = createApp({
-      search: pool,
-      accounts,
-      status,
-      alerting: { rules, service: alerting },
-      bodyLimit: config.bodyLimit,
-      log,
-    })
-    const server = await listen(app, config)
-    shutdown.add('server', () => server.close())
-    log.info('Serves', { url: server.url, networks: networksOf(config).join(',') || 'none yet' })
+    const server = await startServer(config, { ...parts, indexings, watching: watching.of }, { log, shutdown })
     if (demo) {
       const token = accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS })
       process.stdout.write(welcome(server.url, token))
@@ -114,40 +85,6 @@ export const services: Services = {
 
 const DEFAULT_BATCH = 200
 
-const nativeOption = ({ data }: Pick<Config, 'data'>) => {
-  const native = nativeBinding(data)
-  return native === undefined ? {} : { native }
-}
-
-/** Everything that can be searched: what is configured and what is stored. */
-const networksOf = (config: Config): string[] => [
-  ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
-]
-
-const storesOf = ({ data }: Config): Map<string, string> =>
-  new Map(storedNetworks(data).map(network => [network, storeFile(data, network)]))
-
-const openPool = (config: Config, shutdown: Run['shutdown']): Pool => {
-  const pool = createPool({
-    stores: () => storesOf(config),
-    threads: config.readers,
-    deadlineMs: config.queryDeadline,
-  })
-  shutdown.add('search', pool.close)
-  return pool
-}
-
-const nodeOptions = (network: NetworkConfig): NodeOptions => ({
-  urls: network.rpc.map(url => url.reveal()),
-  ...(network.ws && { wsUrl: network.ws.reveal() }),
-  ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
-  bloom: !network.skipBloom,
-  traces: network.traces,
-  timeoutMs: network.requestTimeout,
-  batch: network.rpcBatch,
-  concurrency: network.rpcConcurrency,
-})
-
 const startFollowing = (
   config: Config,
   network: NetworkConfig,
@@ -157,24 +94,6 @@ const startFollowing = (
   const { network: name, from, order, finality, storeBatch } = network
   const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality }
   return startIndexing({ data: config.data, network: name, job, storeBatch, log, onAlerts: () => onAlerts(name) })
-}
-
-const startDeliveries = (config: Config, log: Run['log']): Delivery => {
-  const { data, allowTarget, smtp, mailFrom, mailDigest, deliveryRetries, deliveryTimeout, keepDeliveries } = config
-  return startDelivery({
-    data,
-    stores: () => storesOf(config),
-    settings: {
-      allowTarget,
-      smtp,
-      mailFrom: mailFrom ?? `chainsieve@${hostname()}`,
-      mailDigest,
-      retries: deliveryRetries,
-      timeoutMs: deliveryTimeout,
-      keepMs: keepDeliveries,
-    },
-    log,
-  })
 }
 
 /** Runs a job that has an end, showing how far it is. */
@@ -218,10 +137,11 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-const toAbiFile = ({ name, address, network, events, functions }: StoredAbi): AbiFile => ({
+const toAbiFile = ({ name, address, network, probability, events, functions }: StoredAbi): AbiFile => ({
   name,
   address,
   network,
+  probability,
   events: events.length,
   functions: functions.length,
 })

@@ -1,0 +1,116 @@
+import { hostname } from 'node:os'
+import { type Accounts, openAccounts } from '../accounts/index.ts'
+import type { Run } from '../cli/index.ts'
+import type { Config, NetworkConfig } from '../config/index.ts'
+import { type Delivery, startDelivery } from '../delivery/service.ts'
+import { createApp } from '../http/app.ts'
+import { type HttpServer, listen } from '../http/server.ts'
+import type { NodeOptions } from '../ingest/messages.ts'
+import type { Indexing } from '../ingest/network.ts'
+import { createStatus, publishStatus } from '../ingest/status.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { openRules, type Rules } from '../rules/store.ts'
+import { createPool, type Pool } from '../search/pool.ts'
+import { storedNetworks, storeFile } from '../store/files.ts'
+import { createAlerting } from './alerting.ts'
+
+/** What a server has open while it runs. */
+export interface Parts {
+  accounts: Accounts
+  pool: Pool
+  rules: Rules
+  delivery: Delivery
+}
+
+/** Opens the data folder for serving, and starts what delivers. */
+export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
+  const accounts = openAccounts(config.data, nativeOption(config))
+  shutdown.add('accounts', accounts.close)
+  const pool = openPool(config, shutdown)
+  pool.warm()
+  const rules = openRules(config.data, nativeOption(config))
+  shutdown.add('rules', rules.close)
+  const delivery = startDeliveries(config, log)
+  shutdown.add('deliveries', delivery.stop)
+  return { accounts, pool, rules, delivery }
+}
+
+export interface Served extends Parts {
+  /** What is indexed now; the list may change. */
+  indexings: readonly Indexing[]
+  /** What attends to the rules of a network without a source. */
+  watching?(network: string): Indexing | undefined
+}
+
+/** Starts the HTTP server. */
+export const startServer = async (config: Config, served: Served, { log, shutdown }: Run): Promise<HttpServer> => {
+  const { accounts, pool, rules, delivery, indexings, watching } = served
+  const networks = () => networksOf(config)
+  const status = createStatus({ networks, indexings, ...(watching && { watching }), ranges: pool.ranges })
+  shutdown.add('status', publishStatus(config.data, status))
+  const alerting = createAlerting({ config, networks, indexings, pool, delivery })
+  const app = createApp({
+    search: pool,
+    accounts,
+    status,
+    alerting: { rules, service: alerting },
+    bodyLimit: config.bodyLimit,
+    log,
+  })
+  const server = await listen(app, config)
+  shutdown.add('server', () => server.close())
+  log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
+  return server
+}
+
+export const nativeOption = ({ data }: Pick<Config, 'data'>) => {
+  const native = nativeBinding(data)
+  return native === undefined ? {} : { native }
+}
+
+/** Everything that can be searched: what is configured and what is stored. */
+export const networksOf = (config: Config): string[] => [
+  ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
+]
+
+const storesOf = ({ data }: Config): Map<string, string> =>
+  new Map(storedNetworks(data).map(network => [network, storeFile(data, network)]))
+
+export const openPool = (config: Config, shutdown: Run['shutdown']): Pool => {
+  const pool = createPool({
+    stores: () => storesOf(config),
+    threads: config.readers,
+    deadlineMs: config.queryDeadline,
+  })
+  shutdown.add('search', pool.close)
+  return pool
+}
+
+export const nodeOptions = (network: NetworkConfig): NodeOptions => ({
+  urls: network.rpc.map(url => url.reveal()),
+  ...(network.ws && { wsUrl: network.ws.reveal() }),
+  ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
+  bloom: !network.skipBloom,
+  traces: network.traces,
+  timeoutMs: network.requestTimeout,
+  batch: network.rpcBatch,
+  concurrency: network.rpcConcurrency,
+})
+
+const startDeliveries = (config: Config, log: Run['log']): Delivery => {
+  const { data, allowTarget, smtp, mailFrom, mailDigest, deliveryRetries, deliveryTimeout, keepDeliveries } = config
+  return startDelivery({
+    data,
+    stores: () => storesOf(config),
+    settings: {
+      allowTarget,
+      smtp,
+      mailFrom: mailFrom ?? `chainsieve@${hostname()}`,
+      mailDigest,
+      retries: deliveryRetries,
+      timeoutMs: deliveryTimeout,
+      keepMs: keepDeliveries,
+    },
+    log,
+  })
+}
