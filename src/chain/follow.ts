@@ -14,8 +14,9 @@ export interface FollowSettings extends FetchOptions {
   clock: Clock
   random: () => number
   /**
-   * Whether a head below ours means that the chain was cut back, as a development node does on `evm_revert`. Elsewhere it means that
-   * the node lags. Default false.
+   * Whether the node is one for development. There a head below ours means that the chain was cut back, as `evm_revert` does, and another
+   * first block that the chain was begun anew: then all is rolled back, to -1. Elsewhere the node lags, and the chain is another one.
+   * Default false.
    */
   shrinks?: boolean
 }
@@ -28,7 +29,7 @@ export interface FollowSettings extends FetchOptions {
  * - The node's head is as high as our tip and is another block. Siblings take turns for a moment, so it is read twice, and the
  *   headers below it have to link down likewise.
  * - The node's head is below our tip: it lags, and we wait, even where its blocks differ from ours; a shorter branch that
- *   wins outgrows our tip soon. Only with `shrinks` the chain is cut back.
+ *   wins outgrows our tip soon. Only with `shrinks` the chain is cut back, down to nothing where its first block is another one.
  *
  * Whatever does not fit together (a parent that the node itself does not have, a block that it announced and answers null for) is
  * read again, with the reason in the status of the node; it is neither skipped nor a reason to rewind.
@@ -106,6 +107,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       if (seen > 0) await clock.sleep(SECOND_LOOK_MS, signal)
       ancestor = await rpc.attempt(endpoint => findAncestor(endpoint, ours, top), signal, { tries: BLOCK_TRIES })
     }
+    if (ancestor === undefined && settings.shrinks === true) ancestor = -1
     if (ancestor === undefined) {
       throw stop(
         'reorg_too_deep',

@@ -20,6 +20,8 @@ export interface Decimals {
   insist(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): StoredToken[]
+  /** The chain was begun anew, with other contracts at the same addresses, and the store has forgotten its tokens. */
+  forget(): void
 }
 
 export interface DecimalsOptions {
@@ -116,6 +118,10 @@ export const createDecimals = (options: DecimalsOptions): Decimals => {
       const taken = learnt
       learnt = []
       return taken
+    },
+    forget() {
+      known.clear()
+      learnt = []
     },
   }
 }

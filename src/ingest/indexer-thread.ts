@@ -284,7 +284,8 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   ruling.fixStarts(head)
   const from = Math.min(resolvePoint(job.from, head, 0), head)
   const tip = pipeline.held().at(-1)?.to
-  const near = tip !== undefined && tip >= from - 1 && head - tip <= CATCH_UP
+  // What a node for development has instead of the stored blocks only following finds out.
+  const near = tip !== undefined && (job.node.shrinks === true || (tip >= from - 1 && head - tip <= CATCH_UP))
   if (tip !== undefined && !near) await leaveOldBranch(work, tip, job.finality)
   // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
   const first = near ? tip + 1 : Math.max(from, head - job.finality + 1)
@@ -316,6 +317,7 @@ const follow = async (
       if (event.type === 'rollback') {
         await lane.flush()
         await pipeline.rollback(event.to)
+        if (event.to < 0) decimals.forget()
         log.info('Followed a reorganisation', { keptUpTo: event.to })
         continue
       }
@@ -417,7 +419,8 @@ const chainIdOf = async (
   if (job.type === 'watch') return stored
   if (job.type === 'import') return stored ?? packChainId(job.files, signal)
   const chainId = await source!.chainId(signal)
-  if (stored !== undefined && stored !== chainId)
+  const mayDiffer = 'node' in job && job.node.shrinks === true
+  if (stored !== undefined && stored !== chainId && !mayDiffer)
     throw stop(
       'wrong_chain',
       `the node is of chain ${chainId}, but this network's store holds chain ${stored}: check --rpc and --network, or choose another data folder`,

@@ -18,7 +18,7 @@ export interface Writer {
   receive(batch: Batch): void
   /** Writes a run of blocks that is not stored yet, and what `within` writes, in one transaction. */
   apply(batch: Batch, within?: () => void): void
-  /** Removes all blocks above this one. */
+  /** Removes all blocks above this one. Below 0 another chain begins, and what was learnt of tokens goes too. */
   rollback(to: number, within?: () => void): void
   /** Only what `within` writes. */
   also(within: () => void): void
@@ -43,8 +43,9 @@ export const createWriter = (db: Db): Writer => {
   const insertSignature = db.prepare(
     'INSERT OR IGNORE INTO signature (id, key, topic, indexed, abi, probability, error) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
-  const insertChainId = db.prepare("INSERT OR IGNORE INTO meta (key, value) VALUES ('chain_id', ?)")
+  const insertChainId = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('chain_id', ?)")
   const insertToken = db.prepare('INSERT OR REPLACE INTO token (address, decimals) VALUES (?, ?)')
+  const forgetTokens = db.prepare('DELETE FROM token')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
   const writeDictionaries = ({ addresses, names, signatures, tokens }: Additions) => {
@@ -113,6 +114,7 @@ export const createWriter = (db: Db): Writer => {
     cut(db, to, insertPost)
     const from = (to + 1) * PLACES
     for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
+    if (to < 0) forgetTokens.run()
     within()
   })
 

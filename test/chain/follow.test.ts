@@ -206,6 +206,20 @@ test('a development chain that was cut back is cut back, where that is allowed',
   assert.equal(await follower.until(node.blocks.get(11)!), "back to 12 back to 10 11'")
 })
 
+test('a development chain that was begun anew is taken from its first block on, whether it is shorter by then or longer', async t => {
+  for (const blocks of [3, 20, 30]) {
+    const node = await startNode(t, trunk)
+    const follower = startFollower(t, node, { held: trunk, finality: 100, shrinks: true })
+    node.blocks.clear()
+    const anew = makeChain({ from: 0, blocks, salt: 'anew' })
+    node.extend(anew)
+    node.head = blocks - 1
+    const told = anew.map(({ block }) => `${Number(block.number)}'`).join(' ')
+    assert.equal(await follower.until(anew.at(-1)!), `back to -1 ${told}`)
+    await follower.stop()
+  }
+})
+
 test('every lie at the head is asked again until it is true, and rewinds nothing', async t => {
   const other = makeChain({ from: 0, blocks: 21, salt: 'other' })
   const next = makeChain({ parent: trunk[19]!, blocks: 1 })[0]!
