@@ -1,4 +1,5 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
+import type { Nearness } from './fuzzy.ts'
 
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
@@ -16,6 +17,8 @@ export type Node =
   | { readonly op: 'in'; readonly field: FieldPath; readonly values: readonly Value[] }
   /** The field lies within the bounds. Of a list field: one of its elements does. */
   | { readonly op: 'range'; readonly field: FieldPath; readonly bounds: Bounds }
+  /** The field, a text or a keyword, has a value that is near to a text. Of a text field: one of its words is. */
+  | { readonly op: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness }
   /** The field has an indexed value: not null, not an empty list, and not longer than the encoding's `ignoreAbove`. */
   | { readonly op: 'exists'; readonly field: FieldPath }
   /** The document's id is one of these. Hex parts in lower case. */

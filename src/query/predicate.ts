@@ -3,6 +3,7 @@ import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mappin
 import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
 import { compileCompare } from './compare.ts'
+import { nearTo } from './fuzzy.ts'
 import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
 import { isRawJson } from './source-filter.ts'
@@ -62,6 +63,10 @@ const compileNode = (node: Node, list: string | undefined): Test => {
     case 'range': {
       const { bounds } = node
       return someValue(node.field, list, value => isWithin(value, bounds))
+    }
+    case 'fuzzy': {
+      const isNear = nearTo(node.near)
+      return someValue(node.field, list, value => isNear(String(value)))
     }
     case 'exists':
       return hasValue(node.field, list)

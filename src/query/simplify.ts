@@ -1,5 +1,6 @@
 import type { FieldPath } from '../mapping/index.ts'
 import { ALL, type Bounds, compareValues, NONE, type Node, type Value } from './ast.ts'
+import type { Nearness } from './fuzzy.ts'
 
 /**
  * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on
@@ -65,6 +66,12 @@ export const not = (of: Node): Node => {
 export const isIn = (field: FieldPath, values: readonly Value[]): Node =>
   values.length === 0 ? NONE : Object.freeze({ op: 'in', field, values: Object.freeze([...new Set(values)]) })
 
+/** Without an edit: that the field has that very value. */
+export const fuzzy = (field: FieldPath, near: Nearness): Node => {
+  if (near.edits > 0) return Object.freeze({ op: 'fuzzy', field, near: Object.freeze({ ...near }) })
+  return tooLong(field, near.text) ? NONE : isIn(field, [near.text])
+}
+
 export const exists = (field: FieldPath): Node => Object.freeze({ op: 'exists', field })
 
 export const ids = (values: readonly string[]): Node =>
@@ -121,6 +128,8 @@ export const simplify = (node: Node): Node => {
       return range(node.field, node.bounds)
     case 'ids':
       return ids(node.values)
+    case 'fuzzy':
+      return fuzzy(node.field, node.near)
     case 'exists':
       return exists(node.field)
     case 'compare':

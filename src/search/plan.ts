@@ -1,7 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { analyze } from '../query/analysis.ts'
 import type { Node, Value } from '../query/ast.ts'
-import { tooLong } from '../query/simplify.ts'
+import { isIn, tooLong } from '../query/simplify.ts'
 import type { Reader, StoredSignature } from '../store/reader.ts'
 import { PLACES } from '../store/schema.ts'
 import {
@@ -19,6 +19,7 @@ import { addressIds, type Condition, compileLeaf } from './conditions.ts'
 import { type Leaf, sharedStart, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { type Nested, planNested } from './nested.ts'
+import { resolveAllNear, resolveNear, vocabularyOf } from './vocabulary.ts'
 
 /**
  * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
@@ -74,11 +75,15 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
     case 'ids':
       return { by: 'positions', positions: positionsOfIds(kind, node.values, reader) }
     case 'nested':
-      return { by: 'nested', nested: planNested(node.of, reader), signatures: undefined }
+      return { by: 'nested', nested: planNested(resolveAllNear(kind, node.of, reader), reader), signatures: undefined }
     case 'in':
       if (node.values.length > MOST_VALUES)
         return { by: 'or', of: chunks(node.values).map(values => planLeaf(kind, { ...node, values }, reader)) }
       return planLeaf(kind, node, reader)
+    case 'fuzzy': {
+      const resolved = resolveNear(kind, node, reader)
+      return resolved.op === 'fuzzy' ? { by: 'documents', node } : planQuery(kind, resolved, reader)
+    }
     case 'compare':
       return { by: 'documents', node }
     default:
@@ -141,6 +146,8 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const { field } = leaf
   const special = SPECIAL[kind]?.[field.field]?.(leaf, reader)
   if (special) return special
+  const few = leaf.op === 'range' && fewNames(kind, leaf, reader)
+  if (few) return planQuery(kind, few, reader)
   if (leaf.op === 'in') {
     const indexed = indexedAddress(kind, field, leaf, reader)
     if (indexed) return indexed
@@ -149,6 +156,18 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   if (condition === 'never') return NOTHING
   return condition ? { by: 'columns', condition } : { by: 'documents', node: leaf }
 }
+
+/**
+ * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
+ */
+const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
+  const { field } = leaf
+  if (FACETS[`${kind}.${field.field}` as keyof typeof FACETS] === undefined) return undefined
+  const values = vocabularyOf(kind, field, reader)?.filter(testOf(leaf))
+  return values && values.length <= MOST_NAMES ? isIn(field, values) : undefined
+}
+
+const MOST_NAMES = 1000
 
 type Special = (leaf: Leaf, reader: Reader) => Plan | undefined
 

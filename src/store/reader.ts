@@ -45,6 +45,8 @@ export interface Reader {
   addressDigits(id: number): string
   nameId(name: string): number | undefined
   name(id: number): string
+  /** All names that are known so far, in the order of their ids. */
+  names(): readonly string[]
   /** The postings of one term, in all segments that have it. */
   postings(term: number, mark: number): Posting[]
   /** The postings of a range of terms, in all segments. */
@@ -94,6 +96,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const selectAddressId = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
   const selectAddress = db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
   const selectNameId = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
+  const selectNames = db.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id')
   const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
   // CROSS JOIN keeps SQLite from turning the loops round: one probe of the index for each segment.
   const selectPostings = db
@@ -122,6 +125,8 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   let segments: Segment[] = []
   let signatures: StoredSignature[] = []
   let headers = new Map<number, SegmentHeader>()
+  /** Read on demand; `version` is that of the state in which they were read last. */
+  let allNames: { names: string[]; last: number; version: unknown } = { names: [], last: 0, version: undefined }
   const signaturesById = new Map<number, StoredSignature>()
   const statements = createCache<string, Statement>(500)
   const addresses = createCache<number, string>(30_000)
@@ -175,6 +180,15 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     addressId: digits => selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined,
     addressDigits: id => addresses.get(id) ?? addresses.set(id, (selectAddress.get(id) as Buffer).toString('hex')),
     nameId: name => selectNameId.get(name) as number | undefined,
+    names() {
+      if (allNames.version !== seen) {
+        const more = selectNames.all(allNames.last) as { id: number; name: string }[]
+        const last = more.at(-1)?.id ?? allNames.last
+        const names = more.length > 0 ? [...allNames.names, ...more.map(({ name }) => name)] : allNames.names
+        allNames = { names, last, version: seen }
+      }
+      return allNames.names
+    },
     name: id => names.get(id) ?? names.set(id, selectName.get(id) as string),
     postings: (term, mark) => (selectPostings.all(term, mark) as PostingRow[]).map(toPosting),
     postingsBetween: (first, last) => (selectBetween.all(first, last) as PostingRow[]).map(toPosting),

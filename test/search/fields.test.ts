@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { type FieldPath, KINDS, type Kind, queryPaths } from '../../src/mapping/index.ts'
 import { type Bounds, compareValues, type Node, type Value } from '../../src/query/ast.ts'
 import { compile, type Document, valuesOf } from '../../src/query/predicate.ts'
-import { exists, isIn, nested, not, range } from '../../src/query/simplify.ts'
+import { exists, fuzzy, isIn, nested, not, range } from '../../src/query/simplify.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import {
   createTestStore,
@@ -23,6 +23,7 @@ const ASKED = [
   'event str in',
   'event str range',
   'event str exists',
+  'event str fuzzy',
   'trace traceAddress exists',
   'trace traceAddress in',
   'trace traceAddress range',
@@ -60,7 +61,17 @@ const conditionsOn = (field: FieldPath, values: readonly Value[]): Node[] => {
     isIn(field, values),
     ...values.map(value => isIn(field, [value])),
     ...ranges.map(bounds => range(field, bounds)),
+    ...(field.kind === 'keyword' || field.kind === 'text' ? values.flatMap(value => near(field, String(value))) : []),
   ]
+}
+
+/** Near to a value, of which the first two characters are swapped. */
+const near = (field: FieldPath, value: string): Node[] => {
+  const text = value.replace(/^(.)(.)/su, '$2$1')
+  return [true, false].flatMap(transpositions => [
+    fuzzy(field, { text, edits: 1, prefix: 0, transpositions }),
+    fuzzy(field, { text, edits: 2, prefix: 1, transpositions }),
+  ])
 }
 
 describe('every field that a query may name', () => {

@@ -33,6 +33,38 @@ describe('a plan', () => {
   const query = (kind: Kind, body: unknown): Node =>
     parseSearch(JSON.stringify({ query: body }), [kind], Date.now()).parts[0]!.query
 
+  it('finds names that are near, or begin with a text, by the dictionaries', () => {
+    const plans = [
+      { match: { method: { query: 'trasfer', fuzziness: 1 } } },
+      { prefix: { method: 'trans' } },
+      { range: { method: { gte: 'transfer', lt: 'transfes' } } },
+      { prefix: { 'method.keyword': 'no such name' } },
+      { match: { method: { query: 'no such name', fuzziness: 2 } } },
+    ].map(body => ({ node: query('tx', body), plan: store.plan('tx', query('tx', body)) }))
+    assert.deepEqual(
+      plans.map(({ plan }) => plan.by),
+      ['terms', 'terms', 'terms', 'none', 'none'],
+    )
+    assert.deepEqual(
+      plans.map(({ node }) => check('tx', node) > 0),
+      [true, true, true, false, false],
+    )
+    const events = [{ match: { event: { query: 'tranfser', fuzziness: 'AUTO' } } }, { prefix: { event: 'trans' } }]
+    for (const body of events) {
+      assert.equal(store.plan('event', query('event', body)).by, 'signatures')
+      assert.ok(check('event', query('event', body)) > 0)
+    }
+  })
+
+  it('knows names that came since', () => {
+    const more = createTestStore([], { events: demoEvents() })
+    const swap = query('tx', { match: { method: { query: 'trasfer', fuzziness: 1 } } })
+    assert.equal(more.plan('tx', swap).by, 'none')
+    more.add(demoBlocks().slice(0, 60))
+    assert.equal(more.plan('tx', swap).by, 'terms')
+    more.close()
+  })
+
   it('takes as many values as a query may have, on whatever they are stored as', () => {
     // More than SQLite takes in one statement, or in one expression without brackets.
     const many = <T extends Value>(make: (i: number) => T, found: Value[]): Value[] => [

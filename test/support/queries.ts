@@ -120,11 +120,35 @@ const conditionOn = (field: FieldPath, values: readonly Value[], options: QueryO
     { weight: 1, arbitrary: fc.constant({ exists: { field: name } }) },
     { weight: 1, arbitrary: value.map(it => ({ match: { [name]: it } })) },
   ]
+  if (field.kind === 'keyword' || field.kind === 'text') {
+    const near = fc.record({ it: value, at: fc.nat(20), how: fc.constantFrom('drop', 'swap', 'other'), options: NEAR })
+    const fuzzy = near.map(({ it, at, how, options }) => ({ query: misspelt(String(it), at, how), ...options }))
+    kinds.push({ weight: 2, arbitrary: fuzzy.map(it => ({ match: { [name]: it } })) })
+  }
   if (field.es === 'keyword' || field.es === 'text') {
     const beginning = fc.tuple(value, fc.nat(12)).map(([it, length]) => String(it).slice(0, length))
     kinds.push({ weight: 2, arbitrary: beginning.map(it => ({ prefix: { [name]: it } })) })
   }
   return fc.oneof(...kinds)
+}
+
+const NEAR = fc.record(
+  {
+    fuzziness: fc.constantFrom<unknown>(0, 1, 2, '2', 'AUTO', 'auto', 'AUTO:2,4'),
+    prefix_length: fc.nat(4),
+    fuzzy_transpositions: fc.boolean(),
+    operator: fc.constantFrom('and', 'or'),
+  },
+  { requiredKeys: ['fuzziness'] },
+)
+
+/** A text that is one edit off, at that place or at its end. */
+const misspelt = (text: string, at: number, how: 'drop' | 'swap' | 'other'): string => {
+  const characters = Array.from(text)
+  const place = Math.min(at, Math.max(0, characters.length - 2))
+  if (how === 'swap') characters.splice(place, 2, ...characters.slice(place, place + 2).reverse())
+  else characters.splice(place, 1, ...(how === 'other' ? ['x'] : []))
+  return characters.join('')
 }
 
 const rangeOn = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Clause> =>

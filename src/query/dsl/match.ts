@@ -1,43 +1,96 @@
+import { refuse } from '../../lib/errors.ts'
 import type { FieldPath } from '../../mapping/index.ts'
 import { analyze } from '../analysis.ts'
 import { NONE, type Node } from '../ast.ts'
 import { equals } from '../conditions.ts'
-import { type Place, scalar, string, unexpected } from '../place.ts'
+import { type Fuzziness, readFuzziness } from '../fuzzy.ts'
+import { boolean, integer, type Place, scalar, string, unexpected, where } from '../place.ts'
 import { onField, onMetaField, type Scope } from '../scope.ts'
-import { and, atLeast, isIn } from '../simplify.ts'
+import { and, atLeast, fuzzy, isIn } from '../simplify.ts'
 import { minimumOf } from './bool.ts'
 import { type Clause, onlyField, shortOrLong } from './clause.ts'
 
 export const match: Clause = {
-  doc: 'A text field contains one of the words of the query, or all of them with the operator "and", in any letter case. Any other field is compared as by term.',
-  example: { event: 'Transfer' },
+  doc: 'A text field contains one of the words of the query, or all of them with the operator "and", in any letter case. Any other field is compared as by term. With fuzziness (0, 1, 2, "AUTO" or "AUTO:low,high") names that differ in so many letters are found as well.',
+  example: { event: { query: 'Tranfser', fuzziness: 'AUTO' } },
   lower(place, scope) {
     const [name, at] = onlyField('match', place)
-    const { value, operator, minimum_should_match } = shortOrLong(at, 'query', ['operator', 'minimum_should_match'])
-    const how = { operator, minimum_should_match }
-    return onMetaField(name, [value], scope) ?? onField(name, at, scope, field => matches(field, value, how, scope))
+    const { value, ...how } = shortOrLong(at, 'query', OPTIONS)
+    const options = readOptions(how)
+    if (how.fuzziness && (name === '_id' || name === '_type')) throw notFuzzy(how.fuzziness, name, EXACT)
+    return onMetaField(name, [value], scope) ?? onField(name, at, scope, field => matches(field, value, options, scope))
   },
 }
 
-const matches = (
-  field: FieldPath,
-  value: Place,
-  how: { operator: Place | undefined; minimum_should_match: Place | undefined },
-  scope: Scope,
-): Node => {
-  const all = how.operator !== undefined && isAnd(how.operator)
-  if (field.compare !== 'token') return equals(field, value, scope.now)
+const OPTIONS = ['operator', 'minimum_should_match', 'fuzziness', 'prefix_length', 'fuzzy_transpositions'] as const
+
+interface Options {
+  all: boolean
+  minimum: Place | undefined
+  near: { at: Place; fuzziness: Fuzziness; prefix: number; transpositions: boolean } | undefined
+}
+
+const readOptions = (how: Partial<Record<(typeof OPTIONS)[number], Place>>): Options => {
+  const { operator, minimum_should_match: minimum, fuzziness, prefix_length, fuzzy_transpositions } = how
+  // As in Elasticsearch, these have to be right even where nothing is fuzzy.
+  const prefix = prefix_length === undefined ? 0 : readLength(prefix_length)
+  const transpositions = fuzzy_transpositions === undefined || boolean(fuzzy_transpositions)
+  return {
+    all: operator !== undefined && isAnd(operator),
+    minimum,
+    near: fuzziness && { at: fuzziness, fuzziness: readFuzziness(fuzziness), prefix, transpositions },
+  }
+}
+
+const matches = (field: FieldPath, value: Place, { all, minimum, near }: Options, scope: Scope): Node => {
+  if (near) checkFuzzy(field, near.at)
+  if (field.compare !== 'token')
+    return near ? isNear(field, scalar(value, 'a text'), near) : equals(field, value, scope.now)
   const text = scalar(value, 'a text')
   if (text.length > LONGEST_TEXT) throw unexpected(value, `a text of at most ${LONGEST_TEXT} characters`)
-  const words = analyze(text).map(word => isIn(field, [word]))
-  if (words.length === 0) return NONE
-  if (all) return and(words)
+  const words = analyze(text)
+  if (near && words.length > MOST_FUZZY) throw unexpected(value, `at most ${MOST_FUZZY} words where fuzziness is given`)
+  const nodes = words.map(word => (near ? isNear(field, word, near) : isIn(field, [word])))
+  if (nodes.length === 0) return NONE
+  if (all) return and(nodes)
   // Of a single word no minimum is asked.
-  if (words.length === 1 || how.minimum_should_match === undefined) return atLeast(1, words)
-  return atLeast(Math.max(1, minimumOf(how.minimum_should_match, words.length)), words)
+  if (nodes.length === 1 || minimum === undefined) return atLeast(1, nodes)
+  return atLeast(Math.max(1, minimumOf(minimum, nodes.length)), nodes)
 }
 
 const LONGEST_TEXT = 10_000
+/** Each is held against all names. */
+const MOST_FUZZY = 100
+
+const isNear = (field: FieldPath, text: string, near: NonNullable<Options['near']>): Node =>
+  fuzzy(field, { text, edits: near.fuzziness(text), prefix: near.prefix, transpositions: near.transpositions })
+
+/** Near values are found among names, of which there are few. */
+const checkFuzzy = (field: FieldPath, at: Place): void => {
+  if (field.kind === 'text' || field.kind === 'keyword') return
+  throw notFuzzy(
+    at,
+    field.path,
+    field.kind === 'address' ? ADDRESS : field.compare === 'hex' ? EXACT : `is of type [${field.es}]`,
+  )
+}
+
+const ADDRESS = 'holds addresses, of which one that differs in a digit is another account'
+const EXACT = 'is looked up whole'
+
+const notFuzzy = (at: Place, name: string, why: string) =>
+  refuse(
+    'query_shard_exception',
+    `${where(at)}: fuzziness works on names, such as event and method, and [${name}] ${why}.`,
+  )
+
+const readLength = (place: Place): number => {
+  const length = integer(place, EXPECTED_LENGTH)
+  if (length < 0) throw unexpected(place, EXPECTED_LENGTH)
+  return length
+}
+
+const EXPECTED_LENGTH = 'how many characters at the beginning are the same, 0 or more'
 
 const isAnd = (place: Place): boolean => {
   const operator = string(place, '"and" or "or"').toLowerCase()

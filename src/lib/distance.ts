@@ -1,0 +1,45 @@
+export interface DistanceOptions {
+  /** The greatest distance that is told; whatever lies beyond is infinite. */
+  most: number
+  /** Whether a swap of two neighbours is one edit, rather than two. */
+  transpositions: boolean
+}
+
+/**
+ * How many insertions, deletions and replacements, and swaps of neighbours, make one text of the other: Levenshtein's distance, or that of
+ * optimal string alignment. `Array.from` makes characters of texts; a text itself is compared by its UTF-16 units.
+ */
+export const distance = (
+  a: ArrayLike<string>,
+  b: ArrayLike<string>,
+  { most, transpositions }: DistanceOptions,
+): number => {
+  if (Math.abs(a.length - b.length) > most) return Number.POSITIVE_INFINITY
+  const width = b.length + 1
+  let older = new Array<number>(width).fill(Number.POSITIVE_INFINITY)
+  let row = Array.from({ length: width }, (_, j) => j)
+  let next = new Array<number>(width)
+  let leastBefore = 0
+  for (let i = 1; i <= a.length; i++) {
+    // Further from the diagonal than `most` no way leads to a distance that is told.
+    const first = Math.max(1, i - most)
+    const last = Math.min(b.length, i + most)
+    next.fill(Number.POSITIVE_INFINITY)
+    if (i <= most) next[0] = i
+    let least = next[0]!
+    for (let j = first; j <= last; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let cost = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (same ? 0 : 1))
+      if (transpositions && i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, older[j - 2]! + 1)
+      next[j] = cost
+      if (cost < least) least = cost
+    }
+    // A swap reaches back two rows, at the cost of one.
+    if (least > most && leastBefore >= most) return Number.POSITIVE_INFINITY
+    leastBefore = least
+    ;[older, row, next] = [row, next, older]
+  }
+  const found = row[b.length]!
+  return found <= most ? found : Number.POSITIVE_INFINITY
+}

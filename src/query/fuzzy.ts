@@ -1,0 +1,48 @@
+import { distance } from '../lib/distance.ts'
+import { type Place, scalar, unexpected } from './place.ts'
+
+/** Which texts are near to a text: what the `fuzzy` node of the tree and its two back ends share. */
+export interface Nearness {
+  readonly text: string
+  /** The greatest number of edits: one character more, less or another, or two neighbours that are swapped. */
+  readonly edits: number
+  /** So many characters at the beginning have to be the same. */
+  readonly prefix: number
+  /** Whether a swap is one edit, rather than two. */
+  readonly transpositions: boolean
+}
+
+/** Whether a text is near. Characters are code points. */
+export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((value: string) => boolean) => {
+  const asked = Array.from(text)
+  const start = asked.slice(0, prefix).join('')
+  const rest = asked.slice(prefix)
+  const options = { most: edits, transpositions }
+  return value => {
+    if (value === text) return true
+    if (!value.startsWith(start)) return false
+    // Twice as many units as characters are the most that there can be.
+    if (value.length > 2 * (asked.length + edits)) return false
+    const characters = Array.from(value)
+    return distance(rest, characters.slice(Math.min(prefix, asked.length)), options) <= edits
+  }
+}
+
+/** The number of edits that Elasticsearch's `fuzziness` allows a text. */
+export type Fuzziness = (text: string) => number
+
+/** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */
+export const readFuzziness = (place: Place): Fuzziness => {
+  const text = scalar(place, EXPECTED).toUpperCase()
+  const edits = EDITS.get(text)
+  if (edits !== undefined) return () => edits
+  const [, low, high] = /^AUTO:(\d{1,9}),(\d{1,9})$/.exec(text === 'AUTO' ? 'AUTO:3,6' : text) ?? []
+  if (low === undefined || Number(low) > Number(high)) throw unexpected(place, EXPECTED)
+  return asked => {
+    const length = Array.from(asked).length
+    return length < Number(low) ? 0 : length < Number(high) ? 1 : 2
+  }
+}
+
+const EDITS = new Map([0, 1, 2].flatMap(edits => [`${edits}`, `${edits}.0`].map(text => [text, edits] as const)))
+const EXPECTED = '0, 1, 2, "AUTO" or "AUTO:low,high" with low not above high'

@@ -1,0 +1,61 @@
+import { fullType } from '../decode/signature.ts'
+import type { FieldPath, Kind } from '../mapping/index.ts'
+import { analyze } from '../query/analysis.ts'
+import type { Node } from '../query/ast.ts'
+import { nearTo } from '../query/fuzzy.ts'
+import { and, atLeast, isIn, nested, not, or, tooLong } from '../query/simplify.ts'
+import type { Reader } from '../store/reader.ts'
+
+/**
+ * Every value that a field of names can have in the store, and maybe some more; undefined where there is no such list. It comes from the
+ * dictionaries, so that whoever looks for values by something else than themselves need not scan documents.
+ */
+export const vocabularyOf = (kind: Kind, field: FieldPath, reader: Reader): string[] | undefined => {
+  if (field.kind !== 'keyword' && field.kind !== 'text') return undefined
+  const values =
+    kind === 'log' || kind === 'event'
+      ? OF_SIGNATURES[field.field]?.(reader)
+      : field.list === undefined
+        ? reader.names()
+        : undefined
+  if (!values) return undefined
+  const known = field.compare === 'token' ? [...values].flatMap(analyze) : [...values]
+  return [...new Set(known)].filter(value => !tooLong(field, value))
+}
+
+/** What the events' declarations tell. */
+const OF_SIGNATURES: Record<string, (reader: Reader) => string[]> = {
+  event: reader => reader.signatures().flatMap(({ event }) => event?.name ?? []),
+  error: reader => reader.signatures().flatMap(({ error }) => error ?? []),
+  'args.name': reader => inputsOf(reader).map(({ name }) => name),
+  'args.value.type': reader => inputsOf(reader).map(fullType),
+}
+
+const inputsOf = (reader: Reader) => reader.signatures().flatMap(({ event }) => event?.inputs ?? [])
+
+/** The condition by the values that are near; as it was where the field has no vocabulary. */
+export const resolveNear = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
+  const values = vocabularyOf(kind, node.field, reader)
+  return values ? isIn(node.field, values.filter(nearTo(node.near))) : node
+}
+
+/** The same within a condition on the elements of a list. */
+export const resolveAllNear = (kind: Kind, node: Node, reader: Reader): Node => {
+  const inside = (inner: Node) => resolveAllNear(kind, inner, reader)
+  switch (node.op) {
+    case 'fuzzy':
+      return resolveNear(kind, node, reader)
+    case 'and':
+      return and(node.of.map(inside))
+    case 'or':
+      return or(node.of.map(inside))
+    case 'atLeast':
+      return atLeast(node.count, node.of.map(inside))
+    case 'not':
+      return not(inside(node.of))
+    case 'nested':
+      return nested(node.path, inside(node.of))
+    default:
+      return node
+  }
+}
