@@ -10,6 +10,8 @@ import type { FromWriter, ToWriter } from './messages.ts'
 type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'news' }>
 
 const RETRY_MS = 2000
+/** Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. */
+const MOST_UNMERGED = 16
 
 /** The one thread that writes a network's store. What comes of the head is written before what waits of a back-fill. */
 export const runWriter = ({ store, port }: { store: string; port: MessagePort }) => {
@@ -17,6 +19,8 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const writer = createWriter(db)
   const book = createBook(db)
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
+  /** Blocks around which there may be segments to merge. The oldest goes first: then none are left behind that are too few to merge. */
+  const unmerged = writer.small()
   let busy = false
   let closing = false
   let stopping = false
@@ -26,7 +30,16 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 
   const next = () => {
     busy = false
-    const task = tasks.head.shift() ?? tasks.fill.shift()
+    const task = unmerged.length < MOST_UNMERGED ? tasks.head.shift() : undefined
+    if (!task && unmerged.length > 0) {
+      busy = true
+      mergeSome()
+      return void setImmediate(next)
+    }
+    return task ? take(task) : take(tasks.fill.shift())
+  }
+
+  const take = (task: Task | undefined) => {
     if (!task) {
       if (closing) close()
       return
@@ -42,8 +55,19 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
     tell({ type: 'done', id: task.id, alerts: book.counts() })
+    if (task.type === 'batch') unmerged.push(task.batch.first)
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
+  }
+
+  /** What waits for a block waits for nothing else: segments are merged when it is told of. What cannot be merged now is tried with a later block. */
+  const mergeSome = () => {
+    try {
+      if (stopping || !writer.merge(unmerged[0]!)) unmerged.shift()
+    } catch (error) {
+      unmerged.shift()
+      if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
+    }
   }
 
   const perform = (task: Task) => {

@@ -10,28 +10,28 @@ import { FACETS, facetOf } from './terms.ts'
 
 type PostInserter = ReturnType<typeof manyInserter>
 
-/** Merges the run of neighbouring segments of one level that holds this block, where there are enough of them. */
-export const mergeAround = (db: Db, block: number, insertPost: PostInserter) => {
+/** Merges the run of neighbouring segments of one level that holds this block into one; returns whether there were enough of them. */
+export const mergeAround = (db: Db, block: number, insertPost: PostInserter): boolean => {
   const at = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first <= ? ORDER BY first DESC LIMIT 1`)
   const after = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first = ?`)
   const before = db.prepare(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE first < ? ORDER BY first DESC LIMIT 1`)
-  for (;;) {
-    const middle = at.get(block) as SegmentRow
-    if (middle.level >= FULL_LEVEL) return
-    const run = [middle]
-    while (run.length < FAN) {
-      const next = before.get(run[0]!.first) as SegmentRow | undefined
-      if (next?.level !== middle.level || next.last !== run[0]!.first - 1) break
-      run.unshift(next)
-    }
-    while (run.length < FAN) {
-      const next = after.get(run.at(-1)!.last + 1) as SegmentRow | undefined
-      if (next?.level !== middle.level) break
-      run.push(next)
-    }
-    if (run.length < FAN) return
-    merge(db, run, insertPost)
+  const middle = at.get(block) as SegmentRow | undefined
+  // It may be gone by now.
+  if (!middle || middle.last < block || middle.level >= FULL_LEVEL) return false
+  const run = [middle]
+  while (run.length < FAN) {
+    const next = before.get(run[0]!.first) as SegmentRow | undefined
+    if (next?.level !== middle.level || next.last !== run[0]!.first - 1) break
+    run.unshift(next)
   }
+  while (run.length < FAN) {
+    const next = after.get(run.at(-1)!.last + 1) as SegmentRow | undefined
+    if (next?.level !== middle.level) break
+    run.push(next)
+  }
+  if (run.length < FAN) return false
+  merge(db, run, insertPost)
+  return true
 }
 
 /** Makes one segment of neighbouring ones, in place of them. */

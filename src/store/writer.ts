@@ -18,6 +18,13 @@ export interface Writer {
   receive(batch: Batch): void
   /** Writes a run of blocks that is not stored yet, and what `within` writes, in one transaction. */
   apply(batch: Batch, within?: () => void): void
+  /**
+   * Merges small segments around a block, one step at a time: returns whether there may be more to merge. Apart from `apply`, since nobody
+   * who waits for a block should wait for this.
+   */
+  merge(block: number): boolean
+  /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
+  small(): number[]
   /** Removes all blocks above this one. Below 0 another chain begins, and what was learnt of tokens goes too. */
   rollback(to: number, within?: () => void): void
   /** Only what `within` writes. */
@@ -45,6 +52,7 @@ export const createWriter = (db: Db): Writer => {
   )
   const insertChainId = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('chain_id', ?)")
   const insertToken = db.prepare('INSERT OR REPLACE INTO token (address, decimals) VALUES (?, ?)')
+  const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
   const forgetTokens = db.prepare('DELETE FROM token')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
@@ -106,7 +114,6 @@ export const createWriter = (db: Db): Writer => {
     for (const table of TABLES) insert[table].add(batch.rows[table])
     const segment = insertSegment(batch, batch.header, batch.traceEnds)
     writeIndex(segment, postings, columns)
-    mergeAround(db, batch.first, insertPost)
     within()
   })
 
@@ -118,12 +125,14 @@ export const createWriter = (db: Db): Writer => {
     within()
   })
 
+  const merge = db.transaction((block: number) => mergeAround(db, block, insertPost))
+
   const also = db.transaction((within: () => void) => within())
 
   /** Rows that wait to be inserted with others are gone with the transaction that failed. */
-  const attempt = (write: () => void) => {
+  const attempt = <T>(write: () => T): T => {
     try {
-      guard(write)
+      return guard(write)
     } catch (error) {
       for (const { discard } of [...Object.values(insert), insertPost, insertAddress]) discard()
       throw error
@@ -141,6 +150,8 @@ export const createWriter = (db: Db): Writer => {
       for (const added of received) writtenAdditions.add(added)
       received = []
     },
+    small: () => newest.all().reverse() as number[],
+    merge: block => attempt(() => merge.immediate(block)),
     rollback: (to, within = nothing) => attempt(() => rollback.immediate(to, within)),
     also: within => attempt(() => also.immediate(within)),
   }
@@ -149,9 +160,9 @@ export const createWriter = (db: Db): Writer => {
 const nothing = () => {}
 
 /** Turns what the operating system says into what the operator can do. */
-const guard = (write: () => void) => {
+const guard = <T>(write: () => T): T => {
   try {
-    write()
+    return write()
   } catch (error) {
     const code = (error as { code?: string }).code ?? ''
     if (/^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(code))

@@ -152,6 +152,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
       for (const neighbours of runsOf(blocks, run)) {
         const batch = store.prepare(neighbours)
         writer.apply(batch)
+        while (writer.merge(batch.first));
         preparer.committed(batch.added)
       }
     },
