@@ -30,6 +30,12 @@ export interface Services {
     files: string[],
     where: { network: string | undefined; address: string | undefined },
   ): Promise<AbiFile[]>
+  /** Those of some names, narrowed down by network and address. */
+  removeAbis(
+    config: Config,
+    names: string[],
+    where: { network: string | undefined; address: string | undefined },
+  ): Promise<AbiFile[]>
   listAbis(config: Config): Promise<AbiFile[]>
 }
 
@@ -102,6 +108,8 @@ export interface AbiFile {
   /** The contract that it is for, or null where it is for whichever it fits. */
   address: string | null
   network: string | null
+  /** Less than 1 for a list of signatures. */
+  probability: number
   events: number
   functions: number
 }

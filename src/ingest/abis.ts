@@ -1,23 +1,26 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { readAbi } from '../decode/abi-file.ts'
+import { type Abi, readAbi } from '../decode/abi-file.ts'
 import type { OwnAbi } from '../decode/declarations.ts'
-import type { FunctionAbi } from '../decode/signature.ts'
-import type { EventAbi } from '../decode/types.ts'
-import { messageOf, refuse, stop } from '../lib/errors.ts'
+import { ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { nearest } from '../lib/nearest.ts'
 
-/** The ABIs that the user gave, kept as JSON files in the data folder: one for each that was added, named by what is in it. */
-export interface StoredAbi {
-  name: string
+/**
+ * The ABIs that the user gave, kept as JSON files in the data folder: one for each that was added, named by what is in it, so that the names
+ * tell whether anything has changed.
+ */
+export interface StoredAbi extends Required<Abi> {
   /** Lower-case address, or null where it is for whichever contract it fits. */
   address: string | null
   network: string | null
-  events: EventAbi[]
-  functions: FunctionAbi[]
 }
 
 export const abiFolder = (data: string): string => join(data, 'abis')
+
+/** Of a file, in bytes; those of large projects with bytecode and sources have a few million. */
+const LARGEST = 128 * 2 ** 20
 
 /** Reads ABI files and keeps them; nothing is kept where one of them is bad. */
 export const addAbis = (
@@ -26,14 +29,8 @@ export const addAbis = (
   where: Pick<StoredAbi, 'address' | 'network'>,
 ): StoredAbi[] => {
   const abis = files.map((file): StoredAbi => {
-    let text: string
-    try {
-      text = readFileSync(file, 'utf8')
-    } catch (error) {
-      throw refuse('abi_unreadable', `${file} cannot be read: ${messageOf(error)}`, error)
-    }
-    const name = basename(file).replace(/\.(json|abi)$/, '')
-    return { name, address: where.address?.toLowerCase() ?? null, network: where.network, ...readAbi(text, file) }
+    const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(readText(file), file)
+    return { name, address: where.address?.toLowerCase() ?? null, network: where.network, ...abi }
   })
   mkdirSync(folder, { recursive: true })
   for (const abi of abis) {
@@ -45,30 +42,124 @@ export const addAbis = (
   return abis
 }
 
-export const listAbis = (folder: string): StoredAbi[] => {
-  let names: string[]
+const readText = (file: string): string => {
   try {
-    names = readdirSync(folder)
+    const { size } = statSync(file)
+    if (size > LARGEST)
+      throw refuse(
+        'bad_abi',
+        `${file} has ${Math.ceil(size / 2 ** 20)} MB, more than any ABI: of a list of signatures, give those that your contracts use`,
+      )
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof ChainsieveError) throw error
+    throw refuse('abi_unreadable', `${file} cannot be read: ${messageOf(error)}`, error)
+  }
+}
+
+/** Removes the ABIs of some names, all of each; `where` narrows them down. Nothing is removed where one of the names is unknown. */
+export const removeAbis = (
+  folder: string,
+  names: readonly string[],
+  where: Pick<StoredAbi, 'address' | 'network'>,
+): StoredAbi[] => {
+  const all = readAll(folder)
+  const found = all.filter(
+    ({ abi }) =>
+      names.includes(abi.name) &&
+      (where.network === null || abi.network === where.network) &&
+      (where.address === null || abi.address === where.address.toLowerCase()),
+  )
+  for (const name of names) {
+    if (found.some(({ abi }) => abi.name === name)) continue
+    const known = all.map(({ abi }) => abi.name)
+    if (known.includes(name))
+      throw refuse(
+        'unknown_abi',
+        `no ABI ${name} is of that network and address: chainsieve abi list shows which there are`,
+      )
+    const similar = nearest(name, known)
+    throw refuse(
+      'unknown_abi',
+      `there is no ABI ${name}${similar === undefined ? '' : `, but ${similar}`}: chainsieve abi list shows which there are`,
+    )
+  }
+  for (const { path } of found) rmSync(path, { force: true })
+  return found.map(({ abi }) => abi)
+}
+
+export const listAbis = (folder: string): StoredAbi[] => readAll(folder).map(({ abi }) => abi)
+
+const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
+  fileNames(folder).flatMap(name => {
+    const path = join(folder, name)
+    try {
+      const abi = JSON.parse(readFileSync(path, 'utf8')) as StoredAbi
+      return [{ path, abi: { ...abi, probability: abi.probability ?? 1 } }]
+    } catch (error) {
+      // Removed in the meantime.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw stop('abi_broken', `${path} is broken (${messageOf(error)}): remove it and add that ABI again`, error)
+    }
+  })
+
+const fileNames = (folder: string): string[] => {
+  try {
+    return readdirSync(folder)
+      .filter(name => name.endsWith('.json'))
+      .sort()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
-  return names
-    .filter(name => name.endsWith('.json'))
-    .sort()
-    .map(name => {
-      try {
-        return JSON.parse(readFileSync(join(folder, name), 'utf8')) as StoredAbi
-      } catch (error) {
-        throw stop(
-          'abi_broken',
-          `${join(folder, name)} is broken (${messageOf(error)}): remove it and add that ABI again`,
-          error,
-        )
-      }
-    })
 }
 
 /** Those that hold on a network. */
 export const readOwnAbis = (folder: string, network: string): OwnAbi[] =>
   listAbis(folder).filter(abi => abi.network === null || abi.network === network)
+
+/** Time between two looks at the folder. */
+const LOOK_MS = 1000
+
+/**
+ * What is made of a network's ABIs, made anew where they have changed: while a server runs, others add and remove them. Where they
+ * cannot be read any more, it stays with those from before, and says so.
+ */
+export const createAbiWatch = <T>(
+  {
+    folder,
+    network,
+    log,
+    now = () => performance.now(),
+  }: {
+    folder: string
+    network: string
+    log: Log
+    /** Milliseconds. */
+    now?: () => number
+  },
+  make: (own: OwnAbi[]) => T,
+): (() => T) => {
+  const look = (): string => fileNames(folder).join()
+  let seen = look()
+  let lookedAt = now()
+  let made = make(readOwnAbis(folder, network))
+  let told = ''
+  return () => {
+    if (now() - lookedAt < LOOK_MS) return made
+    lookedAt = now()
+    try {
+      const names = look()
+      if (names !== seen) {
+        made = make(readOwnAbis(folder, network))
+        seen = names
+        log.info('Took up changed ABIs')
+      }
+      told = ''
+    } catch (error) {
+      if (told !== messageOf(error)) log.error('Cannot read the ABIs, goes on with those from before', { error })
+      told = messageOf(error)
+    }
+    return made
+  }
+}

@@ -8,7 +8,7 @@ import type { BlockRef, ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import { createEventDecoder } from '../decode/abi.ts'
-import { createDeclarations } from '../decode/declarations.ts'
+import { createDeclarations, createFunctionDeclarations } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createLogDecoder } from '../decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
@@ -20,7 +20,7 @@ import { nativeBinding, readAsset, readTextAsset } from '../lib/runtime.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
-import { readOwnAbis } from './abis.ts'
+import { createAbiWatch } from './abis.ts'
 import { createDecimals, type Decimals } from './decimals.ts'
 import { createHistory } from './history.ts'
 import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer, ToWriter } from './messages.ts'
@@ -461,16 +461,35 @@ const createDecoding = (
     call: source?.call,
     log,
   })
+  const decoders = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
+    const called = createFunctionDeclarations(functions, own)
+    return {
+      log: createLogDecoder({ ...createDeclarations(registry, own), compile: createEventDecoder }),
+      methodOf(input: string, to: string): string | null {
+        const selector = input.slice(0, 10).toLowerCase()
+        const special = called.own?.(to, selector)
+        return (special?.length ? special : called.find(selector))[0]?.function.name ?? null
+      },
+    }
+  })
+  let current = decoders()
   const preparer = createPreparer({
     db,
-    decodeLog: createLogDecoder({
-      ...createDeclarations(registry, readOwnAbis(data.abis, data.network)),
-      compile: createEventDecoder,
-    }),
-    methodOf: input => functions.find(input.slice(0, 10))[0]?.function.name ?? null,
+    decodeLog: log => current.log(log),
+    methodOf: (input, to) => current.methodOf(input, to),
     decimals,
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
   })
-  return { decimals, preparer }
+  return {
+    decimals,
+    preparer: {
+      ...preparer,
+      // All of a block is decoded by the same ABIs.
+      decode(raw: RawBlock) {
+        current = decoders()
+        return preparer.decode(raw)
+      },
+    },
+  }
 }

@@ -28,8 +28,8 @@ export interface PreparerOptions {
   /** The network's store, for what its dictionaries hold already. */
   db: Db
   decodeLog(log: RawBlock['receipts'][number]['logs'][number]): DecodedLog
-  /** Name of the function that call data names, or null. */
-  methodOf(input: string): string | null
+  /** Name of the function of a contract that call data names, or null. */
+  methodOf(input: string, to: string): string | null
   decimals: Pick<Decimals, 'of' | 'takeLearnt'>
   /** EIP-155 chain id, where it is known. */
   chainId?: number | undefined
@@ -80,7 +80,7 @@ export const createPreparer = ({
   return {
     decode: raw => ({
       logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
-      methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input) : null)),
+      methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input, to) : null)),
     }),
     start() {
       const batch = createBatch(context)

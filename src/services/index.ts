@@ -1,7 +1,7 @@
 import { openAccounts } from '../accounts/index.ts'
 import type { AbiFile, Run, Services, Summary } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
-import { abiFolder, addAbis, listAbis, type StoredAbi } from '../ingest/abis.ts'
+import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi } from '../ingest/abis.ts'
 import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
 import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
@@ -79,6 +79,9 @@ export const services: Services = {
 
   addAbis: async (config, files, { network, address }) =>
     addAbis(abiFolder(config.data), files, { network: network ?? null, address: address ?? null }).map(toAbiFile),
+
+  removeAbis: async (config, names, { network, address }) =>
+    removeAbis(abiFolder(config.data), names, { network: network ?? null, address: address ?? null }).map(toAbiFile),
 
   listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
 }

@@ -124,8 +124,9 @@ Commands:
   token create      Makes a token and prints it, and nothing else; it cannot be shown again.
   token list        Shows the tokens there are, not the tokens themselves.
   token revoke      Makes a token invalid for good, within a second also in a running server.
-  abi add           Takes contracts' ABIs, from JSON ABIs or artifacts of Foundry and Hardhat, to decode by.
+  abi add           Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.
   abi list          Shows the ABIs that were given.
+  abi remove        Takes back all ABIs of that name, or those of one network or contract; what is stored stays decoded.
 
 chainsieve COMMAND --help tells of the options of a command, all of which can be set by environment variables and in a
 config file, too. Exit codes: 0 done, 1 failed, 2 used wrongly.

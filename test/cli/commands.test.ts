@@ -307,9 +307,16 @@ d/e/f
   assert.match(sparse.out, /blocks {2}980 older ones, 1960 \(1 block\), 1962 .* 1998 \(1 block\)\n/)
 })
 
-test('abi add hands over files and contract, abi list shows what there is', async () => {
-  const file = { name: 'Token', network: 'a/b/c', address: `0x${'ab'.repeat(20)}`, events: 3, functions: 12 }
-  const other = { name: 'Pair', network: null, address: null, events: 1, functions: 0 }
+test('abi add hands over files and contract, abi list shows what there is, abi remove what it removed', async () => {
+  const file = {
+    name: 'Token',
+    network: 'a/b/c',
+    address: `0x${'ab'.repeat(20)}`,
+    probability: 1,
+    events: 3,
+    functions: 12,
+  }
+  const other = { name: 'Pair', network: null, address: null, probability: 0.6, events: 1, functions: 0 }
   const addAbis: Services['addAbis'] = async (_, files, where) => {
     assert.deepEqual([files, where], [['t.json'], { network: 'a/b/c', address: file.address }])
     return [file]
@@ -317,13 +324,26 @@ test('abi add hands over files and contract, abi list shows what there is', asyn
   const argv = ['abi', 'add', 't.json', '--address', file.address]
   assert.deepEqual(await chainsieve([...argv, '--network', 'a/b/c'], { addAbis }), {
     code: 0,
-    out: `NAME   NETWORK  ADDRESS                                     EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  3       12\n`,
+    out: `NAME   NETWORK  ADDRESS                                     PROBABILITY  EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  1            3       12\n`,
     err: '',
   })
   const list = await chainsieve(['abi', 'list'], { listAbis: async () => [other] })
-  assert.equal(list.out, 'NAME  NETWORK  ADDRESS  EVENTS  FUNCTIONS\nPair  any      any      1       0\n')
+  assert.equal(
+    list.out,
+    'NAME  NETWORK  ADDRESS  PROBABILITY  EVENTS  FUNCTIONS\nPair  any      any      0.6          1       0\n',
+  )
   const json = await chainsieve(['abi', 'list', '--json'], { listAbis: async () => [file, other] })
   assert.deepEqual(JSON.parse(json.out), [file, other])
+  const removeAbis: Services['removeAbis'] = async (_, names, where) => {
+    assert.deepEqual([names, where], [['Pair', 'Token'], { network: 'a/b/c', address: undefined }])
+    return [file]
+  }
+  const remove = ['abi', 'remove', 'Pair', 'Token', '--network', 'a/b/c', '--json']
+  assert.deepEqual(JSON.parse((await chainsieve(remove, { removeAbis })).out), [file])
+  assert.equal(
+    (await chainsieve(['abi', 'remove', 'Pair', '--address', 'x'])).err,
+    'chainsieve: --address takes 0x and 40 hex digits, not "x".\nchainsieve abi remove --help tells how it is used.\n',
+  )
 
   const hint = 'chainsieve abi add --help tells how it is used.\n'
   assert.equal(

@@ -22,6 +22,7 @@ const services: Services = {
   openAccounts: folder => openAccounts(folder),
   status: unexpected('status'),
   addAbis: unexpected('addAbis'),
+  removeAbis: unexpected('removeAbis'),
   listAbis: unexpected('listAbis'),
 }
 

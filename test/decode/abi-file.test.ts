@@ -47,11 +47,27 @@ const others = [
 
 test('an ABI is read from what compilers and people write', () => {
   const abi = [transferEntry, ...others, balanceOfEntry]
-  const want = { events: [transfer], functions: [balanceOf] }
+  const want = { probability: 1, events: [transfer], functions: [balanceOf] }
   assert.deepEqual(read(abi), want)
   assert.deepEqual(read({ abi, bytecode: { object: '0x' }, metadata: {} }), want, 'Foundry')
   assert.deepEqual(read({ _format: 'hh-sol-artifact-1', contractName: 'Token', abi, bytecode: '0x' }), want, 'Hardhat')
   assert.deepEqual(readAbi(`\uFEFF${JSON.stringify(abi, null, 2)}\n`, 'Token.json'), want, 'byte order mark')
+  const metadata = {
+    compiler: { version: '0.8.30+commit.73712a01' },
+    language: 'Solidity',
+    output: {
+      abi,
+      devdoc: { kind: 'dev', methods: {}, version: 1 },
+      userdoc: { kind: 'user', methods: {}, version: 1 },
+    },
+    settings: { compilationTarget: { 'contracts/Token.sol': 'Token' }, evmVersion: 'prague', libraries: {} },
+    sources: { 'contracts/Token.sol': { keccak256: '0x', urls: [] } },
+    version: 1,
+  }
+  assert.deepEqual(read(metadata), { name: 'Token', ...want }, 'Sourcify')
+  assert.deepEqual(read({ output: { abi } }), want, 'metadata without settings')
+  assert.deepEqual(read({ output: { abi }, settings: { compilationTarget: { a: '../x' } } }), want, 'an absurd name')
+  assert.deepEqual(read({ abi, metadata: JSON.stringify(metadata), match: 'exact_match' }), want, "Sourcify's answer")
   const written = [
     'event Transfer(address indexed from, address indexed to, uint256 value)',
     'function balanceOf(address owner) view returns (uint256)',
@@ -62,7 +78,7 @@ test('an ABI is read from what compilers and people write', () => {
   assert.deepEqual(read(written), want, 'signatures')
   assert.deepEqual(read({ abi: written }), want, 'signatures in an artifact')
   assert.deepEqual(read([written[0], balanceOfEntry]), want, 'a mixture')
-  assert.deepEqual(read([]), { events: [], functions: [] })
+  assert.deepEqual(read([]), { probability: 1, events: [], functions: [] })
   assert.deepEqual(read(['errorSeen(bool)', 'functionCalled()']).events.map(formatSignature), [
     'errorSeen(bool)',
     'functionCalled()',
@@ -92,6 +108,7 @@ test('tuples, anonymous events and old entries without a type are read', () => {
       { name: 'f', constant: true, inputs: [], payable: false },
     ]),
     {
+      probability: 1,
       events: [
         {
           name: 'E',
@@ -129,6 +146,7 @@ test("a library's own functions are passed over, its events are not", () => {
   const kind = { name: 'kind', type: 'Kind', internalType: 'enum Kind' }
   const f = (inputs: unknown[]) => ({ type: 'function', name: 'f', inputs, outputs: [], stateMutability: 'view' })
   assert.deepEqual(read([f([set]), f([kind]), { ...f([]), outputs: [kind] }, transferEntry]), {
+    probability: 1,
     events: [transfer],
     functions: [],
   })
@@ -149,16 +167,23 @@ test('ABIs of viem are read whole', () => {
 
 test('what is no ABI is refused with file, path and remedy', () => {
   const remedy =
-    'give a JSON ABI, a Foundry or Hardhat artifact, or an array of signatures ' +
-    'such as ["event Transfer(address indexed from, address indexed to, uint256 value)"]'
+    "give a JSON ABI, a Foundry or Hardhat artifact, Sourcify's metadata.json, a list of signatures from 4byte or OpenChain, or " +
+    'signatures such as event Transfer(address indexed from, address indexed to, uint256 value), one a line or as a JSON array'
   const event = (inputs: unknown) => [{ type: 'event', name: 'E', inputs }]
   const cases: [json: unknown, message: string][] = [
     [{}, `no ABI in it; ${remedy}`],
     [null, `no ABI in it; ${remedy}`],
+    [7, `no ABI in it; ${remedy}`],
     ['event E()', `no ABI in it; ${remedy}`],
-    [{ abi: {} }, `no ABI in it; ${remedy}`],
-    [[transferEntry, 7], `[1] is 7, not an entry of an ABI; ${remedy}`],
-    [[[transferEntry]], `[0] is an array, not an entry of an ABI; ${remedy}`],
+    [{ contracts: {}, version: '0.8.30' }, `no ABI in it; ${remedy}`],
+    [{ ok: false, error: 'not found' }, `no ABI in it; ${remedy}`],
+    [{ ok: true, result: null }, `no ABI in it; ${remedy}`],
+    [{ output: [] }, `no ABI in it; ${remedy}`],
+    [{ abi: {} }, 'abi is an object, not an array of entries'],
+    [{ output: {} }, 'output.abi is missing, not an array of entries'],
+    [{ output: { abi: [7] } }, 'output.abi[0] is 7, not an entry of an ABI or a signature'],
+    [[transferEntry, 7], '[1] is 7, not an entry of an ABI or a signature'],
+    [[[transferEntry]], '[0] is an array, not an entry of an ABI or a signature'],
     [{ abi: [{ type: 'evnt' }] }, 'abi[0].type is "evnt", not "event", "function", "error" or "constructor"'],
     [[{ type: {} }], '[0].type is an object, not "event", "function", "error" or "constructor"'],
     [[{ type: 'event', inputs: [] }], '[0].name is missing, not the name of an event'],
@@ -188,13 +213,23 @@ test('what is no ABI is refused with file, path and remedy', () => {
   ]
   for (const [json, message] of cases)
     assert.throws(() => read(json), { next: 'refuse', code: 'bad_abi', message: `Token.json: ${message}` })
-  for (const text of ['', '{', 'pragma solidity ^0.8.0;'])
+  for (const [text, what] of [
+    ['{', 'not JSON ('],
+    ['[{"type":"event",', 'not JSON ('],
+    ['\uFEFF {"abi":[}', 'not JSON ('],
+    ['', 'no ABI in it; '],
+    ['\n \n', 'no ABI in it; '],
+    ['pragma solidity ^0.8.0;', 'no ABI in it; '],
+    ['// function f()\n', 'no ABI in it; '],
+    ['0x6080604052', 'no ABI in it; '],
+    ['\0\u0001PNG', 'no ABI in it; '],
+  ] as const)
     assert.throws(
       () => readAbi(text, 'Token.sol'),
       (error: ChainsieveError) => {
         assert.equal(error.code, 'bad_abi')
-        assert.ok(error.message.startsWith('Token.sol: not JSON ('), error.message)
-        assert.ok(error.message.endsWith(`; ${remedy}`), error.message)
+        assert.ok(error.message.startsWith(`Token.sol: ${what}`), error.message)
+        assert.ok(error.message.endsWith(remedy), error.message)
         return true
       },
     )
@@ -218,10 +253,25 @@ test('no JSON makes the reader fail otherwise than by refusing', () => {
   const abiLike = fc.letrec(tie => ({
     value: fc.oneof(
       { depthSize: 'small' },
-      fc.constantFrom('event', 'function', 'E', 'tuple', 'uint256[]', 'event E(bool x)', true, null, 3, ''),
+      fc.constantFrom(
+        'event',
+        'function',
+        'E',
+        'tuple',
+        'uint256[]',
+        'event E(bool x)',
+        'struct E { E e; }',
+        true,
+        null,
+        3,
+        '',
+      ),
       fc.array(tie('value'), { maxLength: 4 }),
       fc.dictionary(
-        fc.constantFrom('type', 'name', 'inputs', 'outputs', 'components', 'indexed', 'abi', 'anonymous'),
+        fc.constantFrom(
+          ...['type', 'name', 'inputs', 'outputs', 'components', 'indexed', 'abi', 'anonymous', 'output', 'settings'],
+          ...['results', 'result', 'function', 'event', 'text_signature', 'hex_signature', '0xa9059cbb'],
+        ),
         tie('value'),
       ),
     ),
@@ -235,5 +285,56 @@ test('no JSON makes the reader fail otherwise than by refusing', () => {
       }
     }),
     { numRuns: 1000 },
+  )
+})
+
+test('no text makes the reader fail otherwise than by refusing', () => {
+  const word = fc.constantFrom(
+    ...[
+      'event ',
+      'function ',
+      'struct ',
+      'error ',
+      'E',
+      'f',
+      '(',
+      ')',
+      '{',
+      '}',
+      ';',
+      ',',
+      '\n',
+      ' ',
+      'uint256',
+      'bool x',
+      '/*',
+      '*/',
+      '//',
+    ],
+    ...[
+      '0xa9059cbb',
+      'a9059cbb',
+      ': ',
+      'transfer(address,uint256)',
+      '"',
+      '#',
+      'indexed ',
+      'returns ',
+      '\r\n',
+      '[2]',
+      '[',
+      '\u0000',
+      'é',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 20 }), words => {
+      try {
+        readAbi(words.join(''), 'a.txt')
+      } catch (error) {
+        assert.ok(error instanceof ChainsieveError && error.message.length < 1000, String(error))
+      }
+    }),
+    { numRuns: 3000 },
   )
 })

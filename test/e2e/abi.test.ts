@@ -51,6 +51,13 @@ test('events of a contract are decoded by its ABI once it was given, and by no o
   assert.deepEqual([its.logs, its.named], [51, all])
   assert.deepEqual([others.logs, others.named], [51, {}])
   assert.deepEqual(JSON.parse(await succeed(t, ['abi', 'list', '--json'], { data: its.data })), [
-    { name: 'demo-abi', address: HARBOR.toLowerCase(), network: 'ethereum/demo/local', events: 5, functions: 7 },
+    {
+      name: 'demo-abi',
+      address: HARBOR.toLowerCase(),
+      network: 'ethereum/demo/local',
+      probability: 1,
+      events: 5,
+      functions: 7,
+    },
   ])
 })

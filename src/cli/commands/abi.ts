@@ -6,7 +6,8 @@ import { showTable } from '../show.ts'
 export const addAbis = command({
   name: 'abi add',
   usage: '[--network T/B/N --address ADDRESS] FILE…',
-  summary: "Takes contracts' ABIs, from JSON ABIs or artifacts of Foundry and Hardhat, to decode by.",
+  summary:
+    'Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
   settings: ['network'],
   options: {
     address: setting(
@@ -17,8 +18,7 @@ export const addAbis = command({
   },
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, options: { address }, print }) => {
-    if (address !== undefined && !/^0x[0-9a-f]{40}$/i.test(address))
-      throw misused(`--address takes 0x and 40 hex digits, not ${JSON.stringify(address)}.`)
+    checkAddress(address)
     if (address !== undefined && config.network === undefined)
       throw misused('On which network is that contract? Add --network T/B/N.')
     const files = await services.addAbis(config, args, { network: config.network, address })
@@ -36,15 +36,36 @@ export const listAbis = command({
   run: async ({ services, config, print }) => print(show(await services.listAbis(config), config.json)),
 })
 
+export const removeAbis = command({
+  name: 'abi remove',
+  usage: '[--network T/B/N] [--address ADDRESS] NAME…',
+  summary: 'Takes back all ABIs of that name, or those of one network or contract; what is stored stays decoded.',
+  settings: ['network'],
+  options: {
+    address: setting(text('an address', 'ADDRESS'), undefined, 'The contract that the ABI was given for.'),
+  },
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async ({ services, config, args, options: { address }, print }) => {
+    checkAddress(address)
+    print(show(await services.removeAbis(config, args, { network: config.network, address }), config.json))
+  },
+})
+
+const checkAddress = (address: string | undefined) => {
+  if (address !== undefined && !/^0x[0-9a-f]{40}$/i.test(address))
+    throw misused(`--address takes 0x and 40 hex digits, not ${JSON.stringify(address)}.`)
+}
+
 const show = (files: AbiFile[], json: boolean): string =>
   json
     ? JSON.stringify(files)
     : showTable(
-        ['NAME', 'NETWORK', 'ADDRESS', 'EVENTS', 'FUNCTIONS'],
-        files.map(({ name, network, address, events, functions }) => [
+        ['NAME', 'NETWORK', 'ADDRESS', 'PROBABILITY', 'EVENTS', 'FUNCTIONS'],
+        files.map(({ name, network, address, probability, events, functions }) => [
           name,
           network ?? 'any',
           address ?? 'any',
+          String(probability),
           String(events),
           String(functions),
         ]),

@@ -1,4 +1,4 @@
-import { addAbis, listAbis } from './abi.ts'
+import { addAbis, listAbis, removeAbis } from './abi.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
 import { checkRules } from './rules/check.ts'
@@ -30,4 +30,5 @@ export const COMMANDS = [
   revokeToken,
   addAbis,
   listAbis,
+  removeAbis,
 ] as const

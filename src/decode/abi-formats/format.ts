@@ -1,0 +1,61 @@
+import { refuse } from '../../lib/errors.ts'
+import { canonicalSignature, type FunctionAbi, formatSignature } from '../signature.ts'
+import type { EventAbi } from '../types.ts'
+
+/** What a file declares, each declaration once. */
+export interface Abi {
+  /** The contract's name, where the file says it. */
+  name?: string
+  /** How sure it is that a contract means these declarations: 1 for an ABI, less for a list of signatures that somebody collected. */
+  probability: number
+  events: EventAbi[]
+  functions: FunctionAbi[]
+}
+
+/** A file that is to be read: parsed where it is JSON. */
+export type Content = { json: unknown; text?: undefined } | { text: string; json?: undefined }
+
+/** One form in which ABIs are handed around. */
+export interface AbiFormat {
+  /** Whether this is the form of a file, faulty or not; told from its outline alone. */
+  is(content: Content): boolean
+  /** `place` is the file's name for messages. */
+  read(content: Content, place: string): Abi
+}
+
+export const fault = (place: string, path: string, what: string, cause?: unknown) =>
+  refuse('bad_abi', `${place}: ${path}${/^[:,]/.test(what) ? '' : ' '}${what}`, cause)
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A value as messages show it. */
+export const shown = (value: unknown): string => {
+  if (value === undefined) return 'missing'
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  const text = JSON.stringify(value)
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}
+
+/** Gathers declarations; of those that are the same, the first is kept. */
+export const createCollector = () => {
+  const events = new Map<string, EventAbi>()
+  const functions = new Map<string, FunctionAbi>()
+  const put = <T>(map: Map<string, T>, key: string, value: T) => {
+    if (!map.has(key)) map.set(key, value)
+  }
+  return {
+    addEvent: (event: EventAbi) => put(events, formatSignature(event), event),
+    addFunction: (abi: FunctionAbi) => put(functions, canonicalSignature(abi), abi),
+    get size() {
+      return events.size + functions.size
+    },
+    abi: (probability: number): Abi => ({
+      probability,
+      events: [...events.values()],
+      functions: [...functions.values()],
+    }),
+  }
+}
+
+export type Collector = ReturnType<typeof createCollector>

@@ -1,0 +1,137 @@
+import { messageOf } from '../../lib/errors.ts'
+import { IDENTIFIER, parseSignature } from '../signature.ts'
+import { type AbiFormat, type Collector, createCollector, fault, shown } from './format.ts'
+
+/**
+ * Signatures as people write them for ethers and viem, one a line: `event Transfer(address indexed from, …)`,
+ * `function balanceOf(address owner) view returns (uint256)`, `struct Point { int24 x; int24 y; }`. Comments are those of Solidity
+ * and `#`; what stands in brackets may go over several lines.
+ */
+export const humanReadable: AbiFormat = {
+  is: ({ text }) =>
+    text !== undefined && /^\s*(?:event|function|error|constructor|struct)[\s(]/m.test(uncommented(text)),
+  read({ text }, place) {
+    const collector = createCollector()
+    const declarations = split(uncommented(text!)).map(({ line, text }) => ({ text, place, at: `line ${line}` }))
+    const structs = readStructs(declarations)
+    for (const declaration of declarations) readDeclaration(declaration, structs, collector)
+    return collector.abi(1)
+  },
+}
+
+/** A signature and where it stands. */
+export interface Declaration {
+  text: string
+  place: string
+  /** `line 3`, `abi[2]` */
+  at: string
+}
+
+/** By name, the components: `(int24 x, int24 y)`. */
+export type Structs = ReadonlyMap<string, string>
+
+/** Declarations that nothing on the chain is looked up by. */
+const PASSED_OVER = new Set(['constructor', 'fallback', 'receive', 'error', 'struct'])
+
+const EXAMPLE = '"event Transfer(address indexed from, address indexed to, uint256 value)"'
+
+/** `bare` is what a signature without a word in front is. */
+export const readDeclaration = (
+  { text, place, at }: Declaration,
+  structs: Structs,
+  { addEvent, addFunction }: Collector,
+  bare?: 'event',
+) => {
+  const word = wordOf(text)
+  if (PASSED_OVER.has(word)) return
+  if (word !== 'event' && word !== 'function' && bare === undefined)
+    throw fault(
+      place,
+      at,
+      `is ${shown(text)}, which begins with neither "event" nor "function": write it like ${EXAMPLE}`,
+    )
+  const plain = expanded(text, structs)
+  try {
+    if (word === 'function') addFunction(parseSignature(plain, 'function'))
+    else addEvent(parseSignature(plain))
+  } catch (cause) {
+    throw fault(place, at, `: ${messageOf(cause)}`, cause)
+  }
+}
+
+/** The word in front of an opening bracket or of a space. */
+const wordOf = (text: string): string => /^\s*([\w$]*)/.exec(text)![1]!
+
+/** Characters of a struct with all structs in it; written out, a few lines could become gigabytes. */
+const LONGEST = 20_000
+
+/** The structs among some declarations, with those in them written out. */
+export const readStructs = (declarations: readonly Declaration[]): Structs => {
+  const written = new Map<string, { fields: string[]; declaration: Declaration }>()
+  for (const declaration of declarations) {
+    if (wordOf(declaration.text) !== 'struct') continue
+    const [, name, body] = /^\s*struct\s+([\w$]+)\s*\{([^{}]*)\}\s*;?\s*$/.exec(declaration.text) ?? []
+    if (name === undefined || !IDENTIFIER.test(name))
+      throw fault(
+        declaration.place,
+        declaration.at,
+        `is ${shown(declaration.text)}, not a struct such as "struct Point { int24 x; int24 y; }"`,
+      )
+    const fields = body!.split(';').flatMap(field => (field.trim() === '' ? [] : [field.trim()]))
+    written.set(name, { fields, declaration })
+  }
+
+  const structs = new Map<string, string>()
+  /** Those that are being written out. */
+  const open = new Set<string>()
+  const write = (name: string): string => {
+    const done = structs.get(name)
+    if (done !== undefined) return done
+    const { fields, declaration } = written.get(name)!
+    const { place, at } = declaration
+    if (open.has(name)) throw fault(place, at, `: the struct ${name} has itself in it`)
+    open.add(name)
+    const parts = fields.map(field => {
+      const type = wordOf(field)
+      return written.has(type) ? field.replace(type, () => write(type)) : field
+    })
+    const text = `(${parts.join(', ')})`
+    if (text.length > LONGEST) throw fault(place, at, `: the struct ${name} is longer than ${LONGEST} characters`)
+    open.delete(name)
+    structs.set(name, text)
+    return text
+  }
+  for (const name of written.keys()) write(name)
+  return structs
+}
+
+/** With structs written out where a type stands: behind an opening bracket or a comma. */
+const expanded = (text: string, structs: Structs): string =>
+  structs.size === 0
+    ? text
+    : text.replace(/([(,]\s*)([A-Za-z_$][\w$]*)/g, (all, before: string, word: string) =>
+        structs.has(word) ? before + structs.get(word) : all,
+      )
+
+/** Comments become spaces, so that lines keep their numbers. */
+const uncommented = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?(?:\*\/|$)|(?:\/\/|#).*/g, comment => comment.replace(/[^\n]/g, ' '))
+
+/** Declarations with the numbers of the lines where they begin. */
+const split = (text: string): { line: number; text: string }[] => {
+  const found: { line: number; text: string }[] = []
+  let open = 0
+  for (const [i, line] of text.split('\n').entries()) {
+    // One that is never closed must not swallow those after it.
+    if (open > 0 && !/^\s*(?:event|function|error|constructor|struct)[\s(]/.test(line)) {
+      const last = found.at(-1)!
+      last.text += `\n${line.trimEnd()}`
+    } else {
+      open = 0
+      if (line.trim() === '') continue
+      found.push({ line: i + 1, text: line.trim() })
+    }
+    for (const character of line) open += '({'.includes(character) ? 1 : ')}'.includes(character) ? -1 : 0
+  }
+  return found
+}

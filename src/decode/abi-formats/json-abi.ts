@@ -1,0 +1,108 @@
+import { canonicalType, type FunctionAbi, IDENTIFIER, MAX_DEPTH, maxIndexed } from '../signature.ts'
+import type { AbiParam, EventAbi } from '../types.ts'
+import { type Abi, type AbiFormat, createCollector, fault, isRecord, shown } from './format.ts'
+import { readDeclaration, readStructs, type Structs } from './human-readable.ts'
+
+/** What compilers write, and signatures as ethers and viem take them in an array; a mixture of both too. */
+export const jsonAbi: AbiFormat = {
+  is: ({ json }) => Array.isArray(json),
+  read: ({ json }, place) => readEntries(json as unknown[], place, ''),
+}
+
+/** `path` is where the entries stand in the file. */
+export const readEntries = (entries: readonly unknown[], place: string, path: string): Abi => {
+  const collector = createCollector()
+  const structs: Structs = readStructs(
+    entries.flatMap((entry, i) => (typeof entry === 'string' ? [{ text: entry, place, at: `${path}[${i}]` }] : [])),
+  )
+  for (const [i, entry] of entries.entries()) {
+    const at = `${path}[${i}]`
+    if (typeof entry === 'string') readDeclaration({ text: entry, place, at }, structs, collector, 'event')
+    else if (!isRecord(entry)) throw fault(place, at, `is ${shown(entry)}, not an entry of an ABI or a signature`)
+    else readEntry(entry, place, at, collector)
+  }
+  return collector.abi(1)
+}
+
+/** Entries that have no name: nothing on the chain is looked up by them. */
+const PASSED_OVER = new Set<unknown>(['constructor', 'fallback', 'receive', 'error'])
+
+const readEntry = (
+  entry: Record<string, unknown>,
+  place: string,
+  path: string,
+  { addEvent, addFunction }: { addEvent(event: EventAbi): void; addFunction(abi: FunctionAbi): void },
+) => {
+  const kind = entry.type ?? 'function'
+  if (PASSED_OVER.has(kind)) return
+  if (kind !== 'event' && kind !== 'function')
+    throw fault(place, `${path}.type`, `is ${shown(kind)}, not "event", "function", "error" or "constructor"`)
+  const { name } = entry
+  if (typeof name !== 'string' || !IDENTIFIER.test(name))
+    throw fault(
+      place,
+      `${path}.name`,
+      `is ${shown(name)}, not the name of ${kind === 'event' ? 'an event' : 'a function'}`,
+    )
+
+  if (kind === 'function') {
+    if (isForLibrary(entry.inputs) || isForLibrary(entry.outputs)) return
+    addFunction({
+      name,
+      inputs: readParams(entry.inputs, place, `${path}.inputs`, 'value', 1),
+      outputs: readParams(entry.outputs ?? [], place, `${path}.outputs`, 'value', 1),
+    })
+    return
+  }
+  const anonymous = entry.anonymous ?? false
+  if (typeof anonymous !== 'boolean')
+    throw fault(place, `${path}.anonymous`, `is ${shown(anonymous)}, not true or false`)
+  const inputs = readParams(entry.inputs, place, `${path}.inputs`, 'event', 1)
+  const indexed = inputs.filter(input => input.indexed).length
+  if (indexed > maxIndexed(anonymous))
+    throw fault(
+      place,
+      `${path}.inputs`,
+      `has ${indexed} indexed arguments where an event has at most ${maxIndexed(anonymous)}`,
+    )
+  addEvent(anonymous ? { name, inputs, anonymous } : { name, inputs })
+}
+
+/**
+ * Compilers list a library's functions with the types of the language (`Lib.Set storage`, `Lib.Kind`). Nobody calls them by the
+ * ABI, so they are passed over.
+ */
+const isForLibrary = (params: unknown): boolean =>
+  Array.isArray(params) &&
+  params.some(
+    param =>
+      isRecord(param) &&
+      typeof param.type === 'string' &&
+      (/ storage$/.test(param.type) ||
+        (typeof param.internalType === 'string' &&
+          /^(?:enum|struct|contract) /.test(param.internalType) &&
+          canonicalType(param.type) === null)),
+  )
+
+const readParams = (params: unknown, place: string, path: string, of: 'event' | 'value', depth: number): AbiParam[] => {
+  if (!Array.isArray(params)) throw fault(place, path, `is ${shown(params)}, not an array of arguments`)
+  if (depth > MAX_DEPTH) throw fault(place, path, `is nested more than ${MAX_DEPTH} deep`)
+  return params.map((param, i) => readParam(param, place, `${path}[${i}]`, of, depth))
+}
+
+const readParam = (param: unknown, place: string, path: string, of: 'event' | 'value', depth: number): AbiParam => {
+  if (!isRecord(param))
+    throw fault(place, path, `is ${shown(param)}, not an argument such as {"name": "to", "type": "address"}`)
+  const { name = '', type: written, components, indexed = false } = param
+  if (typeof name !== 'string' || (name !== '' && !IDENTIFIER.test(name)))
+    throw fault(place, `${path}.name`, `is ${shown(name)}, not a name`)
+  const type = typeof written === 'string' ? canonicalType(written) : null
+  if (type === null)
+    throw fault(place, `${path}.type`, `is ${shown(written)}, not a type of the ABI such as "uint256" or "tuple[]"`)
+  if (typeof indexed !== 'boolean') throw fault(place, `${path}.indexed`, `is ${shown(indexed)}, not true or false`)
+  const flag = of === 'event' && indexed ? { indexed } : {}
+  if (!type.startsWith('tuple')) return { name, type, ...flag }
+  const parts = readParams(components, place, `${path}.components`, 'value', depth + 1)
+  if (parts.length === 0) throw fault(place, `${path}.components`, 'is empty, and a tuple has at least one')
+  return { name, type, components: parts, ...flag }
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeAbiParameters, encodeFunctionData, parseAbi, toEventSelector, toFunctionSelector } from 'viem'
+import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createCallDecoder } from '../../src/decode/calls.ts'
+import { createDeclarations, createFunctionDeclarations, type OwnAbi } from '../../src/decode/declarations.ts'
+import { createLogDecoder } from '../../src/decode/logs.ts'
+import { createRegistry } from '../../src/decode/registry.ts'
+import { formatSignature, parseSignature } from '../../src/decode/signature.ts'
+
+const [A, B] = [`0x${'Aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`]
+const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
+
+const given = (probability: number, address: string | null, ...texts: string[]): OwnAbi => ({
+  address: address?.toLowerCase() ?? null,
+  probability,
+  events: texts.filter(text => !text.startsWith('function')).map(text => parseSignature(text)),
+  functions: texts.filter(text => text.startsWith('function')).map(text => parseSignature(text, 'function')),
+})
+const abi = (address: string | null, ...texts: string[]) => given(1, address, ...texts)
+const list = (address: string | null, ...texts: string[]) => given(0.6, address, ...texts)
+
+const MOVED = 'Moved(address indexed mover, uint256 amount)'
+const registry = createRegistry([{ topic0: toEventSelector('Moved(address,uint256)'), indexed: 1, signature: MOVED }])
+
+/** What a log of `Moved` or `Passed(address,address,uint256)` is decoded by: `declaration probability`. */
+const decode = (own: OwnAbi[], name: 'Moved' | 'Passed', indexed: number, address = A) => {
+  const count = name === 'Moved' ? 2 : 3
+  const types = ['address', 'address', 'uint256'].slice(3 - count)
+  const decodeLog = createLogDecoder({ ...createDeclarations(registry, own), compile: createEventDecoder })
+  const log = {
+    address,
+    topics: [toEventSelector(`${name}(${types.join()})`), ...Array.from({ length: indexed }, (_, i) => word(i + 1))],
+    data: `0x${Array.from({ length: count - indexed }, (_, i) => word(i + 5).slice(2)).join('')}`,
+  }
+  const { signature, args } = decodeLog(log as Parameters<typeof decodeLog>[0])
+  return signature.event && [formatSignature(signature.event), signature.probability, args?.length ?? signature.error]
+}
+
+test('ABIs that were given go before the registry, the registry before lists of signatures', () => {
+  const mine = 'Moved(address indexed mine, uint256 amount)'
+  const its = 'Moved(address indexed its, uint256 amount)'
+  const listed = 'Moved(address, uint256)'
+  assert.deepEqual(decode([], 'Moved', 1), [MOVED, 0.9, 2])
+  assert.deepEqual(decode([list(null, listed)], 'Moved', 1), [MOVED, 0.9, 2])
+  assert.deepEqual(decode([list(A, listed)], 'Moved', 1), [MOVED, 0.9, 2])
+  assert.deepEqual(decode([list(null, listed), abi(null, mine)], 'Moved', 1), [mine, 1, 2])
+  assert.deepEqual(decode([list(A, listed), abi(null, mine)], 'Moved', 1), [mine, 1, 2])
+  assert.deepEqual(decode([abi(null, mine), list(A, listed), abi(A, its)], 'Moved', 1), [its, 1, 2])
+  assert.deepEqual(decode([abi(null, mine), list(A, listed), abi(A, its)], 'Moved', 1, B), [mine, 1, 2])
+})
+
+test('a list of signatures names what nobody else knows, half as sure where the indexed arguments are a choice', () => {
+  const passed = 'Passed(address, address, uint256)'
+  for (const address of [null, A]) {
+    const own = [list(address, passed)]
+    assert.deepEqual(decode(own, 'Passed', 0), [passed, 0.6, 3])
+    assert.deepEqual(decode(own, 'Passed', 1), ['Passed(address indexed, address, uint256)', 0.3, 3])
+    assert.deepEqual(decode(own, 'Passed', 2), ['Passed(address indexed, address indexed, uint256)', 0.3, 3])
+    assert.deepEqual(decode(own, 'Passed', 3), ['Passed(address indexed, address indexed, uint256 indexed)', 0.6, 3])
+  }
+  assert.equal(decode([list(B, passed)], 'Passed', 2), null, 'of another contract')
+  const told = 'Passed(address from, address indexed to, uint256 value)'
+  assert.deepEqual(decode([list(null, told)], 'Passed', 1), [told, 0.6, 3])
+  assert.deepEqual(decode([list(null, told)], 'Passed', 2), [
+    told,
+    0.6,
+    'the log does not have the 2 topics of the declaration',
+  ])
+})
+
+test('of the choices the one is taken by which the log decodes without remainder', () => {
+  const decodeLog = createLogDecoder({
+    ...createDeclarations(registry, [list(null, 'Said(string, address, bool)')]),
+    compile: createEventDecoder,
+  })
+  const said = (topics: string[], types: string[], values: unknown[]) => {
+    const data = encodeAbiParameters(types.map(type => ({ type })) as never, values as never) as string
+    const { signature, args } = decodeLog({
+      address: A,
+      topics: [toEventSelector('Said(string,address,bool)'), ...topics],
+      data,
+    } as Parameters<typeof decodeLog>[0])
+    return [signature.event && formatSignature(signature.event), signature.probability, args?.map(({ type }) => type)]
+  }
+  const types = ['string', 'address', 'bool']
+  assert.deepEqual(said([word(0xabcd)], ['string', 'bool'], ['hello', true]), [
+    'Said(string, address indexed, bool)',
+    0.3,
+    types,
+  ])
+  assert.deepEqual(said([word(1)], ['string', 'address'], ['hello', A.toLowerCase()]), [
+    'Said(string, address, bool indexed)',
+    0.3,
+    types,
+  ])
+  assert.deepEqual(said([`0x${'ff'.repeat(32)}`], ['address', 'bool'], [A.toLowerCase(), false]), [
+    'Said(string indexed, address, bool)',
+    0.3,
+    types,
+  ])
+})
+
+test('events with many arguments do not make a list of signatures endless', () => {
+  const many = `Many(${Array(17).fill('uint256').join(', ')})`
+  const { find } = createDeclarations(registry, [list(null, many)])
+  const topic = toEventSelector(`Many(${Array(17).fill('uint256').join()})`)
+  assert.deepEqual(
+    [0, 1, 2, 3].map(indexed => find(topic, indexed).length),
+    [1, 17, 40, 40],
+  )
+})
+
+test('functions are found in the same order, and the same objects each time', () => {
+  const selector = toFunctionSelector('move(uint256)')
+  const known = { function: parseSignature('move(uint256 known)', 'function'), probability: 0.8 }
+  const functions = { find: (asked: string) => (asked === selector ? [known] : []) }
+  const input = encodeFunctionData({ abi: parseAbi(['function move(uint256)']), args: [7n] })
+  const called = (own: OwnAbi[], to = A) => {
+    const declarations = createFunctionDeclarations(functions, own)
+    assert.deepEqual(declarations.find('0x00000000'), [])
+    const { function: abi, probability, args } = createCallDecoder(declarations)(to, input)
+    assert.equal(createCallDecoder(declarations)(to, input).function, abi)
+    return [abi?.inputs[0]?.name, probability, args?.[0]?.int]
+  }
+  const [mine, its, listed] = ['mine', 'its', 'listed'].map(name => `function move(uint256 ${name})`) as [
+    string,
+    string,
+    string,
+  ]
+  assert.deepEqual(called([]), ['known', 0.8, 7n])
+  assert.deepEqual(called([list(null, listed), list(A, listed)]), ['known', 0.8, 7n])
+  assert.deepEqual(called([list(null, listed), abi(null, mine)]), ['mine', 1, 7n])
+  assert.deepEqual(called([list(A, listed), abi(null, mine)]), ['mine', 1, 7n])
+  assert.deepEqual(called([list(A, listed), abi(A, its), abi(null, mine)]), ['its', 1, 7n])
+  assert.deepEqual(called([list(A, listed), abi(A, its), abi(null, mine)], B), ['mine', 1, 7n])
+})

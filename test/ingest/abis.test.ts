@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { addAbis, createAbiWatch, listAbis, readOwnAbis, removeAbis } from '../../src/ingest/abis.ts'
+import type { Log } from '../../src/lib/log.ts'
+
+const ANYWHERE = { address: null, network: null }
+const ADDRESS = `0x${'Ab'.repeat(20)}`
+const NETWORK = 'ethereum/ethereum/mainnet'
+
+const setUp = (t: TestContext) => {
+  const root = mkdtempSync(join(tmpdir(), 'chainsieve-abis-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  const folder = join(root, 'abis')
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(root, name), text)
+    return join(root, name)
+  }
+  return { root, folder, file, names: () => listAbis(folder).map(({ name }) => name) }
+}
+
+test('an ABI is kept under its own name or that of its file, with how sure it is', t => {
+  const { folder, file } = setUp(t)
+  const output = { abi: ['event A()'] }
+  const files = [
+    file('Token.json', '["function f(bool x)"]'),
+    file('metadata.json', JSON.stringify({ output, settings: { compilationTarget: { 'a.sol': 'Vault' } } })),
+    file('export.csv', '0xa9059cbb,transfer(address,uint256)\n'),
+    file('written.txt', 'event B()'),
+  ]
+  const added = addAbis(folder, files, { address: ADDRESS, network: NETWORK })
+  const where = { address: ADDRESS.toLowerCase(), network: NETWORK }
+  const f = { name: 'f', inputs: [{ name: 'x', type: 'bool' }], outputs: [] }
+  const transfer = { name: 'transfer', inputs: ['address', 'uint256'].map(type => ({ name: '', type })) }
+  assert.deepEqual(added, [
+    { name: 'Token', ...where, probability: 1, events: [], functions: [f] },
+    { name: 'Vault', ...where, probability: 1, events: [{ name: 'A', inputs: [] }], functions: [] },
+    { name: 'export', ...where, probability: 0.6, events: [], functions: [transfer] },
+    { name: 'written', ...where, probability: 1, events: [{ name: 'B', inputs: [] }], functions: [] },
+  ])
+  const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
+  assert.deepEqual(listAbis(folder).toSorted(byName), added.toSorted(byName))
+  assert.equal(readOwnAbis(folder, 'a/b/c').length, 0)
+  assert.equal(readOwnAbis(folder, NETWORK).length, 4)
+})
+
+test('where one file is bad, nothing is kept', t => {
+  const { root, folder, file, names } = setUp(t)
+  const good = file('Good.json', '["event A()"]')
+  const bad = file('Bad.txt', 'event A()\nevent B(uint7)')
+  assert.throws(() => addAbis(folder, [good, bad], ANYWHERE), {
+    next: 'refuse',
+    code: 'bad_abi',
+    message: new RegExp(`^${bad}: line 2: a type is expected, not "uint7"`),
+  })
+  assert.throws(() => addAbis(folder, [good, join(root, 'none.json')], ANYWHERE), { code: 'abi_unreadable' })
+  assert.throws(() => addAbis(folder, [good, root], ANYWHERE), { code: 'abi_unreadable' })
+  assert.deepEqual(names(), [])
+})
+
+test('what an older version kept counts as an ABI', t => {
+  const { folder, file } = setUp(t)
+  addAbis(folder, [file('A.json', '["event A()"]')], ANYWHERE)
+  const old = { name: 'Old', ...ANYWHERE, events: [], functions: [] }
+  writeFileSync(join(folder, '0123456789abcdef.json'), JSON.stringify(old))
+  assert.deepEqual(listAbis(folder)[0], { ...old, probability: 1 })
+})
+
+test('ABIs are removed by name, all of it or those of one network and contract', t => {
+  const { folder, file, names } = setUp(t)
+  const token = file('Token.json', '["event A()"]')
+  const other = file('Vault.json', '["event B()"]')
+  const its = { address: ADDRESS, network: NETWORK }
+  for (const where of [ANYWHERE, its, { ...its, network: 'a/b/c' }]) addAbis(folder, [token, other], where)
+
+  assert.throws(() => removeAbis(folder, ['Token', 'Valut'], ANYWHERE), {
+    next: 'refuse',
+    code: 'unknown_abi',
+    message: 'there is no ABI Valut, but Vault: chainsieve abi list shows which there are',
+  })
+  assert.throws(() => removeAbis(folder, ['x'.repeat(30)], ANYWHERE), {
+    message: `there is no ABI ${'x'.repeat(30)}: chainsieve abi list shows which there are`,
+  })
+  assert.throws(() => removeAbis(folder, ['Token'], { address: null, network: 'x/y/z' }), {
+    message: 'no ABI Token is of that network and address: chainsieve abi list shows which there are',
+  })
+  assert.equal(names().length, 6)
+
+  const removed = removeAbis(folder, ['Token'], {
+    address: ADDRESS.toUpperCase().replace('0X', '0x'),
+    network: NETWORK,
+  })
+  assert.deepEqual(
+    removed.map(({ name, network, address }) => ({ name, network, address })),
+    [{ name: 'Token', network: NETWORK, address: ADDRESS.toLowerCase() }],
+  )
+  assert.deepEqual(names().toSorted(), ['Token', 'Token', 'Vault', 'Vault', 'Vault'])
+  removeAbis(folder, ['Vault', 'Token'], ANYWHERE)
+  assert.deepEqual(readdirSync(folder), [])
+  assert.throws(() => removeAbis(join(folder, 'none'), ['Token'], ANYWHERE), { code: 'unknown_abi' })
+})
+
+test('what is made of ABIs is made anew where they change, at most once a second', t => {
+  const { folder, file, names } = setUp(t)
+  let now = 0
+  const said: string[] = []
+  const say = (level: string) => (message: string) => said.push(`${level}: ${message}`)
+  const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') } as unknown as Log
+  let made = 0
+  const watch = createAbiWatch({ folder, network: NETWORK, log, now: () => now }, own => {
+    made++
+    return own.flatMap(({ events }) => events.map(({ name }) => name)).sort()
+  })
+  assert.deepEqual(watch(), [])
+  addAbis(folder, [file('A.json', '["event A()"]')], ANYWHERE)
+  addAbis(folder, [file('C.json', '["event C()"]')], { address: null, network: 'a/b/c' })
+  now = 999
+  assert.deepEqual(watch(), [])
+  now = 1000
+  assert.deepEqual(watch(), ['A'])
+  now = 5000
+  const [before, again] = [watch(), watch()]
+  assert.equal(before, again)
+  assert.equal(made, 2)
+
+  writeFileSync(join(folder, 'broken.json'), '{')
+  for (now of [6000, 7000, 8000]) assert.equal(watch(), before)
+  rmSync(join(folder, 'broken.json'))
+  now = 9000
+  assert.deepEqual(watch(), ['A'])
+  removeAbis(folder, names(), ANYWHERE)
+  now = 10_000
+  assert.deepEqual(watch(), [])
+  assert.deepEqual(said, [
+    'info: Took up changed ABIs',
+    'error: Cannot read the ABIs, goes on with those from before',
+    'info: Took up changed ABIs',
+  ])
+})
