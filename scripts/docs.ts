@@ -16,6 +16,7 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
+import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { IGNORED_KEYS } from '../src/query/parse.ts'
 import { IGNORED_IN_CLAUSES } from '../src/query/place.ts'
@@ -87,10 +88,10 @@ const settings = () =>
 const clauses = () =>
   table(
     ['Clause', 'Meaning', 'Example, on events'],
-    Object.entries(CLAUSES).map(([name, { doc, example }]) => [
+    Object.entries<Clause>(CLAUSES).map(([name, { doc, example, on }]) => [
       code(name),
       doc,
-      code(JSON.stringify({ [name]: example })),
+      `${code(JSON.stringify({ [name]: example }))}${on ? ` on ${code(on)}` : ''}`,
     ]),
   )
 

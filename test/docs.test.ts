@@ -10,6 +10,7 @@ import { COMMANDS } from '../src/cli/commands/index.ts'
 import { loadConfig } from '../src/config/index.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
 import { KINDS, queryPaths } from '../src/mapping/index.ts'
+import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { valuesOf } from '../src/query/predicate.ts'
 import { isIn } from '../src/query/simplify.ts'
@@ -102,9 +103,9 @@ test('examples over HTTP answer what the README shows', async t => {
   }
   assert.ok(examples >= 12, `only ${examples} examples were found`)
 
-  for (const [name, { example }] of Object.entries(CLAUSES))
-    await t.test(`the example of ${name} is a query on events`, async () => {
-      const { status, answer } = await search('event', { query: { [name]: example } })
+  for (const [name, { example, on = 'event' }] of Object.entries<Clause>(CLAUSES))
+    await t.test(`the example of ${name} is a query on ${on}`, async () => {
+      const { status, answer } = await search(on, { query: { [name]: example } })
       assert.equal(status, 200, JSON.stringify(answer))
     })
 
@@ -114,8 +115,7 @@ test('examples over HTTP answer what the README shows', async t => {
       assert.equal((await search('event', { query: { [name!]: { event: 'a' } } })).status, 400, name)
     for (const key of ['aggs', 'aggregations', 'search_after', 'pit', 'slice', 'collapse', 'suggest'])
       assert.equal((await search('event', { [key]: {} })).status, 400, key)
-    for (const entity of ['call', 'contract', 'token'])
-      assert.equal((await search(entity, {})).status, 404, entity)
+    for (const entity of ['call', 'contract', 'token']) assert.equal((await search(entity, {})).status, 404, entity)
   })
 })
 

@@ -1,4 +1,5 @@
 import type * as documents from '../documents/document.ts'
+import { stop } from '../lib/errors.ts'
 import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mapping/index.ts'
 import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
@@ -11,12 +12,19 @@ import { isRawJson } from './source-filter.ts'
 /** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */
 export type Document = Pick<documents.Document, '_id' | '_source' | 'decoding'>
 
+/** Where a document's parent and children are to be had, which it does not hold itself. */
+export interface Relatives {
+  childrenOf(document: Document, kind: Kind): readonly Document[]
+  /** Undefined where its parent is of another kind. */
+  parentOf(document: Document, kind: Kind): Document | undefined
+}
+
 /**
  * Whether a document of the kind that the query was read for fulfils it: the back end of the query tree that needs no
- * store. What the kind has for fields the tree says itself.
+ * store. What the kind has for fields the tree says itself. Only a query on parents or children needs the relatives.
  */
-export const compile = (_kind: Kind, node: Node): ((document: Document) => boolean) => {
-  const test = compileNode(node, undefined)
+export const compile = (_kind: Kind, node: Node, relatives?: Relatives): ((document: Document) => boolean) => {
+  const test = compileNode(node, undefined, relatives)
   return document => test(document._source, document)
 }
 
@@ -30,30 +38,30 @@ export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Val
 /** `source` is the document's, or an element of one of its lists. */
 type Test = (source: Record<string, unknown>, document: Document) => boolean
 
-const compileNode = (node: Node, list: string | undefined): Test => {
+const compileNode = (node: Node, list: string | undefined, relatives: Relatives | undefined): Test => {
   switch (node.op) {
     case 'all':
       return () => true
     case 'none':
       return () => false
     case 'and': {
-      const tests = node.of.map(inner => compileNode(inner, list))
+      const tests = node.of.map(inner => compileNode(inner, list, relatives))
       return (source, document) => tests.every(test => test(source, document))
     }
     case 'or': {
-      const tests = node.of.map(inner => compileNode(inner, list))
+      const tests = node.of.map(inner => compileNode(inner, list, relatives))
       return (source, document) => tests.some(test => test(source, document))
     }
     case 'atLeast': {
       const { count } = node
-      const tests = node.of.map(inner => compileNode(inner, list))
+      const tests = node.of.map(inner => compileNode(inner, list, relatives))
       return (source, document) => {
         let missing = count
         return missing <= 0 || tests.some(test => test(source, document) && --missing === 0)
       }
     }
     case 'not': {
-      const test = compileNode(node.of, list)
+      const test = compileNode(node.of, list, relatives)
       return (source, document) => !test(source, document)
     }
     case 'in': {
@@ -76,10 +84,28 @@ const compileNode = (node: Node, list: string | undefined): Test => {
     }
     case 'nested': {
       const { path } = node
-      const test = compileNode(node.of, path)
+      const test = compileNode(node.of, path, relatives)
       return (source, document) => {
         const elements = source[path]
         return Array.isArray(elements) && elements.some(element => test(element, document))
+      }
+    }
+    case 'child': {
+      const { kind, min, max } = node
+      const { childrenOf } = known(relatives)
+      const test = compile(kind, node.of, relatives)
+      return (_, document) => {
+        const count = childrenOf(document, kind).filter(test).length
+        return count >= min && count <= max
+      }
+    }
+    case 'parent': {
+      const { kind } = node
+      const { parentOf } = known(relatives)
+      const test = compile(kind, node.of, relatives)
+      return (_, document) => {
+        const parent = parentOf(document, kind)
+        return parent !== undefined && test(parent)
       }
     }
     case 'compare': {
@@ -87,6 +113,11 @@ const compileNode = (node: Node, list: string | undefined): Test => {
       return (_, document) => test(document)
     }
   }
+}
+
+const known = (relatives: Relatives | undefined): Relatives => {
+  if (relatives) return relatives
+  throw stop('relatives_unknown', 'a condition on parents or children cannot be decided by one document alone')
 }
 
 const someValue = (field: FieldPath, list: string | undefined, test: (value: Value) => boolean): Test => {

@@ -1,4 +1,4 @@
-import type { FieldPath } from '../mapping/index.ts'
+import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL, type Bounds, compareValues, NONE, type Node, type Value } from './ast.ts'
 import type { Nearness } from './fuzzy.ts'
 
@@ -81,6 +81,13 @@ export const ids = (values: readonly string[]): Node =>
 export const nested = (path: string, of: Node): Node =>
   of.op === 'none' ? NONE : Object.freeze({ op: 'nested', path, of })
 
+export const child = (kind: Kind, of: Node, min = 1, max = Number.POSITIVE_INFINITY): Node =>
+  of.op === 'none' || min > max ? NONE : Object.freeze({ op: 'child', kind, of, min, max })
+
+/** That there is a parent of the kind is still a condition. */
+export const parent = (kind: Kind, of: Node): Node =>
+  of.op === 'none' ? NONE : Object.freeze({ op: 'parent', kind, of })
+
 /** Without a bound: that the field has a value. */
 export const range = (field: FieldPath, given: Bounds): Node => {
   const bounds = field.compare === 'long' ? wholeLong(given) : field.compare === 'instant' ? wholeSeconds(given) : given
@@ -122,6 +129,10 @@ export const simplify = (node: Node): Node => {
       return not(simplify(node.of))
     case 'nested':
       return nested(node.path, simplify(node.of))
+    case 'child':
+      return child(node.kind, simplify(node.of), node.min, node.max)
+    case 'parent':
+      return parent(node.kind, simplify(node.of))
     case 'in':
       return isIn(node.field, node.values)
     case 'range':

@@ -5,6 +5,7 @@ import type { SegmentHeader } from '../store/segment.ts'
 import { FACETS, facetOf, logFacet, logTerms, signatureOfLogFacet, termOf } from '../store/terms.ts'
 import { createNested } from './arguments.ts'
 import type { Condition } from './conditions.ts'
+import { byChildren, byParent, type JoinOptions } from './joins.ts'
 import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, union } from './part.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import type { Plan } from './plan.ts'
@@ -12,8 +13,8 @@ import { and, atLeast, count, EMPTY, each, isEmpty, listed, not, type OrdinalSet
 
 /** Evaluates a plan on one kind, segment by segment. */
 export interface Evaluation {
-  /** The documents of the segment that match. */
-  matches(segment: Segment): OrdinalSet
+  /** The documents of the segment that match, or at least those of them that are among the candidates. */
+  matches(segment: Segment, within?: OrdinalSet): OrdinalSet
   /** How many documents of the segment match: cheaper than `matches` where counts are kept. */
   count(segment: Segment): number
 }
@@ -36,9 +37,9 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
   const undecoded =
     kind === 'event' && !part.events ? createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader) : undefined
   return {
-    matches(segment) {
+    matches(segment, within) {
       const at = placeOfSegment(segment)
-      const found = part.matches(at, undefined)
+      const found = part.matches(at, within)
       if (!undecoded || isEmpty(found)) return found
       return and(found, not(undecoded.matches(at, undefined), at.size), at.size)
     },
@@ -114,9 +115,21 @@ const build = (plan: Plan, context: Context): Part => {
       return createNested(plan, context)
     case 'columns':
       return byColumns(plan.condition, context)
+    case 'children':
+      return byChildren(joinOf(plan, context), plan)
+    case 'parent':
+      return byParent(joinOf(plan, context))
     case 'documents':
       return byDocuments(plan.node, context)
   }
+}
+
+const joinOf = (
+  { kind, of }: Extract<Plan, { by: 'children' | 'parent' }>,
+  { numbered, reader, ask }: Context,
+): JoinOptions => {
+  const evaluation = evaluate({ kind, plan: of, reader, ask })
+  return { kind, related: (segment, within) => evaluation.matches(segment, within), numbered, reader }
 }
 
 const conjunction = (parts: Part[]): Part => ({

@@ -62,7 +62,7 @@ export const createSearcher = (reader: Reader): Searcher => {
   const prepare = (request: SearchRequest): Part[] =>
     request.parts.map(({ kind, query }) => ({
       kind,
-      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(kind, exact) }),
+      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) }),
     }))
 
   return {
@@ -105,8 +105,8 @@ export const createSearcher = (reader: Reader): Searcher => {
 const PAGE = 500
 
 const asking =
-  (kind: Kind, documents: Documents) =>
-  (node: Node, positions: readonly number[]): boolean[] => {
+  (documents: Documents) =>
+  (kind: Kind, node: Node, positions: readonly number[]): boolean[] => {
     const test = compile(kind, node)
     return documents.load(kind, positions).map(document => document !== undefined && test(document))
   }

@@ -26,7 +26,7 @@ export interface Context {
   numbered: Numbered
   reader: Reader
   /** Asks the documents at these positions themselves. */
-  ask(node: Node, positions: readonly number[]): boolean[]
+  ask(kind: Kind, node: Node, positions: readonly number[]): boolean[]
 }
 
 /** Postings by segment, read for all segments at once when the first one asks. */
@@ -68,6 +68,7 @@ export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context
     for (let i = 0; i < ordinals.length; i += 1000) {
       const some = ordinals.slice(i, i + 1000)
       const answers = ask(
+        kind,
         node,
         some.map(ordinal => positionOfOrdinal(at.header, numbered, ordinal)),
       )

@@ -1,4 +1,4 @@
-import type { FieldPath, Kind } from '../mapping/index.ts'
+import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
 import { analyze } from '../query/analysis.ts'
 import type { Node, Value } from '../query/ast.ts'
 import { isIn, tooLong } from '../query/simplify.ts'
@@ -48,6 +48,10 @@ export type Plan =
   | { by: 'termRange'; first: number; last: number; mark: number; accept(term: number): boolean }
   /** Logs one of whose arguments fulfils conditions, of certain signatures where they are given. */
   | { by: 'nested'; nested: Nested; signatures: ReadonlySet<number> | undefined }
+  /** Documents of which so many children match. */
+  | { by: 'children'; kind: Kind; of: Plan; min: number; max: number }
+  /** Documents whose parent matches. */
+  | { by: 'parent'; kind: Kind; of: Plan }
   | { by: 'columns'; condition: Condition }
   /** What no index and no column tells: the documents themselves are asked. */
   | { by: 'documents'; node: Node }
@@ -84,6 +88,10 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       const resolved = resolveNear(kind, node, reader)
       return resolved.op === 'fuzzy' ? { by: 'documents', node } : planQuery(kind, resolved, reader)
     }
+    case 'child':
+      return planChildren(kind, node, reader)
+    case 'parent':
+      return planParent(kind, node, reader)
     case 'compare':
       return { by: 'documents', node }
     default:
@@ -111,6 +119,8 @@ const COST: Record<Plan['by'], number> = {
   atLeast: 9,
   nested: 10,
   not: 11,
+  parent: 11,
+  children: 11,
   columns: 12,
   documents: 13,
 }
@@ -133,6 +143,32 @@ const withSignatures = (plans: Plan[]): Plan[] => {
   )
   const told = narrowed.some(plan => plan.by === 'emitters' || plan.by === 'nested')
   return told ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
+}
+
+const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: Reader): Plan => {
+  const { kind: child, of, min, max } = node
+  // In a block that has such a log, a transaction has it: which one does not matter.
+  if (isSome(node) && of.op === 'child' && isSome(of) && ALWAYS_IN_TRANSACTIONS.has(of.kind))
+    return planChildren(kind, of, reader)
+  const plan = ofParent(child, kind, planQuery(child, of, reader), reader)
+  return plan.by === 'none' ? NOTHING : { by: 'children', kind: child, of: plan, min, max }
+}
+
+const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: Reader): Plan => {
+  const { kind: parent, of } = node
+  if (of.op === 'parent' && ALWAYS_IN_TRANSACTIONS.has(kind)) return planParent(kind, of, reader)
+  const plan = planQuery(parent, of, reader)
+  return plan.by === 'none' ? NOTHING : ofParent(kind, parent, { by: 'parent', kind: parent, of: plan }, reader)
+}
+
+const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max === Number.POSITIVE_INFINITY
+const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event'])
+
+/** Rewards alone are traces of the block itself. */
+const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
+  if (child !== 'trace' || parent !== 'block') return plan
+  const rewards = planQuery('trace', isIn(lookup('trace', 'type')!, ['reward']), reader)
+  return rewards.by === 'none' || plan.by === 'none' ? NOTHING : { by: 'and', of: [plan, rewards] }
 }
 
 /** SQLite takes so many bound values in one statement, and some more. */

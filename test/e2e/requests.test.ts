@@ -80,7 +80,7 @@ test('requests that are refused, each with where and why', async t => {
       { query: { tern: { event: 'x' } } },
       400,
       'parsing_exception',
-      'query.tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      'query.tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
     ],
     [
       'an unknown field',

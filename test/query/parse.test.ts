@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { type Kind, lookup } from '../../src/mapping/index.ts'
 import { ALL, NONE, type Node } from '../../src/query/ast.ts'
+import type { Clause } from '../../src/query/dsl/clause.ts'
 import { CLAUSES } from '../../src/query/dsl/index.ts'
 import { IGNORED_KEYS, parseSearch } from '../../src/query/parse.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
@@ -161,10 +162,121 @@ test('older names of fields mean those of today', () => {
 })
 
 test('every clause has an example that is a query on events, and a description', () => {
-  for (const [name, { doc, example }] of Object.entries(CLAUSES)) {
-    assert.equal(typeof query({ [name]: example }, 'event').op, 'string')
+  for (const [name, { doc, example, on = 'event' }] of Object.entries<Clause>(CLAUSES)) {
+    assert.equal(typeof query({ [name]: example }, on).op, 'string')
     assert.match(doc, /^[A-Z].*\.$/, name)
   }
+})
+
+test('parents and children are asked by their own fields', () => {
+  const transfer: Node = { op: 'in', field: lookup('event', 'event')!, values: ['transfer'] }
+  const sent: Node = { op: 'in', field: lookup('tx', 'from')!, values: [ALICE.toLowerCase()] }
+  const event = { term: { event: 'transfer' } }
+  const from = { term: { from: ALICE } }
+  const some = { min: 1, max: Number.POSITIVE_INFINITY }
+  const cases: [unknown, Kind, Node][] = [
+    [{ has_child: { type: 'event', query: event } }, 'tx', { op: 'child', kind: 'event', of: transfer, ...some }],
+    [
+      { has_child: { type: 'event', query: event, min_children: '2', max_children: 4, score_mode: 'none', boost: 2 } },
+      'tx',
+      { op: 'child', kind: 'event', of: transfer, min: 2, max: 4 },
+    ],
+    [
+      { has_child: { type: 'event', query: event, min_children: 0 } },
+      'tx',
+      { op: 'child', kind: 'event', of: transfer, ...some },
+    ],
+    [
+      { has_child: { type: 'tx', query: { has_child: { type: 'event', query: event } } } },
+      'block',
+      { op: 'child', kind: 'tx', of: { op: 'child', kind: 'event', of: transfer, ...some }, ...some },
+    ],
+    [{ has_parent: { parent_type: 'tx', query: from, score: false } }, 'event', { op: 'parent', kind: 'tx', of: sent }],
+    [{ has_parent: { type: 'tx', query: from } }, 'trace', { op: 'parent', kind: 'tx', of: sent }],
+    [
+      { parent_id: { type: 'log', id: '0xAB' } },
+      'log',
+      { op: 'parent', kind: 'tx', of: { op: 'ids', values: ['0xab'] } },
+    ],
+    [
+      { parent_id: { type: 'trace', id: '0xAB' } },
+      'trace',
+      {
+        op: 'or',
+        of: [
+          { op: 'parent', kind: 'tx', of: { op: 'ids', values: ['0xab'] } },
+          { op: 'parent', kind: 'block', of: { op: 'ids', values: ['0xab'] } },
+        ],
+      },
+    ],
+    [{ has_child: { type: 'event', query: { match_none: {} } } }, 'tx', NONE],
+    [{ has_parent: { parent_type: 'tx', query: { match_none: {} } } }, 'event', NONE],
+    [{ bool: { must_not: { has_child: { type: 'event', query: { match_none: {} } } } } }, 'tx', ALL],
+  ]
+  for (const [clause, kind, node] of cases) assert.deepEqual(query(clause, kind), node, JSON.stringify(clause))
+  assert.deepEqual(parse({ query: cases[0]![0] }, 'block', 'tx', 'event').parts, [
+    { kind: 'block', query: NONE },
+    { kind: 'tx', query: cases[0]![2] },
+    { kind: 'event', query: NONE },
+  ])
+})
+
+test('what no parent or child can be is refused', () => {
+  const all = { match_all: {} }
+  const refused: [clause: unknown, kind: Kind, message: RegExp][] = [
+    [{ has_child: [] }, 'tx', /^parsing_exception: query\.has_child: expected an object/],
+    [
+      { has_child: { type: ['event'], query: all } },
+      'tx',
+      /^parsing_exception: query\.has_child\.type: expected the name/,
+    ],
+    [{ has_child: { type: 7, query: all } }, 'tx', /^parsing_exception: query\.has_child\.type: .*received 7/],
+    [{ has_child: { type: 'event', query: [] } }, 'tx', /^parsing_exception: query\.has_child\.query: /],
+    [{ has_child: { type: 'event', query: {} } }, 'tx', /^parsing_exception: query\.has_child\.query: /],
+    [{ has_child: { type: 'event', query: all, min_childen: 1 } }, 'tx', /Did you mean "min_children"\?/],
+    [
+      { has_child: { type: 'event', query: all, min_children: 1.5 } },
+      'tx',
+      /^parsing_exception: .*min_children: expected/,
+    ],
+    [
+      { has_child: { type: 'event', query: all, min_children: null } },
+      'tx',
+      /^parsing_exception: .*min_children: expected/,
+    ],
+    [{ has_child: { type: 'event', query: all, max_children: 0 } }, 'tx', /requires positive 'max_children'.*must_not/],
+    [{ has_child: { type: 'event', query: all, inner_hits: {} } }, 'tx', /unknown key \[inner_hits\]/],
+    [
+      { has_child: { type: 'event', query: all, ignore_unmapped: 'so' } },
+      'tx',
+      /ignore_unmapped: expected true or false/,
+    ],
+    [{ has_child: { type: 'evnt', query: all } }, 'tx', /^query_shard_exception: .*Did you mean "event"\?/],
+    [
+      { has_child: { type: 'block', query: all } },
+      'tx',
+      /^query_shard_exception: .*tx has no children of type \[block\]/,
+    ],
+    [{ has_child: { type: 'constructor', query: all } }, 'tx', /no children of type \[constructor\]/],
+    [{ has_parent: { parent_type: 'tx', type: 'tx', query: all } }, 'event', /its old name, type/],
+    [{ has_parent: { parent_type: 'tx', query: all, score: 1 } }, 'event', /score: expected true or false/],
+    [{ has_parent: { parent_type: 'tx', query: all, inner_hits: {} } }, 'event', /unknown key \[inner_hits\]/],
+    [{ has_parent: { parent_type: 'event', query: all } }, 'event', /event has no parent of type \[event\]/],
+    [{ has_parent: { parent_type: 'xt', query: all } }, 'event', /Did you mean "tx"\?/],
+    [
+      { parent_id: { type: 'evnt', id: '0x1' } },
+      'event',
+      /\[parent_id\] no relation found for child \[evnt\]\. Did you mean "event"/,
+    ],
+    [{ parent_id: { type: 'event', id: {} } }, 'event', /^parsing_exception: query\.parent_id\.id: expected an id/],
+    [
+      { nested: { path: 'args', query: { parent_id: { type: 'event', id: '0x1' } } } },
+      'event',
+      /not of the elements of \[args\]/,
+    ],
+  ]
+  for (const [clause, kind, message] of refused)
+    assert.match(refusal({ query: clause }, kind), message, JSON.stringify(clause))
 })
 
 test('sort, page, source and total', () => {
@@ -262,11 +374,11 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ tern: {} }),
-      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
     ],
     [
       tx({ constructor: {} }),
-      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
     ],
     [tx(5), 'parsing_exception: query.bool.filter[1]: expected a query clause, such as {"term": {…}}, received 5.'],
     [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Kind, lookup } from '../../src/mapping/index.ts'
-import { ALL } from '../../src/query/ast.ts'
-import { compile, valuesOf } from '../../src/query/predicate.ts'
-import { exists, ids, isIn, nested, not, range } from '../../src/query/simplify.ts'
+import { ALL, type Node } from '../../src/query/ast.ts'
+import { compile, type Relatives, valuesOf } from '../../src/query/predicate.ts'
+import { child, exists, ids, isIn, nested, not, parent, range } from '../../src/query/simplify.ts'
 
 const raw = (text: string) => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 
@@ -80,4 +80,27 @@ test('ids are compared with their hash in lower case', () => {
     ['0xab_l_1', '0xAB_l_1', '0xab_L_1', '0xab'].map(_id => test({ _id, _source: {} })),
     [true, true, false, false],
   )
+})
+
+test('a condition on parents or children needs them', () => {
+  const children = { _id: '0x1_l_0', _source: { logIndex: { num: 0 } } }
+  const relatives: Relatives = {
+    childrenOf: ({ _id }, kind) => (_id === '0x1' && kind === 'log' ? [children, children] : []),
+    parentOf: ({ _id }, kind) => (_id === '0x1_l_0' && kind === 'tx' ? { _id: '0x1', _source: {} } : undefined),
+  }
+  const has = (node: Node, _id: string) => compile('tx', node, relatives)({ _id, _source: {} })
+  assert.deepEqual(
+    [child('log', ALL), child('log', ALL, 2, 2), child('log', ALL, 3), child('event', ALL)].map(node =>
+      has(node, '0x1'),
+    ),
+    [true, true, false, false],
+  )
+  assert.deepEqual(
+    [parent('tx', ALL), parent('tx', ids(['0x1'])), parent('tx', ids(['0x2'])), parent('block', ALL)].map(node =>
+      has(node, '0x1_l_0'),
+    ),
+    [true, true, false, false],
+  )
+  for (const node of [child('log', ALL), not(parent('tx', ALL))])
+    assert.throws(() => compile('tx', node), { next: 'stop', code: 'relatives_unknown' })
 })

@@ -1,8 +1,31 @@
 import { type FieldPath, KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compareValues, type Value } from '../../src/query/ast.ts'
-import { compile, type Document, valuesOf } from '../../src/query/predicate.ts'
+import { compile, type Document, type Relatives, valuesOf } from '../../src/query/predicate.ts'
 import type { SearchRequest, Sort } from '../../src/query/request.ts'
 import { compileSourceFilter } from '../../src/query/source-filter.ts'
+
+/** The relatives among these documents, by the ids that their parents have. */
+export const relativesOf = <D extends Document>(
+  documents: Partial<Record<Kind, readonly D[]>>,
+  parentOf: (document: D) => string | undefined,
+): Relatives => {
+  const byId = new Map<string, D>()
+  const byParent = new Map<string, D[]>()
+  for (const kind of KINDS)
+    for (const document of documents[kind] ?? []) {
+      byId.set(`${kind} ${document._id}`, document)
+      const key = `${kind} ${parentOf(document)}`
+      byParent.set(key, [...(byParent.get(key) ?? []), document])
+    }
+  return {
+    childrenOf: ({ _id }, kind) => byParent.get(`${kind} ${_id}`) ?? [],
+    parentOf: (document, kind) => byId.get(`${kind} ${parentOf(document as D)}`),
+  }
+}
+
+/** Where documents come without the envelope: a transaction and a reward tell no transaction. */
+const parentInSource = ({ _source }: Document): string | undefined =>
+  (_source.transactionHash ?? _source.blockHash) as string | undefined
 
 export interface Hit {
   kind: Kind
@@ -16,8 +39,9 @@ export const search = (
   request: SearchRequest,
   documents: Partial<Record<Kind, Document[]>>,
 ): { total: number; hits: Hit[] } => {
+  const relatives = relativesOf(documents, parentInSource)
   const matching = request.parts.flatMap(({ kind, query }) => {
-    const matches = compile(kind, query)
+    const matches = compile(kind, query, relatives)
     return (documents[kind] ?? []).flatMap((document, place) => (matches(document) ? [{ kind, document, place }] : []))
   })
   const sorted = matching.toSorted((a, b) => {

@@ -166,7 +166,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
           kind,
           plan,
           reader,
-          ask(node, positions) {
+          ask(kind, node, positions) {
             const test = compile(kind, node)
             asked += positions.length
             return documents.load(kind, positions).map(document => test(document!))

@@ -1,4 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
+import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
 import { isObject, known, members, named, type Place, unexpected, where } from '../place.ts'
 import type { Scope } from '../scope.ts'
@@ -7,8 +8,10 @@ import type { Scope } from '../scope.ts'
 export interface Clause {
   /** What it means, for the reference docs. */
   doc: string
-  /** The body of a working clause on events, for the reference docs. */
+  /** The body of a working clause, for the reference docs. */
   example: unknown
+  /** What the example searches. Default: events. */
+  on?: Kind
   /** The meaning of the clause's body. `inner` reads a clause inside of it. */
   lower(place: Place, scope: Scope, inner: (place: Place, scope: Scope) => Node): Node
 }

@@ -8,11 +8,14 @@ import type { Clause } from './clause.ts'
 import { constantScore } from './constant-score.ts'
 import { disMax } from './dis-max.ts'
 import { exists } from './exists.ts'
+import { hasChild } from './has-child.ts'
+import { hasParent } from './has-parent.ts'
 import { ids } from './ids.ts'
 import { match } from './match.ts'
 import { matchAll } from './match-all.ts'
 import { matchNone } from './match-none.ts'
 import { nested } from './nested.ts'
+import { parentId } from './parent-id.ts'
 import { prefix } from './prefix.ts'
 import { range } from './range.ts'
 import { term } from './term.ts'
@@ -27,6 +30,9 @@ export const CLAUSES = {
   range,
   ids,
   nested,
+  has_child: hasChild,
+  has_parent: hasParent,
+  parent_id: parentId,
   exists,
   match,
   prefix,

@@ -1,0 +1,53 @@
+import { refuse } from '../../lib/errors.ts'
+import { childrenOf } from '../../mapping/joins.ts'
+import { NONE } from '../ast.ts'
+import { boolean, integer, known, named, type Place, unexpected, unknownKey, where } from '../place.ts'
+import { child } from '../simplify.ts'
+import type { Clause } from './clause.ts'
+import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
+
+export const hasChild: Clause = {
+  doc: 'One child of this entity (type) fulfils the inner query, or from min_children to max_children of them do. Transactions are children of their block; logs, events and traces are children of their transaction, and rewards of the block.',
+  example: { type: 'event', query: { term: { event: 'transfer' } }, min_children: 2 },
+  on: 'tx',
+  lower(place, scope, inner) {
+    const keys = known(place, 'an object such as {"type": "event", "query": {…}}', KEYS)
+    const { type, query, ignore_unmapped, inner_hits } = keys
+    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', SUPPORTED)
+    if (type === undefined) throw unexpected(place, "an object with [type]: [has_child] requires 'type' field")
+    if (query === undefined) throw unexpected(place, "an object with [query]: [has_child] requires 'query' field")
+    const ignoresUnmapped = ignore_unmapped !== undefined && boolean(ignore_unmapped)
+    checkOutsideOfLists('has_child', place, scope)
+    const { name, kind } = kindNamed(type)
+    // Zero counts as one, as it does in Elasticsearch up to version 7.
+    const min = Math.max(1, keys.min_children ? childCount(keys.min_children, 'min_children', 0) : 1)
+    const max = keys.max_children ? childCount(keys.max_children, 'max_children', 1) : Number.POSITIVE_INFINITY
+    if (max < min)
+      throw refuse(
+        'illegal_argument_exception',
+        `${where(place)}: [has_child] 'max_children' is less than 'min_children': ${max} < ${min}.`,
+      )
+    const possible = [...new Set(scope.kinds.flatMap(childrenOf))]
+    if (kind === undefined || !possible.includes(kind)) {
+      if (ignoresUnmapped) return NONE
+      const of = scope.kinds.join(', ')
+      throw noRelation(type, `[has_child] ${of} has no children of type ${named(name)}.`, name, possible)
+    }
+    const node = inner(query, { ...scope, kind, kinds: [kind] })
+    return childrenOf(scope.kind).includes(kind) ? child(kind, node, min, max) : NONE
+  },
+}
+
+const SUPPORTED = ['type', 'query', 'min_children', 'max_children', 'ignore_unmapped'] as const
+/** A score is the same for every hit, so its mode makes no difference. */
+const KEYS = [...SUPPORTED, 'score_mode', 'inner_hits'] as const
+
+const childCount = (place: Place, name: string, least: number): number => {
+  const count = integer(place, `an integer from ${least} on`)
+  if (count >= least) return count
+  const sign = least === 0 ? 'non-negative' : 'positive'
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: [has_child] requires ${sign} '${name}' field, received ${count}. For what has no such children put the has_child into must_not of a bool.`,
+  )
+}

@@ -1,0 +1,42 @@
+import { refuse } from '../../lib/errors.ts'
+import { parentsOf } from '../../mapping/joins.ts'
+import { NONE } from '../ast.ts'
+import { boolean, known, named, unexpected, unknownKey, where } from '../place.ts'
+import { parent } from '../simplify.ts'
+import type { Clause } from './clause.ts'
+import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
+
+export const hasParent: Clause = {
+  doc: 'The parent is of this entity (parent_type, or type as in old versions) and fulfils the inner query.',
+  example: { parent_type: 'tx', query: { range: { 'value.coin': { gt: 0 } } } },
+  lower(place, scope, inner) {
+    const keys = known(place, 'an object such as {"parent_type": "tx", "query": {…}}', KEYS)
+    const { parent_type, type, query, ignore_unmapped, score, inner_hits } = keys
+    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', SUPPORTED)
+    if (score !== undefined) boolean(score)
+    if (type !== undefined && parent_type !== undefined)
+      throw refuse(
+        'parsing_exception',
+        `${where(type)}: [has_parent] has both parent_type and its old name, type. Leave one out.`,
+      )
+    const given = parent_type ?? type
+    if (given === undefined)
+      throw unexpected(place, "an object with [parent_type]: [has_parent] requires 'parent_type' field")
+    if (query === undefined) throw unexpected(place, "an object with [query]: [has_parent] requires 'query' field")
+    const ignoresUnmapped = ignore_unmapped !== undefined && boolean(ignore_unmapped)
+    checkOutsideOfLists('has_parent', place, scope)
+    const { name, kind } = kindNamed(given)
+    const possible = [...new Set(scope.kinds.flatMap(parentsOf))]
+    if (kind === undefined || !possible.includes(kind)) {
+      if (ignoresUnmapped) return NONE
+      const of = scope.kinds.join(', ')
+      throw noRelation(given, `[has_parent] ${of} has no parent of type ${named(name)}.`, name, possible)
+    }
+    const node = inner(query, { ...scope, kind, kinds: [kind] })
+    return parentsOf(scope.kind).includes(kind) ? parent(kind, node) : NONE
+  },
+}
+
+const SUPPORTED = ['parent_type', 'type', 'query', 'ignore_unmapped'] as const
+/** A score is the same for every hit, so whether the parent gives it makes no difference. */
+const KEYS = [...SUPPORTED, 'score', 'score_mode', 'inner_hits'] as const
