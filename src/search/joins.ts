@@ -160,6 +160,7 @@ const toTransaction = (child: 'log' | 'trace', reader: Reader): Link => {
       return parents
     },
     down(at, parents) {
+      if (isEmpty(parents)) return EMPTY
       const { header, segment } = at
       const size = sizeOf(segment, child)
       if (isLess(parents, at, Math.ceil(size / header.times.length))) {
