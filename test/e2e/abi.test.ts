@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { succeed, tempFolder } from './program.ts'
+import { toEventSelector, toFunctionSelector } from 'viem'
+import { anvilPath, startAnvil } from '../support/anvil.ts'
+import { after, chainsieve, pause, serve, succeed, tempFolder, until } from './program.ts'
 
 test('events of a contract are decoded by its ABI once it was given, and by no other contract of an address', async t => {
   const folder = tempFolder(t)
@@ -60,4 +63,97 @@ test('events of a contract are decoded by its ABI once it was given, and by no o
       functions: 7,
     },
   ])
+})
+
+test('what is no ABI is refused by name and place, and nothing is kept', async t => {
+  const data = tempFolder(t)
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(data, name), text)
+    return join(data, name)
+  }
+  const good = file('Good.txt', '// good\nevent Landed(uint256 berth)\n')
+  const refused = async (name: string, text: string, what: string) => {
+    const bad = file(name, text)
+    const { code, out, err } = await chainsieve(t, ['abi', 'add', good, bad], { data })
+    assert.deepEqual([code, out], [1, ''], err)
+    assert.ok(err.startsWith(`chainsieve: ${bad}: ${what}`), err)
+    assert.equal(existsSync(join(data, 'abis')), false)
+  }
+  await Promise.all([
+    refused('Token.sol', 'pragma solidity ^0.8.0;', 'no ABI in it; give a JSON ABI, '),
+    refused('broken.json', '[{"type":', 'not JSON ('),
+    refused(
+      'list.csv',
+      '0xa9059cbb,transfer(address,uint256)\n0x11111111,transfer(address,uint256)\n',
+      'line 2: 0x11111111 is not the hash of "transfer(address,uint256)", which is 0xa9059cbb; correct it or take it out',
+    ),
+    refused('lines.txt', 'event A()\nevent B(uint7 x)', 'line 2: a type is expected, not "uint7"'),
+  ])
+  const { code, err } = await chainsieve(t, ['abi', 'remove', 'Good'], { data })
+  assert.equal(code, 1)
+  assert.match(err, /^chainsieve: there is no ABI Good: chainsieve abi list shows which there are/)
+})
+
+const skip = anvilPath === undefined && 'there is no anvil for this platform'
+
+test('a running server takes up ABIs that are added, and does without those that are removed', { skip }, async t => {
+  const NETWORK = 'ethereum/anvil/local'
+  const data = tempFolder(t)
+  const anvil = await startAnvil({ after: fn => after(t, fn) })
+  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
+  const send = async (transaction: object) => {
+    const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x186a0', ...transaction })
+    for (;;) {
+      const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
+      if (receipt) return { hash, ...receipt }
+      await pause(5)
+    }
+  }
+  // Whatever it is called by, it emits Landed with the ether that was sent.
+  const code = `346000527f${toEventSelector('Landed(uint256)').slice(2)}60206000a100`
+  const size = (code.length / 2).toString(16)
+  const deploy = async () => (await send({ data: `0x60${size}600c60003960${size}6000f3${code}` })).contractAddress
+  const [A, B] = [await deploy(), await deploy()]
+
+  const server = await serve(t, data, ['--network', NETWORK, '--rpc', anvil.url, '--ws', anvil.wsUrl])
+  const call = async (to: string, signature = 'land(uint256)') => {
+    const { hash } = await send({ to, value: '0x7', data: `${toFunctionSelector(signature)}${'9'.padStart(64, '0')}` })
+    const find = async (entity: string, query: object) =>
+      (await server.search(NETWORK, entity, { query: { term: query } })).hits.hits[0]?._source
+    const tx = await until(
+      () => find('tx', { hash }),
+      found => found !== undefined,
+      server.err,
+    )
+    const event = await find('event', { transactionHash: hash })
+    return `${tx!.method ?? 'unnamed'} ${event ? `${event.str} ${event.probability}` : 'no event'}`
+  }
+  const becomes = (to: string, want: string, signature?: string) =>
+    until(
+      () => call(to, signature),
+      seen => seen === want,
+      server.err,
+    )
+  assert.equal(await call(A), 'unnamed no event')
+
+  const list = join(data, 'list.csv')
+  const hashes = [toFunctionSelector('land(uint256)'), toEventSelector('Landed(uint256)')]
+  writeFileSync(list, `${hashes[0]},land(uint256)\n${hashes[1]},Landed(uint256)\n`)
+  await succeed(t, ['abi', 'add', list], { data })
+  await becomes(A, 'land Landed(0=7) 0.6')
+
+  const its = join(data, 'Harbor.txt')
+  writeFileSync(its, '# The harbour\nevent Landed(uint256 berth)\nfunction many_msg_babbage(bytes1 b)\n')
+  await succeed(t, ['abi', 'add', '--network', NETWORK, '--address', A, its], { data })
+  await becomes(A, 'land Landed(berth=7) 1')
+  assert.equal(await call(B), 'land Landed(0=7) 0.6')
+  assert.equal(await call(A, 'transfer(address,uint256)'), 'many_msg_babbage Landed(berth=7) 1')
+  assert.equal(await call(B, 'transfer(address,uint256)'), 'transfer Landed(0=7) 0.6')
+
+  const before = await server.total(NETWORK, 'event')
+  await succeed(t, ['abi', 'remove', 'list', 'Harbor'], { data })
+  await becomes(A, 'unnamed no event')
+  assert.equal(await succeed(t, ['abi', 'list', '--json'], { data }), '[]\n')
+  assert.ok((await server.total(NETWORK, 'event')) >= before, 'what is stored stays decoded')
+  assert.doesNotMatch(server.err(), /level=error/)
 })
