@@ -3,7 +3,7 @@ import type { FunctionCandidate, Functions } from './functions.ts'
 import type { Candidate, LogDecoderOptions } from './logs.ts'
 import type { Registry } from './registry.ts'
 import { type FunctionAbi, selectorOf, topicOf } from './signature.ts'
-import type { AbiParam, EventAbi } from './types.ts'
+import type { EventAbi } from './types.ts'
 
 /** Declarations that the user gave. */
 export interface OwnAbi {
@@ -134,11 +134,11 @@ const MOST_CHOICES = 40
 
 /**
  * A list of signatures does not tell which arguments are indexed. Where there is a choice, a log may decode by several, and the one that is
- * taken is half as sure: fixed-size arguments are indexed rather than others, the first rather than later ones.
+ * taken is half as sure: the first arguments are indexed more often than later ones.
  */
 const variantsOf = ({ event, probability }: Candidate, indexed: number): Candidate[] => {
   if (indexedIn(event) > 0) return indexedIn(event) === indexed ? [{ event, probability }] : []
-  const choices = choose(event.inputs.length, indexed).toSorted((a, b) => dynamicIn(event, a) - dynamicIn(event, b))
+  const choices = choose(event.inputs.length, indexed)
   return choices.map(choice => ({
     event: {
       ...event,
@@ -147,12 +147,6 @@ const variantsOf = ({ event, probability }: Candidate, indexed: number): Candida
     probability: choices.length === 1 ? probability : probability / 2,
   }))
 }
-
-const dynamicIn = ({ inputs }: EventAbi, choice: readonly number[]): number =>
-  choice.filter(i => isDynamic(inputs[i]!)).length
-
-/** Whether only its hash would be in a topic. */
-const isDynamic = ({ type }: AbiParam): boolean => /^(?:string|bytes|tuple)$|\]$/.test(type)
 
 /** The first ways to take `count` of the numbers below `size`, in their order. */
 const choose = (size: number, count: number): number[][] => {

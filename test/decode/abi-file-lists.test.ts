@@ -90,6 +90,15 @@ test('lines of hash and signature, as exports have them', () => {
   )
 })
 
+test('what hashes to its hash and yet can decode nothing is passed over', () => {
+  const lines = ['f(uint)', 'Lib.f(uint256)', 'f(Lib.Kind)', 'g(uint256[0])'].map(
+    text => `${keccak256(toBytes(text)).slice(0, 10)},${text}`,
+  )
+  assert.deepEqual(seen([...lines, `${TRANSFER},transfer(address,uint256)`].join('\n')), [
+    `${TRANSFER} transfer(address,uint256)`,
+  ])
+})
+
 test('a hash that is not that of its text is refused with both, at its place', () => {
   const wrong = (hash: string, text: string, actual: string) =>
     `: ${hash} is not the hash of "${text}", which is ${actual}; correct it or take it out`

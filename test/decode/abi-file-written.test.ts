@@ -116,6 +116,7 @@ test('what is wrong in a line is told with its number', () => {
     ],
     [`contract A {\n  event A();\n}`, /^line 1 is "contract A \{", which begins with neither/],
     ['// one\nevent A(uint7 x)', /^line 2: a type is expected, not "uint7" .*, at character 9 of "event A\(uint7 x\)"/],
+    ['/* one\n two */ // and\nevent A(uint7 x)', /^line 3: a type is expected, not "uint7"/],
     [
       'function f(uint256 x\nevent B()\n',
       /^line 1: "\)" is expected, not the end, at character 21 of "function f\(uint256 x"/,
