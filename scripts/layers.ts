@@ -66,6 +66,7 @@ export const ROOMS: Record<string, Room> = {
   search: {
     is: 'from the tree to sets of documents, by index and columns; sorting, paging, the envelope; the pool of reading threads',
     may: ['store', 'query', 'documents', 'decode', 'mapping', 'lib'],
+    packages: ['minisearch'],
   },
   rules: {
     is: 'alerting rules: their schema and its faults, where they are kept, from a rule to a query, the matcher of many rules',

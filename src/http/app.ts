@@ -15,6 +15,7 @@ import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { get } from './es/get.ts'
 import { info } from './es/info.ts'
 import { search } from './es/search.ts'
+import { suggest } from './es/suggest.ts'
 import { health, status } from './status.ts'
 
 export interface Services {
@@ -57,6 +58,7 @@ export const createApp = ({
   const base = '/:technology/:blockchain/:network/es'
   const es = `${base}/:entity`
   route(['GET'], base, info)
+  route(['GET'], `${base}/suggest`, suggest(service, log))
   route(['GET', 'POST'], `${es}/search`, search(service, bodyLimit, log))
   route(['GET', 'POST'], `${es}/_search`, search(service, bodyLimit, log))
   route(['GET'], `${es}/_doc/:id`, get(service, log))

@@ -3,7 +3,9 @@ import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { compileSourceFilter } from '../query/source-filter.ts'
+import type { Reader } from '../store/reader.ts'
 import type { Hit, Searcher, SearchOptions } from './execute.ts'
+import type { Suggester, SuggestRequest } from './suggest.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
@@ -54,6 +56,17 @@ export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: str
   return {
     status: 200,
     body: JSON.stringify({ ...envelope, _id: document._id, found: true, _source: document._source }),
+  }
+}
+
+export const answerSuggest = (reader: Reader, suggester: Suggester, request: SuggestRequest): Reply => {
+  const started = performance.now()
+  reader.begin()
+  try {
+    const suggestions = suggester(request)
+    return { status: 200, body: JSON.stringify({ took: Math.round(performance.now() - started), suggestions }) }
+  } finally {
+    reader.end()
   }
 }
 

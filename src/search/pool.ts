@@ -5,6 +5,7 @@ import { startWorker } from '../lib/runtime.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { FromReader, ToReader } from './reader-thread.ts'
 import type { Answer, SearchService } from './service.ts'
+import type { NamedContract } from './suggest.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
 export interface Pool extends SearchService {
@@ -20,6 +21,8 @@ export interface Pool extends SearchService {
 export interface PoolOptions {
   /** File of each network's store, by name, as of now. */
   stores(): ReadonlyMap<string, string>
+  /** Contracts of a network that were given names. */
+  contracts?(network: string): Promise<readonly NamedContract[]>
   threads: number
   /** Time that a query may run; that of a long answer begins anew with each of its parts. */
   deadlineMs: number
@@ -56,7 +59,7 @@ const QUEUE_MS = 5000
 /** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
 const YOUNG_MB = 12
 
-export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): Pool => {
+export const createPool = ({ stores, contracts, threads: size, deadlineMs }: PoolOptions): Pool => {
   let threads: Thread[] = []
   let queue: Task[] = []
   let ids = 0
@@ -183,7 +186,7 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
   }
 
   const answer = async (
-    message: Extract<ToReader, { type: 'search' | 'request' | 'get' }>,
+    message: Extract<ToReader, { type: 'search' | 'request' | 'get' | 'suggest' }>,
     signal: AbortSignal,
   ): Promise<Answer> => {
     const { message: first, thread } = await ask(message, signal)
@@ -235,6 +238,11 @@ export const createPool = ({ stores, threads: size, deadlineMs }: PoolOptions): 
     request: ({ network, request, signal }) => {
       const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]
       return answer({ type: 'request', id, store, index, request, deadlineMs }, signal)
+    },
+    async suggest({ network, q, size, signal }) {
+      const store = storeOf(network)
+      const named = (await contracts?.(network)) ?? []
+      return answer({ type: 'suggest', id: ++ids, store, request: { q, size, contracts: named } }, signal)
     },
     get: ({ network, entity, id: document, signal }) => {
       const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]

@@ -1,12 +1,14 @@
 import { parentPort } from 'node:worker_threads'
+import { parseTokens } from '../decode/registry.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
-import { nativeBinding } from '../lib/runtime.ts'
+import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { openReader, type Reader } from '../store/reader.ts'
-import { answerGet, answerRequest, answerSearch, type Reply } from './answer.ts'
+import { answerGet, answerRequest, answerSearch, answerSuggest, type Reply } from './answer.ts'
 import { createSearcher, type Searcher, type SearchOptions } from './execute.ts'
+import { createSuggester, type Suggester, type SuggestRequest } from './suggest.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
@@ -22,6 +24,7 @@ export type ToReader =
   /** A search that was read from something else than a body, such as a rule. */
   | { type: 'request'; id: number; store: string; index: string; request: SearchRequest; deadlineMs: number }
   | { type: 'get'; id: number; store: string; index: string; entity: string; document: string }
+  | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
   | { type: 'ranges'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
   | { type: 'more'; id: number; stream: number }
@@ -38,7 +41,7 @@ export type FromReader =
 /** One of the threads that answer queries. It answers one at a time; a long answer is given part by part, as it is asked for. */
 export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
   const cancelled = new Int32Array(cancel)
-  const open = new Map<string, { reader: Reader; searcher: Searcher }>()
+  const open = new Map<string, OpenStore>()
   const parts = new Map<number, { rest: Iterator<Uint8Array<ArrayBuffer>>; limits: Limits }>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
 
@@ -46,7 +49,7 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
     let one = open.get(store)
     if (!one) {
       const reader = readable(store)
-      one = { reader, searcher: createSearcher(reader) }
+      one = { reader, searcher: createSearcher(reader), suggester: undefined }
       open.set(store, one)
     }
     return one
@@ -94,6 +97,13 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
     send({ type: 'answer', id, status, body: encode(body as string), more: false })
   }
 
+  const tellSuggestions = ({ id, store, request }: Extract<ToReader, { type: 'suggest' }>) => {
+    const one = openStore(store)
+    one.suggester ??= createSuggester(one.reader, listedTokens)
+    const { status, body } = answerSuggest(one.reader, one.suggester, request)
+    send({ type: 'answer', id, status, body: encode(body as string), more: false })
+  }
+
   const answer = (message: ToReader) => {
     switch (message.type) {
       case 'search': {
@@ -111,6 +121,8 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
       }
       case 'get':
         return tellDocument(message)
+      case 'suggest':
+        return tellSuggestions(message)
       case 'ranges':
         return tell({ type: 'ranges', id: message.id, ranges: rangesOf(openStore(message.store).reader) })
       case 'more':
@@ -131,6 +143,15 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
   })
   tell({ type: 'ready' })
 }
+
+interface OpenStore {
+  reader: Reader
+  searcher: Searcher
+  /** Made when it is first asked. */
+  suggester: Suggester | undefined
+}
+
+const listedTokens = () => ['tokens.txt', 'demo-tokens.txt'].flatMap(name => parseTokens(readTextAsset(name)))
 
 interface Limits extends SearchOptions {
   /** The work of this number begins. */

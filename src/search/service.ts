@@ -11,6 +11,8 @@ export interface SearchService {
     body: Uint8Array | undefined
     signal: AbortSignal
   }): Promise<Answer>
+  /** Names of the network that somebody who typed `q` may mean. */
+  suggest(request: { network: string; q: string; size: number; signal: AbortSignal }): Promise<Answer>
   get(request: { network: string; entity: string; id: string; signal: AbortSignal }): Promise<Answer>
 }
 

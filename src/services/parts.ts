@@ -13,6 +13,7 @@ import { openRules, type Rules } from '../rules/store.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { storedNetworks, storeFile } from '../store/files.ts'
 import { createAlerting } from './alerting.ts'
+import { createContracts } from './contracts.ts'
 
 /** What a server has open while it runs. */
 export interface Parts {
@@ -79,6 +80,7 @@ const storesOf = ({ data }: Config): Map<string, string> =>
 export const openPool = (config: Config, shutdown: Run['shutdown']): Pool => {
   const pool = createPool({
     stores: () => storesOf(config),
+    contracts: createContracts(config.data),
     threads: config.readers,
     deadlineMs: config.queryDeadline,
   })

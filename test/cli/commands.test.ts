@@ -171,6 +171,7 @@ const answering = (answer: Awaited<ReturnType<SearchService['search']>>, asked: 
   openSearch: async () => ({
     networks: () => ['a/b/c'],
     get: () => Promise.reject(new Error('not asked for')),
+    suggest: () => Promise.reject(new Error('not asked for')),
     search: async ({ signal: _, body, ...call }) => {
       asked.push({ ...call, body: body && Buffer.from(body).toString() })
       return answer

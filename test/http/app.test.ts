@@ -322,3 +322,40 @@ test('a stream is passed on, and one that fails is logged and broken off', async
   await assert.rejects(post(`${ES}/tx/search`, '{}', streaming(['{"a"', new Error('disk')])), { message: 'disk' })
   assert.match(lines.join('\n'), /^\S+ error Failed in the middle of an answer path=\S+ error="Error: disk/)
 })
+
+test('suggestions are asked for by what was typed', async () => {
+  const asked = (q: string, size: number) => found({ network: MAINNET, q, size })
+  assert.deepEqual(await call(`${ES}/suggest/?q=tran%20sfer&size=3`), asked('tran sfer', 3))
+  assert.deepEqual(await call(`${ES}/suggest?size=100`), asked('', 100))
+  assert.deepEqual(await call(`${ES}/suggest/?q=&pretty`), asked('', 10))
+})
+
+test('suggestions of what is not there, and of what is asked for wrongly', async () => {
+  for (const size of ['0', '101', '-1', '1.5', 'x', '', '1e2'])
+    assert.deepEqual(
+      await call(`${ES}/suggest/?size=${size}`),
+      error(
+        400,
+        'illegal_argument_exception',
+        `The URL parameter [size] is a number from 1 to 100, and not [${size}].`,
+      ),
+    )
+  assert.deepEqual(
+    await call(`${ES}/suggest/?q=${'x'.repeat(201)}`),
+    error(400, 'illegal_argument_exception', 'The URL parameter [q] has 201 characters, and may have 200.'),
+  )
+  assert.deepEqual(
+    await call(`${ES}/suggest/?qq=x`),
+    error(400, 'illegal_argument_exception', 'The URL parameter [qq] is not known. Did you mean "q"?'),
+  )
+  assert.deepEqual(
+    await call('/ethereum/ethereum/maynet/es/suggest/'),
+    error(
+      404,
+      'index_not_found_exception',
+      `no such index [ethereum-ethereum-maynet]: there is no network ethereum/ethereum/maynet. Did you mean "${MAINNET}"? (known: ${MAINNET}, ethereum/gnosis/mainnet)`,
+    ),
+  )
+  assert.equal((await call(`${ES}/suggest/`, { headers: {} })).status, 401)
+  assert.equal((await post(`${ES}/suggest/`)).status, 405)
+})

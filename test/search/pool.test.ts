@@ -131,6 +131,21 @@ test('bad queries and absent stores are told, and the thread goes on', async t =
   assert.equal(absent.status, 404)
 })
 
+test('suggestions come from the names of a store and of contracts that were given', async t => {
+  const contracts = async (network: string) => [{ name: `Vault of ${network}`, address: `0x${'ab'.repeat(20)}` }]
+  const { pool } = setUp(t, { contracts })
+  const suggest = async (q: string, network = NETWORK) => {
+    const { status, body } = await pool.suggest({ network, q, size: 1, signal: never })
+    const { took, suggestions } = JSON.parse(Buffer.from(body as Uint8Array).toString())
+    assert.deepEqual([status, typeof took], [200, 'number'])
+    return suggestions.map(({ kind, text }: { kind: string; text: string }) => `${kind} ${text}`)
+  }
+  assert.deepEqual(await suggest('transf'), ['event Transfer'])
+  assert.deepEqual(await suggest('vault'), [`contract Vault of ${NETWORK}`])
+  assert.deepEqual(await suggest(''), ['event Transfer'])
+  await assert.rejects(suggest('', 'x/y/z'), { message: 'no store of x/y/z' })
+})
+
 test('a pool that is closed answers nothing more', async t => {
   const { pool, search } = setUp(t)
   const waiting = Promise.allSettled(Array.from({ length: 5 }, () => search('event', { size: 0 })))

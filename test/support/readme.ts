@@ -87,12 +87,13 @@ export const asShown = (answer: unknown, shown: unknown): unknown => {
   return Object.fromEntries(
     Object.entries(answer).map(([name, value]) => {
       const isTime = TIMES.has(name) && typeof value === 'string' && ISO.test(value) && ISO.test(String(of(name)))
-      return [name, isTime || DURATIONS.has(name) ? of(name) : asShown(value, of(name))]
+      return [name, isTime || VARYING.has(name) ? of(name) : asShown(value, of(name))]
     }),
   )
 }
 
 /** Of the server's clock; those of the chain are always the same. */
 const TIMES = new Set(['createdAt', 'updatedAt', 'deliveredAt', 'receivedAt', 'changedAt', 'at', 'timestamp'])
-const DURATIONS = new Set(['took', 'latencyMs'])
+/** Durations, and scores of suggestions, which change with every name that is known. */
+const VARYING = new Set(['took', 'latencyMs', 'score'])
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

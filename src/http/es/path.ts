@@ -49,15 +49,15 @@ const IN_BODY = [
   'timeout',
 ]
 
-/** Refuses what would otherwise be left out of account without a word. */
-export const checkParameters = (c: Context): void => {
+/** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
+export const checkParameters = (c: Context, own: readonly string[] = []): void => {
   const start = c.req.url.indexOf('?')
   if (start < 0) return
   for (const name of new URLSearchParams(c.req.url.slice(start)).keys()) {
-    if (IGNORED.includes(name)) continue
+    if (IGNORED.includes(name) || own.includes(name)) continue
     const why = IN_BODY.includes(name)
       ? 'is not read from the URL: put it into the body.'
-      : `is not known.${didYouMean(name, [...IGNORED, ...IN_BODY])}`
+      : `is not known.${didYouMean(name, [...own, ...IGNORED, ...IN_BODY])}`
     throw refuse('illegal_argument_exception', `The URL parameter [${name}] ${why}`)
   }
 }

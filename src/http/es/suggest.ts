@@ -1,0 +1,37 @@
+import { refuse } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { SearchService } from '../../search/service.ts'
+import { checkNetwork } from '../../search/target.ts'
+import { sendAnswer } from '../answer.ts'
+import { type Handler, whileConnected } from '../context.ts'
+import { checkParameters } from './path.ts'
+
+/** `GET …/es/suggest/?q=…&size=…`: names that somebody who types may mean. */
+export const suggest =
+  (service: SearchService, log: Log): Handler =>
+  async c => {
+    const { technology, blockchain, network: name } = c.req.param() as Record<string, string>
+    const network = `${technology}/${blockchain}/${name}`
+    checkNetwork(network, service.networks())
+    checkParameters(c, ['q', 'size'])
+    const q = c.req.query('q') ?? ''
+    if (q.length > LONGEST)
+      throw refuse(
+        'illegal_argument_exception',
+        `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST}.`,
+      )
+    const size = readSize(c.req.query('size') ?? '10')
+    return sendAnswer(c, log, await service.suggest({ network, q, size, signal: whileConnected(c) }))
+  }
+
+const LONGEST = 200
+const MOST = 100
+
+const readSize = (text: string): number => {
+  const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (size >= 1 && size <= MOST) return size
+  throw refuse(
+    'illegal_argument_exception',
+    `The URL parameter [size] is a number from 1 to ${MOST}, and not [${text.slice(0, 50)}].`,
+  )
+}
