@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Accounts } from '../accounts/index.ts'
-import type { BlockPoint, Config, NetworkConfig } from '../config/index.ts'
+import type { BlockPoint, Config, Flags, NetworkConfig } from '../config/index.ts'
 import type { NETWORK_SETTINGS, SETTINGS, SettingName, Table, Values } from '../config/settings.ts'
 import type { DeliveryInfo, ListFilter, RedeliverFilter } from '../delivery/ledger.ts'
 import type { Status } from '../ingest/status.ts'
@@ -17,6 +17,8 @@ import type { SearchService } from '../search/service.ts'
 export interface Services {
   /** Serves until it is asked to stop. */
   serve(config: Config, run: Run): Promise<void>
+  /** Follows a node for development until it is asked to stop, and tells what happens on it. */
+  dev(config: Config, network: NetworkConfig, run: Run & DevOptions): Promise<void>
   /** Back-fills one network. */
   index(config: Config, network: NetworkConfig, run: Run & { progress: Progress }): Promise<Summary>
   importPacks(config: Config, network: string, files: string[], run: Run & { progress: Progress }): Promise<Summary>
@@ -85,6 +87,58 @@ export interface Run {
   shutdown: Shutdown
 }
 
+export interface DevOptions {
+  /** Where the project of the contracts is. */
+  folder: string
+  tell(news: DevNews): void
+}
+
+/** What a developer of contracts is told. Times are ISO 8601, amounts decimal; a contract is named where a transaction was seen to create it. */
+export type DevNews =
+  | { type: 'serving'; url: string; network: string; token: string }
+  /** What is decoded by; `again` where it was rebuilt. */
+  | { type: 'artifacts'; projects: readonly { tool: string; artifacts: string }[]; contracts: number; again: boolean }
+  | { type: 'broken'; file: string; why: string }
+  | { type: 'waiting'; node: string; why: string }
+  /** The node that was waited for, with the same chain. */
+  | { type: 'back'; node: string }
+  /** `fork`: the block of another chain that it begins with. */
+  | { type: 'node'; node: string; chainId: number; head: number; from: number; fork: number | null }
+  /** All blocks above `to` are gone; -1: all there were. */
+  | { type: 'rollback'; to: number }
+  | {
+      type: 'tx'
+      block: number
+      index: number
+      time: string
+      hash: string
+      from: string
+      /** Null where a contract is created. */
+      to: string | null
+      /** Name of the contract that is called or created. */
+      contract: string | null
+      created: string | null
+      method: string | null
+      selector: string | null
+      value: string
+      /** False where it failed. */
+      status: boolean | null
+    }
+  | (DevLog & { type: 'event'; event: string; text: string | null; error: string | null; probability: number })
+  /** A log that nothing is known to decode. */
+  | (DevLog & { type: 'log'; topics: string[]; data: string })
+
+interface DevLog {
+  block: number
+  /** Of the transaction. */
+  index: number
+  logIndex: number
+  time: string
+  transaction: string
+  address: string
+  contract: string | null
+}
+
 export interface Range {
   from: number
   /** Inclusive. */
@@ -127,6 +181,8 @@ export interface Context<O extends Table = Table> extends Run {
   args: string[]
   services: Services
   streams: Streams
+  /** The working directory. */
+  cwd: string
   /** Writes a line of the result. */
   print(line: string): void
   /** A bar on a terminal, lines elsewhere. */
@@ -142,6 +198,8 @@ export interface Command<O extends Table = Table> {
   summary: string
   /** Settings that it takes as flags, beside `data`, `config` and `json`, which all take. */
   settings: readonly SettingName[]
+  /** What settings are for this command where neither flags nor the environment give them. */
+  defaults?: Flags
   /** Flags of its own. */
   options: O
   /** How many positional arguments it takes. */

@@ -8,7 +8,7 @@ import { type Typed, understand } from './arguments.ts'
 import { type Context, MISUSED, type Services, type Streams } from './command.ts'
 import { overview, usageOf } from './usage.ts'
 
-export type { AbiFile, Range, RulesService, Run, Services, Summary } from './command.ts'
+export type { AbiFile, DevNews, DevOptions, Range, RulesService, Run, Services, Summary } from './command.ts'
 
 export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
   version: string
@@ -20,7 +20,7 @@ export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<Shutdow
 /** Does what the command line says and resolves to the exit code: 0 done, 1 failed, 2 used wrongly. Never rejects. */
 export const run = async (
   argv: readonly string[],
-  { version, services, streams = process, env, cwd, ...rest }: Surroundings,
+  { version, services, streams = process, env, cwd = process.cwd(), ...rest }: Surroundings,
 ) => {
   const { stdout, stderr } = streams
   // Whoever reads the result may have had enough of it.
@@ -44,7 +44,8 @@ export const run = async (
       return 0
     }
     options = readFlags(typed.command.options, typed.options)
-    config = loadConfig({ flags: typed.settings, ...(env ? { env } : {}), ...(cwd === undefined ? {} : { cwd }) })
+    const { defaults = {} } = typed.command
+    config = loadConfig({ flags: typed.settings, defaults, ...(env ? { env } : {}), cwd })
   } catch (error) {
     return fail(screen, error, 2)
   }
@@ -55,7 +56,7 @@ export const run = async (
   const progress = (label: string) =>
     stderr.isTTY && !config.json ? progressBar(screen, { label }) : progressLines(log, { label })
   try {
-    return (await command.run({ config, options, args, services, streams, log, shutdown, print, progress })) ?? 0
+    return (await command.run({ config, options, args, services, streams, cwd, log, shutdown, print, progress })) ?? 0
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0
     if (shutdown.signal.aborted && (error as Error).name === 'AbortError')

@@ -29,16 +29,21 @@ export const usageOf = (command: Command): string =>
     ...columns([
       ...Object.entries(command.options).map(([name, setting]) => optionOf(name, setting, '')),
       ...Object.entries(settingsOf(command)).map(([name, setting]) =>
-        optionOf(name, setting, ` [${placesOf(name).env}]`),
+        optionOf(name, { ...setting, ...defaultOf(command, name) }, ` [${placesOf(name).env}]`),
       ),
       ['--help', 'Shows this.'],
     ]),
   ].join('\n')
 
+const defaultOf = ({ defaults = {} }: Command, name: string) => {
+  const value = defaults[name]
+  return value === undefined ? {} : { fallback: String(value) }
+}
+
 const optionOf = (name: string, { kind, fallback, meaning, list }: Setting, env: string): [string, string] => {
   const value = kind === toggle ? '' : ` ${kind.placeholder}`
-  const extra = list ? ' May be repeated.' : fallback === undefined || kind === toggle ? '' : ` Default: ${fallback}.`
-  return [`${placesOf(name).flag}${value}`, `${meaning}${extra}${env}`]
+  const standing = fallback === undefined || kind === toggle ? '' : ` Default: ${fallback}.`
+  return [`${placesOf(name).flag}${value}`, `${meaning}${list ? ' May be repeated.' : ''}${standing}${env}`]
 }
 
 const columns = (rows: [string, string][]): string[] => {

@@ -27,6 +27,8 @@ export type Flags = Readonly<Record<string, string | string[] | boolean>>
 
 export interface Sources {
   flags?: Flags
+  /** As if they were flags, but behind the environment. */
+  defaults?: Flags
   env?: Readonly<Record<string, string | undefined>>
   cwd?: string
 }
@@ -35,9 +37,14 @@ export interface Sources {
  * Reads the configuration: flags go before environment, environment before config file, file before defaults. Whatever is
  * not known or not valid is refused with its place.
  */
-export const loadConfig = ({ flags = {}, env = process.env, cwd = process.cwd() }: Sources = {}): Config => {
+export const loadConfig = ({
+  flags = {},
+  defaults = {},
+  env = process.env,
+  cwd = process.cwd(),
+}: Sources = {}): Config => {
   const fromEnv = readEnvironment(env)
-  const named = { ...fromEnv, ...fromFlags(flags) }
+  const named = { ...fromFlags(defaults), ...fromEnv, ...fromFlags(flags) }
   const file = findFile(named, cwd)
   const [common, networks] = file === undefined ? [{}, []] : readFile(file.path)
   if (file?.found && common.data)

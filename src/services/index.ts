@@ -11,6 +11,7 @@ import { createPool } from '../search/pool.ts'
 import { storedNetworks, storeFile } from '../store/files.ts'
 import { lockDataFolder } from '../store/lock.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
+import { serveDev } from './dev.ts'
 import { nativeOption, networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { createRulesService } from './rules.ts'
 import { watchStored } from './watch.ts'
@@ -44,6 +45,8 @@ export const services: Services = {
     }
     await aborted(shutdown.signal)
   },
+
+  dev: serveDev,
 
   async index(config, network, run) {
     const node = nodeOptions(network)

@@ -111,6 +111,7 @@ Usage: chainsieve COMMAND [arguments] [options]
 
 Commands:
   serve             Runs the server, and indexes and follows the networks that it is given; with none at all it serves a demo chain.
+  dev               For developers of contracts: follows a local node (http://127.0.0.1:8545), decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens and serves it; keeps nothing.
   index             Indexes a range of blocks, then exits; asked again, it goes on where it stopped.
   import            Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.
   search            Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.

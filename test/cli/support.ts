@@ -15,6 +15,7 @@ const unexpected = (name: string) => () => {
 
 const services: Services = {
   serve: unexpected('serve'),
+  dev: unexpected('dev'),
   index: unexpected('index'),
   importPacks: unexpected('importPacks'),
   openSearch: unexpected('openSearch'),

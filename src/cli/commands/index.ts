@@ -1,4 +1,5 @@
 import { addAbis, listAbis, removeAbis } from './abi.ts'
+import { dev } from './dev.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
 import { checkRules } from './rules/check.ts'
@@ -15,6 +16,7 @@ import { createToken, listTokens, revokeToken } from './token.ts'
 /** Every command, in the order of the help text. */
 export const COMMANDS = [
   serve,
+  dev,
   indexBlocks,
   importPacks,
   search,

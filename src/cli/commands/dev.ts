@@ -1,0 +1,42 @@
+import { command, NODE, networkOf } from '../command.ts'
+import { showDevNews } from '../show-dev.ts'
+
+export const dev = command({
+  name: 'dev',
+  usage: '[--rpc URL] [options]',
+  summary:
+    'For developers of contracts: follows a local node (http://127.0.0.1:8545), decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens and serves it; keeps nothing.',
+  settings: [
+    'host',
+    'port',
+    'queryDeadline',
+    'bodyLimit',
+    'readers',
+    'allowTarget',
+    'smtp',
+    'mailFrom',
+    'mailDigest',
+    'deliveryTimeout',
+    'deliveryRetries',
+    'keepDeliveries',
+    ...NODE.filter(name => name !== 'to' && name !== 'order' && name !== 'network'),
+  ],
+  defaults: {
+    network: 'ethereum/dev/local',
+    rpc: ['http://127.0.0.1:8545'],
+    traces: 'all',
+    finality: '100000',
+    pollInterval: '200ms',
+  },
+  options: {},
+  arity: [0, 0],
+  run: ({ services, config, cwd, log, shutdown, streams, print }) => {
+    const style = { colours: streams.stdout.isTTY === true }
+    return services.dev(config, networkOf(config), {
+      folder: cwd,
+      tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
+      log,
+      shutdown,
+    })
+  },
+})

@@ -1,0 +1,80 @@
+import type { DevNews } from './command.ts'
+import { count, showText } from './show.ts'
+
+export interface Style {
+  /** Whether colours may be used, as on a terminal. */
+  colours: boolean
+}
+
+/** One line for each piece of news, but for the first, which tells how to ask. */
+export const showDevNews = (news: DevNews, { colours }: Style): string => {
+  const paint = (code: number) => (text: string) => (colours ? `\x1b[${code}m${text}\x1b[0m` : text)
+  const [red, green, yellow, cyan, dim] = [paint(31), paint(32), paint(33), paint(36), paint(2)]
+  const at = ({ block, time }: { block: number; time: string }) =>
+    dim(`${`#${block}`.padEnd(4)}  ${time.slice(11, 19)}`)
+  const who = (contract: string | null, address: string) =>
+    contract === null ? short(address) : cyan(showText(contract, 60))
+
+  switch (news.type) {
+    case 'serving':
+      return [
+        `Chainsieve serves ${news.network} at ${news.url} for as long as this runs.`,
+        `Token: ${news.token}`,
+        `Try: curl -s ${news.url}/${news.network}/es/event/search/ -H 'Authorization: Bearer ${news.token}'`,
+        '',
+      ].join('\n')
+    case 'artifacts':
+      return showArtifacts(news)
+    case 'broken':
+      return yellow(`Passed over ${news.file}: ${showText(news.why)}`)
+    case 'waiting':
+      return yellow(`Waits for a node at ${news.node} (${showText(news.why)}).`)
+    case 'back':
+      return `The node at ${news.node} is back.`
+    case 'node':
+      return `Follows chain ${news.chainId} at ${news.node} from block ${news.from} on${news.fork === null ? '' : `, a fork at block ${news.fork}`}; its head is block ${news.head}.`
+    case 'rollback':
+      return yellow(
+        news.to < 0
+          ? 'The chain was begun anew: forgot everything, starts over.'
+          : `The chain went back to block ${news.to}: forgot what came after it.`,
+      )
+    case 'tx': {
+      const call =
+        news.to === null
+          ? `new ${news.contract === null ? 'contract' : cyan(showText(news.contract, 60))}${news.created === null ? '' : ` at ${news.created}`}`
+          : `${who(news.contract, news.to)}${news.selector === null ? '' : `.${showText(news.method ?? news.selector, 60)}()`}`
+      const value = news.value === '0' ? '' : ` with ${amountOf(news.value)}`
+      const end = news.status === false ? red('FAILED') : news.status === null ? '' : green('ok')
+      return [at(news), 'tx   ', `${call}${value}`, dim(`from ${short(news.from)}`), end].filter(Boolean).join('  ')
+    }
+    case 'event': {
+      const text = news.text === null ? showText(news.event, 60) : showText(news.text, 1_000)
+      const fault = news.error === null ? '' : red(`NOT DECODED: ${showText(news.error)}`)
+      return [at(news), 'event', who(news.contract, news.address), text, fault].filter(Boolean).join('  ')
+    }
+    case 'log': {
+      const { topics, data } = news
+      const text = `no ABI for ${topics.length === 0 ? 'a log without topics' : `topic ${topics[0]}`}, ${count((data.length - 2) / 2, 'byte')} of data`
+      return [at(news), 'log  ', who(news.contract, news.address), dim(text)].join('  ')
+    }
+  }
+}
+
+const showArtifacts = ({ projects, contracts, again }: Extract<DevNews, { type: 'artifacts' }>): string => {
+  if (projects.length === 0)
+    return 'There is no Foundry or Hardhat project in this folder: decodes by the registry of known signatures alone.'
+  const from = projects.map(({ tool, artifacts }) => `${artifacts} (${tool})`).join(' and ')
+  if (contracts === 0) return `Found no artifacts in ${from} yet: build the project, they are taken up then.`
+  return `${again ? 'Took up the rebuilt ABIs' : 'Decodes by the ABIs'} of ${count(contracts, 'contract')} in ${from}.`
+}
+
+/** Of wei, from a millionth of an ether on in ether. */
+const amountOf = (wei: string): string => {
+  if (wei.length <= 12) return `${wei} wei`
+  const digits = wei.padStart(19, '0')
+  return `${digits.slice(0, -18)}.${digits.slice(-18)}`.replace(/\.?0+$/, '').concat(' ether')
+}
+
+/** `0xf39F…2266` */
+const short = (address: string): string => `${address.slice(0, 6)}…${address.slice(-4)}`

@@ -1,0 +1,177 @@
+import type { DevNews } from '../cli/index.ts'
+import type { Pool } from '../search/pool.ts'
+
+export interface ChainNewsOptions {
+  pool: Pick<Pool, 'search'>
+  network: string
+  /** Name of the contract that a creation transaction's input makes, where it is known. */
+  nameOf(input: string): string | undefined
+  signal: AbortSignal
+}
+
+type Tx = Extract<DevNews, { type: 'tx' }>
+type Event = Extract<DevNews, { type: 'event' }>
+type Log = Extract<DevNews, { type: 'log' }>
+type Item = Tx | Event | Log
+
+/** What has come into a network's store, or has gone from it, since one looked last. */
+export interface ChainNews {
+  /** In the order of the chain; a rollback goes before what replaces the blocks. */
+  look(): Promise<DevNews[]>
+  /** Blocks below this one are not told, only learnt from. */
+  skipTo(block: number): void
+}
+
+/** Blocks that are asked for in one go. */
+const BLOCKS = 200
+
+export const createChainNews = ({ pool, network, nameOf, signal }: ChainNewsOptions): ChainNews => {
+  /** Hashes of the blocks that were seen, by number. */
+  const seen: string[] = []
+  let first: number | undefined
+  let quietBelow = 0
+  /** Inputs of creation transactions by the contract's address: a rebuilt project may know them by another name. */
+  const creations = new Map<string, { block: number; input: string }>()
+
+  const search = async (entity: string, query: unknown, options: object): Promise<Source[]> => {
+    const body = Buffer.from(JSON.stringify({ query, ...options }))
+    const answer = await pool.search({ network, entities: entity, body, signal })
+    const text = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString() : await textOf(answer.body)
+    if (answer.status !== 200) throw new Error(`a search of ${entity} was answered ${answer.status}: ${text}`)
+    return (JSON.parse(text) as { hits: { hits: { _source: Source }[] } }).hits.hits.map(({ _source }) => _source)
+  }
+  const blocks = async (from: number, to: number): Promise<Block[]> => {
+    const query = { range: { 'number.num': { gte: from, lte: to } } }
+    const found = await search('block', query, {
+      sort: { 'number.num': 'asc' },
+      size: BLOCKS,
+      _source: ['number', 'hash'],
+    })
+    return found.map(source => ({ number: numberOf(source.number), hash: source.hash as string }))
+  }
+
+  /** The newest block that was seen and is still there; -1 where none is. */
+  const common = async (): Promise<number> => {
+    for (let to = seen.length - 1; to >= (first ?? 0); to -= BLOCKS) {
+      const held = await blocks(Math.max(first ?? 0, to - BLOCKS + 1), to)
+      const same = held.findLast(({ number, hash }) => seen[number] === hash)
+      if (same) return same.number
+    }
+    return -1
+  }
+
+  const named = (address: unknown): string | null => {
+    const creation = typeof address === 'string' ? creations.get(address) : undefined
+    return (creation && nameOf(creation.input)) ?? null
+  }
+
+  const txOf = (source: Source): Tx => {
+    const { hash, from, to, method, status, contractAddress, input, value } = source
+    const block = numberOf(source.blockNumber)
+    const created = (contractAddress ?? null) as string | null
+    if (created !== null) creations.set(created, { block, input: input as string })
+    return {
+      type: 'tx',
+      block,
+      index: numberOf(source.transactionIndex),
+      time: new Date((source.timestamp as number) * 1000).toISOString(),
+      hash: hash as string,
+      from: from as string,
+      to: (to ?? null) as string | null,
+      contract: named(to ?? created),
+      created,
+      method: (method ?? null) as string | null,
+      selector: created === null && (input as string).length >= 10 ? (input as string).slice(0, 10) : null,
+      value: BigInt((value as { raw: string }).raw).toString(),
+      status: (status ?? null) as boolean | null,
+    }
+  }
+
+  const placeOf = (source: Source) => ({
+    block: numberOf(source.blockNumber),
+    index: numberOf(source.transactionIndex),
+    logIndex: numberOf(source.logIndex),
+    time: `${source.timestamp as string}.000Z`,
+    transaction: source.transactionHash as string,
+    address: source.address as string,
+    contract: named(source.address),
+  })
+  const eventOf = (source: Source): Event => {
+    const { event, str, error, probability } = source as {
+      event: string
+      str: string | null
+      error: string | null
+      probability: number
+    }
+    return { type: 'event', ...placeOf(source), event, text: str, error, probability }
+  }
+  const logOf = (source: Source): Log => ({
+    type: 'log',
+    ...placeOf(source),
+    topics: source.topics as string[],
+    data: source.data as string,
+  })
+
+  /** Of these blocks alone: between two searches others may have taken their place, which the next look finds out. */
+  const newsOf = async (fresh: readonly Block[]): Promise<Item[]> => {
+    const range = { 'blockNumber.num': { gte: fresh[0]!.number, lte: fresh.at(-1)!.number } }
+    const of = async (entity: string, fields: readonly string[]) =>
+      (await search(entity, { range }, { size: -1, sort: '_doc', _source: [...PLACE, ...fields] })).filter(
+        ({ blockHash, blockNumber }) => hashes.get(numberOf(blockNumber)) === blockHash,
+      )
+    const hashes = new Map(fresh.map(({ number, hash }) => [number, hash]))
+    const txs = (await of('tx', TX)).map(txOf)
+    const events = (await of('event', EVENT)).map(eventOf)
+    const decoded = new Set(events.map(keyOf))
+    const logs = (await of('log', LOG)).map(logOf).filter(log => !decoded.has(keyOf(log)))
+    return [...txs, ...events, ...logs].sort(
+      (a, b) => a.block - b.block || a.index - b.index || logIndexOf(a) - logIndexOf(b),
+    )
+  }
+
+  const forget = (to: number) => {
+    seen.length = Math.max(0, Math.min(seen.length, to + 1))
+    if (to < (first ?? 0)) first = undefined
+    for (const [address, { block }] of creations) if (block > to) creations.delete(address)
+  }
+
+  return {
+    skipTo(block) {
+      quietBelow = block
+    },
+    async look() {
+      const news: DevNews[] = []
+      const tip = seen.length - 1
+      if (tip >= 0 && (await blocks(tip, tip))[0]?.hash !== seen[tip]) {
+        const to = await common()
+        forget(to)
+        quietBelow = Math.min(quietBelow, to + 1)
+        news.push({ type: 'rollback', to })
+      }
+      // The first block of a fork has a high number.
+      const fresh = await blocks(seen.length, Number.MAX_SAFE_INTEGER)
+      if (fresh.length === 0) return news
+      const found = await newsOf(fresh)
+      first ??= fresh[0]!.number
+      for (const { number, hash } of fresh) seen[number] = hash
+      return [...news, ...found.filter(({ block }) => block >= quietBelow)]
+    },
+  }
+}
+
+const PLACE = ['blockHash', 'blockNumber', 'transactionIndex', 'timestamp']
+const TX = ['hash', 'from', 'to', 'method', 'status', 'contractAddress', 'input', 'value']
+const EVENT = ['event', 'str', 'error', 'probability', 'address', 'transactionHash', 'logIndex']
+const LOG = ['topics', 'data', 'address', 'transactionHash', 'logIndex']
+
+type Source = Record<string, unknown>
+interface Block {
+  number: number
+  hash: string
+}
+
+const numberOf = (value: unknown): number => (value as { num: number }).num
+const logIndexOf = (item: Item): number => (item.type === 'tx' ? -1 : item.logIndex)
+const keyOf = ({ block, logIndex }: Event | Log): string => `${block} ${logIndex}`
+
+const textOf = async (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text()

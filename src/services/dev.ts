@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DevOptions, Run } from '../cli/index.ts'
+import type { BlockPoint, Config, NetworkConfig } from '../config/index.ts'
+import { abiFolder } from '../ingest/abis.ts'
+import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
+import { ChainsieveError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { createChainNews } from './chain-news.ts'
+import { askNode, type NodeState } from './dev-node.ts'
+import { nodeOptions, openParts, startServer } from './parts.ts'
+import { type Artifact, createNaming, findProjects, readArtifacts, replaceAbis, stateOf } from './project.ts'
+
+/** Receivers of alerts run on the developer's machine. */
+const LOOPBACK = ['127.0.0.0/8', '::1/128']
+/** Time between two looks at the store and at the project. */
+const LOOK_MS = 100
+/** Time between two looks at which chain the node has. */
+const NODE_MS = 2_000
+/** Blocks that were there before which are still told. */
+const TOLD = 10
+/** Of a longer chain, only the newest blocks are indexed where nothing else is asked for. */
+const LONG = 10_000
+const NEWEST = 1_000
+
+/** Follows a node for development with a data folder that lives no longer than this. */
+export const serveDev = async (config: Config, network: NetworkConfig, run: Run & DevOptions) => {
+  const { folder, tell, shutdown } = run
+  const { signal } = shutdown
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-dev-'))
+  shutdown.add('temporary folder', () => rmSync(data, { recursive: true, force: true, maxRetries: 3 }))
+  const own: Config = { ...config, data, networks: [network], allowTarget: [...config.allowTarget, ...LOOPBACK] }
+  /** What the indexing complained of: where the node is gone, that is told once. */
+  let complaint: (() => void) | undefined
+  const log: Log = {
+    ...run.log,
+    // Whoever develops wants to read of the chain, not of the program.
+    info: (message, fields) => config.json && run.log.info(message, fields),
+    warn(message, fields) {
+      const warn = () => run.log.warn(message, fields)
+      if (fields?.endpoint === undefined) warn()
+      else complaint = warn
+    },
+    with: () => log,
+  }
+
+  const project = followProject(folder, abiFolder(data), tell)
+  prepareStore(data, network.network, log)
+  const parts = openParts(own, { log, shutdown })
+  const indexings: Indexing[] = []
+  shutdown.add('indexing', () => Promise.all(indexings.map(({ stop }) => stop())))
+  const server = await startServer(own, { ...parts, indexings }, { log, shutdown })
+  tell({ type: 'serving', url: server.url, network: network.network, token: parts.accounts.createToken('dev') })
+  project.look()
+
+  const news = createChainNews({ pool: parts.pool, network: network.network, nameOf: project.nameOf, signal })
+  const url = network.rpc[0]!
+  const start = (from: BlockPoint) => {
+    const job = {
+      type: 'follow' as const,
+      node: { ...nodeOptions(network), shrinks: true },
+      from,
+      order: network.order,
+      finality: network.finality,
+    }
+    const { storeBatch } = network
+    const onAlerts = () => parts.delivery.wake(network.network)
+    indexings[0] = startIndexing({ data, network: network.network, job, storeBatch, log, onAlerts })
+  }
+
+  let waiting = false
+  let node: NodeState | undefined
+  /** Has the indexing begin when the node is there, and once more when it is one of another chain. */
+  const lookAtNode = async () => {
+    const found = await askNode(url.reveal(), node, signal)
+    if (signal.aborted) return
+    if ('why' in found) {
+      if (!waiting) tell({ type: 'waiting', node: String(url), why: found.why })
+      waiting = true
+      complaint = undefined
+      return
+    }
+    if (waiting && found === node) tell({ type: 'back', node: String(url) })
+    waiting = false
+    complaint?.()
+    complaint = undefined
+    if (found === node) return
+    await indexings[0]?.stop()
+    const { chainId, head, fork } = found
+    const from = firstBlock(network.from, found)
+    node = found
+    news.skipTo(head - TOLD + 1)
+    tell({ type: 'node', node: String(url), chainId, head, from, fork })
+    start({ block: from })
+  }
+
+  /** A look that comes to nothing is made up for by the next one. */
+  const passing = (error: unknown): [] => {
+    if (signal.aborted || (error instanceof ChainsieveError && error.next === 'retry')) return []
+    throw error
+  }
+
+  let nodeAt = Number.NEGATIVE_INFINITY
+  while (!signal.aborted) {
+    const begun = performance.now()
+    if (begun - nodeAt >= NODE_MS || (complaint && !waiting)) {
+      await lookAtNode()
+      nodeAt = begun
+    }
+    project.look()
+    const error = indexings[0]?.error()
+    if (error && !signal.aborted) throw error
+    for (const item of await news.look().catch(passing)) tell(item)
+    // A large project takes longer to be looked at: it must not keep a whole core busy.
+    const taken = performance.now() - begun
+    await sleep(Math.max(LOOK_MS, taken * 3), undefined, { signal }).catch(() => {})
+  }
+}
+
+/** A fork's own blocks and the one before them; of a long chain the newest. */
+const firstBlock = (from: BlockPoint | undefined, { head, fork }: NodeState): number => {
+  if (from !== undefined) return 'block' in from ? from.block : Math.max(0, head - from.latest)
+  if (fork !== null) return Math.min(head, fork + 1)
+  return head > LONG ? head - NEWEST : 0
+}
+
+/** Takes up what a project's compiler writes. */
+const followProject = (folder: string, abis: string, tell: DevOptions['tell']) => {
+  const projects = findProjects(folder)
+  let state: string | undefined
+  let last: string | undefined
+  let nameOf = createNaming([])
+  let told = new Set<string>()
+
+  return {
+    nameOf: (input: string) => nameOf(input),
+    look() {
+      const now = projects.map(({ artifacts }) => stateOf(artifacts)).join('\n')
+      if (now === state) return
+      const again = state !== undefined
+      // The compiler may be at it.
+      const settled = now === last
+      last = now
+      if (again && !settled) return
+      state = now
+      const found = projects.map(({ artifacts }) => readArtifacts(artifacts))
+      const artifacts: Artifact[] = found.flatMap(it => it.artifacts)
+      // Between a clean and a build there are none: what was known still holds for what is deployed.
+      if (artifacts.length === 0 && again) return
+      const broken = [...found.flatMap(it => it.broken), ...replaceAbis(abis, artifacts)]
+      nameOf = createNaming(artifacts)
+      tell({ type: 'artifacts', projects, contracts: artifacts.length, again })
+      for (const { file, why } of broken) if (!told.has(file)) tell({ type: 'broken', file, why })
+      told = new Set(broken.map(({ file }) => file))
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { addAbis } from '../ingest/abis.ts'
+import { messageOf } from '../lib/errors.ts'
+
+/** The folder where a project's compiler leaves its artifacts. */
+export interface Project {
+  tool: 'Foundry' | 'Hardhat'
+  artifacts: string
+}
+
+const HARDHAT = /^hardhat\.config\.[cm]?[jt]s$/
+
+/** Of what is in a folder itself; some projects are built by both tools. */
+export const findProjects = (folder: string): Project[] => {
+  const projects: Project[] = []
+  const toml = join(folder, 'foundry.toml')
+  if (existsSync(toml)) {
+    const out = /^\s*out\s*=\s*(?:"([^"\n]+)"|'([^'\n]+)')/m.exec(readFileSync(toml, 'utf8'))
+    projects.push({ tool: 'Foundry', artifacts: join(folder, out?.[1] ?? out?.[2] ?? 'out') })
+  }
+  if (readdirSync(folder).some(name => HARDHAT.test(name)))
+    projects.push({ tool: 'Hardhat', artifacts: join(folder, 'artifacts', 'contracts') })
+  return projects
+}
+
+export interface Artifact {
+  file: string
+  contract: string
+  /** Creation code in hex without 0x, with the compiler's placeholders for libraries; undefined of what cannot be deployed. */
+  creation: string | undefined
+}
+
+export interface Artifacts {
+  artifacts: Artifact[]
+  /** Files that could not be read: the compiler may be at them. */
+  broken: { file: string; why: string }[]
+}
+
+/** Reads the artifacts below a folder; whatever else lies there is passed over, and a folder that is not there yet has none. */
+export const readArtifacts = (folder: string): Artifacts => {
+  const artifacts: Artifact[] = []
+  const broken: Artifacts['broken'] = []
+  for (const file of jsonFiles(folder)) {
+    try {
+      const artifact = parseArtifact(file, JSON.parse(readFileSync(file, 'utf8')))
+      if (artifact) artifacts.push(artifact)
+    } catch (error) {
+      broken.push({ file, why: messageOf(error) })
+    }
+  }
+  return { artifacts, broken }
+}
+
+/** Changes whenever a file below the folder does. */
+export const stateOf = (folder: string): string =>
+  jsonFiles(folder)
+    .map(file => {
+      const { mtimeMs, size, ino } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: 0, ino: 0 }
+      return `${file}:${mtimeMs}:${size}:${ino}`
+    })
+    .join('\n')
+
+/** Neither inputs of the compiler nor what Hardhat notes for itself. */
+const jsonFiles = (folder: string): string[] => {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(it => it.isFile() && it.name.endsWith('.json') && !it.name.endsWith('.dbg.json'))
+      .map(it => join(it.parentPath, it.name))
+      .filter(file => !/[\\/]build-info[\\/]/.test(file))
+      .sort()
+  } catch (error) {
+    // A folder may go while it is read: `forge clean`.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
+  if (typeof json !== 'object' || json === null) return undefined
+  const { abi, contractName, bytecode } = json as { abi?: unknown; contractName?: unknown; bytecode?: unknown }
+  if (!Array.isArray(abi) || abi.length === 0) return undefined
+  const code = typeof bytecode === 'object' && bytecode !== null ? (bytecode as { object?: unknown }).object : bytecode
+  const digits = typeof code === 'string' ? code.replace(/^0x/, '') : ''
+  return {
+    file,
+    // Foundry puts the compiler's version into the name where it used several.
+    contract: typeof contractName === 'string' ? contractName : basename(file, '.json').replace(/\.\d+\.\d+\.\d+$/, ''),
+    creation: digits === '' ? undefined : digits,
+  }
+}
+
+/** What the compiler leaves for the address of a library that is linked in later. */
+const LIBRARY = /__.{36}__/g
+
+/** Tells which contract is made by a creation transaction's input: its creation code, with the arguments of the constructor behind it. */
+export const createNaming = (artifacts: readonly Artifact[]) => {
+  const known = artifacts
+    .filter(({ creation }) => creation !== undefined)
+    .map(({ contract, creation }) => ({ contract, length: creation!.length, pieces: creation!.split(LIBRARY) }))
+    .sort((a, b) => b.length - a.length)
+  return (input: string): string | undefined => {
+    const digits = input.slice(2)
+    const fits = (pieces: readonly string[]) => {
+      let at = 0
+      return pieces.every(piece => {
+        const found = digits.startsWith(piece, at)
+        at += piece.length + 40
+        return found
+      })
+    }
+    return known.find(({ pieces }) => fits(pieces))?.contract
+  }
+}
+
+/**
+ * Has a folder of ABIs hold those of the artifacts and no others; returns the files that hold none. The new ones are there before the old
+ * ones go, each appearing whole: an indexing thread may look at any moment.
+ */
+export const replaceAbis = (folder: string, artifacts: readonly Artifact[]): Artifacts['broken'] => {
+  const aside = `${folder}.new`
+  rmSync(aside, { recursive: true, force: true })
+  mkdirSync(aside, { recursive: true })
+  mkdirSync(folder, { recursive: true })
+  const broken: Artifacts['broken'] = []
+  for (const { file } of artifacts) {
+    try {
+      addAbis(aside, [file], { network: null, address: null })
+    } catch (error) {
+      broken.push({ file, why: messageOf(error) })
+    }
+  }
+  const names = new Set(readdirSync(aside))
+  const old = new Set(readdirSync(folder))
+  for (const name of names) if (!old.has(name)) renameSync(join(aside, name), join(folder, name))
+  for (const name of old) if (!names.has(name)) rmSync(join(folder, name))
+  rmSync(aside, { recursive: true })
+  return broken
+}

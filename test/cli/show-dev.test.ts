@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DevNews } from '../../src/cli/index.ts'
+import { showDevNews } from '../../src/cli/show-dev.ts'
+
+const ALICE = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+const tx = {
+  type: 'tx',
+  block: 7,
+  index: 0,
+  time: '2026-11-21T15:42:32.000Z',
+  hash: `0x${'1'.repeat(64)}`,
+  from: ALICE,
+  to: TOKEN,
+  contract: null,
+  created: null,
+  method: null,
+  selector: null,
+  value: '0',
+  status: true,
+} as const
+const log = {
+  block: 1234567,
+  index: 0,
+  logIndex: 0,
+  time: '2026-11-21T15:42:32.000Z',
+  transaction: tx.hash,
+  address: TOKEN,
+  contract: 'Token',
+}
+const TOPIC = `0x${'2'.repeat(64)}`
+const artifacts = { type: 'artifacts', projects: [{ tool: 'Foundry', artifacts: '/p/out' }], contracts: 2 } as const
+
+test('each piece of news is one line', () => {
+  const lines: [DevNews, string][] = [
+    [{ ...artifacts, again: false }, 'Decodes by the ABIs of 2 contracts in /p/out (Foundry).'],
+    [{ ...artifacts, again: true }, 'Took up the rebuilt ABIs of 2 contracts in /p/out (Foundry).'],
+    [
+      { ...artifacts, contracts: 0, again: false },
+      'Found no artifacts in /p/out (Foundry) yet: build the project, they are taken up then.',
+    ],
+    [
+      { ...artifacts, projects: [], contracts: 0, again: false },
+      'There is no Foundry or Hardhat project in this folder: decodes by the registry of known signatures alone.',
+    ],
+    [{ type: 'waiting', node: 'http://n', why: 'ECONNREFUSED' }, 'Waits for a node at http://n (ECONNREFUSED).'],
+    [{ type: 'back', node: 'http://n' }, 'The node at http://n is back.'],
+    [
+      { type: 'node', node: 'http://n', chainId: 31337, head: 4, from: 0, fork: null },
+      'Follows chain 31337 at http://n from block 0 on; its head is block 4.',
+    ],
+    [
+      { type: 'node', node: 'http://n', chainId: 1, head: 9, from: 8, fork: 7 },
+      'Follows chain 1 at http://n from block 8 on, a fork at block 7; its head is block 9.',
+    ],
+    [{ type: 'rollback', to: 3 }, 'The chain went back to block 3: forgot what came after it.'],
+    [{ type: 'rollback', to: -1 }, 'The chain was begun anew: forgot everything, starts over.'],
+    [tx, '#7    15:42:32  tx     0x5FbD…0aa3  from 0xf39F…2266  ok'],
+    [
+      { ...tx, contract: 'Token', method: 'mint', selector: '0x12345678', status: false },
+      '#7    15:42:32  tx     Token.mint()  from 0xf39F…2266  FAILED',
+    ],
+    [
+      { ...tx, selector: '0x12345678', value: '1500000000000000000' },
+      '#7    15:42:32  tx     0x5FbD…0aa3.0x12345678() with 1.5 ether  from 0xf39F…2266  ok',
+    ],
+    [
+      { ...tx, to: null, created: TOKEN, contract: 'Token', value: '25' },
+      `#7    15:42:32  tx     new Token at ${TOKEN} with 25 wei  from 0xf39F…2266  ok`,
+    ],
+    [
+      { ...tx, to: null, status: false, value: '10000000000000000000' },
+      '#7    15:42:32  tx     new contract with 10 ether  from 0xf39F…2266  FAILED',
+    ],
+    [
+      { ...log, type: 'event', event: 'Said', text: 'Said(what=a\n\u001b[31mb)', error: null, probability: 1 },
+      '#1234567  15:42:32  event  Token  Said(what=a [31mb)',
+    ],
+    [
+      { ...log, type: 'event', contract: null, event: 'Said', text: null, error: 'data too short', probability: 1 },
+      '#1234567  15:42:32  event  0x5FbD…0aa3  Said  NOT DECODED: data too short',
+    ],
+    [
+      { ...log, type: 'log', topics: [TOPIC], data: '0x00' },
+      `#1234567  15:42:32  log    Token  no ABI for topic ${TOPIC}, 1 byte of data`,
+    ],
+    [
+      { ...log, type: 'log', topics: [], data: '0x' },
+      '#1234567  15:42:32  log    Token  no ABI for a log without topics, 0 bytes of data',
+    ],
+  ]
+  for (const [news, line] of lines) assert.equal(showDevNews(news, { colours: false }), line)
+})
+
+test('colours are there where they are asked for, and take no part of the text', () => {
+  const news = { ...tx, contract: 'Token', method: 'mint', selector: '0x12345678', status: false }
+  const painted = showDevNews(news, { colours: true })
+  const ESC = String.fromCharCode(27)
+  assert.ok(painted.endsWith(`${ESC}[31mFAILED${ESC}[0m`))
+  assert.equal(painted.replaceAll(new RegExp(`${ESC}\\[\\d+m`, 'g'), ''), showDevNews(news, { colours: false }))
+})

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { toEventSelector } from 'viem'
+import type { DevNews } from '../../src/cli/index.ts'
+import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { after, pause, start, tempFolder, until } from './program.ts'
+
+const skip = anvilPath === undefined && 'there is no anvil for this platform'
+const EVENT = 'ChainsieveDevProbed(uint256)'
+
+/** Creation code of a contract that, called without data, emits the event with the ether sent, and reverts when called with any. */
+const PROBE = (() => {
+  const code = `3660${'2f'}5734600052${`7f${toEventSelector(EVENT).slice(2)}`}60206000a1005b60006000fd`
+  const size = (code.length / 2).toString(16).padStart(2, '0')
+  return `60${size}600c60003960${size}6000f3${code}`
+})()
+
+const probesOn = async (anvil: Anvil) => {
+  const [from] = (await anvil.call<string[]>('eth_accounts')) as [string]
+  const send = async (transaction: Record<string, unknown>): Promise<string> => {
+    const hash = await anvil.call<string>('eth_sendTransaction', { from, gas: '0x30d40', ...transaction })
+    for (;;) {
+      const receipt = await anvil.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
+      if (receipt) return receipt.contractAddress
+      await pause(5)
+    }
+  }
+  return {
+    deploy: () => send({ data: `0x${PROBE}` }),
+    probe: (to: string, value: number) => send({ to, value: `0x${value.toString(16)}` }),
+    fail: (to: string) => send({ to, data: '0xfeedbeef' }),
+  }
+}
+
+const freePort = (): Promise<number> =>
+  new Promise(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+
+const startDev = (t: TestContext, url: string, { args = [] as string[], foundry = false } = {}) => {
+  const folder = tempFolder(t)
+  const [project, temporary] = [join(folder, 'project'), join(folder, 'tmp')]
+  for (const name of [project, temporary]) mkdirSync(name)
+  if (foundry) writeFileSync(join(project, 'foundry.toml'), '[profile.default]\nout = "built"\n')
+  const program = start(t, ['dev', '--port', '0', '--rpc', url, ...args], {
+    cwd: project,
+    env: { TMPDIR: temporary },
+  })
+  return {
+    ...program,
+    build: (name: string, event: string) => {
+      const [word = '', type = ''] = event.split(/[()]/)
+      const abi = [{ type: 'event', name: word, inputs: [{ name: 'amount', type, indexed: false }] }]
+      mkdirSync(join(project, 'built', `${name}.sol`), { recursive: true })
+      const artifact = { abi, bytecode: { object: `0x${PROBE}` } }
+      writeFileSync(join(project, 'built', `${name}.sol`, `${name}.json`), JSON.stringify(artifact))
+    },
+    folders: () => readdirSync(temporary).filter(name => name.startsWith('chainsieve-dev-')),
+    says: (pattern: RegExp) =>
+      until(
+        () => program.out(),
+        text => pattern.test(text),
+        () => program.err(),
+      ),
+  }
+}
+
+test('without a project, a node that comes later: waits, says so once, prints what happens, and leaves nothing behind', {
+  skip,
+}, async t => {
+  const port = await freePort()
+  const dev = startDev(t, `http://127.0.0.1:${port}`)
+  await dev.says(/Waits for a node/)
+  await pause(2_500)
+  assert.equal(dev.folders().length, 1)
+
+  const anvil = await startAnvil({ after: fn => after(t, fn) }, [], port)
+  await dev.says(/Follows chain 31337/)
+  const { deploy, probe, fail } = await probesOn(anvil)
+  const address = await deploy()
+  await probe(address, 25)
+  await fail(address)
+  await dev.says(/FAILED/)
+
+  const [, url, token] = /at (http:\S+) for[\s\S]*?Token: (\S+)/.exec(dev.out())!
+  const answer = await fetch(`${url}/ethereum/dev/local/es/tx/search/`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  assert.equal(((await answer.json()) as { hits: { total: number } }).hits.total, 3)
+
+  dev.signal('SIGINT')
+  const { code, out } = await dev.ended
+  assert.equal(code, 0)
+  assert.deepEqual(dev.folders(), [])
+  const lines = out
+    .replaceAll(/\d\d:\d\d:\d\d/g, 'TIME')
+    .split('\n')
+    .slice(4)
+  assert.deepEqual(lines, [
+    'There is no Foundry or Hardhat project in this folder: decodes by the registry of known signatures alone.',
+    `Waits for a node at http://127.0.0.1:${port} (ECONNREFUSED).`,
+    `Follows chain 31337 at http://127.0.0.1:${port} from block 0 on; its head is block 0.`,
+    '#1    TIME  tx     new contract at 0x5FbDB2315678afecb367f032d93F642f64180aa3  from 0xf39F…2266  ok',
+    '#2    TIME  tx     0x5FbD…0aa3 with 25 wei  from 0xf39F…2266  ok',
+    `#2    TIME  log    0x5FbD…0aa3  no ABI for topic ${toEventSelector(EVENT)}, 32 bytes of data`,
+    '#3    TIME  tx     0x5FbD…0aa3.0xfeedbeef()  from 0xf39F…2266  FAILED',
+    '',
+  ])
+})
+
+test('a project that is rebuilt, a chain that goes back, and a node that is started anew', { skip }, async t => {
+  const first = await startAnvil({ after: fn => after(t, fn) })
+  const port = Number(new URL(first.url).port)
+  const dev = startDev(t, first.url, { args: ['--json'], foundry: true })
+  const news = () =>
+    dev
+      .out()
+      .split('\n')
+      .slice(0, -1)
+      .map(line => JSON.parse(line) as DevNews)
+  const untilTold = (holds: (news: DevNews[]) => boolean) => until(news, holds, dev.err)
+  const told = () =>
+    news().flatMap(it => {
+      if (it.type === 'tx') return [`${it.block} tx ${it.contract} ${it.status}`]
+      if (it.type === 'event') return [`${it.block} ${it.contract} ${it.text} ${it.probability}`]
+      if (it.type === 'log') return [`${it.block} ${it.contract} ?`]
+      if (it.type === 'rollback') return [`back to ${it.to}`]
+      return []
+    })
+  const tells = (line: string) => until(told, lines => lines.includes(line), dev.err)
+
+  const { deploy, probe } = await probesOn(first)
+  const address = await deploy()
+  await probe(address, 1)
+  await tells('2 null ?')
+
+  dev.build('Probe', EVENT)
+  await untilTold(all => all.some(it => it.type === 'artifacts' && it.contracts === 1))
+  // The indexing thread looks for itself whether something has changed.
+  await pause(500)
+  const snapshot = await first.call('evm_snapshot')
+  await probe(address, 2)
+  await tells('3 Probe ChainsieveDevProbed(amount=2) 1')
+
+  const [serving] = news() as [Extract<DevNews, { type: 'serving' }>]
+  const amounts = async () => {
+    const answer = await fetch(`${serving.url}/${serving.network}/es/event/search/`, {
+      headers: { authorization: `Bearer ${serving.token}` },
+    })
+    const { hits } = (await answer.json()) as { hits: { hits: { _source: { str: string } }[] } }
+    return hits.hits.map(({ _source }) => _source.str).sort()
+  }
+  assert.deepEqual(await amounts(), ['ChainsieveDevProbed(amount=2)'])
+  await first.call('evm_revert', snapshot)
+  await tells('back to 2')
+  assert.deepEqual(await amounts(), [])
+  await probe(address, 3)
+  await tells('3 Probe ChainsieveDevProbed(amount=3) 1')
+  assert.deepEqual(await amounts(), ['ChainsieveDevProbed(amount=3)'])
+
+  await first.stop()
+  await untilTold(all => all.some(({ type }) => type === 'waiting'))
+  const second = await startAnvil({ after: fn => after(t, fn) }, ['--timestamp', '1700000000'], port)
+  const again = await probesOn(second)
+  await tells('back to -1')
+  assert.deepEqual(await amounts(), [])
+  await again.probe(await again.deploy(), 4)
+  await tells('2 Probe ChainsieveDevProbed(amount=4) 1')
+  assert.deepEqual(await amounts(), ['ChainsieveDevProbed(amount=4)'])
+  await second.stop()
+
+  const third = await startAnvil({ after: fn => after(t, fn) }, ['--chain-id', '4242'], port)
+  await untilTold(all => all.some(it => it.type === 'node' && it.chainId === 4242))
+  const other = await probesOn(third)
+  await other.probe(await other.deploy(), 5)
+  await tells('2 Probe ChainsieveDevProbed(amount=5) 1')
+  assert.deepEqual(await amounts(), ['ChainsieveDevProbed(amount=5)'])
+
+  assert.deepEqual(told(), [
+    '1 tx null true',
+    '2 tx null true',
+    '2 null ?',
+    '3 tx Probe true',
+    '3 Probe ChainsieveDevProbed(amount=2) 1',
+    'back to 2',
+    '3 tx Probe true',
+    '3 Probe ChainsieveDevProbed(amount=3) 1',
+    'back to -1',
+    '1 tx Probe true',
+    '2 tx Probe true',
+    '2 Probe ChainsieveDevProbed(amount=4) 1',
+    'back to -1',
+    '1 tx Probe true',
+    '2 tx Probe true',
+    '2 Probe ChainsieveDevProbed(amount=5) 1',
+  ])
+})
