@@ -19,7 +19,6 @@ export const distance = (
   let older = new Array<number>(width).fill(Number.POSITIVE_INFINITY)
   let row = Array.from({ length: width }, (_, j) => j)
   let next = new Array<number>(width)
-  let leastBefore = 0
   for (let i = 1; i <= a.length; i++) {
     // Further from the diagonal than `most` no way leads to a distance that is told.
     const first = Math.max(1, i - most)
@@ -35,9 +34,8 @@ export const distance = (
       next[j] = cost
       if (cost < least) least = cost
     }
-    // A swap reaches back two rows, at the cost of one.
-    if (least > most && leastBefore >= most) return Number.POSITIVE_INFINITY
-    leastBefore = least
+    // Also a way that swaps passes by this row, at no higher cost.
+    if (least > most) return Number.POSITIVE_INFINITY
     ;[older, row, next] = [row, next, older]
   }
   const found = row[b.length]!
