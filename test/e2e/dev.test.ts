@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { toEventSelector } from 'viem'
 import type { DevNews } from '../../src/cli/index.ts'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { startReceiver } from '../support/receiver.ts'
 import { after, pause, start, tempFolder, until } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
@@ -200,4 +201,58 @@ test('a project that is rebuilt, a chain that goes back, and a node that is star
     '2 tx Probe true',
     '2 Probe ChainsieveDevProbed(amount=5) 1',
   ])
+})
+
+test('a rule whose webhook goes to this machine holds on when the node is started anew', { skip }, async t => {
+  const receiver = await startReceiver({ after: fn => after(t, fn) })
+  const first = await startAnvil({ after: fn => after(t, fn) })
+  const dev = startDev(t, first.url)
+  await dev.says(/Follows chain/)
+  const [, url, token] = /at (http:\S+) for[\s\S]*?Token: (\S+)/.exec(dev.out())!
+  const [from] = (await first.call<string[]>('eth_accounts')) as [string]
+  const posted = await fetch(`${url}/alerting/rules/`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: JSON.stringify({
+      name: 'Mine',
+      maxConfirmationCount: 0,
+      technology: 'ethereum',
+      blockchain: 'dev',
+      network: 'local',
+      config: {
+        targetType: 'Transaction',
+        targetMap: [{ name: 'from', operator: 'Equals (ignore case)', value: from }],
+        alerts: [
+          {
+            type: 'Webhook (POST)',
+            parameters: { url: receiver.url },
+            payload: [{ fieldType: 'Field', fieldName: 'hash' }],
+          },
+        ],
+      },
+    }),
+  })
+  assert.equal(posted.status, 201, await posted.text())
+  const bodies = () => receiver.calls.map(({ body }) => body)
+  const isTold = (hash: string) =>
+    until(
+      bodies,
+      all => all.some(body => body.includes(hash)),
+      () => dev.out() + dev.err(),
+    )
+  const send = async (anvil: Anvil) => {
+    const hash = await anvil.call<string>('eth_sendTransaction', { from, to: from, value: '0x1', gas: '0x5208' })
+    await isTold(hash)
+  }
+  // A rule looks at blocks from the next one on.
+  await pause(500)
+  await send(first)
+  await first.stop()
+  const second = await startAnvil(
+    { after: fn => after(t, fn) },
+    ['--timestamp', '1700000000'],
+    Number(new URL(first.url).port),
+  )
+  await dev.says(/begun anew/)
+  await send(second)
 })
