@@ -143,8 +143,8 @@ test('a project that is rebuilt, a chain that goes back, and a node that is star
 
   dev.build('Probe', EVENT)
   await untilTold(all => all.some(it => it.type === 'artifacts' && it.contracts === 1))
-  // The indexing thread looks for itself whether something has changed.
-  await pause(500)
+  // With the next block the indexing thread looks whether something has changed, where its last look is a second old.
+  await pause(1_100)
   const snapshot = await first.call('evm_snapshot')
   await probe(address, 2)
   await tells('3 Probe ChainsieveDevProbed(amount=2) 1')
