@@ -59,8 +59,8 @@ export const ROOMS: Record<string, Room> = {
   },
   store: {
     is: 'the SQLite file of a network: tables, dictionaries, segments of the inverted index; one writer, many readers',
-    may: ['documents', 'mapping', 'lib'],
-    types: ['decode', 'chain'],
+    may: ['documents', 'decode', 'mapping', 'lib'],
+    types: ['chain'],
     packages: ['better-sqlite3'],
   },
   search: {

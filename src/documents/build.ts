@@ -1,6 +1,7 @@
-import type { RawBlock, RpcLog } from '../chain/wire.ts'
+import type { CallTrace, RawBlock, RpcLog } from '../chain/wire.ts'
 import type { DecodedLog } from '../decode/types.ts'
-import { isList, MAPPING } from '../mapping/index.ts'
+import { type Field, isList, MAPPING } from '../mapping/index.ts'
+import { type BlockCall, callDocument } from './calls.ts'
 import type { Document } from './document.ts'
 import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } from './logs.ts'
 import { placesOf } from './places.ts'
@@ -14,6 +15,7 @@ export interface BlockDocumentsInput {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]
+  calls: readonly BlockCall[]
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
 }
@@ -26,11 +28,12 @@ export interface BlockDocuments {
   /** Undefined where no declaration of the log is known. */
   event(index: number): Document | undefined
   trace(index: number): Document
+  call(index: number): Document
 }
 
 /** Builds the documents of a block before it is stored: what a search answers from the store afterwards is the same. */
 export const createBlockDocuments = (
-  { raw, logs, methods, decimals }: BlockDocumentsInput,
+  { raw, logs, methods, calls, decimals }: BlockDocumentsInput,
   big: show.BigIntegers,
 ): BlockDocuments => {
   const { block, receipts } = raw
@@ -87,6 +90,35 @@ export const createBlockDocuments = (
     )
   }
 
+  const callOf = (index: number): Document => {
+    const { tx, trace, from, to, signature, args, error, reverted, value, callType } = calls[index]!
+    const { event, probability } = signature
+    const called = trace === null ? undefined : (traces[trace] as CallTrace)
+    const transaction = called ? undefined : transactionAt(tx)
+    const transactionHash = lowerHex(called ? called.transactionHash : transaction!.hash)
+    return callDocument(
+      {
+        block: parts,
+        transactionHash,
+        transactionIndex: tx,
+        from: show.address(from),
+        to: show.address(to),
+        value: shownAmount(value, big),
+        callType,
+        traceAddress: called?.traceAddress ?? [],
+        reverted,
+        selector: (called ? called.action.input : transaction!.input).slice(0, 10).toLowerCase(),
+        event,
+        args,
+        error,
+        probability: event && probability,
+        decimals: decimals(to.slice(2).toLowerCase()) ?? null,
+      },
+      big,
+    )
+  }
+  const transactionAt = (place: number) => block.transactions[places ? places.txs.indexOf(place) : place]!
+
   const documents = {
     block: kept(() => {
       const derived = {
@@ -112,9 +144,14 @@ export const createBlockDocuments = (
     }),
     event: kept(eventOf),
     trace: kept(traceOf),
+    call: kept(callOf),
   }
   return { ...documents, block: () => documents.block(0) }
 }
+
+const amountOf = shownOf(MAPPING.tx.fields.value as Field)
+const shownAmount = (value: unknown, big: show.BigIntegers): unknown =>
+  value === null || value === undefined ? null : (amountOf(value, big) ?? null)
 
 const kept = <T>(build: (index: number) => T): ((index: number) => T) => {
   const built = new Map<number, T>()

@@ -94,4 +94,6 @@ export const logId = (transactionHash: string, logIndex: number): string => `${t
 /** The top-level one ends with the letter. */
 export const traceId = (transactionHash: string, traceAddress: readonly number[]): string =>
   [`${transactionHash}_t`, ...traceAddress].join('_')
+export const callId = (transactionHash: string, traceAddress: readonly number[]): string =>
+  [`${transactionHash}_c`, ...traceAddress].join('_')
 export const eventId = (transactionHash: string, logIndex: number): string => `${transactionHash}_e_${logIndex}`

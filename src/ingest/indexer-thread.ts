@@ -8,6 +8,7 @@ import type { BlockRef, ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import { createEventDecoder } from '../decode/abi.ts'
+import { createCallDecoder } from '../decode/calls.ts'
 import { createDeclarations, createFunctionDeclarations } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createLogDecoder } from '../decode/logs.ts'
@@ -465,6 +466,7 @@ const createDecoding = (
     const called = createFunctionDeclarations(functions, own)
     return {
       log: createLogDecoder({ ...createDeclarations(registry, own), compile: createEventDecoder }),
+      call: createCallDecoder(called),
       methodOf(input: string, to: string): string | null {
         const selector = input.slice(0, 10).toLowerCase()
         const special = called.own?.(to, selector)
@@ -477,6 +479,7 @@ const createDecoding = (
     db,
     decodeLog: log => current.log(log),
     methodOf: (input, to) => current.methodOf(input, to),
+    decodeCall: (to, input) => current.call(to, input),
     decimals,
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,

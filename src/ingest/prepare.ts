@@ -1,11 +1,14 @@
 import type { RawBlock } from '../chain/wire.ts'
+import { createCallSignatures, isCallSignature } from '../decode/call-signatures.ts'
+import type { DecodedCall } from '../decode/calls.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
+import { blockCalls } from '../documents/calls.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import { type Additions, type BatchBuilder, type BatchContext, type BlockInput, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
-import { SIGNATURES, UNLISTED } from '../store/terms.ts'
+import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
 import type { Decimals } from './decimals.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
@@ -18,7 +21,7 @@ export interface Preparer {
 }
 
 /** What the logs and calls of a block mean. */
-export type Decoded = Pick<BlockInput, 'logs' | 'methods'>
+export type Decoded = Pick<BlockInput, 'logs' | 'methods' | 'calls'>
 
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
   add(block: RawBlock, decoded: Decoded): void
@@ -30,6 +33,7 @@ export interface PreparerOptions {
   decodeLog(log: RawBlock['receipts'][number]['logs'][number]): DecodedLog
   /** Name of the function of a contract that call data names, or null. */
   methodOf(input: string, to: string): string | null
+  decodeCall(to: string, input: string): DecodedCall
   decimals: Pick<Decimals, 'of' | 'takeLearnt'>
   /** EIP-155 chain id, where it is known. */
   chainId?: number | undefined
@@ -46,6 +50,7 @@ export const createPreparer = ({
   db,
   decodeLog,
   methodOf,
+  decodeCall,
   decimals,
   chainId,
   bloomsChecked = false,
@@ -56,6 +61,7 @@ export const createPreparer = ({
   const findAddress = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
   const findName = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
   const signatures = createSignatures(db, listedSignatures)
+  const callSignature = createCallSignatures()
   const stored = createAddressFilter(db, last('address'))
   const context: BatchContext = {
     addresses: createDictionary({
@@ -81,6 +87,7 @@ export const createPreparer = ({
     decode: raw => ({
       logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
       methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input, to) : null)),
+      calls: blockCalls(raw, decodeCall, callSignature),
     }),
     start() {
       const batch = createBatch(context)
@@ -123,13 +130,16 @@ const createSignatures = (db: Db, listed: number) => {
     return id
   }
   const unlisted: Signature = { key: UNLISTED, topic: null, indexed: 0, event: null, probability: 0, error: null }
+  const unlistedCall: Signature = { ...unlisted, key: UNLISTED_CALL }
   const hasRoom = ({ key, event }: Signature): boolean => ids.has(key) || next < (event ? SIGNATURES - 1 : listed)
 
   return {
     find(signature: Signature): { id: number; unlisted: boolean } {
       let found = known.get(signature)
       if (!found) {
-        found = hasRoom(signature) ? { id: idOf(signature), unlisted: false } : { id: idOf(unlisted), unlisted: true }
+        found = hasRoom(signature)
+          ? { id: idOf(signature), unlisted: false }
+          : { id: idOf(isCallSignature(signature) ? unlistedCall : unlisted), unlisted: true }
         if (known.size > SIGNATURES) known.clear()
         known.set(signature, found)
       }

@@ -1,4 +1,5 @@
 import { block } from './documents/block.ts'
+import { call } from './documents/call.ts'
 import { event } from './documents/event.ts'
 import { log } from './documents/log.ts'
 import { trace } from './documents/trace.ts'
@@ -8,11 +9,11 @@ import { type DocumentMapping, ENCODINGS, type Encoding, type Field, type FieldK
 export * from './kinds.ts'
 
 /** Kinds of entities that are indexed, in the order in which they stand at one place of the chain. */
-export const KINDS = ['block', 'tx', 'log', 'event', 'trace'] as const
+export const KINDS = ['block', 'tx', 'log', 'event', 'trace', 'call'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** THE declaration of what is indexed. Everything that knows a field's name derives it from here. */
-export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event, trace }
+export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event, trace, call }
 
 /** One way to ask for a field: what a query's field name resolves to. */
 export interface FieldPath {
@@ -70,6 +71,7 @@ const PATHS: Record<Kind, Map<string, FieldPath>> = {
   log: pathsOf('log'),
   event: pathsOf('event'),
   trace: pathsOf('trace'),
+  call: pathsOf('call'),
 }
 
 /** Every path that a query on this kind may name. */

@@ -1,7 +1,7 @@
 import type { Kind } from './index.ts'
 
 /**
- * What the documents of a kind may have as their parent, which their `_parent` names: the tree is block > tx > log, event, trace. A trace is
+ * What the documents of a kind may have as their parent, which their `_parent` names: the tree is block > tx > log, event, trace, call. A trace is
  * of a transaction, but for rewards, which are of the block. Parent and child lie in the same block.
  */
 export const PARENTS = {
@@ -10,6 +10,7 @@ export const PARENTS = {
   log: ['tx'],
   event: ['tx'],
   trace: ['tx', 'block'],
+  call: ['tx'],
 } as const satisfies Record<Kind, readonly Kind[]>
 
 export const parentsOf = (kind: Kind): readonly Kind[] => PARENTS[kind]

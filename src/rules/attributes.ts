@@ -10,8 +10,8 @@ export const TARGET_KINDS = {
   Log: 'log',
   Transaction: 'tx',
   Block: 'block',
-  Call: undefined,
-  Method: undefined,
+  Call: 'call',
+  Method: 'call',
   Trace: 'trace',
   Contract: undefined,
   Token: undefined,
@@ -90,4 +90,5 @@ export const NAMES = {
   log: 'A log',
   event: 'An event',
   trace: 'A trace',
+  call: 'A call',
 } as const satisfies Record<Kind, string>

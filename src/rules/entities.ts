@@ -1,6 +1,7 @@
 import type { RawBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
 import type { BlockDocuments } from '../documents/build.ts'
+import type { BlockCall } from '../documents/calls.ts'
 import type { Document } from '../documents/document.ts'
 import { traceMember } from '../documents/traces.ts'
 import { checksumAddress } from '../lib/keccak.ts'
@@ -16,6 +17,7 @@ export interface BlockEntities {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]
+  calls: readonly BlockCall[]
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
   /** Whether the decimals of that address are not known *yet*. */
@@ -37,6 +39,7 @@ export interface Entity {
   log: RpcLog | undefined
   decoded: DecodedLog | undefined
   trace: RpcTrace | undefined
+  call: BlockCall | undefined
 }
 
 /** Undefined where there is none, as of an event that is not known by name. */
@@ -52,6 +55,8 @@ export const documentOf = ({ kind, index, block: { documents } }: Entity): Docum
       return documents.event(index)
     case 'trace':
       return documents.trace(index)
+    case 'call':
+      return documents.call(index)
   }
 }
 
@@ -69,7 +74,8 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
     log?: RpcLog,
     decoded?: DecodedLog,
     trace?: RpcTrace,
-  ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded, trace })
+    call?: BlockCall,
+  ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded, trace, call })
 
   if (kinds.has('block')) yield entity('block', 0)
   const [hasTxs, hasLogs, hasEvents] = [kinds.has('tx'), kinds.has('log'), kinds.has('event')]
@@ -85,6 +91,9 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
         index++
       }
   }
+  if (kinds.has('call'))
+    for (const [i, call] of block.calls.entries())
+      yield entity('call', i, undefined, undefined, undefined, undefined, undefined, call)
   if (!kinds.has('trace')) return
   for (const [i, trace] of (raw.traces ?? []).entries())
     yield entity('trace', i, undefined, undefined, undefined, undefined, trace)
@@ -175,6 +184,14 @@ const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
     address: ({ log }) => log!.address,
     transactionHash: ({ log }) => log!.transactionHash,
     logIndex: ({ log }) => log!.logIndex,
+    blockNumber: ({ block }) => block.raw.block.number,
+    blockHash: ({ block }) => block.raw.block.hash,
+  },
+  call: {
+    from: ({ call }) => call!.from,
+    to: ({ call }) => call!.to,
+    method: ({ call }) => call!.signature.event?.name,
+    selector: ({ call }) => call!.signature.topic,
     blockNumber: ({ block }) => block.raw.block.number,
     blockHash: ({ block }) => block.raw.block.hash,
   },

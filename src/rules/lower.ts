@@ -11,8 +11,21 @@ import type { Condition, Operator, RuleConfig } from './rule.ts'
 /** All that must hold for an entity to match the rule; undefined where entities of its target are not indexed. */
 export const lower = ({ targetType, targetMap }: RuleConfig): Compare[] | undefined => {
   const kind = TARGET_KINDS[targetType]
-  return kind === undefined ? undefined : targetMap.flatMap(condition => flatten(kind, [], false, condition))
+  if (kind === undefined) return undefined
+  const conditions = targetMap.flatMap(condition => flatten(kind, [], false, condition))
+  return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
 }
+
+/** A method is called by a transaction itself. */
+const TOP_LEVEL: Compare = Object.freeze({
+  op: 'compare',
+  kind: 'call',
+  steps: Object.freeze(['depth']),
+  how: 'equal',
+  operands: Object.freeze([operandOf('0')]),
+  ignoreCase: false,
+  scaled: false,
+})
 
 /** An `Inspect` only makes the way longer. */
 const flatten = (kind: Kind, around: readonly string[], scaled: boolean, condition: Condition): Compare[] => {

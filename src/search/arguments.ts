@@ -1,3 +1,4 @@
+import { isCallSignature } from '../decode/call-signatures.ts'
 import type { Bounds, Node } from '../query/ast.ts'
 import type { Posting, Reader } from '../store/reader.ts'
 import {
@@ -25,7 +26,7 @@ export const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested
   const required = nested.required && bySegment(() => requiredPostings(nested, signatures, reader))
 
   const rolesIn = (segment: number): Map<number, Posting[]> => {
-    if (!required) return new Map(facetsOf(segment, signatures, reader).map(facet => [facet, []]))
+    if (!required) return new Map(facetsOf(segment, signatures, nested.of, reader).map(facet => [facet, []]))
     return Map.groupBy(required(segment), ({ term }) => facetOf(term))
   }
 
@@ -101,12 +102,17 @@ const requiredPostings = (nested: Nested, signatures: ReadonlySet<number> | unde
 }
 
 /** Facets of the arguments of the signatures, all or certain ones, that a segment has logs of. */
-const facetsOf = (segment: number, signatures: ReadonlySet<number> | undefined, reader: Reader): number[] => {
+const facetsOf = (
+  segment: number,
+  signatures: ReadonlySet<number> | undefined,
+  of: Nested['of'],
+  reader: Reader,
+): number[] => {
   const [first, last] = logTerms(0)
   return reader
     .termsBetween(segment, first, last)
     .map(({ term }) => signatureOfLogFacet(facetOf(term)))
-    .filter(id => signatures?.has(id) ?? true)
+    .filter(id => isCallSignature(reader.signature(id)) === (of === 'call') && (signatures?.has(id) ?? true))
     .flatMap(id => argumentFacets(id, reader))
 }
 

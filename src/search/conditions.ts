@@ -77,6 +77,7 @@ const STORED = {
 
 /** Hash of the transaction that a log belongs to. */
 const LOG_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = log.pos - (log.pos & 4194303) + log.tx)'
+const CALL_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = call.pos - (call.pos & 4194303) + call.tx)'
 const TRACE_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = trace.pos - (trace.pos & 4194303) + trace.tx)'
 const PLACE = '(pos & 4194303)'
 const NUMBER = '(pos >> 22)'
@@ -457,6 +458,17 @@ const DERIVED: Record<Kind, Record<string, Compiler>> = {
     ...OF_BLOCK,
     transactionHash: bytesColumn('trace', TRACE_TRANSACTION),
     transactionPosition: integerColumn('trace', 'tx'),
+  },
+  call: {
+    ...OF_BLOCK,
+    transactionHash: bytesColumn('call', CALL_TRANSACTION),
+    transactionIndex: integerColumn('call', 'tx'),
+    from: addressColumn('call', '"from"'),
+    to: addressColumn('call', '"to"'),
+    reverted: booleanColumn('call', 'reverted'),
+    value: integerColumn('call', 'value'),
+    depth: integerColumn('call', 'depth'),
+    callType: nameColumn('call', 'callType'),
   },
 }
 

@@ -1,5 +1,6 @@
-import { createEventDecoder } from '../decode/abi.ts'
+import { createEventDecoder, createFunctionDecoder, type FunctionDecoder } from '../decode/abi.ts'
 import type { DecodedArg, DecodeResult } from '../decode/types.ts'
+import { callDocument } from '../documents/calls.ts'
 import type { Document } from '../documents/document.ts'
 import { type BlockParts, blockParts, eventDocument, logDocument } from '../documents/logs.ts'
 import * as show from '../documents/show.ts'
@@ -129,6 +130,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       return eventDocument(placeOfLog(position, row), { event, args, error, probability, decimals: row[3] }, big)
     },
     trace: position => traceAt(position),
+    call: position => callAt(position),
   }
 
   const traceAt = (position: number): Document | undefined => {
@@ -150,6 +152,59 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     const transactionHash = transactionHashes.get(positionOf(number, transactionIndex))
     return traceDocument({ block, transactionHash, transactionIndex }, fields, big)
   }
+  const callAt = (position: number): Document | undefined => {
+    const row = readCall.get(position) as CallRow | undefined
+    if (!row) return undefined
+    const [tx, trace, from, to, signatureId, decimals, reverted, value, callType] = row
+    const number = blockOf(position)
+    const { input, traceAddress } =
+      trace === null ? inTransaction(positionOf(number, tx)) : inTrace(positionOf(number, trace))
+    const { event, probability } = reader.signature(signatureId)
+    const { args, error } = event ? decodeCall(signatureId, input) : NOTHING_DECODED
+    const parts = {
+      block: blocks.get(number),
+      transactionHash: transactionHashes.get(positionOf(number, tx)),
+      transactionIndex: tx,
+      from: address(from),
+      to: address(to),
+      value: value === null || value === -1 ? null : show.amount(integerOf(value), big),
+      callType: reader.name(callType),
+      traceAddress,
+      reverted: reverted === 1,
+      selector: input.slice(0, 10),
+      event,
+      args,
+      error,
+      probability: event && probability,
+      decimals,
+    }
+    return callDocument(parts, big)
+  }
+  const readCall = reader
+    .prepare('SELECT tx, trace, "from", "to", signature, decimals, reverted, value, callType FROM call WHERE pos = ?')
+    .raw()
+
+  /** What a call is called with, and its way in the transaction. */
+  const inTrace = (position: number) => {
+    const path = reader.prepare('SELECT traceAddress FROM trace WHERE pos = ?').pluck().get(position) as Buffer
+    const input = reader.prepare('SELECT "action.input" FROM trace_bulk WHERE pos = ?').pluck().get(position) as Buffer
+    return { input: unpack(input, reader.addressDigits), traceAddress: readVarints(path) }
+  }
+  const inTransaction = (position: number) => {
+    const input = reader.prepare('SELECT input FROM tx_bulk WHERE pos = ?').pluck().get(position) as Buffer
+    return { input: unpack(input, reader.addressDigits), traceAddress: [] }
+  }
+
+  const decodeCall = (signature: number, input: string) => {
+    let decoder = callDecoders.get(signature)
+    if (!decoder) {
+      decoder = createFunctionDecoder(reader.signature(signature).event!)
+      callDecoders.set(signature, decoder)
+    }
+    return decoder(input)
+  }
+  const callDecoders = new Map<number, FunctionDecoder>()
+
   const readTrace = reader.prepare(`SELECT tx, ${namesOf('trace', 'trace')} FROM trace WHERE pos = ?`).raw()
   const readTraceBulk = reader.prepare(`SELECT ${namesOf('trace', 'trace_bulk')} FROM trace_bulk WHERE pos = ?`).raw()
   const readFirstReward = reader.prepare('SELECT min(pos) FROM trace WHERE pos BETWEEN ? AND ? AND tx IS NULL').pluck()
@@ -256,6 +311,19 @@ const digitsOf = (cell: number | Buffer): string => {
   if (typeof cell === 'number') return show.rawHex(cell)
   return cell[0] === 0 ? `0x${cell.toString('hex', 1)}` : show.rawHex(integerOf(cell))
 }
+
+type CallRow = [
+  tx: number,
+  trace: number | null,
+  from: number,
+  to: number,
+  signature: number,
+  decimals: number | null,
+  reverted: number,
+  value: number | Buffer | null,
+  callType: number,
+]
+const NOTHING_DECODED = { args: null, error: null } as const
 
 const readVarints = (bytes: Buffer): number[] => {
   const integers: number[] = []

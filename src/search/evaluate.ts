@@ -1,3 +1,4 @@
+import { isCallSignature } from '../decode/call-signatures.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Posting, Reader, Segment } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
@@ -102,7 +103,7 @@ const build = (plan: Plan, context: Context): Part => {
     case 'time':
       return atTimes(plan.test, numbered)
     case 'transactions':
-      return ofTransactions(plan.positions, numbered as 'log' | 'trace', reader)
+      return ofTransactions(plan.positions, numbered as Child, reader)
     case 'terms':
       return createTerms(plan.terms, reader)
     case 'signatures':
@@ -195,7 +196,10 @@ const atTimes = (test: (seconds: number) => boolean, numbered: Numbered): Part =
   return { matches, count: at => count(matches(at)) }
 }
 
-const ofTransactions = (positions: readonly number[], numbered: 'log' | 'trace', reader: Reader): Part => {
+/** What transactions are made of. */
+type Child = 'log' | 'trace' | 'call'
+
+const ofTransactions = (positions: readonly number[], numbered: Child, reader: Reader): Part => {
   const range = reader.prepare(`SELECT min(pos), max(pos) FROM ${numbered} WHERE pos BETWEEN ? AND ? AND tx = ?`).raw()
   return {
     matches({ segment, header, size }) {
@@ -246,7 +250,9 @@ const createEmitters = (
 ): Part => {
   const accept = ({ term }: Posting): boolean => {
     const id = signatureOfLogFacet(facetOf(term))
-    return (signatures?.has(id) ?? true) && (kind === 'log' || reader.signature(id).event !== null)
+    const signature = reader.signature(id)
+    if (isCallSignature(signature) !== (kind === 'call')) return false
+    return (signatures?.has(id) ?? true) && (kind !== 'event' || signature.event !== null)
   }
   const postings = bySegment(() =>
     addresses.flatMap(address => reader.postingsBetween(...logTerms(address)).filter(accept)),

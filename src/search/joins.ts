@@ -97,7 +97,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
 }
 
 const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
-  parent === 'block' ? toBlock(child) : toTransaction(child as 'log' | 'trace', reader)
+  parent === 'block' ? toBlock(child) : toTransaction(child as 'log' | 'trace' | 'call', reader)
 
 /** The segment's header tells where the documents of each block end. */
 const toBlock = (child: Numbered): Link => ({
@@ -129,7 +129,7 @@ const toBlock = (child: Numbered): Link => ({
 })
 
 /** The rows of logs and traces tell the place of their transaction. */
-const toTransaction = (child: 'log' | 'trace', reader: Reader): Link => {
+const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link => {
   const probe = reader.prepare(`SELECT tx FROM ${child} WHERE pos = ?`).pluck()
   const range = reader.prepare(`SELECT min(pos), max(pos) FROM ${child} WHERE pos BETWEEN ? AND ? AND tx = ?`).raw()
   const cache = cacheOf(reader)[child]
@@ -189,7 +189,7 @@ const PROBE = 10
 
 /** The transaction of each log or trace of a segment, by their ordinals. */
 const transactionsOf = (
-  child: 'log' | 'trace',
+  child: 'log' | 'trace' | 'call',
   segment: Segment,
   header: SegmentHeader,
   reader: Reader,
@@ -223,17 +223,17 @@ interface Cache {
   set(segment: number, ordinals: Uint32Array): Uint32Array
 }
 
-const caches = new WeakMap<Reader, Record<'log' | 'trace', Cache>>()
-const cacheOf = (reader: Reader): Record<'log' | 'trace', Cache> => {
+const caches = new WeakMap<Reader, Record<'log' | 'trace' | 'call', Cache>>()
+const cacheOf = (reader: Reader): Record<'log' | 'trace' | 'call', Cache> => {
   let cache = caches.get(reader)
   if (!cache) {
-    cache = { log: createCache(), trace: createCache() }
+    cache = { log: createCache(), trace: createCache(), call: createCache() }
     caches.set(reader, cache)
   }
   return cache
 }
 
-/** In ordinals of four bytes: 32 MB for each of the two, in each thread that reads. */
+/** In ordinals of four bytes: 32 MB for each of the three, in each thread that reads. */
 const CAPACITY = 8_000_000
 
 /** Forgets what was used the longest time ago. */

@@ -22,6 +22,7 @@ const positionOfId = (kind: Kind, id: string, reader: Reader): number | undefine
   if (kind === 'block') return findBlock(id, reader)
   if (kind === 'tx') return findTransaction(id, reader)
   if (kind === 'trace') return positionOfTrace(id, reader)
+  if (kind === 'call') return positionOfCall(id, reader)
   const [, hash, letter, index] = /^(0x[0-9a-f]{64})_([le])_(0|[1-9]\d{0,6})$/.exec(id) ?? []
   if (!hash || letter !== kind[0]) return undefined
   const transaction = findTransaction(hash, reader)
@@ -49,6 +50,28 @@ const positionOfTrace = (id: string, reader: Reader): number | undefined => {
     .get(positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(transaction), Buffer.from(bytes.view())) as
     | number
     | undefined
+}
+
+/** A call stands at its trace; where traces are not known, it is its transaction's only one. */
+const positionOfCall = (id: string, reader: Reader): number | undefined => {
+  const [, hash, address] = /^(0x[0-9a-f]{64})_c((?:_(?:0|[1-9]\d{0,9})){0,1100})$/.exec(id) ?? []
+  const transaction = hash === undefined ? undefined : findTransaction(hash, reader)
+  if (transaction === undefined) return undefined
+  const block = blockOf(transaction)
+  const range = [positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(transaction)]
+  const trace = positionOfTrace(`${hash}_t${address}`, reader)
+  const select = 'SELECT pos FROM call WHERE pos BETWEEN ? AND ? AND tx = ? AND trace'
+  if (trace !== undefined)
+    return reader
+      .prepare(`${select} = ?`)
+      .pluck()
+      .get(...range, placeOf(trace)) as number | undefined
+  return address === ''
+    ? (reader
+        .prepare(`${select} IS NULL`)
+        .pluck()
+        .get(...range) as number | undefined)
+    : undefined
 }
 
 const positionOfReward = (hash: string, place: number, reader: Reader): number | undefined => {

@@ -1,3 +1,4 @@
+import { isCallSignature } from '../decode/call-signatures.ts'
 import { fullType } from '../decode/signature.ts'
 import type { AbiParam } from '../decode/types.ts'
 import { ALL, NONE, type Node } from '../query/ast.ts'
@@ -11,6 +12,7 @@ import { type Leaf, testOf } from './leaf.ts'
  */
 export interface Nested {
   node: Node
+  of: 'log' | 'call'
   /** What must hold for the value of an argument of this role. */
   forRole(signature: number, position: number): Node
   /** Positions that a facet's slot stands for: where there are several, its postings do not tell which. */
@@ -30,7 +32,8 @@ export interface ValueKeys {
 /** More than the EVM's stack lets an event have. */
 const MOST_ARGUMENTS = 1024
 
-export const planNested = (node: Node, reader: Reader): Nested => {
+/** `of` tells whether arguments of logs or of calls are meant. */
+export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nested => {
   const roles = new Map<number, Node>()
   const keysOf = (hex: string): ValueKeys => {
     const { high, low } = reader.hash(hex)
@@ -42,12 +45,14 @@ export const planNested = (node: Node, reader: Reader): Nested => {
   }
   return {
     node,
+    of,
     forRole(signature, position) {
       const role = signature * MOST_ARGUMENTS + position
       let left = roles.get(role)
       if (!left) {
-        const { event, error } = reader.signature(signature)
-        const input = event && error === null ? event.inputs[position] : undefined
+        const one = reader.signature(signature)
+        const isMeant = isCallSignature(one) === (of === 'call') && one.error === null
+        const input = isMeant ? one.event?.inputs[position] : undefined
         left = input ? specialise(node, input, position) : NONE
         roles.set(role, left)
       }

@@ -3,11 +3,11 @@ import type { Segment } from '../store/reader.ts'
 import { blockOf, placeOf, positionOf } from '../store/schema.ts'
 import type { SegmentHeader } from '../store/segment.ts'
 
-/** What is numbered within a segment: blocks, transactions, logs, traces. Events share their logs' numbers. */
-export type Numbered = 'block' | 'tx' | 'log' | 'trace'
+/** What is numbered within a segment: blocks, transactions, logs, traces, calls. Events share their logs' numbers. */
+export type Numbered = 'block' | 'tx' | 'log' | 'trace' | 'call'
 
-const COUNTS = { tx: 'txs', log: 'logs', trace: 'traces' } as const
-const ENDS = { tx: 'txEnds', log: 'logEnds', trace: 'traceEnds' } as const
+const COUNTS = { tx: 'txs', log: 'logs', trace: 'traces', call: 'calls' } as const
+const ENDS = { tx: 'txEnds', log: 'logEnds', trace: 'traceEnds', call: 'callEnds' } as const
 
 export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
 
@@ -52,8 +52,12 @@ const firstFrom = (places: Uint32Array, place: number): number => {
 }
 
 /** Where a block is an excerpt, the places that its documents stand at. */
-const placesOf = (header: SegmentHeader, numbered: 'tx' | 'log' | 'trace', index: number): Uint32Array | undefined => {
-  if (header.excerpts.size === 0 || numbered === 'trace') return undefined
+const placesOf = (
+  header: SegmentHeader,
+  numbered: Exclude<Numbered, 'block'>,
+  index: number,
+): Uint32Array | undefined => {
+  if (header.excerpts.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
   const excerpt = header.excerpts.get(index)
   return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)
 }

@@ -1,3 +1,4 @@
+import { isCallSignature } from '../decode/call-signatures.ts'
 import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
 import { analyze } from '../query/analysis.ts'
 import type { Node, Value } from '../query/ast.ts'
@@ -14,6 +15,7 @@ import {
   OVERFLOW_SLOT,
   termOf,
   UNLISTED,
+  UNLISTED_CALL,
 } from '../store/terms.ts'
 import { addressIds, type Condition, compileLeaf } from './conditions.ts'
 import { type Leaf, sharedStart, testOf } from './leaf.ts'
@@ -79,7 +81,11 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
     case 'ids':
       return { by: 'positions', positions: positionsOfIds(kind, node.values, reader) }
     case 'nested':
-      return { by: 'nested', nested: planNested(resolveAllNear(kind, node.of, reader), reader), signatures: undefined }
+      return {
+        by: 'nested',
+        nested: planNested(resolveAllNear(kind, node.of, reader), reader, kind === 'call' ? 'call' : 'log'),
+        signatures: undefined,
+      }
     case 'in':
       if (node.values.length > MOST_VALUES)
         return { by: 'or', of: chunks(node.values).map(values => planLeaf(kind, { ...node, values }, reader)) }
@@ -257,12 +263,12 @@ const blockTransactions: Special = (leaf, reader) => {
 
 /** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
 const bySignature =
-  (valuesOf: (signature: StoredSignature) => (Value | null)[]): Special =>
+  (valuesOf: (signature: StoredSignature) => (Value | null)[], of: 'log' | 'call' = 'log'): Special =>
   (leaf, reader) => {
     const test = testOf(leaf)
     return ofSignatures(
       reader
-        .signatures()
+        .signatures(of)
         .filter(signature =>
           valuesOf(signature).some(value => value !== null && !tooLong(leaf.field, value) && test(value)),
         ),
@@ -273,7 +279,7 @@ const bySignature =
 const rendered: Special = (leaf, reader) => {
   const names = namesIn(leaf)
   const logs = ofSignatures(
-    reader.signatures().filter(({ event, error }) => event && error === null && (names?.has(event.name) ?? true)),
+    reader.signatures('log').filter(({ event, error }) => event && error === null && (names?.has(event.name) ?? true)),
   )
   return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
 }
@@ -285,6 +291,15 @@ const namesIn = (leaf: Leaf): Set<string> | undefined => {
   const names = starts.filter(text => text.includes('(')).map(text => text.slice(0, text.indexOf('(')))
   return leaf.op === 'in' || names.length > 0 ? new Set(names) : undefined
 }
+
+/** The name of an event or a function, whole or word by word. */
+const byName =
+  (of: 'log' | 'call'): Special =>
+  (leaf, reader) =>
+    bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : analyze(event.name)) : []), of)(
+      leaf,
+      reader,
+    )
 
 const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
   signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
@@ -300,7 +315,7 @@ const emitter: Special = (leaf, reader) => {
 /** First topic: that of the signature, but for logs that keep theirs themselves. */
 const firstTopic: Special = (leaf, reader) => {
   const listed = bySignature(({ topic }) => [topic])(leaf, reader)
-  const unlisted = reader.signatures().find(({ key }) => key === UNLISTED)
+  const unlisted = reader.signatures('log').find(({ key }) => key === UNLISTED)
   if (!unlisted || listed === undefined) return listed
   if (leaf.op !== 'in') return undefined
   const terms = leaf.values.map(value => {
@@ -317,7 +332,7 @@ const topics: Special = (leaf, reader) => {
     const word = String(value)
     if (!/^0x[0-9a-f]{64}$/.test(word)) return []
     return [
-      ofSignatures(reader.signatures().filter(({ topic }) => topic === word)),
+      ofSignatures(reader.signatures('log').filter(({ topic }) => topic === word)),
       ...indexedArguments(word, reader),
       farArguments({ ...leaf, values: [word] }, reader),
     ]
@@ -330,6 +345,7 @@ const topics: Special = (leaf, reader) => {
 const indexedArguments = (word: string, reader: Reader): Plan[] => {
   const matches = (term: number, value: string): boolean => {
     const { signature, slot } = argumentOf(facetOf(term))
+    if (isCallSignature(reader.signature(signature))) return false
     const { event, error } = reader.signature(signature)
     if (!event || error !== null) return value === word
     const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]
@@ -358,7 +374,9 @@ const indexedArguments = (word: string, reader: Reader): Plan[] => {
 /** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
 const farArguments = (leaf: Leaf, reader: Reader): Plan => {
   const logs = ofSignatures(
-    reader.signatures().filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
+    reader
+      .signatures('log')
+      .filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
   )
   const condition = logs.by === 'none' ? undefined : compileLeaf('log', leaf, reader)
   return typeof condition === 'object' ? { by: 'and', of: [logs, { by: 'columns', condition }] } : NOTHING
@@ -453,11 +471,7 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     timestamp: time,
     transactionHash,
     address: emitter,
-    event: (leaf, reader) =>
-      bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : analyze(event.name)) : []))(
-        leaf,
-        reader,
-      ),
+    event: byName('log'),
     error: bySignature(({ error }) => [error]),
     str: rendered,
     probability: bySignature(({ event, probability }) => [event && probability]),
@@ -468,6 +482,19 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     timestamp: time,
     // Rewards have none.
     transactionHash: (leaf, reader) => (leaf.op === 'exists' ? undefined : transactionHash(leaf, reader)),
+  },
+  call: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    to: emitter,
+    method: byName('call'),
+    selector: (leaf, reader) =>
+      reader.signatures('call').some(({ key }) => key === UNLISTED_CALL)
+        ? undefined
+        : bySignature(({ topic }) => [topic], 'call')(leaf, reader),
+    probability: bySignature(({ event, probability }) => [event && probability], 'call'),
   },
 }
 

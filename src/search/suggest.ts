@@ -55,7 +55,7 @@ export const createSuggester = (reader: Reader, tokens: () => readonly Token[]):
     if (version === undefined)
       for (const [path, entity] of fieldPaths()) index.add({ text: path, kind: 'field', field: path, entity })
     version = reader.version()
-    const all = reader.signatures()
+    const all = reader.signatures('log')
     for (const { event } of all.slice(signatures))
       if (event && !events.has(event.name))
         events.set(event.name, index.add({ text: event.name, kind: 'event', field: 'event.raw', entity: 'event' }))

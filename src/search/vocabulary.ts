@@ -14,24 +14,35 @@ export const vocabularyOf = (kind: Kind, field: FieldPath, reader: Reader): stri
   if (field.kind !== 'keyword' && field.kind !== 'text') return undefined
   const values =
     kind === 'log' || kind === 'event'
-      ? OF_SIGNATURES[field.field]?.(reader)
-      : field.list === undefined
-        ? reader.names()
-        : undefined
+      ? OF_LOGS[field.field]?.(reader)
+      : kind === 'call'
+        ? OF_CALLS[field.field]?.(reader)
+        : field.list === undefined
+          ? reader.names()
+          : undefined
   if (!values) return undefined
   const known = field.compare === 'token' ? [...values].flatMap(analyze) : [...values]
   return [...new Set(known)].filter(value => !tooLong(field, value))
 }
 
 /** What the events' declarations tell. */
-const OF_SIGNATURES: Record<string, (reader: Reader) => string[]> = {
-  event: reader => reader.signatures().flatMap(({ event }) => event?.name ?? []),
-  error: reader => reader.signatures().flatMap(({ error }) => error ?? []),
-  'args.name': reader => inputsOf(reader).map(({ name }) => name),
-  'args.value.type': reader => inputsOf(reader).map(fullType),
+const OF_LOGS: Record<string, (reader: Reader) => string[]> = {
+  event: reader => reader.signatures('log').flatMap(({ event }) => event?.name ?? []),
+  error: reader => reader.signatures('log').flatMap(({ error }) => error ?? []),
+  'args.name': reader => inputsOf(reader, 'log').map(({ name }) => name),
+  'args.value.type': reader => inputsOf(reader, 'log').map(fullType),
 }
 
-const inputsOf = (reader: Reader) => reader.signatures().flatMap(({ event }) => event?.inputs ?? [])
+/** What the functions' declarations tell. */
+const OF_CALLS: Record<string, (reader: Reader) => string[]> = {
+  method: reader => reader.signatures('call').flatMap(({ event }) => event?.name ?? []),
+  callType: reader => [...reader.names()],
+  'args.name': reader => inputsOf(reader, 'call').map(({ name }) => name),
+  'args.value.type': reader => inputsOf(reader, 'call').map(fullType),
+}
+
+const inputsOf = (reader: Reader, of: 'log' | 'call') =>
+  reader.signatures(of).flatMap(({ event }) => event?.inputs ?? [])
 
 /** The condition by the values that are near; as it was where the field has no vocabulary. */
 export const resolveNear = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {

@@ -1,5 +1,6 @@
 import type { RawBlock, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../decode/types.ts'
+import type { BlockCall } from '../documents/calls.ts'
 import { hasInteger } from '../documents/logs.ts'
 import { placesOf } from '../documents/places.ts'
 import { scaled } from '../documents/show.ts'
@@ -33,14 +34,16 @@ import {
 export interface Batch extends SegmentCounts {
   chainId: number | undefined
   header: Uint8Array<ArrayBuffer>
-  /** Null where the blocks came without traces. */
-  traceEnds: Uint32Array<ArrayBuffer> | null
+  traceEnds: Uint32Array<ArrayBuffer>
+  callEnds: Uint32Array<ArrayBuffer>
   rows: Record<TableName, Rows>
   pairs: Pairs
   numbers: Numbers
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
 }
+
+const AMOUNT = tableColumns('tx', 'tx').find(({ field }) => field === 'value')!
 
 /** New dictionary entries. They are written with the first batch that is committed after they came up, whichever that is. */
 export interface Additions {
@@ -58,7 +61,7 @@ export interface StoredToken {
   decimals: number | null
 }
 
-export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk'
+export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call'
 
 export interface BlockInput {
   raw: RawBlock
@@ -66,6 +69,7 @@ export interface BlockInput {
   logs: DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: (string | null)[]
+  calls: BlockCall[]
 }
 
 export interface BatchContext {
@@ -110,12 +114,14 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     log: createRowsBuilder(),
     trace: createRowsBuilder(),
     trace_bulk: createRowsBuilder(),
+    call: createRowsBuilder(),
   }
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
   const txEnds: number[] = []
   const logEnds: number[] = []
   const traceEnds: number[] = []
+  const callEnds: number[] = []
   const times: number[] = []
   const excerpts: SegmentHeader['excerpts'] = new Map()
   /** Dictionary ids of the topics behind the first of the log at hand, where they are addresses. */
@@ -124,6 +130,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   let txs = 0
   let logs = 0
   let traces = 0
+  let calls = 0
   let events = 0
 
   const hashed = (text: string, facet: number, ordinal: number) => {
@@ -134,12 +141,13 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     if (typeof address === 'string') postings.add(termOf(context.addresses.id(digitsOf(address)), facet), 0, ordinal)
   }
 
-  /** Indexes the arguments of the log at hand. */
+  /** Indexes the arguments of the log at hand, or of a call. */
   const addArguments = (
     args: readonly DecodedArg[],
     inputs: readonly AbiParam[],
     signatureId: number,
     decimals: number | undefined,
+    ordinal: number,
   ) => {
     let topic = 0
     for (const { pos, type, hex, int } of args) {
@@ -148,16 +156,42 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       const facet = argumentFacet(signatureId, slot)
       // Longer than what an index may hold (`ignore_above`).
       if (hex.length > 256) {
-        postings.add(termOf(TOO_LONG, facet), 0, logs)
+        postings.add(termOf(TOO_LONG, facet), 0, ordinal)
         continue
       }
-      if (type === 'address') postings.add(termOf(topicId ?? context.addresses.id(hex.slice(2)), facet), 0, logs)
-      else hashed(hex, facet, logs)
+      if (type === 'address') postings.add(termOf(topicId ?? context.addresses.id(hex.slice(2)), facet), 0, ordinal)
+      else hashed(hex, facet, ordinal)
       if (int === null) continue
-      if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signatureId, slot), int, logs)
+      if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signatureId, slot), int, ordinal)
       if (decimals !== undefined && type !== 'bool')
-        numbers.add(scaledOf(signatureId, slot), scaled(int, decimals), logs)
+        numbers.add(scaledOf(signatureId, slot), scaled(int, decimals), ordinal)
     }
+  }
+
+  const addCall = (position: number, call: BlockCall) => {
+    const { tx, trace, from, to, signature, args, reverted, value, depth, callType } = call
+    const { id } = context.signature(signature)
+    const target = digitsOf(to)
+    const targetId = context.addresses.id(target)
+    const decimals = args && hasInteger(args) ? context.decimals(target) : undefined
+    const row = rows.call
+    row.number(position)
+    row.number(tx)
+    if (trace === null) row.null()
+    else row.number(trace)
+    row.number(context.addresses.id(digitsOf(from)))
+    row.number(targetId)
+    row.number(id)
+    if (decimals === undefined) row.null()
+    else row.number(decimals)
+    row.number(reverted ? 1 : 0)
+    encode(row, AMOUNT, value, context)
+    row.number(depth)
+    row.number(context.names.id(callType))
+    postings.add(termOf(0, logFacet(id)), 0, calls)
+    postings.add(termOf(targetId, logFacet(id)), 0, calls)
+    addressTerm(from, FACETS['call.from'], calls)
+    if (args && signature.event) addArguments(args, signature.event.inputs, id, decimals, calls)
   }
 
   const addTrace = (position: number, trace: RpcTrace) => {
@@ -237,7 +271,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         if (unlisted || args === null)
           for (let t = firstTopic; t < log.topics.length; t++)
             hashed(log.topics[t]!.toLowerCase(), argumentFacet(signatureId, t - firstTopic), logs)
-        else addArguments(args, signature.event!.inputs, signatureId, decimals)
+        else addArguments(args, signature.event!.inputs, signatureId, decimals, logs)
         logIndex++
         logs++
       }
@@ -248,6 +282,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       traces++
     }
     traceEnds.push(traces)
+    for (const [at, call] of input.calls.entries()) {
+      addCall(positionOf(number, at), call)
+      calls++
+    }
+    callEnds.push(calls)
     txEnds.push(txs)
     logEnds.push(logs)
     times.push(Number(block.timestamp))
@@ -259,7 +298,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       return times.length
     },
     get documents() {
-      return times.length + txs + logs + traces
+      return times.length + txs + logs + traces + calls
     },
     finish() {
       const last = first + times.length - 1
@@ -278,9 +317,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         txs,
         logs,
         traces,
+        calls,
         events,
         header,
-        traceEnds: traces > 0 ? Uint32Array.from(traceEnds) : null,
+        traceEnds: Uint32Array.from(traceEnds),
+        callEnds: Uint32Array.from(callEnds),
         rows: {
           block: rows.block.finish(),
           tx: rows.tx.finish(),
@@ -288,6 +329,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           log: rows.log.finish(),
           trace: rows.trace.finish(),
           trace_bulk: rows.trace_bulk.finish(),
+          call: rows.call.finish(),
         },
         pairs: postings.finish(),
         numbers: numbers.finish(),
@@ -305,7 +347,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 /** The buffers of a batch, to be moved to another thread instead of copied. */
 export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.header.buffer,
-  ...(batch.traceEnds ? [batch.traceEnds.buffer] : []),
+  batch.traceEnds.buffer,
+  batch.callEnds.buffer,
   ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
   ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),

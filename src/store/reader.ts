@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import { isCallSignature } from '../decode/call-signatures.ts'
 import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { type Db, openForReading } from './database.ts'
@@ -37,7 +38,8 @@ export interface Reader {
   /** In chain order. */
   segments(): readonly Segment[]
   header(segment: Segment): SegmentHeader
-  signatures(): readonly StoredSignature[]
+  /** Those of logs, or of calls. */
+  signatures(of: 'log' | 'call'): readonly StoredSignature[]
   signature(id: number): StoredSignature
   hash(text: string): Hash62
   addressId(digits: string): number | undefined
@@ -88,8 +90,10 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
   const version = db.prepare('PRAGMA data_version').pluck()
-  const selectSegments = db.prepare('SELECT id, first, last, txs, logs, traces, events FROM segment ORDER BY first')
-  const selectHeader = db.prepare('SELECT blocks, trace_ends FROM segment WHERE id = ?').raw()
+  const selectSegments = db.prepare(
+    'SELECT id, first, last, txs, logs, traces, calls, events FROM segment ORDER BY first',
+  )
+  const selectHeader = db.prepare('SELECT blocks, trace_ends, call_ends FROM segment WHERE id = ?').raw()
   const selectSignatures = db.prepare(
     'SELECT id, key, topic, indexed, abi, probability, error FROM signature WHERE id > ? ORDER BY id',
   )
@@ -124,6 +128,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   let seen: unknown
   let segments: Segment[] = []
   let signatures: StoredSignature[] = []
+  let bySort: Record<'log' | 'call', StoredSignature[]> = { log: [], call: [] }
   let headers = new Map<number, SegmentHeader>()
   /** Read on demand; `version` is that of the state in which they were read last. */
   let allNames: { names: string[]; last: number; version: unknown } = { names: [], last: 0, version: undefined }
@@ -144,6 +149,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     if (more.length) {
       signatures = [...signatures, ...more.map(fromRow)]
       for (const signature of signatures) signaturesById.set(signature.id, signature)
+      bySort = { log: signatures.filter(it => !isCallSignature(it)), call: signatures.filter(isCallSignature) }
     }
   }
 
@@ -169,12 +175,15 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     header(segment) {
       let header = headers.get(segment.id)
       if (!header) {
-        header = decodeHeader(segment.first, ...(selectHeader.get(segment.id) as [Buffer, Buffer | null]))
+        header = decodeHeader(
+          segment.first,
+          ...(selectHeader.get(segment.id) as [Buffer, Buffer | null, Buffer | null]),
+        )
         headers.set(segment.id, header)
       }
       return header
     },
-    signatures: () => signatures,
+    signatures: of => bySort[of],
     signature: id => signaturesById.get(id)!,
     hash: createHash([key0, key1]),
     addressId: digits => selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined,

@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)
@@ -68,6 +68,17 @@ export const TRACE_SCHEMA = [
   table('trace', 'trace_bulk'),
   'ALTER TABLE segment ADD COLUMN traces INT NOT NULL DEFAULT 0',
   'ALTER TABLE segment ADD COLUMN trace_ends BLOB',
+]
+
+/**
+ * Calls, in the order of the block's execution: `trace` is the place of the call among the block's traces, NULL where these are not known and it is the
+ * transaction's own. What is called with is there, or in the transaction.
+ */
+export const CALL_SCHEMA = [
+  `CREATE TABLE call (pos INTEGER PRIMARY KEY, tx INT NOT NULL, trace INT, "from" INT NOT NULL, "to" INT NOT NULL, signature INT NOT NULL,
+     decimals INT, reverted INT NOT NULL, value INT, depth INT NOT NULL, callType INT NOT NULL)`,
+  'ALTER TABLE segment ADD COLUMN calls INT NOT NULL DEFAULT 0',
+  'ALTER TABLE segment ADD COLUMN call_ends BLOB',
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

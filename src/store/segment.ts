@@ -11,6 +11,7 @@ export interface SegmentHeader {
   logEnds: Uint32Array
   /** All zero where the blocks came without traces. */
   traceEnds: Uint32Array
+  callEnds: Uint32Array
   /** Timestamps of the blocks, in seconds. */
   times: Float64Array
   /**
@@ -36,7 +37,7 @@ export const encodeHeader = ({
   logEnds,
   times,
   excerpts,
-}: Omit<SegmentHeader, 'traceEnds'>): Uint8Array<ArrayBuffer> => {
+}: Omit<SegmentHeader, 'traceEnds' | 'callEnds'>): Uint8Array<ArrayBuffer> => {
   const blocks = times.length
   const tail = [...excerpts].flatMap(([index, { txs, logs }]) => [index, txs.length, logs.length, ...txs, ...logs])
   const bytes = new Uint8Array(HEAD + blocks * 16 + tail.length * 4)
@@ -48,8 +49,13 @@ export const encodeHeader = ({
   return bytes
 }
 
-/** `traces` are the ends of traces, which are kept apart; null where there are none. */
-export const decodeHeader = (first: number, bytes: Uint8Array, traces: Uint8Array | null): SegmentHeader => {
+/** `traces` and `calls` are their ends, which are kept apart; null where there are none. */
+export const decodeHeader = (
+  first: number,
+  bytes: Uint8Array,
+  traces: Uint8Array | null,
+  calls: Uint8Array | null,
+): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
   const [blocks, excerptCount] = new Uint32Array(buffer, 0, 2) as unknown as [number, number]
   const tail = new Uint32Array(buffer, HEAD + blocks * 16)
@@ -66,7 +72,11 @@ export const decodeHeader = (first: number, bytes: Uint8Array, traces: Uint8Arra
     times: new Float64Array(buffer, HEAD, blocks),
     txEnds: new Uint32Array(buffer, HEAD + blocks * 8, blocks),
     logEnds: new Uint32Array(buffer, HEAD + blocks * 12, blocks),
-    traceEnds: traces ? new Uint32Array(new Uint8Array(traces).buffer) : new Uint32Array(blocks),
+    traceEnds: endsOf(traces, blocks),
+    callEnds: endsOf(calls, blocks),
     excerpts,
   }
 }
+
+const endsOf = (bytes: Uint8Array | null, blocks: number): Uint32Array =>
+  bytes ? new Uint32Array(new Uint8Array(bytes).buffer) : new Uint32Array(blocks)

@@ -9,9 +9,9 @@ const MOST_BLOCKS = 4096
 export const FULL_LEVEL = 9
 
 /** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
-export const levelOf = ({ first, last, txs, logs, traces }: SegmentCounts): number => {
+export const levelOf = ({ first, last, txs, logs, traces, calls }: SegmentCounts): number => {
   const blocks = last - first + 1
-  return blocks + txs + logs + traces >= FULL_SEGMENT || blocks >= MOST_BLOCKS
+  return blocks + txs + logs + traces + calls >= FULL_SEGMENT || blocks >= MOST_BLOCKS
     ? FULL_LEVEL
     : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
 }
@@ -23,6 +23,7 @@ export interface SegmentCounts {
   txs: number
   logs: number
   traces: number
+  calls: number
   /** Logs with a known name. */
   events: number
 }
@@ -32,16 +33,25 @@ export interface SegmentRow extends SegmentCounts {
   level: number
 }
 
-export const SEGMENT_COLUMNS = 'id, first, last, txs, logs, traces, events, level'
+export const SEGMENT_COLUMNS = 'id, first, last, txs, logs, traces, calls, events, level'
 
-/** Returns the new segment's number. `traceEnds` is null where there are no traces. */
+/** Returns the new segment's number. */
 export const segmentInserter = (db: Db) => {
   const insert = db.prepare(
-    'INSERT INTO segment (first, last, txs, logs, traces, events, level, blocks, trace_ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO segment (first, last, txs, logs, traces, calls, events, level, blocks, trace_ends, call_ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
-  return (counts: SegmentCounts, header: Uint8Array, traceEnds: Uint32Array | null): number => {
-    const { first, last, txs, logs, traces, events } = counts
-    const ends = traceEnds && Buffer.from(traceEnds.buffer, traceEnds.byteOffset, traceEnds.byteLength)
-    return Number(insert.run(first, last, txs, logs, traces, events, levelOf(counts), header, ends).lastInsertRowid)
+  return (
+    counts: SegmentCounts,
+    header: Uint8Array,
+    ends: { traceEnds: Uint32Array; callEnds: Uint32Array },
+  ): number => {
+    const { first, last, txs, logs, traces, calls, events } = counts
+    const level = levelOf(counts)
+    const traceEnds = traces > 0 ? bytesOf(ends.traceEnds) : null
+    const callEnds = calls > 0 ? bytesOf(ends.callEnds) : null
+    const values = [first, last, txs, logs, traces, calls, events, level, header, traceEnds, callEnds]
+    return Number(insert.run(...values).lastInsertRowid)
   }
 }
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)

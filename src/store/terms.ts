@@ -29,6 +29,7 @@ export const FACETS = {
   'trace.action.author': 14,
   'trace.result.address': 15,
   'trace.error': 16,
+  'call.from': 17,
 } as const
 
 /**
@@ -48,6 +49,8 @@ export const TOO_LONG = 0
 
 /** Key of the one signature that all logs share whose own one the dictionary has no room for. */
 export const UNLISTED = 'unlisted'
+/** The same for calls. */
+export const UNLISTED_CALL = 'call/unlisted'
 
 export const logFacet = (signature: number): number => FIRST_LOG_FACET + signature
 export const argumentSlot = (pos: number): number => Math.min(pos, OVERFLOW_SLOT)
@@ -60,6 +63,14 @@ export const argumentOf = (facet: number): { signature: number; slot: number } =
   const signature = Math.floor(place / SLOTS)
   return { signature, slot: place - signature * SLOTS }
 }
+
+/** The signature that a facet is of; undefined for one of documents' own. */
+export const signatureOfFacet = (facet: number): number | undefined =>
+  facet < FIRST_LOG_FACET
+    ? undefined
+    : facet < FIRST_ARGUMENT_FACET
+      ? signatureOfLogFacet(facet)
+      : argumentOf(facet).signature
 
 /** First and last term of a value in the role of an emitter (or, for value 0, of all logs), whatever the signature. */
 export const logTerms = (value: number): [number, number] => [

@@ -31,7 +31,7 @@ export interface Writer {
   also(within: () => void): void
 }
 
-const TABLES = ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk'] as const satisfies readonly TableName[]
+const TABLES = ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk', 'call'] as const satisfies readonly TableName[]
 
 export const createWriter = (db: Db): Writer => {
   const insert = {
@@ -41,6 +41,7 @@ export const createWriter = (db: Db): Writer => {
     log: rowInserter(db, 'log', 7, 32),
     trace: rowInserter(db, 'trace', 2 + tableColumns('trace', 'trace').length, 16),
     trace_bulk: rowInserter(db, 'trace_bulk', 1 + tableColumns('trace', 'trace_bulk').length, 16),
+    call: rowInserter(db, 'call', 11, 32),
   } satisfies Record<TableName, ReturnType<typeof rowInserter>>
   const insertPost = manyInserter(db, 'post', 5, 64)
   const insertNum = db.prepare('INSERT INTO num (segment, facet, n, vals, ords) VALUES (?, ?, ?, ?, ?)')
@@ -112,7 +113,7 @@ export const createWriter = (db: Db): Writer => {
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
     for (const table of TABLES) insert[table].add(batch.rows[table])
-    const segment = insertSegment(batch, batch.header, batch.traceEnds)
+    const segment = insertSegment(batch, batch.header, batch)
     writeIndex(segment, postings, columns)
     within()
   })

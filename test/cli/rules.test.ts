@@ -142,7 +142,7 @@ test('looking makes no files', async () => {
 })
 
 const GOOD = JSON.stringify(input())
-const CALLS = JSON.stringify(input({ config: { ...input().config, targetType: 'Call' } }))
+const CALLS = JSON.stringify(input({ config: { ...input().config, targetType: 'Contract' } }))
 const MAILS = JSON.stringify(
   input({
     config: {
@@ -158,7 +158,7 @@ const MAILS = JSON.stringify(
   }),
 )
 const INWARD = JSON.stringify(input({ config: { ...input().config, alerts: [post('http://127.0.0.1:9/x')] } }))
-const IDLE = 'idle: entities of the target type Call are not indexed yet: the rule matches as soon as they are.'
+const IDLE = 'idle: entities of the target type Contract are not indexed yet: the rule matches as soon as they are.'
 const LOOPBACK =
   'url leads to 127.0.0.1, which is a loopback address: choose a public address, or ask the operator of this server to allow its range.'
 

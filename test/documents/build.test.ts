@@ -15,6 +15,7 @@ import { createDocuments } from '../../src/search/documents.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { hasMainnet } from '../support/pack.ts'
 import {
+  callsOf,
   candidatesOf,
   createTestStore,
   decimalsOf,
@@ -39,12 +40,13 @@ const decoderOf = (events: readonly EventAbi[]) => {
     raw,
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decode)),
     methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
+    calls: callsOf(raw),
     decimals: address => decimalsOf(raw.chainId ?? 1, `0x${address}`),
   })
 }
 
 const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All => {
-  const all: All = { block: [], tx: [], log: [], event: [], trace: [] }
+  const all: All = { block: [], tx: [], log: [], event: [], trace: [], call: [] }
   for (const input of inputs) {
     const documents = createBlockDocuments(input, big)
     all.block.push(documents.block())
@@ -55,6 +57,7 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
       all.log.push(documents.log(i))
     }
     for (let i = 0; i < (input.raw.traces?.length ?? 0); i++) all.trace.push(documents.trace(i))
+    for (let i = 0; i < input.calls.length; i++) all.call.push(documents.call(i))
   }
   return all
 }
@@ -273,7 +276,7 @@ it('tells rules what an event was decoded by: its declaration, and the decimals 
       error: args ? null : 'no',
     }
     const logs = raw!.receipts.flatMap(({ logs }) => logs.map(() => ({ signature, args })))
-    const input = { raw: raw!, logs, methods: [], decimals: () => decimals }
+    const input = { raw: raw!, logs, methods: [], calls: [], decimals: () => decimals }
     return createBlockDocuments(input, asJson).event(0)!.decoding
   }
   assert.deepEqual(decoding(event, 6, [null, 5n]), { inputs: event.inputs, decimals: 6 })

@@ -59,6 +59,7 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
       db,
       decodeLog: () => ({ signature, args: null }),
       methodOf: () => null,
+      decodeCall: () => ({ selector: '0x00000000', function: null, probability: 0, args: null, error: null }),
       decimals,
       chainId: 1,
     }),

@@ -84,6 +84,7 @@ const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, t
   const decode = (raw: RawBlock) => ({
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
     methods: raw.block.transactions.map(() => null),
+    calls: [],
   })
   const match = async (raw: RawBlock, signal = never) =>
     (await ruling.match(raw, decode(raw), signal)).map(({ rule, entity }) => `${rule} ${entity._type}`)

@@ -67,7 +67,7 @@ describe('a rule as conditions', () => {
   })
 
   it('has none for targets that are not indexed', () => {
-    for (const target of ['Call', 'Method', 'Contract', 'Token'] as const)
+    for (const target of ['Contract', 'Token'] as const)
       assert.equal(lowered(target, { name: 'from', operator: 'Equals', value: '0x' }), undefined)
   })
 })
@@ -264,7 +264,9 @@ describe('names of attributes', () => {
     ['Trace', ['anything'], 'A trace has no attribute "anything" to compare.'],
     ['Trace', ['action.from'], undefined],
     ['Trace', ['action', 'from', 'raw'], undefined],
-    ['Call', ['anything'], undefined],
+    ['Call', ['anything'], 'A call has no attribute "anything" to compare.'],
+    ['Method', ['method'], undefined],
+    ['Contract', ['anything'], undefined],
     ['Transaction', ['form'], 'A transaction has no attribute "form" to compare. Did you mean "from"?'],
     [
       'Transaction',

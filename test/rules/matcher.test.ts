@@ -28,7 +28,15 @@ import {
   type TargetType,
 } from '../../src/rules/rule.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
-import { candidatesOf, decimalsOf, demoBlocks, demoEvents, excerptOf, generatedBlocks } from '../support/store.ts'
+import {
+  callsOf,
+  candidatesOf,
+  decimalsOf,
+  demoBlocks,
+  demoEvents,
+  excerptOf,
+  generatedBlocks,
+} from '../support/store.ts'
 
 // However rules are indexed, they find what a loop over all of them finds that asks every document exactly.
 
@@ -36,13 +44,14 @@ import { candidatesOf, decimalsOf, demoBlocks, demoEvents, excerptOf, generatedB
 const CASES = Number(process.env.CASES ?? 60)
 const SEED = Number(process.env.SEED ?? 1)
 
-const KINDS: readonly Kind[] = ['block', 'tx', 'log', 'event', 'trace']
+const KINDS: readonly Kind[] = ['block', 'tx', 'log', 'event', 'trace', 'call']
 const TARGETS = {
   block: 'Block',
   tx: 'Transaction',
   log: 'Log',
   event: 'Event',
   trace: 'Trace',
+  call: 'Call',
 } as const satisfies Record<Kind, TargetType>
 
 /** Names that are positions, but of others. */
@@ -80,6 +89,7 @@ const open = (raw: RawBlock, known = ODD_DECIMALS): BlockEntities => {
     raw,
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
     methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
+    calls: callsOf(raw),
     decimals,
   }
   return {
@@ -182,6 +192,19 @@ const OFTEN: Readonly<Record<Kind, readonly string[]>> = {
   ],
   log: ['address', 'address.raw', 'topics', 'topics.1', 'signature', 'transactionHash', 'logIndex', 'blockNumber'],
   event: ['event', 'event.raw', 'address', 'blockNumber.num', 'transactionHash', 'logIndex'],
+  call: [
+    'from',
+    'to',
+    'to.raw',
+    'method',
+    'method.raw',
+    'selector',
+    'value',
+    'callType',
+    'depth',
+    'reverted',
+    'blockNumber',
+  ],
   trace: [
     'type',
     'callType',

@@ -33,6 +33,7 @@ const TARGETS = {
   log: 'Log',
   event: 'Event',
   trace: 'Trace',
+  call: 'Call',
 } as const satisfies Record<Kind, TargetType>
 
 const HOSTILE = [
@@ -260,8 +261,8 @@ describe('a rule on arguments of every type finds what its conditions hold for',
     const store = createTestStore(rareBlocks(), { run: [1, 2, 3], events: [RARE] })
     chain = {
       store,
-      documents: { block: [], tx: [], log: [], trace: [], event: store.all('event') },
-      positions: { block: [], tx: [], log: [], trace: [], event: store.positions('event') },
+      documents: { block: [], tx: [], log: [], trace: [], call: [], event: store.all('event') },
+      positions: { block: [], tx: [], log: [], trace: [], call: [], event: store.positions('event') },
     }
     assert.equal(chain.documents.event.filter(({ _source }) => _source.error === null).length, 72)
   })

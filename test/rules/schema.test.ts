@@ -179,7 +179,7 @@ test('config has what it has and nothing else', () => {
     'config.alerts: alerts must be a list of 1 to 10 alerts, and is missing.',
   )
   for (const targetType of TARGET_TYPES)
-    if (!['Transaction', 'Log', 'Block', 'Trace'].includes(targetType))
+    if (!['Transaction', 'Log', 'Block', 'Trace', 'Call', 'Method'].includes(targetType))
       accepted(rule({ config: config({ targetType }) }))
   refused(
     rule({ config: config({ targetType: 'event' }) }),

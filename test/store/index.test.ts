@@ -181,6 +181,7 @@ const header = fc
       txEnds: ends('txs'),
       logEnds: ends('logs'),
       traceEnds: Uint32Array.from(blocks, (_, i) => i),
+      callEnds: Uint32Array.from(blocks, (_, i) => 2 * i),
       excerpts,
     }
     return result
@@ -193,7 +194,15 @@ describe('a segment’s header', () => {
         const bytes = encodeHeader(one)
         const shifted = Buffer.alloc(bytes.length + shift)
         shifted.set(bytes, shift)
-        assert.deepEqual(decodeHeader(1000, shifted.subarray(shift), Buffer.from(one.traceEnds.buffer)), one)
+        assert.deepEqual(
+          decodeHeader(
+            1000,
+            shifted.subarray(shift),
+            Buffer.from(one.traceEnds.buffer),
+            Buffer.from(one.callEnds.buffer),
+          ),
+          one,
+        )
       }),
     )
   })

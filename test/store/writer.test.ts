@@ -64,7 +64,9 @@ const contentsOf = (store: TestStore) => {
           ? 'tx'
           : role(facet).startsWith('trace.')
             ? 'trace'
-            : 'log'
+            : role(facet).startsWith('call.') || / of call\//.test(role(facet))
+              ? 'call'
+              : 'log'
     const value = (term: number, facet: number): string | number => {
       const number = (term - facet) / 2 ** 22
       if (number >= HASHED) return number
@@ -104,13 +106,14 @@ const contentsOf = (store: TestStore) => {
       const key = `${facet % 2 ? 'scaled' : 'integers'} ${role(Math.floor(facet / 2))}`
       return Array.from(
         ordinals,
-        (ordinal, i) => `${key} ${values[i]} ${positionOfOrdinal(headers.get(segment)!, 'log', ordinal)}`,
+        (ordinal, i) =>
+          `${key} ${values[i]} ${positionOfOrdinal(headers.get(segment)!, / of call\//.test(key) ? 'call' : 'log', ordinal)}`,
       )
     })
     return {
       index: index.sort(),
       numbers: numbers.sort(),
-      rows: ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk'].map(table =>
+      rows: ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk', 'call'].map(table =>
         db.prepare(`SELECT pos FROM "${table}"`).pluck().all(),
       ),
     }

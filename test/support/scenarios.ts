@@ -61,7 +61,8 @@ export const loadScenarios = (): ScenarioFile[] =>
 export const loadDocuments = (): Documents => ({
   // Their blocks came without.
   trace: [],
-  ...(parseLossless(readFileSync(new URL('documents.json', folder), 'utf8')) as Omit<Documents, 'trace'>),
+  call: [],
+  ...(parseLossless(readFileSync(new URL('documents.json', folder), 'utf8')) as Omit<Documents, 'trace' | 'call'>),
 })
 
 export const kindsOf = (entities: string): Kind[] =>

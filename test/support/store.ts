@@ -6,10 +6,14 @@ import { generateBlocks } from '../../scripts/bench/generate.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
+import { createCallSignatures } from '../../src/decode/call-signatures.ts'
+import { createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
+import { type Functions, openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
 import { topicOf } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
+import { type BlockCall, blockCalls } from '../../src/documents/calls.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { createPreparer } from '../../src/ingest/prepare.ts'
@@ -100,6 +104,17 @@ export const candidatesOf = (topic: string, indexed: number, events: readonly Ev
     .map(event => ({ event, probability: 0.9 })),
 ]
 
+let functions: Functions | undefined
+/** By the registry that is shipped. */
+export const decodeCall = (to: string, input: string): DecodedCall => {
+  functions ??= openFunctions(readFileSync(data('functions.bin')))
+  callDecoder ??= createCallDecoder(functions)
+  return callDecoder(to, input)
+}
+let callDecoder: ReturnType<typeof createCallDecoder> | undefined
+const callSignature = createCallSignatures()
+export const callsOf = (raw: RawBlock): BlockCall[] => blockCalls(raw, decodeCall, callSignature)
+
 export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestStoreOptions = {}): TestStore => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-store-'))
   const { path = join(folder, 'network.sqlite') } = options
@@ -121,6 +136,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     db,
     decodeLog,
     methodOf: input => METHODS[input.slice(0, 10)] ?? null,
+    decodeCall,
     decimals: { of: address => decimalsOf(chainId, `0x${address}`), takeLearnt: () => [] },
     ...(listedSignatures !== undefined && { listedSignatures }),
   })
@@ -206,6 +222,7 @@ const positionsOf = (kind: Kind, reader: Reader): number[] => {
     log: 'SELECT pos FROM log ORDER BY pos',
     event: 'SELECT pos FROM log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL) ORDER BY pos',
     trace: 'SELECT pos FROM trace ORDER BY pos',
+    call: 'SELECT pos FROM call ORDER BY pos',
   }
   return reader.db.prepare(sql[kind]).pluck().all() as number[]
 }

@@ -1,0 +1,40 @@
+import type { DecodedCall } from './calls.ts'
+import type { Signature } from './types.ts'
+
+/** Calls of unknown selectors, and of what one declaration may come to, that are remembered at a time. */
+const MOST = 200_000
+
+/** Of a call: which of its kind it is, as logs have it, told by what is stored once for all of them. */
+export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
+  const known = new Map<object | string, Map<number, Signature>>()
+  return ({ selector, function: declared, probability, args, error }) => {
+    const by = declared ?? selector!
+    let ways = known.get(by)
+    if (!ways) {
+      if (known.size >= MOST) known.clear()
+      ways = new Map()
+      known.set(by, ways)
+    }
+    // What fails to decode is kept apart from what decodes, why it fails is told when it is shown.
+    const way = args === null && error !== null ? -1 - probability : probability
+    let signature = ways.get(way)
+    if (!signature) {
+      const event = declared && { name: declared.name, inputs: declared.inputs }
+      const failed = way < 0
+      signature = {
+        key: `${CALL}${selector}/${probability}/${failed ? 'x' : ''}/${JSON.stringify(event)}`,
+        topic: selector,
+        indexed: 0,
+        event,
+        probability,
+        error: failed ? 'the call data does not decode' : null,
+      }
+      ways.set(way, signature)
+    }
+    return signature
+  }
+}
+
+/** What the keys of calls' signatures begin with. */
+export const CALL = 'call/'
+export const isCallSignature = ({ key }: Pick<Signature, 'key'>): boolean => key.startsWith(CALL)

@@ -1,0 +1,128 @@
+import type { RawBlock } from '../chain/wire.ts'
+import { renderEvent } from '../decode/abi.ts'
+import type { DecodedCall } from '../decode/calls.ts'
+import type { DecodedArg, EventAbi, Signature } from '../decode/types.ts'
+import type { Document } from './document.ts'
+import { type BlockParts, hasInteger } from './logs.ts'
+import * as show from './show.ts'
+
+/** A call of a function, in the order of the block's execution. */
+export interface BlockCall {
+  /** Place of the transaction in its block. */
+  tx: number
+  /** Place among the block's traces; null for a transaction's own call where these are not known. */
+  trace: number | null
+  from: string
+  to: string
+  signature: Signature
+  /** As the node tells it. */
+  value: unknown
+  callType: string
+  /** Calls above it. */
+  depth: number
+  /** Null where the call data could not be decoded. */
+  args: DecodedArg[] | null
+  /** What is wrong with the call data, also where it decodes. */
+  error: string | null
+  /** It failed, or a call above it did. */
+  reverted: boolean
+}
+
+/** A call before it is decoded. */
+type UndecodedCall = Omit<BlockCall, 'signature' | 'args' | 'error'> & { input: string }
+
+/** All calls of a block that name a function: those in its traces, or where it has none those that its transactions are. */
+const callsIn = ({ block, receipts, traces }: RawBlock): UndecodedCall[] => {
+  const calls: UndecodedCall[] = []
+  if (traces === undefined) {
+    for (const [i, { from, to, input, value, transactionIndex }] of block.transactions.entries())
+      if (to && namesFunction(input)) {
+        const status = receipts[i]!.status
+        const reverted = status === '0x0' || status === false
+        const own = { callType: 'call', depth: 0 }
+        calls.push({ tx: Number(transactionIndex), trace: null, from, to, input, value, ...own, reverted })
+      }
+    return calls
+  }
+  /** Depth of the topmost step that failed of those around the one at hand. */
+  let failed = Number.POSITIVE_INFINITY
+  let transaction = -1
+  for (const [place, trace] of traces.entries()) {
+    if (trace.type === 'reward') continue
+    const { transactionPosition, traceAddress } = trace
+    if (transactionPosition !== transaction || traceAddress.length <= failed) failed = Number.POSITIVE_INFINITY
+    transaction = transactionPosition
+    if (trace.error !== undefined && failed === Number.POSITIVE_INFINITY) failed = traceAddress.length
+    if (trace.type !== 'call' || !namesFunction(trace.action.input)) continue
+    const { from, to, input, value, callType } = trace.action
+    const depth = traceAddress.length
+    const reverted = failed <= depth
+    calls.push({ tx: transactionPosition, trace: place, from, to, input, value, callType, depth, reverted })
+  }
+  return calls
+}
+
+/** The calls of a block with what they mean; `signatureOf` gives the same object for equal signatures. */
+export const blockCalls = (
+  raw: RawBlock,
+  decode: (to: string, input: string) => DecodedCall,
+  signatureOf: (call: DecodedCall) => Signature,
+): BlockCall[] =>
+  callsIn(raw).map(({ input, ...call }) => {
+    const decoded = decode(call.to, input)
+    return { ...call, signature: signatureOf(decoded), args: decoded.args, error: decoded.error }
+  })
+
+const namesFunction = (input: string): boolean => input.length >= 10
+
+export interface CallParts {
+  block: BlockParts
+  transactionHash: string
+  transactionIndex: number
+  /** Checksummed. */
+  from: string
+  to: string
+  /** As it is shown; null where the node does not tell. */
+  value: unknown
+  callType: string
+  traceAddress: number[]
+  reverted: boolean
+  selector: string
+  event: EventAbi | null
+  args: readonly DecodedArg[] | null
+  error: string | null
+  /** Null where no function is known. */
+  probability: number | null
+  decimals: number | null
+}
+
+export const callDocument = (parts: CallParts, big: show.BigIntegers): Document => {
+  const { block, transactionHash, traceAddress, event, args, decimals, probability } = parts
+  const known = args && hasInteger(args) ? decimals : null
+  return {
+    _id: show.callId(transactionHash, traceAddress),
+    _routing: block.hash,
+    _parent: transactionHash,
+    _source: {
+      method: event?.name ?? null,
+      selector: parts.selector,
+      args: (args ?? []).map(arg => show.argument(arg, known, big)),
+      from: parts.from,
+      to: parts.to,
+      value: parts.value,
+      callType: parts.callType,
+      depth: traceAddress.length,
+      traceAddress,
+      reverted: parts.reverted,
+      transactionHash,
+      transactionIndex: show.quantity(parts.transactionIndex, big),
+      blockHash: block.hash,
+      blockNumber: show.quantity(block.number, big),
+      error: parts.error,
+      str: args && event ? renderEvent(event, args) : null,
+      timestamp: block.datetime,
+      probability,
+    },
+    ...(event && { decoding: { inputs: event.inputs, decimals: known } }),
+  }
+}
