@@ -131,7 +131,12 @@ const createSignatures = (db: Db, listed: number) => {
   }
   const unlisted: Signature = { key: UNLISTED, topic: null, indexed: 0, event: null, probability: 0, error: null }
   const unlistedCall: Signature = { ...unlisted, key: UNLISTED_CALL }
-  const hasRoom = ({ key, event }: Signature): boolean => ids.has(key) || next < (event ? SIGNATURES - 1 : listed)
+  const hasRoom = (signature: Signature): boolean => {
+    const { key, event } = signature
+    // Anything can be called by any selector, too: calls of functions that nobody knows are not kept apart.
+    if (!event && isCallSignature(signature)) return false
+    return ids.has(key) || next < (event ? SIGNATURES - 1 : listed)
+  }
 
   return {
     find(signature: Signature): { id: number; unlisted: boolean } {

@@ -15,7 +15,6 @@ import {
   OVERFLOW_SLOT,
   termOf,
   UNLISTED,
-  UNLISTED_CALL,
 } from '../store/terms.ts'
 import { addressIds, type Condition, compileLeaf } from './conditions.ts'
 import { type Leaf, sharedStart, testOf } from './leaf.ts'
@@ -325,6 +324,18 @@ const firstTopic: Special = (leaf, reader) => {
   return { by: 'or', of: [listed, { by: 'terms', terms }] }
 }
 
+/** Of functions that nobody knows the selectors are in the index themselves. */
+const selector: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  const terms = leaf.values.map(value => {
+    const { high, low } = reader.hash(String(value))
+    return { term: termOf(HASHED + high, FACETS['call.selector']), mark: low }
+  })
+  const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
+  return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }
+}
+
 const topics: Special = (leaf, reader) => {
   if (leaf.op === 'exists') return firstTopic(leaf, reader)
   if (leaf.op !== 'in') return undefined
@@ -490,10 +501,7 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     transactionHash,
     to: emitter,
     method: byName('call'),
-    selector: (leaf, reader) =>
-      reader.signatures('call').some(({ key }) => key === UNLISTED_CALL)
-        ? undefined
-        : bySignature(({ topic }) => [topic], 'call')(leaf, reader),
+    selector,
     probability: bySignature(({ event, probability }) => [event && probability], 'call'),
   },
 }

@@ -170,7 +170,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 
   const addCall = (position: number, call: BlockCall) => {
     const { tx, trace, from, to, signature, args, reverted, value, depth, callType } = call
-    const { id } = context.signature(signature)
+    const { id, unlisted } = context.signature(signature)
     const target = digitsOf(to)
     const targetId = context.addresses.id(target)
     const decimals = args && hasInteger(args) ? context.decimals(target) : undefined
@@ -191,7 +191,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     postings.add(termOf(0, logFacet(id)), 0, calls)
     postings.add(termOf(targetId, logFacet(id)), 0, calls)
     addressTerm(from, FACETS['call.from'], calls)
-    if (args && signature.event) addArguments(args, signature.event.inputs, id, decimals, calls)
+    if (unlisted) hashed(signature.topic!, FACETS['call.selector'], calls)
+    else if (args) addArguments(args, signature.event!.inputs, id, decimals, calls)
   }
 
   const addTrace = (position: number, trace: RpcTrace) => {

@@ -283,6 +283,7 @@ const kindOfFacet = (facet: number, calls: CallSignatures): Counted => {
     case FACETS['trace.error']:
       return 'trace'
     case FACETS['call.from']:
+    case FACETS['call.selector']:
       return 'call'
     default:
       return 'log'

@@ -30,6 +30,8 @@ export const FACETS = {
   'trace.result.address': 15,
   'trace.error': 16,
   'call.from': 17,
+  /** Of calls whose signature is the one that all those share which have none of their own. */
+  'call.selector': 18,
 } as const
 
 /**

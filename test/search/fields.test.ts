@@ -26,6 +26,7 @@ const ASKED = [
   'event str fuzzy',
   'call args.value.hex range',
   'call error exists',
+  'call selector range',
   'call str exists',
   'call str fuzzy',
   'call str in',
