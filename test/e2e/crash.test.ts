@@ -93,7 +93,7 @@ const runKilled = async (t: TestContext, args: readonly string[], data: string) 
 /** Once while the program starts and makes its store, then each time that it has stored some more. */
 const moment = async (round: number, data: string): Promise<undefined> => {
   if (round === 0) return void (await pause(150 + Math.random() * 400))
-  const target = storedBlocks(data) + 1 + Math.random() * 28
+  const target = storedBlocks(data) + 1 + Math.random() * 16
   const end = Date.now() + 30_000
   while (storedBlocks(data) < target && Date.now() < end) await pause(10)
   await pause(Math.random() * 30)
