@@ -140,7 +140,7 @@ const freesReaders = async (t: TestContext, data: string) => {
 }
 
 const keepsDeadlines = async (t: TestContext, data: string) => {
-  const server = await serve(t, data, ['--readers', '2', '--query-deadline', '50ms'])
+  const server = await serve(t, data, ['--readers', '2', '--query-deadline', '300ms'])
   const path = `/${NETWORK}/es/event/search/`
   const expensive = server.ask(path, EXPENSIVE)
   // Many cheap ones beside it, each of which is answered although one of the two threads is taken.
