@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+// As a whole, as in src/store/pack.ts: an older Node has no zstd.
+import zlib from 'node:zlib'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { type Context, header } from './context.ts'
 
@@ -55,11 +56,11 @@ const readRequest = async (request: Request, limit: number): Promise<Uint8Array>
 }
 
 const DECOMPRESS = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
+  gzip: promisify(zlib.gunzip),
+  'x-gzip': promisify(zlib.gunzip),
+  deflate: promisify(zlib.inflate),
+  br: promisify(zlib.brotliDecompress),
+  zstd: promisify(zlib.zstdDecompress),
 }
 
 const decompress = async (body: Uint8Array, encoding = 'identity', limit: number): Promise<Uint8Array> => {

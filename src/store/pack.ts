@@ -1,4 +1,5 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+// As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
+import zlib from 'node:zlib'
 import type { ByteWriter } from '../lib/bytes.ts'
 
 /**
@@ -86,7 +87,7 @@ export const packTopic = (
 
 /** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
 export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
-  if (packed[0] === ZSTD) return `0x${zstdDecompressSync(packed.subarray(1)).toString('hex')}`
+  if (packed[0] === ZSTD) return `0x${zlib.zstdDecompressSync(packed.subarray(1)).toString('hex')}`
   let hex = '0x'
   for (let at = 0; at < packed.length; ) {
     const control = packed[at++]!
@@ -169,7 +170,7 @@ const hexOf = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.prototype.hexSlice.call(bytes, start, end)
 
 const compress = (out: ByteWriter, start: number, data: Buffer) => {
-  const frame = zstdCompressSync(data)
+  const frame = zlib.zstdCompressSync(data)
   if (frame.length + 1 >= out.length - start) return
   out.truncate(start)
   out.byte(ZSTD)
