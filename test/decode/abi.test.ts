@@ -3,19 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import {
-  type AbiEvent,
-  decodeAbiParameters,
-  decodeEventLog,
-  encodeAbiParameters,
-  encodeEventTopics,
-  getAddress,
-  type Hex,
-} from 'viem'
+import { type AbiEvent, decodeEventLog, encodeAbiParameters, encodeEventTopics, getAddress, type Hex } from 'viem'
 import { createEventDecoder, decodeParts, renderEvent } from '../../src/decode/abi.ts'
 import { formatSignature, parseSignature, topicOf } from '../../src/decode/signature.ts'
 import type { AbiParam, EventAbi } from '../../src/decode/types.ts'
-import { encoded, expected, hexOf, isHashed, typed, viemParam } from '../support/abi.ts'
+import { encoded, expected, hexOf, isHashed, typed, viemParam, viemValues } from '../support/abi.ts'
 
 const word = (value: bigint | number) => BigInt.asUintN(256, BigInt(value)).toString(16).padStart(64, '0')
 const hexWord = (value: bigint | number): Hex => `0x${word(value)}`
@@ -133,10 +125,7 @@ test('damaged data is refused, or decodes as viem decodes it', () => {
     fc.property(damaged, ({ event, topics, data }) => {
       const params = event.inputs.filter(param => !param.indexed)
       const result = createEventDecoder(event)(topics, data)
-      let theirs: readonly unknown[] | null = null
-      try {
-        theirs = params.length === 0 ? [] : (decodeAbiParameters(params.map(viemParam), data) as readonly unknown[])
-      } catch {}
+      const theirs = viemValues(params, data)
       if (result.args) {
         accepted++
         assert.ok(theirs, `viem refuses ${formatSignature(event)} ${data}`)

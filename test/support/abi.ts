@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type AbiParameter, encodeAbiParameters, type Hex, stringToHex } from 'viem'
+import { type AbiParameter, decodeAbiParameters, encodeAbiParameters, type Hex, stringToHex } from 'viem'
 import { fullType } from '../../src/decode/signature.ts'
 import type { AbiParam, DecodedArg } from '../../src/decode/types.ts'
 
@@ -79,3 +79,21 @@ export const typed: fc.Arbitrary<Typed> = fc.letrec<{ any: Typed; elementary: Ty
     tuple: fc.array(tie('any'), { minLength: 1, maxLength: 3 }).map(tupleOf),
   }),
 ).any
+
+/** What viem decodes, or null where it refuses. */
+export const viemValues = (params: readonly AbiParam[], data: Hex): readonly unknown[] | null => {
+  if (params.length === 0) return []
+  const read = (text: Hex) => decodeAbiParameters(params.map(viemParam), text) as readonly unknown[]
+  try {
+    return read(data)
+  } catch (error) {
+    // viem steps over an empty value, and refuses to stand where the data ends: there it says whether it reads more of them.
+    const end = (data.length - 2) / 2
+    if (!(error instanceof Error) || !error.message.startsWith(`Position \`${end}\` is out of bounds`)) return null
+  }
+  try {
+    return read(`${data}${'00'.repeat(32)}`)
+  } catch {
+    return null
+  }
+}
