@@ -35,8 +35,8 @@ const main = async () => {
   }
 }
 
-/** The first with zstd. */
-const OLDEST = [22, 15] as const
+/** As undici, the HTTP client, has it. */
+const OLDEST = [22, 19] as const
 
 const isRecent = (version: string) => {
   const [major = 0, minor = 0] = version.split('.').map(Number)

@@ -191,6 +191,6 @@ test('a Node that is too old is told so', async t => {
   const { code, out, err } = await chainsieve(t, ['--version'], { env })
   assert.deepEqual([code, out], [1, ''])
   assert.deepEqual(fault(err), [
-    `chainsieve: this is Node 22.14.9 (${process.execPath}), and 22.15 or newer is needed: in a checkout, npx chainsieve runs on the Node that npm ci brought`,
+    `chainsieve: this is Node 22.14.9 (${process.execPath}), and 22.19 or newer is needed: in a checkout, npx chainsieve runs on the Node that npm ci brought`,
   ])
 })
