@@ -209,6 +209,20 @@ export interface Command<O extends Table = Table> {
 }
 
 export const COMMON = ['data', 'config', 'json'] as const satisfies readonly (keyof typeof SETTINGS)[]
+export const SERVER = [
+  'host',
+  'port',
+  'queryDeadline',
+  'bodyLimit',
+  'readers',
+  'allowTarget',
+  'smtp',
+  'mailFrom',
+  'mailDigest',
+  'deliveryTimeout',
+  'deliveryRetries',
+  'keepDeliveries',
+] as const satisfies readonly (keyof typeof SETTINGS)[]
 export const NODE = [
   'network',
   'rpc',

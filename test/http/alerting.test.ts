@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { AlertingService } from '../../src/http/alerting/service.ts'
 import { openRules } from '../../src/rules/store.ts'
+import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
 import { appOf } from './support.ts'
 
 type Json = Record<string, unknown>
@@ -15,21 +16,6 @@ after(() => rmSync(root, { recursive: true }))
 let folders = 0
 
 const RULES = '/alerting/rules/'
-const rule = (change: Json = {}): Json => ({
-  name: 'Large transfers',
-  maxConfirmationCount: 3,
-  technology: 'ethereum',
-  blockchain: 'ethereum',
-  network: 'mainnet',
-  config: config(),
-  ...change,
-})
-const config = (change: Json = {}): Json => ({
-  targetType: 'Event',
-  targetMap: [{ name: 'event', operator: 'Equals', value: 'Transfer' }],
-  alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/hook' } }],
-  ...change,
-})
 /** As it is shown, where nothing else is said. */
 const shown = (change: Json = {}): Json => ({
   id: 1,

@@ -28,6 +28,7 @@ import {
   type TargetType,
 } from '../../src/rules/rule.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
+import { conditionAt } from '../support/rules.ts'
 import {
   callsOf,
   candidatesOf,
@@ -229,20 +230,6 @@ const near = ({ text, number }: Face): fc.Arbitrary<string> => {
   }
   return fc.constantFrom(...ways)
 }
-
-const conditionAt = (
-  [name = '', ...inner]: readonly string[],
-  operator: Operator,
-  value: string | string[],
-  useScaledValue: boolean,
-  level = 1,
-): Condition => ({
-  name,
-  ...(inner.length > 0
-    ? { operator: 'Inspect', operatorParameters: [conditionAt(inner, operator, value, useScaledValue, level + 1)] }
-    : { operator, value }),
-  ...(level === 2 && useScaledValue && { useScaledValue }),
-})
 
 const BOUNDS = ['Greater', 'Greater or Equal', 'Less', 'Less or Equal'] as const
 const EQUALITIES = OPERATORS.filter(it => it.startsWith('Equals'))

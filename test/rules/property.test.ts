@@ -9,9 +9,10 @@ import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
 import { attributesOf, stepsOf, TARGET_KINDS } from '../../src/rules/attributes.ts'
 import { lower, toQuery } from '../../src/rules/lower.ts'
-import { type Condition, OPERATORS, type Operator, type TargetType } from '../../src/rules/rule.ts'
+import { type Condition, OPERATORS, type TargetType } from '../../src/rules/rule.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
+import { conditionAt } from '../support/rules.ts'
 import {
   createTestStore,
   demoBlocks,
@@ -105,23 +106,6 @@ const conditionOf = (
         conditionAt(names, operator, value, useScaledValue),
       )
     })
-
-const conditionAt = (
-  [name = '', ...inner]: readonly string[],
-  operator: Operator,
-  value: string | string[],
-  useScaledValue: boolean,
-  level = 1,
-): Condition => ({
-  name,
-  ...(inner.length > 0
-    ? {
-        operator: 'Inspect',
-        operatorParameters: [conditionAt(inner, operator, value, useScaledValue, level + 1)],
-      }
-    : { operator, value }),
-  ...(level === 2 && useScaledValue && { useScaledValue }),
-})
 
 const operandFor = (faces: readonly Face[]): fc.Arbitrary<string> => {
   const known = faces.length === 0 ? fc.constant('1') : fc.constantFrom(...faces).chain(near)

@@ -4,27 +4,13 @@ import fc from 'fast-check'
 import { missingExtracts } from '../../src/rules/extracts.ts'
 import { OPERATORS, TARGET_TYPES } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
+import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
 
 type Json = Record<string, unknown>
 
 const URL = 'https://example.org/hook'
 const transfer = { name: 'event', operator: 'Equals', value: 'Transfer' }
 const webhook = { type: 'Webhook (POST)', parameters: { url: URL } }
-const rule = (change: Json = {}): Json => ({
-  name: 'Large transfers',
-  maxConfirmationCount: 3,
-  technology: 'ethereum',
-  blockchain: 'ethereum',
-  network: 'mainnet',
-  config: config(),
-  ...change,
-})
-const config = (change: Json = {}): Json => ({
-  targetType: 'Event',
-  targetMap: [transfer],
-  alerts: [webhook],
-  ...change,
-})
 const targets = (...targetMap: unknown[]) => rule({ config: config({ targetMap }) })
 const inspect = (...operatorParameters: unknown[]) => ({ name: 'args', operator: 'Inspect', operatorParameters })
 const alerts = (...all: unknown[]) => rule({ config: config({ alerts: all }) })

@@ -1,4 +1,4 @@
-import { command, NODE, networkOf } from '../command.ts'
+import { command, NODE, networkOf, SERVER } from '../command.ts'
 import { showDevNews } from '../show-dev.ts'
 
 export const dev = command({
@@ -6,21 +6,7 @@ export const dev = command({
   usage: '[--rpc URL] [options]',
   summary:
     'For developers of contracts: follows a local node (http://127.0.0.1:8545), decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens and serves it; keeps nothing.',
-  settings: [
-    'host',
-    'port',
-    'queryDeadline',
-    'bodyLimit',
-    'readers',
-    'allowTarget',
-    'smtp',
-    'mailFrom',
-    'mailDigest',
-    'deliveryTimeout',
-    'deliveryRetries',
-    'keepDeliveries',
-    ...NODE.filter(name => name !== 'to' && name !== 'order' && name !== 'network'),
-  ],
+  settings: [...SERVER, ...NODE.filter(name => name !== 'to' && name !== 'order' && name !== 'network')],
   defaults: {
     network: 'ethereum/dev/local',
     rpc: ['http://127.0.0.1:8545'],

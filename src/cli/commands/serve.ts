@@ -1,25 +1,11 @@
-import { command, NODE } from '../command.ts'
+import { command, NODE, SERVER } from '../command.ts'
 
 export const serve = command({
   name: 'serve',
   usage: '[--network T/B/N --rpc URL] [options]',
   summary:
     'Runs the server, and indexes and follows the networks that it is given; with none at all it serves a demo chain.',
-  settings: [
-    'host',
-    'port',
-    'queryDeadline',
-    'bodyLimit',
-    'readers',
-    'allowTarget',
-    'smtp',
-    'mailFrom',
-    'mailDigest',
-    'deliveryTimeout',
-    'deliveryRetries',
-    'keepDeliveries',
-    ...NODE.filter(name => name !== 'to'),
-  ],
+  settings: [...SERVER, ...NODE.filter(name => name !== 'to')],
   options: {},
   arity: [0, 0],
   run: ({ services, config, log, shutdown }) => services.serve(config, { log, shutdown }),
