@@ -149,6 +149,8 @@ const createOpener = (): Opener => {
         to ? (functions.find(input.slice(0, 10))[0]?.function.name ?? null) : null,
       ),
       calls: [],
+      contracts: [],
+      tokens: [],
       decimals,
     }
     return { ...decoded, documents: createBlockDocuments(decoded, asJson) }

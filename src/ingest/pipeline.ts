@@ -178,6 +178,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       async add(raw) {
         const number = Number(raw.block.number)
         if (run && number !== last + 1) await flush()
+        await ruling.complete(raw, signal)
         const decoded = preparer.decode(raw)
         // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
         // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.

@@ -93,7 +93,7 @@ export const createSearcher = (reader: Reader): Searcher => {
     get(kind, id) {
       reader.begin()
       try {
-        return shown.load(kind, positionsOfIds(kind, [id.toLowerCase()], reader))[0]
+        return shown.load(kind, positionsOfIds(kind, [id.toLowerCase()], reader).slice(-1))[0]
       } finally {
         reader.end()
       }
@@ -188,7 +188,7 @@ const findInChainOrder = (
       if (compare && (enough || positions.length > 0)) {
         // Where the first key is the same another order may be wanted: then the last such blocks count whole.
         const [first, end] = keys.byTime ? sameTime(header, last) : [last, last]
-        const size = sizeOf(segment, numbered)
+        const size = sizeOf({ segment, header }, numbered)
         const from = ordinalOfPosition(header, numbered, positionOf(first, 0))
         const to = end === segment.last ? size : ordinalOfPosition(header, numbered, positionOf(end + 1, 0))
         const known = new Set(positions)

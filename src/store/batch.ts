@@ -1,9 +1,12 @@
 import type { RawBlock, RpcReceipt, RpcTrace } from '../chain/wire.ts'
+import type { Code } from '../decode/contract-code.ts'
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../decode/types.ts'
 import type { BlockCall } from '../documents/calls.ts'
+import type { BlockContract } from '../documents/contracts.ts'
 import { hasInteger } from '../documents/logs.ts'
 import { placesOf } from '../documents/places.ts'
 import { scaled } from '../documents/show.ts'
+import type { BlockToken, TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import { traceMember } from '../documents/traces.ts'
 import { snakeCase } from '../documents/wire.ts'
 import type { Hash62 } from '../lib/hash.ts'
@@ -39,6 +42,8 @@ export interface Batch extends SegmentCounts {
   rows: Record<TableName, Rows>
   pairs: Pairs
   numbers: Numbers
+  /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
+  sights: (TokenRow & { position: number })[]
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
 }
@@ -50,18 +55,37 @@ export interface Additions {
   addresses: Added
   names: Added
   signatures: { first: number; entries: Signature[] }
-  /** Contracts that were asked for their decimals. */
-  tokens: StoredToken[]
+  codes: CodeRow[]
+  /** What contracts answered. */
+  tokens: TokenRow[]
 }
 
-export interface StoredToken {
+/** Texts by their ids in the dictionary of names, null where there is none. */
+export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics'> {
+  id: number
+  standard: number | null
+  source: number | null
+}
+
+/** The same; `id` is that of its address. */
+export interface TokenRow {
+  id: number
+  decimals: number | null
+  name: number | null
+  symbol: number | null
+  standard: number | null
+  error: number | null
+}
+
+/** What a contract answered when it was asked for what tokens tell. */
+export interface LearntToken extends TokenFacts {
   /** 40 lower-case hex digits. */
   address: string
-  /** Null where the contract refused or answered nonsense. */
-  decimals: number | null
+  /** Null where the answers leave that open. */
+  standard: TokenStandard | null
 }
 
-export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call'
+export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call' | 'contract'
 
 export interface BlockInput {
   raw: RawBlock
@@ -70,6 +94,9 @@ export interface BlockInput {
   /** Name of the function that each transaction calls, where known. */
   methods: (string | null)[]
   calls: BlockCall[]
+  contracts: BlockContract[]
+  /** Those that no lower block has shown. */
+  tokens: BlockToken[]
 }
 
 export interface BatchContext {
@@ -80,7 +107,9 @@ export interface BatchContext {
   /** Id of a signature; `unlisted` where the dictionary had no room left for it, so that its logs keep their first topic themselves. */
   signature(signature: Signature): { id: number; unlisted: boolean }
   takeSignatures(): { first: number; entries: Signature[] }
-  takeTokens(): StoredToken[]
+  code(code: Code): number
+  takeCodes(): { id: number; code: Code }[]
+  takeTokens(): LearntToken[]
   hash(text: string): Hash62
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
@@ -115,7 +144,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     trace: createRowsBuilder(),
     trace_bulk: createRowsBuilder(),
     call: createRowsBuilder(),
+    contract: createRowsBuilder(),
   }
+  const sights: Batch['sights'] = []
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
   const txEnds: number[] = []
@@ -207,6 +238,34 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     for (const { wire, facet } of TRACE_ADDRESSES) addressTerm(traceMember(trace, wire), facet, traces)
   }
 
+  const nameId = (text: string | null): number | null => (text === null ? null : context.names.id(text))
+
+  const tokenRow = (
+    address: string,
+    { decimals, name, symbol, standard, error }: Omit<LearntToken, 'address'>,
+  ): TokenRow => ({
+    id: context.addresses.id(address),
+    decimals,
+    name: nameId(name),
+    symbol: nameId(symbol),
+    standard: nameId(standard),
+    error: nameId(error),
+  })
+
+  const addContract = (position: number, contract: BlockContract) => {
+    const { address, creator, tx, code, implementation, abi } = contract
+    const row = rows.contract
+    row.number(position)
+    row.number(context.addresses.id(digitsOf(address)))
+    row.number(context.addresses.id(digitsOf(creator)))
+    row.number(tx)
+    numberOrNull(row, code === null ? null : context.code(code))
+    numberOrNull(row, implementation === null ? null : context.addresses.id(digitsOf(implementation)))
+    numberOrNull(row, nameId(abi.name))
+    numberOrNull(row, nameId(abi.source))
+    numberOrNull(row, abi.probability)
+  }
+
   const add = (input: BlockInput) => {
     const index = times.length
     const number = Number(input.raw.block.number)
@@ -288,6 +347,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       calls++
     }
     callEnds.push(calls)
+    for (const [at, contract] of input.contracts.entries()) addContract(positionOf(number, at), contract)
+    for (const token of input.tokens)
+      sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
     txEnds.push(txs)
     logEnds.push(logs)
     times.push(Number(block.timestamp))
@@ -303,6 +365,15 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     finish() {
       const last = first + times.length - 1
+      // Before the dictionaries are taken: they hold the texts of these.
+      const codes = context.takeCodes().map(
+        ({ id, code: { hash, size, selectors, topics, standard, standardSource } }): CodeRow => ({
+          ...{ id, hash, size, selectors, topics },
+          standard: nameId(standard),
+          source: nameId(standardSource),
+        }),
+      )
+      const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
       const header = encodeHeader({
         first,
         last,
@@ -331,14 +402,17 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           trace: rows.trace.finish(),
           trace_bulk: rows.trace_bulk.finish(),
           call: rows.call.finish(),
+          contract: rows.contract.finish(),
         },
+        sights,
         pairs: postings.finish(),
         numbers: numbers.finish(),
         added: {
           addresses: context.addresses.takeAdded(),
           names: context.names.takeAdded(),
           signatures: context.takeSignatures(),
-          tokens: context.takeTokens(),
+          codes,
+          tokens,
         },
       }
     },
@@ -359,6 +433,8 @@ const LEAST_LONG = -(2n ** 63n)
 const GREATEST_LONG = 2n ** 63n - 1n
 /** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
 const EXACT_DIGITS = 13
+
+const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))
 
 const digitsOf = (address: string): string => address.slice(2).toLowerCase()
 

@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)
@@ -79,6 +79,32 @@ export const CALL_SCHEMA = [
      decimals INT, reverted INT NOT NULL, value INT, depth INT NOT NULL, callType INT NOT NULL)`,
   'ALTER TABLE segment ADD COLUMN calls INT NOT NULL DEFAULT 0',
   'ALTER TABLE segment ADD COLUMN call_ends BLOB',
+]
+
+/**
+ * Contracts in the order in which they were created, and tokens. Both are few: their rows have indexes of their own, and segments do not know of
+ * them. `code` is a code that contracts have, of which many have the same: it stays when the last of them is gone, and so does what it tells.
+ *
+ * `token`: `id` is that of its address, `asked` whether the contract itself has answered, and `pos` stands for the lowest block in which it was seen, NULL where
+ * none is stored: then only what it answered is kept.
+ */
+export const CONTRACT_SCHEMA = [
+  'CREATE TABLE code (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INT NOT NULL, selectors BLOB, topics BLOB, standard INT, source INT)',
+  `CREATE TABLE contract (pos INTEGER PRIMARY KEY, address INT NOT NULL, creator INT NOT NULL, tx INT NOT NULL, code INT, implementation INT,
+     name INT, abi INT, probability REAL)`,
+  'CREATE INDEX contract_address ON contract (address)',
+  'CREATE INDEX contract_creator ON contract (creator)',
+  'CREATE INDEX contract_code ON contract (code)',
+  'CREATE INDEX contract_name ON contract (name) WHERE name IS NOT NULL',
+  'ALTER TABLE token RENAME TO decimals',
+  `CREATE TABLE token (id INTEGER PRIMARY KEY, decimals INT, asked INT NOT NULL DEFAULT 0, name INT, symbol INT, standard INT, error INT, pos INT)`,
+  'CREATE INDEX token_pos ON token (pos) WHERE pos IS NOT NULL',
+  'CREATE INDEX token_name ON token (name) WHERE name IS NOT NULL',
+  'CREATE INDEX token_symbol ON token (symbol) WHERE symbol IS NOT NULL',
+  // Whose other answers are not known is asked again.
+  `INSERT INTO token (id, decimals) SELECT address.id, decimals.decimals FROM decimals JOIN address ON address.bytes = decimals.address
+     WHERE decimals.decimals IS NOT NULL`,
+  'DROP TABLE decimals',
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

@@ -31,7 +31,16 @@ export interface Writer {
   also(within: () => void): void
 }
 
-const TABLES = ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk', 'call'] as const satisfies readonly TableName[]
+const TABLES = [
+  'block',
+  'tx',
+  'tx_bulk',
+  'log',
+  'trace',
+  'trace_bulk',
+  'call',
+  'contract',
+] as const satisfies readonly TableName[]
 
 export const createWriter = (db: Db): Writer => {
   const insert = {
@@ -42,6 +51,7 @@ export const createWriter = (db: Db): Writer => {
     trace: rowInserter(db, 'trace', 2 + tableColumns('trace', 'trace').length, 16),
     trace_bulk: rowInserter(db, 'trace_bulk', 1 + tableColumns('trace', 'trace_bulk').length, 16),
     call: rowInserter(db, 'call', 11, 32),
+    contract: rowInserter(db, 'contract', 9, 16),
   } satisfies Record<TableName, ReturnType<typeof rowInserter>>
   const insertPost = manyInserter(db, 'post', 5, 64)
   const insertNum = db.prepare('INSERT INTO num (segment, facet, n, vals, ords) VALUES (?, ?, ?, ?, ?)')
@@ -52,13 +62,29 @@ export const createWriter = (db: Db): Writer => {
     'INSERT OR IGNORE INTO signature (id, key, topic, indexed, abi, probability, error) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
   const insertChainId = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('chain_id', ?)")
-  const insertToken = db.prepare('INSERT OR REPLACE INTO token (address, decimals) VALUES (?, ?)')
+  const insertCode = db.prepare(
+    'INSERT OR IGNORE INTO code (id, hash, size, selectors, topics, standard, source) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
+  const insertToken = db.prepare(
+    `INSERT INTO token (id, asked, decimals, name, symbol, standard, error) VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+       SET asked = 1, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
+         standard = coalesce(excluded.standard, standard)`,
+  )
+  const insertSight = db.prepare(
+    `INSERT INTO token (id, decimals, name, symbol, standard, error, pos) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+       SET decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
+         standard = coalesce(standard, excluded.standard), pos = excluded.pos WHERE pos IS NULL OR pos > excluded.pos`,
+  )
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
-  const forgetTokens = db.prepare('DELETE FROM token')
+  // Where another chain begins, other contracts may stand at the same addresses.
+  const forgetTokens = db.prepare('DELETE FROM token WHERE pos >= ? OR ? < 0')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
-  const writeDictionaries = ({ addresses, names, signatures, tokens }: Additions) => {
-    for (const { address, decimals } of tokens) insertToken.run(Buffer.from(address, 'hex'), decimals)
+  const writeDictionaries = ({ addresses, names, signatures, codes, tokens }: Additions) => {
+    for (const { id, decimals, name, symbol, standard, error } of tokens)
+      insertToken.run(id, decimals, name, symbol, standard, error)
+    for (const { id, hash, size, selectors, topics, standard, source } of codes)
+      insertCode.run(id, bytesOf([hash]), size, bytesOf(selectors), bytesOf(topics), standard, source)
     // In the order of their bytes, so that neighbours in the unique index are written together.
     const order = addresses.texts.map((text, index) => ({ text, id: addresses.first + index }))
     order.sort((a, b) => (a.text < b.text ? -1 : 1))
@@ -113,6 +139,8 @@ export const createWriter = (db: Db): Writer => {
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
     for (const table of TABLES) insert[table].add(batch.rows[table])
+    for (const { id, decimals, name, symbol, standard, error, position } of batch.sights)
+      insertSight.run(id, decimals, name, symbol, standard, error, position)
     const segment = insertSegment(batch, batch.header, batch)
     writeIndex(segment, postings, columns)
     within()
@@ -122,7 +150,7 @@ export const createWriter = (db: Db): Writer => {
     cut(db, to, insertPost)
     const from = (to + 1) * PLACES
     for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
-    if (to < 0) forgetTokens.run()
+    forgetTokens.run(from, to)
     within()
   })
 
@@ -159,6 +187,9 @@ export const createWriter = (db: Db): Writer => {
 }
 
 const nothing = () => {}
+
+/** Hex texts of one size, one behind the other. */
+const bytesOf = (texts: readonly string[]): Buffer => Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')
 
 /** Turns what the operating system says into what the operator can do. */
 const guard = <T>(write: () => T): T => {

@@ -17,6 +17,7 @@ import { hasMainnet } from '../support/pack.ts'
 import {
   callsOf,
   candidatesOf,
+  createShows,
   createTestStore,
   decimalsOf,
   demoBlocks,
@@ -36,8 +37,10 @@ const decoderOf = (events: readonly EventAbi[]) => {
     find: (topic, indexed) => candidatesOf(topic, indexed, events),
     compile: createEventDecoder,
   })
+  const shows = createShows()
   return (raw: RawBlock): BlockDocumentsInput => ({
     raw,
+    ...shows(raw),
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decode)),
     methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
     calls: callsOf(raw),
@@ -46,7 +49,7 @@ const decoderOf = (events: readonly EventAbi[]) => {
 }
 
 const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All => {
-  const all: All = { block: [], tx: [], log: [], event: [], trace: [], call: [] }
+  const all: All = { block: [], tx: [], log: [], event: [], trace: [], call: [], contract: [], token: [] }
   for (const input of inputs) {
     const documents = createBlockDocuments(input, big)
     all.block.push(documents.block())
@@ -58,6 +61,8 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
     }
     for (let i = 0; i < (input.raw.traces?.length ?? 0); i++) all.trace.push(documents.trace(i))
     for (let i = 0; i < input.calls.length; i++) all.call.push(documents.call(i))
+    for (const i of input.contracts.keys()) all.contract.push(documents.contract(i))
+    for (const i of input.tokens.keys()) all.token.push(documents.token(i))
   }
   return all
 }
@@ -98,8 +103,9 @@ describe('documents of a block that is not stored yet are those that the store g
   })
 
   it('of the demo chain, failures included', () => {
-    const { event, trace } = compare(demoBlocks(), demoEvents())
+    const { event, trace, contract, token } = compare(demoBlocks(), demoEvents())
     assert.ok(event > 2700 && trace > 5000, `${event} ${trace}`)
+    assert.ok(contract > 10 && token > 5, `${contract} ${token}`)
   })
 
   it('of blocks of everything that is rare', () => {
@@ -276,7 +282,7 @@ it('tells rules what an event was decoded by: its declaration, and the decimals 
       error: args ? null : 'no',
     }
     const logs = raw!.receipts.flatMap(({ logs }) => logs.map(() => ({ signature, args })))
-    const input = { raw: raw!, logs, methods: [], calls: [], decimals: () => decimals }
+    const input = { raw: raw!, logs, methods: [], calls: [], contracts: [], tokens: [], decimals: () => decimals }
     return createBlockDocuments(input, asJson).event(0)!.decoding
   }
   assert.deepEqual(decoding(event, 6, [null, 5n]), { inputs: event.inputs, decimals: 6 })

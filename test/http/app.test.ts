@@ -171,7 +171,7 @@ test('a network that is not configured is no index', async () => {
 
 test('an unknown entity is no index', async () => {
   const reason = (entity: string, why: string) => `no such index [ethereum-ethereum-mainnet-${entity}]: ${why}`
-  const known = '(known: block, tx, log, event, trace, call)'
+  const known = '(known: block, tx, log, event, trace, call, contract, token)'
   assert.deepEqual(
     await post(`${ES}/block,evnet/search/`),
     error(

@@ -67,7 +67,7 @@ describe('suggestions', () => {
       text: 'blockNumber.num',
       kind: 'field',
       field: 'blockNumber.num',
-      entity: 'tx,log,event,trace,call',
+      entity: 'tx,log,event,trace,call,contract',
     })
     assert.deepEqual(first('dusd'), {
       text: 'DUSD',

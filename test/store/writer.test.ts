@@ -8,8 +8,8 @@ import type { Node } from '../../src/query/ast.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import { endOf, positionOfOrdinal } from '../../src/search/places.ts'
 import { readOrdinals } from '../../src/store/postings.ts'
+import type { ReadHeader } from '../../src/store/reader.ts'
 import { blockOf } from '../../src/store/schema.ts'
-import type { SegmentHeader } from '../../src/store/segment.ts'
 import { argumentOf, FACETS, facetOf, HASHED, logTerms, signatureOfLogFacet } from '../../src/store/terms.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
@@ -46,9 +46,7 @@ const neighbours = (count: number): RawBlock[] => {
 const contentsOf = (store: TestStore) => {
   const { reader, db } = store
   return store.read(() => {
-    const headers = new Map<number, SegmentHeader>(
-      reader.segments().map(segment => [segment.id, reader.header(segment)]),
-    )
+    const headers = new Map<number, ReadHeader>(reader.segments().map(segment => [segment.id, reader.header(segment)]))
     const role = (facet: number): string => {
       const own = Object.entries(FACETS).find(([, number]) => number === facet)
       if (own) return own[0]
