@@ -220,7 +220,7 @@ test('search refuses names that are not known', async () => {
   assert.deepEqual(await chainsieve(['search', 'a/b/c', 'txs'], services), {
     code: 2,
     out: '',
-    err: `chainsieve: no such index [a-b-c-txs]: there is no entity "txs". Did you mean "tx"? (known: block, tx, log, event, trace, call)\n${hint}`,
+    err: `chainsieve: no such index [a-b-c-txs]: there is no entity "txs". Did you mean "tx"? (known: block, tx, log, event, trace, call, contract, token)\n${hint}`,
   })
 })
 
