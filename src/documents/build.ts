@@ -1,4 +1,4 @@
-import type { CallTrace, RawBlock, RpcLog } from '../chain/wire.ts'
+import type { CallTrace, RawBlock, RpcLog, RpcTrace } from '../chain/wire.ts'
 import type { DecodedLog } from '../decode/types.ts'
 import { type Field, isList, MAPPING } from '../mapping/index.ts'
 import { type BlockCall, callDocument } from './calls.ts'
@@ -17,6 +17,7 @@ export interface BlockDocumentsInput {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]
+  traces: readonly RpcTrace[]
   calls: readonly BlockCall[]
   contracts: readonly BlockContract[]
   /** Those that no block before has shown. */
@@ -40,7 +41,7 @@ export interface BlockDocuments {
 
 /** Builds the documents of a block before it is stored: what a search answers from the store afterwards is the same. */
 export const createBlockDocuments = (
-  { raw, logs, methods, calls, contracts, tokens, decimals }: BlockDocumentsInput,
+  { raw, logs, methods, traces, calls, contracts, tokens, decimals }: BlockDocumentsInput,
   big: show.BigIntegers,
 ): BlockDocuments => {
   const { block, receipts } = raw
@@ -77,7 +78,6 @@ export const createBlockDocuments = (
     return eventDocument(placeOf(index), { event, args, error, probability, decimals: known ?? null }, big)
   }
 
-  const traces = raw.traces ?? []
   const firstReward = traces.findIndex(({ type }) => type === 'reward')
   const traceOf = (index: number): Document => {
     const trace = traces[index]!

@@ -492,6 +492,7 @@ const createDecoding = (
     decodeCall: (to, input) => current.call(to, input),
     tokens,
     contracts,
+    traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
   })

@@ -3,7 +3,7 @@ import { createCallSignatures, isCallSignature } from '../decode/call-signatures
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
-import { blockCalls } from '../documents/calls.ts'
+import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
@@ -41,6 +41,8 @@ export interface PreparerOptions {
   decodeCall(to: string, input: string): DecodedCall
   tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
   contracts: Pick<Contracts, 'in'>
+  /** Which steps are kept of blocks that come with some; default all. */
+  traces?: 'calls' | 'all'
   /** EIP-155 chain id, where it is known. */
   chainId?: number | undefined
   /** Whether the receipts' logs blooms were found to be those of their logs (`checkBlock`); else that is found out here. */
@@ -59,6 +61,7 @@ export const createPreparer = ({
   decodeCall,
   tokens,
   contracts,
+  traces = 'all',
   chainId,
   bloomsChecked = false,
   listedSignatures = UNKNOWN_SIGNATURES,
@@ -105,10 +108,11 @@ export const createPreparer = ({
   return {
     decode(raw) {
       const created = contracts.in(raw)
+      const calls = blockCalls(raw, decodeCall, callSignature)
       return {
         logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
         methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input, to) : null)),
-        calls: blockCalls(raw, decodeCall, callSignature),
+        ...(traces === 'calls' ? keepCalls(raw.traces ?? [], calls) : { traces: raw.traces ?? [], calls }),
         contracts: created,
         tokens: newTokens(raw, created),
       }

@@ -19,6 +19,7 @@ export interface BlockEntities {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]
+  traces: readonly RpcTrace[]
   calls: readonly BlockCall[]
   contracts: readonly BlockContract[]
   /** Those that no block before has shown. */
@@ -106,7 +107,7 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
   if (kinds.has('contract')) for (const i of block.contracts.keys()) yield entity('contract', i)
   if (kinds.has('token')) for (const i of block.tokens.keys()) yield entity('token', i)
   if (!kinds.has('trace')) return
-  for (const [i, trace] of (raw.traces ?? []).entries())
+  for (const [i, trace] of block.traces.entries())
     yield entity('trace', i, undefined, undefined, undefined, undefined, trace)
 }
 

@@ -93,6 +93,8 @@ export interface BlockInput {
   logs: DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: (string | null)[]
+  /** Steps that are kept, in order. */
+  traces: readonly RpcTrace[]
   calls: BlockCall[]
   contracts: BlockContract[]
   /** Those that no lower block has shown. */
@@ -337,7 +339,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       }
       txs++
     }
-    for (const [at, trace] of (input.raw.traces ?? []).entries()) {
+    for (const [at, trace] of input.traces.entries()) {
       addTrace(positionOf(number, at), trace)
       traces++
     }

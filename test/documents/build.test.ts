@@ -7,6 +7,7 @@ import { createLogDecoder } from '../../src/decode/logs.ts'
 import { parseSignature } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import { type BlockDocumentsInput, createBlockDocuments } from '../../src/documents/build.ts'
+import { keepCalls } from '../../src/documents/calls.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint, asJson } from '../../src/documents/show.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
@@ -59,7 +60,7 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
       if (event) all.event.push(event)
       all.log.push(documents.log(i))
     }
-    for (let i = 0; i < (input.raw.traces?.length ?? 0); i++) all.trace.push(documents.trace(i))
+    for (let i = 0; i < input.traces.length; i++) all.trace.push(documents.trace(i))
     for (let i = 0; i < input.calls.length; i++) all.call.push(documents.call(i))
     for (const i of input.contracts.keys()) all.contract.push(documents.contract(i))
     for (const i of input.tokens.keys()) all.token.push(documents.token(i))
@@ -68,10 +69,16 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
 }
 
 /** How many documents of each kind were compared. */
-const compare = (blocks: readonly RawBlock[], events: readonly EventAbi[] = []): Record<Kind, number> => {
-  const store = createTestStore(blocks, { events, run: [1, 3, 2, 5] })
+const compare = (
+  blocks: readonly RawBlock[],
+  events: readonly EventAbi[] = [],
+  kept: 'calls' | 'all' = 'all',
+): Record<Kind, number> => {
+  const store = createTestStore(blocks, { events, run: [1, 3, 2, 5], traces: kept })
   try {
-    const inputs = blocks.map(decoderOf(events))
+    const inputs = blocks
+      .map(decoderOf(events))
+      .map(input => (kept === 'calls' ? { ...input, ...keepCalls(input.traces, input.calls) } : input))
     const exact = build(inputs, asBigint)
     const shown = build(inputs, asJson)
     const asShown = createDocuments({ reader: store.reader, big: asJson, bloom: logsBloomOf })
@@ -111,6 +118,15 @@ describe('documents of a block that is not stored yet are those that the store g
   it('of blocks of everything that is rare', () => {
     const { log, event } = compare(oddBlocks(40), oddEvents)
     assert.ok(event > 100 && event < log, `${log} ${event}`)
+  })
+
+  it('of steps that call functions, where no others are kept', () => {
+    for (const blocks of [demoBlocks(), oddBlocks(40)]) {
+      const all = compare(blocks)
+      const few = compare(blocks, [], 'calls')
+      assert.deepEqual({ ...few, trace: 0 }, { ...all, trace: 0 })
+      assert.ok(few.trace <= few.call && few.trace < all.trace, `${few.trace} of ${all.trace}`)
+    }
   })
 
   it('of excerpts, at the places that the wire tells', () => {
@@ -282,7 +298,16 @@ it('tells rules what an event was decoded by: its declaration, and the decimals 
       error: args ? null : 'no',
     }
     const logs = raw!.receipts.flatMap(({ logs }) => logs.map(() => ({ signature, args })))
-    const input = { raw: raw!, logs, methods: [], calls: [], contracts: [], tokens: [], decimals: () => decimals }
+    const input = {
+      raw: raw!,
+      logs,
+      methods: [],
+      traces: [],
+      calls: [],
+      contracts: [],
+      tokens: [],
+      decimals: () => decimals,
+    }
     return createBlockDocuments(input, asJson).event(0)!.decoding
   }
   assert.deepEqual(decoding(event, 6, [null, 5n]), { inputs: event.inputs, decimals: 6 })

@@ -93,6 +93,7 @@ const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, t
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
     methods: raw.block.transactions.map(() => null),
     calls: [],
+    traces: [],
     contracts: [],
     tokens: [],
   })

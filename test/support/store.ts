@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
-import type { RawBlock } from '../../src/chain/wire.ts'
+import type { RawBlock, RpcTrace } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import { createCallSignatures } from '../../src/decode/call-signatures.ts'
@@ -72,6 +72,7 @@ export interface TestStoreOptions {
   events?: readonly EventAbi[]
   /** See `PreparerOptions`. */
   listedSignatures?: number
+  traces?: 'calls' | 'all'
   /** A file that another store left, to go on with. */
   path?: string
 }
@@ -140,10 +141,10 @@ const answersOf = (address: string): KnownToken => {
   return asked
 }
 
-/** What blocks show of contracts and tokens, asked of each in the order of the chain. */
+/** What blocks show of steps, contracts and tokens, asked of each in the order of the chain. */
 export const createShows = () => {
   const seen = new Set<string>()
-  return (raw: RawBlock): { contracts: BlockContract[]; tokens: BlockToken[] } => {
+  return (raw: RawBlock): { traces: RpcTrace[]; contracts: BlockContract[]; tokens: BlockToken[] } => {
     const created = contracts.in(raw)
     const tokens = [...tokensIn(raw, created)].flatMap(([address, standard], place) => {
       if (seen.has(address)) return []
@@ -153,7 +154,7 @@ export const createShows = () => {
       const told = { symbol: symbol ?? listed?.symbol ?? null, decimals: listed?.decimals ?? decimals ?? null }
       return [{ address, standard, place, name, ...told, error }]
     })
-    return { contracts: created, tokens }
+    return { traces: raw.traces ?? [], contracts: created, tokens }
   }
 }
 
@@ -164,7 +165,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
-  const { run = 16, events = [], listedSignatures } = options
+  const { run = 16, events = [], listedSignatures, traces } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
   const decodeLog = createLogDecoder({
     find(topic, indexed) {
@@ -189,6 +190,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     tokens,
     contracts,
     ...(listedSignatures !== undefined && { listedSignatures }),
+    ...(traces !== undefined && { traces }),
   })
   const writer = createWriter(db)
   const reader = openReader(path)
