@@ -86,7 +86,7 @@ export const CALL_SCHEMA = [
  * them. `code` is a code that contracts have, of which many have the same: it stays when the last of them is gone, and so does what it tells.
  *
  * `token`: `id` is that of its address, `asked` whether the contract itself has answered, and `pos` stands for the lowest block in which it was seen, NULL where
- * none is stored: then only what it answered is kept.
+ * none is stored: then only what it answered is kept. `change` grows with each row that is written: who follows them reads on from the last one.
  */
 export const CONTRACT_SCHEMA = [
   'CREATE TABLE code (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INT NOT NULL, selectors BLOB, topics BLOB, standard INT, source INT)',
@@ -97,10 +97,12 @@ export const CONTRACT_SCHEMA = [
   'CREATE INDEX contract_code ON contract (code)',
   'CREATE INDEX contract_name ON contract (name) WHERE name IS NOT NULL',
   'ALTER TABLE token RENAME TO decimals',
-  `CREATE TABLE token (id INTEGER PRIMARY KEY, decimals INT, asked INT NOT NULL DEFAULT 0, name INT, symbol INT, standard INT, error INT, pos INT)`,
+  `CREATE TABLE token (id INTEGER PRIMARY KEY, decimals INT, asked INT NOT NULL DEFAULT 0, name INT, symbol INT, standard INT, error INT, pos INT,
+     change INT NOT NULL DEFAULT 0)`,
   'CREATE INDEX token_pos ON token (pos) WHERE pos IS NOT NULL',
   'CREATE INDEX token_name ON token (name) WHERE name IS NOT NULL',
   'CREATE INDEX token_symbol ON token (symbol) WHERE symbol IS NOT NULL',
+  'CREATE INDEX token_change ON token (change)',
   // Whose other answers are not known is asked again.
   `INSERT INTO token (id, decimals) SELECT address.id, decimals.decimals FROM decimals JOIN address ON address.bytes = decimals.address
      WHERE decimals.decimals IS NOT NULL`,

@@ -66,23 +66,24 @@ export const createWriter = (db: Db): Writer => {
     'INSERT OR IGNORE INTO code (id, hash, size, selectors, topics, standard, source) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
   const insertToken = db.prepare(
-    `INSERT INTO token (id, asked, decimals, name, symbol, standard, error) VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-       SET asked = 1, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
+    `INSERT INTO token (id, asked, decimals, name, symbol, standard, error, change) VALUES (?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+       SET asked = 1, change = excluded.change, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
          standard = coalesce(excluded.standard, standard)`,
   )
   const insertSight = db.prepare(
-    `INSERT INTO token (id, decimals, name, symbol, standard, error, pos) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-       SET decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
+    `INSERT INTO token (id, decimals, name, symbol, standard, error, pos, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+       SET change = excluded.change, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
          standard = coalesce(standard, excluded.standard), pos = excluded.pos WHERE pos IS NULL OR pos > excluded.pos`,
   )
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
+  let change = (db.prepare('SELECT max(change) FROM token').pluck().get() as number | null) ?? 0
   // Where another chain begins, other contracts may stand at the same addresses.
   const forgetTokens = db.prepare('DELETE FROM token WHERE pos >= ? OR ? < 0')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
   const writeDictionaries = ({ addresses, names, signatures, codes, tokens }: Additions) => {
     for (const { id, decimals, name, symbol, standard, error } of tokens)
-      insertToken.run(id, decimals, name, symbol, standard, error)
+      insertToken.run(id, decimals, name, symbol, standard, error, ++change)
     for (const { id, hash, size, selectors, topics, standard, source } of codes)
       insertCode.run(id, bytesOf([hash]), size, bytesOf(selectors), bytesOf(topics), standard, source)
     // In the order of their bytes, so that neighbours in the unique index are written together.
@@ -140,7 +141,7 @@ export const createWriter = (db: Db): Writer => {
     for (const added of received) writeDictionaries(added)
     for (const table of TABLES) insert[table].add(batch.rows[table])
     for (const { id, decimals, name, symbol, standard, error, position } of batch.sights)
-      insertSight.run(id, decimals, name, symbol, standard, error, position)
+      insertSight.run(id, decimals, name, symbol, standard, error, position, ++change)
     const segment = insertSegment(batch, batch.header, batch)
     writeIndex(segment, postings, columns)
     within()

@@ -126,7 +126,7 @@ export const callsOf = (raw: RawBlock): BlockCall[] => blockCalls(raw, decodeCal
 const contracts = createContracts({
   state: undefined,
   abiOf({ address, code }) {
-    if (/[02468a]$/.test(address)) return { name: `Vault of ${address.at(-1)}`, source: 'address', probability: 1 }
+    if (/[0248a]$/.test(address)) return { name: `Silo of ${address.at(-1)}`, source: 'address', probability: 1 }
     return { name: null, source: code && 'signatures', probability: code && 0.5 }
   },
   log: silent,
@@ -137,7 +137,7 @@ const answersOf = (address: string): KnownToken => {
   const last = address.at(-1)!
   const asked = { asked: true, name: null, symbol: null, decimals: null, error: null, standard: null }
   if (/[0-3]/.test(last)) return { ...asked, name: `Token no. ${last}`, symbol: `T${last}` }
-  if (/[4-7]/.test(last)) return { ...asked, name: 'Gold Coin', symbol: 'GLD-1', error: 'wrong' }
+  if (/[457]/.test(last)) return { ...asked, name: 'Gold Coin', symbol: 'GLD-1', error: 'wrong' }
   return asked
 }
 
