@@ -1,6 +1,14 @@
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
-import { ALERT_SCHEMA, CALL_SCHEMA, CONTRACT_SCHEMA, SCHEMA, SCHEMA_VERSION, TRACE_SCHEMA } from './schema.ts'
+import {
+  ALERT_SCHEMA,
+  CALL_SCHEMA,
+  CONTRACT_SCHEMA,
+  MERGING_SCHEMA,
+  SCHEMA,
+  SCHEMA_VERSION,
+  TRACE_SCHEMA,
+} from './schema.ts'
 
 export type Db = Database.Database
 
@@ -80,5 +88,8 @@ const MIGRATIONS: ((db: Db) => void)[] = [
   },
   db => {
     for (const statement of CONTRACT_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of MERGING_SCHEMA) db.exec(statement)
   },
 ]

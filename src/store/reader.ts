@@ -4,6 +4,7 @@ import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { type Db, openForReading } from './database.ts'
 import { addFunctions } from './functions.ts'
+import { type Column, readColumn } from './numbers.ts'
 import { readOrdinals } from './postings.ts'
 import { PLACES, positionOf } from './schema.ts'
 import { decodeHeader, type SegmentHeader } from './segment.ts'
@@ -67,7 +68,7 @@ export interface Reader {
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
   /** Values of a facet in ascending order beside their ordinals. */
-  numbers(segment: number, facet: number): { values: BigInt64Array | Float64Array; ordinals: Uint32Array } | undefined
+  numbers(segment: number, facet: number): Column | undefined
   close(): void
 }
 
@@ -234,12 +235,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     },
     numbers(segment, facet) {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
-      if (!row) return undefined
-      const values = new Uint8Array(row[0]).buffer
-      return {
-        values: facet % 2 === 0 ? new BigInt64Array(values) : new Float64Array(values),
-        ordinals: new Uint32Array(new Uint8Array(row[1]).buffer),
-      }
+      return row && readColumn(facet, ...row)
     },
     close() {
       closeLookup()

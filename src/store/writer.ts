@@ -1,9 +1,10 @@
 import { retry, stop } from '../lib/errors.ts'
 import type { Additions, Batch, TableName } from './batch.ts'
 import { tableColumns } from './columns.ts'
+import { cut } from './cut.ts'
 import type { Db } from './database.ts'
 import { manyInserter, rowInserter } from './insert.ts'
-import { cut, mergeAround } from './merge.ts'
+import { createMerging } from './merging.ts'
 import { type Column, columnsOfNumbers } from './numbers.ts'
 import { groupPairs, type Postings } from './postings.ts'
 import { PLACES } from './schema.ts'
@@ -148,6 +149,7 @@ export const createWriter = (db: Db): Writer => {
   })
 
   const rollback = db.transaction((to: number, within: () => void) => {
+    merging.abandon()
     cut(db, to, insertPost)
     const from = (to + 1) * PLACES
     for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
@@ -155,7 +157,8 @@ export const createWriter = (db: Db): Writer => {
     within()
   })
 
-  const merge = db.transaction((block: number) => mergeAround(db, block, insertPost))
+  const merging = createMerging(db, insertPost)
+  const merge = db.transaction(merging.step)
 
   const also = db.transaction((within: () => void) => within())
 
@@ -164,6 +167,7 @@ export const createWriter = (db: Db): Writer => {
     try {
       return guard(write)
     } catch (error) {
+      merging.abandon()
       for (const { discard } of [...Object.values(insert), insertPost, insertAddress]) discard()
       throw error
     }

@@ -19,7 +19,7 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
-import { createPreparer } from '../../src/ingest/prepare.ts'
+import { createPreparer, type Preparer } from '../../src/ingest/prepare.ts'
 import { createStoredTokens, createTokens, type KnownToken } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -51,7 +51,9 @@ export interface TestStore {
   rollback(to: number): void
   /** Makes ready to be written, as one run. */
   prepare(blocks: readonly RawBlock[]): Batch
+  /** May be replaced by another one, as after a restart. */
   writer: Writer
+  preparer: Preparer
   /** Runs with the reader on one state of the store. */
   read<T>(run: () => T): T
   plan(kind: Kind, node: Node): Plan
@@ -211,6 +213,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     documents,
     read,
     writer,
+    preparer,
     prepare(blocks) {
       const building = preparer.start()
       for (const block of blocks) building.add(block, preparer.decode(block))
@@ -225,7 +228,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
       }
     },
     rollback(to) {
-      writer.rollback(to)
+      store.writer.rollback(to)
       tokens.forget(positionOf(to + 1, 0))
     },
     plan: (kind, node) => read(() => planQuery(kind, node, reader)),
