@@ -59,8 +59,14 @@ const proxyOf = (delegates: readonly Value[], own: ReadonlySet<string>): CodeAna
   return null
 }
 
+/** A contract with more functions of its own hands on what it does not know, and is no mere proxy. */
+const MOST_OWN = 16
+/** Below lie the contracts that are built into the chain. */
+const FIRST_ADDRESS = 0x10000n
+
 const kindOf = (to: Value, own: ReadonlySet<string>): ProxyKind | null => {
-  if (typeof to === 'bigint') return to > 0n && to < 1n << 160n ? 'EIP-1167' : null
+  if (own.size > MOST_OWN) return null
+  if (typeof to === 'bigint') return to >= FIRST_ADDRESS && to < 1n << 160n ? 'EIP-1167' : null
   if (to.kind === 'returned') return 'EIP-1967 beacon'
   if (to.kind === 'stored') {
     if (to.slot === null) return 'Diamond'
@@ -141,12 +147,14 @@ const topicsOf = ({ code, targets, instructions }: Program): string[] => {
   const topics = new Set<bigint>()
   let leader = 0
   let ended = false
+  let left = ALL_TOPICS_STEPS
   for (const at of instructions) {
     const opcode = code[at]!
     if (ended || opcode === OP.JUMPDEST) leader = at
     ended = opcode === OP.JUMPI || endsRun(opcode)
     const word = wordAt(code, at)
     if (word === null || topics.has(word)) continue
+    if (left <= 0) break
     let logged = false
     const steps = explore(code, targets, leader, TOPIC_STEPS, {
       logs: topic => {
@@ -155,12 +163,15 @@ const topicsOf = ({ code, targets, instructions }: Program): string[] => {
       worth: stack => stack.includes(word),
       done: () => logged,
     })
+    left -= steps
     if (logged || steps >= TOPIC_STEPS) topics.add(word)
   }
   return [...topics].sort((a, b) => (a < b ? -1 : 1)).map(word => `0x${word.toString(16).padStart(64, '0')}`)
 }
 
 const TOPIC_STEPS = 200
+/** For all words of a code together: the largest contracts need a third of them. */
+const ALL_TOPICS_STEPS = 20_000
 /** Distinct bytes that a hash of 32 has at least: one in some 10^7 has fewer. */
 const LEAST_BYTES = 20
 
