@@ -107,7 +107,7 @@ export const nextOf = (code: Uint8Array, at: number): number => {
   return isPush(opcode) ? at + opcode - OP.PUSH0 + 1 : at + 1
 }
 
-/** Bytes of the code that a byte less, a program that ends in the midst of a push, reads as zeros. */
+/** The number that an instruction pushes; behind the end of the code there are zeros. */
 export const pushed = (code: Uint8Array, at: number): bigint => {
   let value = 0n
   const end = nextOf(code, at)
@@ -117,10 +117,10 @@ export const pushed = (code: Uint8Array, at: number): bigint => {
 
 /** Keys that solc and vyper write into the map, or vyper the list, behind the code. */
 const METADATA_KEYS = ['ipfs', 'bzzr', 'solc', 'vyper', 'experimental'].map(key => Buffer.from(key))
-/** The map of a code with all keys takes some 80 bytes; a longer one is no metadata. */
+/** Bytes. Those of real code are below a hundred. */
 const METADATA_MOST = 512
 
-/** Where the CBOR of the compiler begins that stands behind a program, its length in the last two bytes; the code's length where there is none. */
+/** Where the CBOR begins that compilers put behind a program, its length in the last two bytes; the code's end where there is none. */
 export const metadataStart = (code: Uint8Array): number => {
   if (code.length < 4) return code.length
   const length = (code[code.length - 2]! << 8) | code[code.length - 1]!

@@ -11,7 +11,7 @@ export const SIMILAR_SCHEMA: readonly string[] = [
 ]
 
 export interface Similar {
-  /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. A vector of zeros is like no other and not kept. */
+  /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
   put(id: number, vector: Int8Array): void
   /** The codes that have most in common with a vector, the nearest first, and how much: 1 all … 0 nothing. */
   nearest(vector: Int8Array, count: number): { id: number; similarity: number }[]
@@ -26,7 +26,6 @@ export const createSimilar = (db: Db): Similar => {
 
   return {
     put(id, vector) {
-      if (vector.every(number => number === 0)) return
       putVector.run(id, Buffer.from(vector.buffer, vector.byteOffset, vector.length))
       const run = Math.floor(id / RUN)
       const signs = getSigns.get(run) ?? Buffer.alloc(RUN * SIGN_BYTES)

@@ -148,6 +148,13 @@ test('an account that delegates its code by EIP-7702 names the code', () => {
   assert.deepEqual(analyzeCode(`${designator}00`), NOTHING)
 })
 
+test('what delegates something else than its call data is no proxy', () => {
+  // Memory that nothing was copied to, and call data without its first four bytes.
+  for (const code of [`5f5f365f73${TARGET}5af4`, `6004360360045f375f5f600436035f73${TARGET}5af4`])
+    assert.deepEqual(analyzeCode(`0x${code}`), NOTHING, code)
+  assert.equal(analyzeCode(`0x365f5f375f5f365f73${TARGET}5af4`).proxy?.kind, 'EIP-1167')
+})
+
 const NOTHING: CodeAnalysis = { selectors: [], topics: [], standard: null, proxy: null }
 
 test('what lies behind the code makes no difference', () => {

@@ -78,7 +78,7 @@ test('codes of one vector are told by their numbers, the first ones where there 
   assert.equal(nearest(vector, 1000).length, 1000)
 })
 
-test('a vector put again takes the place of the first, one of zeros is not kept', () => {
+test('a vector put again takes the place of the first, and one of zeros is like none', () => {
   const { put, nearest } = createSimilar(open())
   const [first, second] = [randomVector(), randomVector()]
   put(7, first)
@@ -90,6 +90,8 @@ test('a vector put again takes the place of the first, one of zeros is not kept'
     rounded(nearest(first, 10)),
     rounded([{ id: 7, similarity: similarityOf(first, second) }]).filter(({ similarity }) => similarity > 0),
   )
+  put(7, new Int8Array(DIMENSIONS))
+  assert.deepEqual(nearest(second, 10), [])
 })
 
 test('what is put is part of the transaction, read by other connections, and outlives VACUUM', (t: TestContext) => {
