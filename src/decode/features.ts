@@ -37,13 +37,15 @@ export const similarityOf = (a: Int8Array, b: Int8Array): number => {
 
 /** Adds what makes up `share` of the vector's square, each feature by the root of how often it is there. */
 const addGroup = (sum: Float64Array, salt: number, share: number, features: readonly number[]) => {
-  const counts = new Map<number, number>()
-  for (const feature of features) counts.set(feature, (counts.get(feature) ?? 0) + 1)
-  const scale = Math.sqrt(share / features.length)
-  for (const [feature, count] of counts) {
+  const sorted = Int32Array.from(features).sort()
+  const scale = Math.sqrt(share / sorted.length)
+  for (let at = 0, end = 0; at < sorted.length; at = end) {
+    const feature = sorted[at]!
+    while (sorted[end] === feature) end++
+    const value = scale * Math.sqrt(end - at)
     let hash = mix(feature ^ Math.imul(salt, 0x9e3779b9))
     for (let i = 0; i < SPREAD; i++) {
-      sum[hash & (DIMENSIONS - 1)]! += hash < 0 ? -scale * Math.sqrt(count) : scale * Math.sqrt(count)
+      sum[hash & (DIMENSIONS - 1)]! += hash < 0 ? -value : value
       hash = mix(hash)
     }
   }
