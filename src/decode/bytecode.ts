@@ -24,6 +24,7 @@ export const OP = {
   CODESIZE: 0x38,
   CODECOPY: 0x39,
   RETURNDATASIZE: 0x3d,
+  POP: 0x50,
   MLOAD: 0x51,
   MSTORE: 0x52,
   SLOAD: 0x54,
@@ -79,7 +80,7 @@ export const ARITY: Uint8Array = (() => {
   set(0, 0, ...from(OP.DUP1, OP.SWAP16))
   set(3, 0, OP.CALLDATACOPY, OP.CODECOPY, 0x3e, 0x5e)
   set(4, 0, 0x3c)
-  set(1, 0, 0x50, OP.JUMP, OP.SELFDESTRUCT)
+  set(1, 0, OP.POP, OP.JUMP, OP.SELFDESTRUCT)
   set(2, 0, OP.MSTORE, 0x53, 0x55, OP.JUMPI, 0x5d, OP.RETURN, OP.REVERT)
   for (const topics of [0, 1, 2, 3, 4]) set(topics + 2, 0, 0xa0 + topics)
   set(7, 1, OP.CALL, 0xf2)
@@ -106,7 +107,7 @@ export const nextOf = (code: Uint8Array, at: number): number => {
   return isPush(opcode) ? at + opcode - OP.PUSH0 + 1 : at + 1
 }
 
-/** Bytes of the code that a byte less, a program that ends in the midst of a push, reads as zeros. */
+/** The number that an instruction pushes; behind the end of the code there are zeros. */
 export const pushed = (code: Uint8Array, at: number): bigint => {
   let value = 0n
   const end = nextOf(code, at)
@@ -116,10 +117,10 @@ export const pushed = (code: Uint8Array, at: number): bigint => {
 
 /** Keys that solc and vyper write into the map, or vyper the list, behind the code. */
 const METADATA_KEYS = ['ipfs', 'bzzr', 'solc', 'vyper', 'experimental'].map(key => Buffer.from(key))
-/** The map of a code with all keys takes some 80 bytes; a longer one is no metadata. */
+/** Bytes. Those of real code are below a hundred. */
 const METADATA_MOST = 512
 
-/** Where the CBOR of the compiler begins that stands behind a program, its length in the last two bytes; the code's length where there is none. */
+/** Where the CBOR begins that compilers put behind a program, its length in the last two bytes; the code's end where there is none. */
 export const metadataStart = (code: Uint8Array): number => {
   if (code.length < 4) return code.length
   const length = (code[code.length - 2]! << 8) | code[code.length - 1]!
@@ -148,12 +149,10 @@ export const jumpTargets = (code: Uint8Array, end: number): Uint8Array => {
 export const reachable = (code: Uint8Array, targets: Uint8Array, entries: Iterable<number>): number[] => {
   const seen = new Uint8Array(code.length)
   const open = [...entries]
-  const found: number[] = []
   while (open.length > 0) {
     for (let at = open.pop()!; at < code.length && seen[at] === 0; at = nextOf(code, at)) {
       const opcode = code[at]!
       seen[at] = 1
-      found.push(at)
       const width = opcode - OP.PUSH0
       if (width >= 1 && width <= 4) {
         let target = 0
@@ -163,5 +162,7 @@ export const reachable = (code: Uint8Array, targets: Uint8Array, entries: Iterab
       if (endsRun(opcode)) break
     }
   }
-  return found.sort((a, b) => a - b)
+  const found: number[] = []
+  for (let at = 0; at < seen.length; at++) if (seen[at] === 1) found.push(at)
+  return found
 }

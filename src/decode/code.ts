@@ -1,6 +1,7 @@
 import { keccakHex } from '../lib/keccak.ts'
-import { endsRun, jumpTargets, metadataStart, nextOf, OP, pushed, reachable } from './bytecode.ts'
+import { endsRun, nextOf, OP, pushed } from './bytecode.ts'
 import { explore, type Value } from './machine.ts'
+import { type Program, readProgram } from './program.ts'
 
 export type ProxyKind =
   | 'EIP-1167'
@@ -28,44 +29,21 @@ export interface CodeAnalysis {
 }
 
 export const analyzeCode = (hex: string): CodeAnalysis => {
-  const code = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))
   const designated = designatedBy(hex)
   if (designated !== null)
     return { selectors: [], topics: [], standard: 'EIP-7702', proxy: { kind: 'EIP-7702', target: designated } }
 
-  const end = metadataStart(code)
-  const targets = jumpTargets(code, end)
-  const found = new Set<number>()
-  const delegates: Value[] = []
-  let hashes = false
-  explore(code, targets, 0, DISPATCH_STEPS, {
-    selectors: list => {
-      for (const selector of list) found.add(selector)
-    },
-    delegates: to => delegates.push(to),
-    hashes: () => {
-      hashes = true
-    },
-  })
-  const selectors = [...found].sort((a, b) => a - b).map(selector => `0x${selector.toString(16).padStart(8, '0')}`)
+  const program = readProgram(hex)
+  const selectors = [...program.selectors]
+    .sort((a, b) => a - b)
+    .map(selector => `0x${selector.toString(16).padStart(8, '0')}`)
   const own = new Set(selectors)
-  const proxy = proxyOf(delegates, own)
-  // Where the places to jump to lie in tables, no instruction pushes them.
-  const entries = [0]
-  if (hashes) for (const [at, isTarget] of targets.entries()) if (isTarget === 1) entries.push(at)
-  return {
-    selectors,
-    topics: topicsOf(code, targets, end, reachable(code, targets, entries)),
-    standard: standardOf(own) ?? proxy?.kind ?? null,
-    proxy,
-  }
+  const proxy = proxyOf(program.delegates, own)
+  return { selectors, topics: topicsOf(program), standard: standardOf(own) ?? proxy?.kind ?? null, proxy }
 }
 
-/** Steps to look for functions, far more than the largest contracts need: some thousand. */
-const DISPATCH_STEPS = 20_000
-
 const designatedBy = (hex: string): string | null =>
-  /^0xef0100([0-9a-f]{40})$/i.exec(hex)?.[1]?.toLowerCase().replace(/^/, '0x') ?? null
+  /^0xef0100[0-9a-f]{40}$/i.test(hex) ? `0x${hex.slice(8).toLowerCase()}` : null
 
 const hashOf = (text: string): bigint => BigInt(keccakHex(text))
 
@@ -81,8 +59,14 @@ const proxyOf = (delegates: readonly Value[], own: ReadonlySet<string>): CodeAna
   return null
 }
 
+/** A contract with more functions of its own hands on what it does not know, and is no mere proxy. */
+const MOST_OWN = 16
+/** Below lie the contracts that are built into the chain. */
+const FIRST_ADDRESS = 0x10000n
+
 const kindOf = (to: Value, own: ReadonlySet<string>): ProxyKind | null => {
-  if (typeof to === 'bigint') return to > 0n && to < 1n << 160n ? 'EIP-1167' : null
+  if (own.size > MOST_OWN) return null
+  if (typeof to === 'bigint') return to >= FIRST_ADDRESS && to < 1n << 160n ? 'EIP-1167' : null
   if (to.kind === 'returned') return 'EIP-1967 beacon'
   if (to.kind === 'stored') {
     if (to.slot === null) return 'Diamond'
@@ -159,17 +143,18 @@ const standardOf = (own: ReadonlySet<string>): string | null =>
  * The words that reach a LOG as its first topic, each followed from the beginning of the block that pushes it. One that is still
  * on its way when the steps run out counts, since it was neither stored nor compared till then, as other constants are at once.
  */
-const topicsOf = (code: Uint8Array, targets: Uint8Array, end: number, instructions: readonly number[]): string[] => {
+const topicsOf = ({ code, targets, instructions }: Program): string[] => {
   const topics = new Set<bigint>()
   let leader = 0
   let ended = false
+  let left = ALL_TOPICS_STEPS
   for (const at of instructions) {
-    if (at >= end) break
     const opcode = code[at]!
     if (ended || opcode === OP.JUMPDEST) leader = at
     ended = opcode === OP.JUMPI || endsRun(opcode)
     const word = wordAt(code, at)
     if (word === null || topics.has(word)) continue
+    if (left <= 0) break
     let logged = false
     const steps = explore(code, targets, leader, TOPIC_STEPS, {
       logs: topic => {
@@ -178,12 +163,15 @@ const topicsOf = (code: Uint8Array, targets: Uint8Array, end: number, instructio
       worth: stack => stack.includes(word),
       done: () => logged,
     })
+    left -= steps
     if (logged || steps >= TOPIC_STEPS) topics.add(word)
   }
   return [...topics].sort((a, b) => (a < b ? -1 : 1)).map(word => `0x${word.toString(16).padStart(64, '0')}`)
 }
 
 const TOPIC_STEPS = 200
+/** For all words of a code together: the largest contracts need a third of them. */
+const ALL_TOPICS_STEPS = 20_000
 /** Distinct bytes that a hash of 32 has at least: one in some 10^7 has fewer. */
 const LEAST_BYTES = 20
 

@@ -122,17 +122,23 @@ export const explore = (code: Uint8Array, targets: Uint8Array, from: number, bud
         if (watch.worth?.(stack) === false) break
       } else if (endsRun(opcode)) break
       else if (
-        !step(code, opcode, at, state, pop, watch, value => {
-          for (let i = value - 1; i > 0; i--) open.push({ ...state, stack: [...stack, BigInt(i)] })
-          stack.push(0n)
+        !step(code, opcode, at, state, pop, watch, values => {
+          if (open.length > MOST_OPEN) return stack.push(UNKNOWN)
+          for (let i = values - 1; i > 0; i--) open.push({ ...state, stack: [...stack, BigInt(i)] })
+          return stack.push(0n)
         })
       )
         break
-      if (stack.length > 1024) break
+      if (stack.length > MOST_WORDS) break
     }
   }
   return steps
 }
+
+/** Of a stack: compilers leave the way to a function with a dozen. */
+const MOST_WORDS = 128
+/** Ways that wait. A hash table of functions opens one for each bucket, and another for each function. */
+const MOST_OPEN = 1024
 
 const MASK_256 = (1n << 256n) - 1n
 const MASK_32 = 0xffffffffn
@@ -148,7 +154,7 @@ const step = (
   state: State,
   pop: () => Value,
   watch: Watch,
-  fork: (values: number) => void,
+  fork: (values: number) => unknown,
 ): boolean => {
   const { stack } = state
   switch (opcode) {

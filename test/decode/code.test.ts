@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { toFunctionSelector } from 'viem'
+import { keccak256, toFunctionSelector, toHex } from 'viem'
 import { analyzeCode, type CodeAnalysis } from '../../src/decode/code.ts'
 import { readCompiled } from '../support/compiled.ts'
 
@@ -71,6 +71,7 @@ test('standards and proxies of compiled contracts', () => {
     Lock: 'null',
     Multi: 'ERC-1155',
     Nft: 'ERC-721',
+    NftFork: 'ERC-721',
     NftUri: 'ERC-721',
     NoProxy: 'null',
     Old: 'ERC-20',
@@ -92,6 +93,7 @@ test('standards and proxies of compiled contracts', () => {
     Upgrade: 'null',
     Uups: 'ERC-20',
     Vault: 'ERC-4626',
+    VaultFork: 'ERC-4626',
     Votes20: 'ERC-20',
     Zero: 'null',
     store: 'null',
@@ -144,6 +146,13 @@ test('an account that delegates its code by EIP-7702 names the code', () => {
     proxy: { kind: 'EIP-7702', target: `0x${TARGET}` },
   })
   assert.deepEqual(analyzeCode(`${designator}00`), NOTHING)
+})
+
+test('what delegates something else than its call data is no proxy', () => {
+  // Memory that nothing was copied to, and call data without its first four bytes.
+  for (const code of [`5f5f365f73${TARGET}5af4`, `6004360360045f375f5f600436035f73${TARGET}5af4`])
+    assert.deepEqual(analyzeCode(`0x${code}`), NOTHING, code)
+  assert.equal(analyzeCode(`0x365f5f375f5f365f73${TARGET}5af4`).proxy?.kind, 'EIP-1167')
 })
 
 const NOTHING: CodeAnalysis = { selectors: [], topics: [], standard: null, proxy: null }
@@ -207,22 +216,44 @@ test('code that is no code, or a part of one, is looked at without harm', () => 
   )
 })
 
-test('a megabyte of code takes no long time, whatever it is', () => {
+test('a megabyte of code takes no long time, even where it is made for it', () => {
   const MEGABYTE = 1 << 20
-  for (const part of [
-    '00',
-    '5b',
-    '60',
-    '7f',
-    '5b6000',
-    '5b600056',
-    `7f${'0123456789abcdef'.repeat(4)}`,
-    '600035600716',
-    compiled[0]!.code.slice(2),
-  ]) {
+  const hashes = Array.from({ length: 1000 }, (_, i) => `7f${keccak256(toHex(i)).slice(2)}`)
+  const selector = '5f3560e01c'
+  for (const [name, begin, part] of [
+    ['nothing', '', '00'],
+    ['places to jump to', '', '5b'],
+    ['pushes of pushes', '', '7f'],
+    ['jumps to jumps', '', '5b600056'],
+    ['conditions', '', '5b345f57'],
+    ['a deep stack and jumps', `5b${'5f'.repeat(900)}`, '5b3461038557'],
+    ['words that may be topics', '', hashes.join('')],
+    ['words that may be topics, in blocks of their own', '', hashes.join('5b')],
+    ['tables of functions', selector, '806101ff1650'],
+    ['tables of functions in tables', `5b${selector}`, '806101ff165f57'],
+    ['a contract again and again', '', compiled[0]!.code.slice(2)],
+  ] as const) {
+    const code = begin + part.repeat(Math.ceil((2 * MEGABYTE) / part.length))
     const started = performance.now()
-    analyzeCode(`0x${part.repeat(Math.ceil((2 * MEGABYTE) / part.length)).slice(0, 2 * MEGABYTE)}`)
+    analyzeCode(`0x${code.slice(0, 2 * MEGABYTE)}`)
     const took = performance.now() - started
-    assert.ok(took < 1000, `${part.slice(0, 20)}: ${took} ms`)
+    assert.ok(took < 1000, `${name}: ${took} ms`)
   }
+})
+
+test('a contract of many functions that hands on the rest is no proxy', () => {
+  const fallback = `5f5f365f5f37365f73${TARGET}5af43d5f5f3e5f3d91602a57fd5bf3`
+  const withFunctions = (count: number) => {
+    const compare = Array.from({ length: count }, (_, i) => `8063${(0x10000000 + i).toString(16)}1461fff057`)
+    return analyzeCode(`0x5f3560e01c${compare.join('')}${fallback}`)
+  }
+  const target = `0x${TARGET}`
+  assert.deepEqual(withFunctions(3), {
+    selectors: ['0x10000000', '0x10000001', '0x10000002'],
+    topics: [],
+    standard: 'EIP-1167',
+    proxy: { kind: 'EIP-1167', target },
+  })
+  const { selectors, standard, proxy } = withFunctions(40)
+  assert.deepEqual({ selectors: selectors.length, standard, proxy }, { selectors: 40, standard: null, proxy: null })
 })
