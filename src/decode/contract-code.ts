@@ -1,5 +1,6 @@
 import { keccak256 } from '../lib/keccak.ts'
 import { analyzeCode, type CodeAnalysis } from './code.ts'
+import { featuresOf } from './features.ts'
 
 /** The code of a contract: what it is known by, and what it tells. */
 export interface Code extends CodeAnalysis {
@@ -9,6 +10,8 @@ export interface Code extends CodeAnalysis {
   size: number
   /** How the standard is known; null with it. */
   standardSource: 'selectors' | 'bytecode' | null
+  /** What it has in common with others, see `featuresOf`. */
+  features: Int8Array
 }
 
 /** `code` is `0x` hex of at least one byte. */
@@ -20,6 +23,7 @@ export const readCode = (code: string): Code => {
     ...analysis,
     hash: hashOfCode(bytes),
     size: bytes.length,
+    features: featuresOf(code, analysis),
     standardSource: standard === null ? null : standard === proxy?.kind ? 'bytecode' : 'selectors',
   }
 }

@@ -27,7 +27,7 @@ export interface ContractAbi {
 }
 
 /** What documents show of a code. */
-export type ShownCode = Omit<Code, 'proxy'>
+export type ShownCode = Omit<Code, 'proxy' | 'features'>
 
 /** A contract that a block creates, with what its code tells. */
 export interface BlockContract {

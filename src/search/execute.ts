@@ -15,6 +15,7 @@ import { positionsOfIds } from './lookup.ts'
 import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import { planQuery } from './plan.ts'
 import { and, each, run, some } from './sets.ts'
+import { type SimilarRequest, similarContracts } from './similar.ts'
 import { bySortKeys, type Found, isChainOrder, type SortKeys, sortKeysOf, sortValues } from './sort.ts'
 
 /** Searches one network's store. Every call sees one state of it. */
@@ -23,6 +24,8 @@ export interface Searcher {
   /** All hits of a query, page by page: each page is read from the state of its moment, none is held open between them. */
   pages(request: SearchRequest, options: SearchOptions): Pages
   get(kind: Kind, id: string): Document | undefined
+  /** Contracts whose codes are like that of another one; undefined where that is not stored. */
+  similar(request: SimilarRequest): { document: Document; similarity: number }[] | undefined
 }
 
 export interface SearchOptions {
@@ -86,6 +89,17 @@ export const createSearcher = (reader: Reader): Searcher => {
         // Another order than the chain's has to be known whole before the first hit.
         const found = findBest({ ...request, from: 0, size: total }, parts, exact, reader, options)
         return { total, pages: pagesOf(found, request, loading, reader) }
+      } finally {
+        reader.end()
+      }
+    },
+    similar(request) {
+      reader.begin()
+      try {
+        return similarContracts(reader, request)?.map(({ position, similarity }) => ({
+          document: shown.load('contract', [position])[0]!,
+          similarity,
+        }))
       } finally {
         reader.end()
       }

@@ -61,7 +61,7 @@ export interface Additions {
 }
 
 /** Texts by their ids in the dictionary of names, null where there is none. */
-export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics'> {
+export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics' | 'features'> {
   id: number
   standard: number | null
   source: number | null
@@ -369,8 +369,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       const last = first + times.length - 1
       // Before the dictionaries are taken: they hold the texts of these.
       const codes = context.takeCodes().map(
-        ({ id, code: { hash, size, selectors, topics, standard, standardSource } }): CodeRow => ({
-          ...{ id, hash, size, selectors, topics },
+        ({ id, code: { hash, size, selectors, topics, features, standard, standardSource } }): CodeRow => ({
+          ...{ id, hash, size, selectors, topics, features },
           standard: nameId(standard),
           source: nameId(standardSource),
         }),

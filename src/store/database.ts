@@ -10,6 +10,7 @@ import {
   SCHEMA_VERSION,
   TRACE_SCHEMA,
 } from './schema.ts'
+import { SIMILAR_SCHEMA } from './similar.ts'
 
 export type Db = Database.Database
 
@@ -97,5 +98,8 @@ const MIGRATIONS: ((db: Db) => void)[] = [
   },
   db => {
     for (const statement of MERGING_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of SIMILAR_SCHEMA) db.exec(statement)
   },
 ]

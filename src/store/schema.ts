@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 
 const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)

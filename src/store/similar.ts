@@ -13,6 +13,8 @@ export const SIMILAR_SCHEMA: readonly string[] = [
 export interface Similar {
   /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
   put(id: number, vector: Int8Array): void
+  /** The vector of a code, undefined where none is kept. */
+  vector(id: number): Int8Array | undefined
   /** The codes that have most in common with a vector, the nearest first, and how much: 1 all … 0 nothing. */
   nearest(vector: Int8Array, count: number): { id: number; similarity: number }[]
 }
@@ -31,6 +33,11 @@ export const createSimilar = (db: Db): Similar => {
       const signs = getSigns.get(run) ?? Buffer.alloc(RUN * SIGN_BYTES)
       signs.set(new Uint8Array(signsOf(vector).buffer), (id % RUN) * SIGN_BYTES)
       putSigns.run(run, signs)
+    },
+
+    vector(id) {
+      const vector = getVector.get(id)
+      return vector && int8Of(vector)
     },
 
     nearest(vector, count) {

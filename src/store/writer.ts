@@ -9,6 +9,7 @@ import { type Column, columnsOfNumbers } from './numbers.ts'
 import { groupPairs, type Postings } from './postings.ts'
 import { PLACES } from './schema.ts'
 import { segmentInserter } from './segments.ts'
+import { createSimilar } from './similar.ts'
 
 /** The one writer of a network's store. Every verb is one transaction: it holds whole blocks or nothing. */
 export interface Writer {
@@ -63,6 +64,7 @@ export const createWriter = (db: Db): Writer => {
     'INSERT OR IGNORE INTO signature (id, key, topic, indexed, abi, probability, error) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
   const insertChainId = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('chain_id', ?)")
+  const similar = createSimilar(db)
   const insertCode = db.prepare(
     'INSERT OR IGNORE INTO code (id, hash, size, selectors, topics, standard, source) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
@@ -85,8 +87,10 @@ export const createWriter = (db: Db): Writer => {
   const writeDictionaries = ({ addresses, names, signatures, codes, tokens }: Additions) => {
     for (const { id, decimals, name, symbol, standard, error } of tokens)
       insertToken.run(id, decimals, name, symbol, standard, error, ++change)
-    for (const { id, hash, size, selectors, topics, standard, source } of codes)
+    for (const { id, hash, size, selectors, topics, features, standard, source } of codes) {
       insertCode.run(id, bytesOf([hash]), size, bytesOf(selectors), bytesOf(topics), standard, source)
+      similar.put(id, features)
+    }
     // In the order of their bytes, so that neighbours in the unique index are written together.
     const order = addresses.texts.map((text, index) => ({ text, id: addresses.first + index }))
     order.sort((a, b) => (a.text < b.text ? -1 : 1))

@@ -172,6 +172,7 @@ const answering = (answer: Awaited<ReturnType<SearchService['search']>>, asked: 
     networks: () => ['a/b/c'],
     get: () => Promise.reject(new Error('not asked for')),
     suggest: () => Promise.reject(new Error('not asked for')),
+    similar: () => Promise.reject(new Error('not asked for')),
     search: async ({ signal: _, body, ...call }) => {
       asked.push({ ...call, body: body && Buffer.from(body).toString() })
       return answer
