@@ -26,6 +26,12 @@ export const createSimilar = (db: Db): Similar => {
   const getSigns = db.prepare<[number], Buffer>('SELECT signs FROM similar_signs WHERE run = ?').pluck()
   const allSigns = db.prepare<[], [number, Buffer]>('SELECT run, signs FROM similar_signs').raw()
 
+  /** A code that is no longer there has nothing in common with any: its signs stay when its row goes. */
+  const similarityTo = (vector: Int8Array, id: number): number => {
+    const other = getVector.get(id)
+    return other === undefined ? 0 : similarityOf(vector, int8Of(other))
+  }
+
   return {
     put(id, vector) {
       putVector.run(id, Buffer.from(vector.buffer, vector.byteOffset, vector.length))
@@ -43,7 +49,7 @@ export const createSimilar = (db: Db): Similar => {
     nearest(vector, count) {
       const most = Math.max(CANDIDATES, 4 * count)
       return nearestSigns(allSigns.iterate(), signsOf(vector), most)
-        .map(id => ({ id, similarity: similarityOf(vector, int8Of(getVector.get(id)!)) }))
+        .map(id => ({ id, similarity: similarityTo(vector, id) }))
         .filter(({ similarity }) => similarity > 0)
         .sort((a, b) => b.similarity - a.similarity || a.id - b.id)
         .slice(0, count)

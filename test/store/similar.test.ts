@@ -94,6 +94,16 @@ test('a vector put again takes the place of the first, and one of zeros is like 
   assert.deepEqual(nearest(second, 10), [])
 })
 
+test('a code whose row was taken away is not found', () => {
+  const db = open()
+  const { put, nearest } = createSimilar(db)
+  const vector = randomVector()
+  put(1, vector)
+  put(2, vector)
+  db.exec('DELETE FROM similar WHERE id = 1')
+  assert.deepEqual(nearest(vector, 10), [{ id: 2, similarity: 1 }])
+})
+
 test('what is put is part of the transaction, read by other connections, and outlives VACUUM', (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-similar-'))
   t.after(() => rmSync(folder, { recursive: true }))
