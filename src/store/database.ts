@@ -1,6 +1,5 @@
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
-import { loadVectors } from '../lib/runtime.ts'
 import {
   ALERT_SCHEMA,
   CALL_SCHEMA,
@@ -46,11 +45,6 @@ export const openForReading = (path: string, native?: string): Db => {
   db.pragma('temp_store = MEMORY')
   return db
 }
-
-/** Gives the connection sqlite-vec's functions; false where there is no sqlite-vec for this platform. */
-export const withVectors = (db: Db): boolean =>
-  // SQLite cannot guess the entry from the path of a descriptor; the types of better-sqlite3 do not know that it can be named.
-  loadVectors(path => (db.loadExtension as (path: string, entry: string) => unknown).call(db, path, 'sqlite3_vec_init'))
 
 const connect = (path: string, { readonly = false, native }: { readonly?: boolean; native: string | undefined }): Db =>
   new Database(path, { readonly, fileMustExist: readonly, timeout: 5000, ...(native ? { nativeBinding: native } : {}) })

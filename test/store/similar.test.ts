@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { load } from 'sqlite-vec'
 import { createRandom } from '../../scripts/bench/random.ts'
 import { DIMENSIONS, similarityOf } from '../../src/decode/features.ts'
-import { withVectors } from '../../src/store/database.ts'
 import { createSimilar, SIMILAR_SCHEMA } from '../../src/store/similar.ts'
 
 const open = (path = ':memory:') => {
@@ -36,7 +36,7 @@ const rounded = (list: readonly { id: number; similarity: number }[]) =>
 test('the nearest are those that an exact search finds', () => {
   random.seek(1, 2, 3, 4)
   const db = open()
-  assert.ok(withVectors(db))
+  load(db)
   const { put, nearest } = createSimilar(db)
   const families = Array.from({ length: 300 }, randomVector)
   for (let id = 1; id <= 3000; id++) put(id, forkOf(families[id % 300]!, 0.3 * random.unit()))
@@ -49,7 +49,7 @@ test('the nearest are those that an exact search finds', () => {
 test('all are found where there are few, but for those with nothing in common', () => {
   random.seek(2, 2, 3, 4)
   const db = open()
-  assert.ok(withVectors(db))
+  load(db)
   const { put, nearest } = createSimilar(db)
   // Numbers with holes, the first and last of their runs among them.
   const ids = [0, 1, 125, 126, 251, 252, 1000, 100_000]
