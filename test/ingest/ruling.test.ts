@@ -52,11 +52,14 @@ interface Options {
   through?(rules: Rules): Rules
   /** What the node says of decimals. */
   decimalsOf?(address: string): string | null
+  /** What the node says of every code. */
+  code?(): string
   stored?: readonly RawBlock[]
   clock?: Clock
 }
 
-const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, through = it => it }: Options = {}) => {
+const setUp = async (t: TestContext, options: Options = {}) => {
+  const { decimalsOf, code, stored = [], clock = quick, through = it => it } = options
   const folder = await dataFolder(t)
   const accounts = openAccounts(folder)
   accounts.createToken('alice')
@@ -77,9 +80,10 @@ const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, t
     db: store.db,
     tokens,
     contracts: createContracts({
-      state: undefined,
+      state: code && (async questions => questions.map(code)),
       abiOf: () => ({ name: null, source: null, probability: null }),
       log: silent,
+      clock,
     }),
     log: silent,
     clock,
@@ -194,6 +198,57 @@ test('a block waits for decimals that a rule needs, tells so, and goes on when t
   assert.deepEqual(await found, [`${id} event`])
   assert.equal(ruling.waiting, null)
 })
+
+test('a block waits for what only the node tells of its contracts and tokens, where a rule looks at these', async t => {
+  for (const targetType of ['Contract', 'Token'] as const) {
+    let answers = false
+    const unknown = () => retry('node_error', 'the method does not exist')
+    const { rules, ruling, tokens } = await setUp(t, {
+      decimalsOf() {
+        if (!answers) throw unknown()
+        return word(6)
+      },
+      code() {
+        if (!answers) throw unknown()
+        return '0x6001'
+      },
+    })
+    const block = transfer()
+    block.receipts[0]!.contractAddress = `0x${'ab'.repeat(20)}`
+    ruling.refresh([])
+    await ruling.complete(block, never)
+
+    const { id } = rules.create(1, ruleOn(targetType), 0)
+    ruling.refresh([])
+    const completed = ruling.complete(block, never)
+    await until(() => ruling.waiting !== null)
+    const what = { Contract: 'the code of a contract that it creates', Token: 'what a new token tells of itself' }
+    assert.equal(
+      ruling.waiting,
+      `block 10 waits for ${what[targetType]}, which a rule may need and the node does not tell`,
+    )
+    answers = true
+    await completed
+    assert.equal(ruling.waiting, null)
+    assert.equal(tokens.of(TOKEN.slice(2)), targetType === 'Token' ? 6 : undefined)
+
+    // What nobody looks for any more is not waited for.
+    answers = false
+    const other = transfer()
+    other.receipts[0]!.contractAddress = `0x${'cd'.repeat(20)}`
+    for (const { logs } of other.receipts) for (const log of logs) log.address = `0x${'ef'.repeat(20)}`
+    const waiting = ruling.complete(other, never)
+    await until(() => ruling.waiting !== null)
+    rules.remove(1, id)
+    ruling.refresh([])
+    await waiting
+  }
+})
+
+const ruleOn = (targetType: 'Contract' | 'Token'): RuleInput => {
+  const rule = ruleOf({}, { name: 'address', operator: 'Equals', value: '0x' })
+  return { ...rule, config: { ...rule.config, targetType } }
+}
 
 test('what waits for decimals goes on when no rule needs them any more', async t => {
   for (const change of ['remove', 'pause', 'edit'] as const) {
