@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
-import { ALERT_SCHEMA, CALL_SCHEMA, SCHEMA, SCHEMA_VERSION, TRACE_SCHEMA } from './schema.ts'
+import { ALERT_SCHEMA, CALL_SCHEMA, REVISION_SCHEMA, SCHEMA, SCHEMA_VERSION, TRACE_SCHEMA } from './schema.ts'
 
 export type Db = Database.Database
 
@@ -77,5 +77,8 @@ const MIGRATIONS: ((db: Db) => void)[] = [
   },
   db => {
     for (const statement of CALL_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of REVISION_SCHEMA) db.exec(statement)
   },
 ]

@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)
@@ -80,6 +80,9 @@ export const CALL_SCHEMA = [
   'ALTER TABLE segment ADD COLUMN calls INT NOT NULL DEFAULT 0',
   'ALTER TABLE segment ADD COLUMN call_ends BLOB',
 ]
+
+/** How often documents of a segment were decoded anew: what readers keep of its index holds for one state of it. */
+export const REVISION_SCHEMA = ['ALTER TABLE segment ADD COLUMN revised INT NOT NULL DEFAULT 0']
 
 /** Documents of one block may take this many places; positions stay below 2^53. */
 export const PLACES = 2 ** 22
