@@ -7,11 +7,7 @@ import { createRpcSource } from '../chain/rpc-source.ts'
 import type { BlockRef, ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
-import { createEventDecoder } from '../decode/abi.ts'
-import { createCallDecoder } from '../decode/calls.ts'
-import { createDeclarations, createFunctionDeclarations } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
-import { createLogDecoder } from '../decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
@@ -23,11 +19,14 @@ import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
 import { createAbiWatch } from './abis.ts'
 import { createDecimals, type Decimals } from './decimals.ts'
+import { createDecoding, type Decoding } from './decoding.ts'
 import { createHistory } from './history.ts'
-import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer, ToWriter } from './messages.ts'
+import type { FromIndexer, IndexerData, Job, Order, RedecodingReport, Report, ToIndexer, ToWriter } from './messages.ts'
 import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
-import { createPreparer } from './prepare.ts'
+import { createPreparer, type Preparer } from './prepare.ts'
 import { heldRanges, holesIn } from './ranges.ts'
+import { redecode } from './redecode.ts'
+import { redecodeFolder } from './redecodings.ts'
 import { createRuling, type Ruling } from './ruling.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
@@ -44,7 +43,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
   const db = openForReading(data.store, nativeBinding())
   const source = 'node' in data.job ? createRpcSource({ ...data.job.node, log }) : undefined
-  const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY }
+  const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
   let pipeline: Pipeline | undefined
   let ruling: Ruling | undefined
   const report = (): Report => ({
@@ -57,13 +56,14 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     endpoints: source?.endpoints() ?? [],
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
+    redecoding: state.redecoding,
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 
   let failure: unknown
   try {
     const chainId = await chainIdOf(data.job, source, db, signal)
-    const { decimals, preparer } = createDecoding(data, db, chainId, source, log)
+    const { decimals, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, nativeOption())
     ruling = createRuling({ network: data.network, rules, db, decimals, log })
@@ -80,15 +80,17 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       onAlerts: () => tell({ type: 'alerts' }),
       onFailure: error => failing.abort(error),
     })
-    const work = { ...data, pipeline, ruling, decimals, source, chainId, state, log, signal }
-    // What ends by itself takes rules up with its blocks; history is for whoever goes on.
+    const work = { ...data, pipeline, ruling, decimals, preparer, decoding, source, chainId, state, log, signal }
+    // What ends by itself takes rules and ABIs up with its blocks; history is for whoever goes on.
     if (data.job.type === 'follow' || data.job.type === 'watch')
-      attendToRules(work).catch(error => failing.abort(error))
+      for (const attend of [attendToRules, attendToAbis]) attend(work).catch(error => failing.abort(error))
     await runJob(work)
   } catch (error) {
     failure = error
   }
   if (stopping.signal.aborted && !(failure instanceof ChainsieveError)) failure = undefined
+  // With the job ends what goes on beside it.
+  failing.abort()
   // What was handed over is still written: a stop loses no finished block.
   await pipeline?.settled().catch(error => {
     failure ??= error
@@ -120,12 +122,15 @@ interface State {
   head: number | null
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
+  redecoding: RedecodingReport | null
 }
 
 interface Work extends IndexerData {
   pipeline: Pipeline
   ruling: Ruling
   decimals: Decimals
+  preparer: Preparer
+  decoding(age?: number): Decoding
   source: ChainSource | undefined
   chainId: number | undefined
   state: State
@@ -174,6 +179,38 @@ const attendToRules = async (work: Work) => {
     try {
       await scanHistory()
       await systemClock.sleep(RULES_MS, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
+
+/** Time between two looks at whether something is to be decoded anew. */
+const REDECODE_MS = 1000
+
+/** Has what is stored decoded anew where that is asked for. */
+const attendToAbis = async (work: Work) => {
+  const { network, data, store, abis, pipeline, preparer, decoding, state, log, signal } = work
+  while (!signal.aborted) {
+    try {
+      await redecode({
+        network,
+        store,
+        native: nativeBinding(),
+        abis,
+        folder: redecodeFolder(data),
+        decoding,
+        preparer,
+        revise: pipeline.revise,
+        caughtUp: pipeline.caughtUp,
+        letHeadPass: () => letHeadPass(state, signal),
+        onReport: report => {
+          state.redecoding = report
+        },
+        log,
+        signal,
+      })
+      await systemClock.sleep(REDECODE_MS, signal)
     } catch (error) {
       if (!signal.aborted) throw error
     }
@@ -439,7 +476,7 @@ const packChainId = async (files: readonly string[], signal: AbortSignal): Promi
   }
 }
 
-const createDecoding = (
+const openDecoding = (
   data: IndexerData,
   db: Db,
   chainId: number | undefined,
@@ -462,19 +499,10 @@ const createDecoding = (
     call: source?.call,
     log,
   })
-  const decoders = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
-    const called = createFunctionDeclarations(functions, own)
-    return {
-      log: createLogDecoder({ ...createDeclarations(registry, own), compile: createEventDecoder }),
-      call: createCallDecoder(called),
-      methodOf(input: string, to: string): string | null {
-        const selector = input.slice(0, 10).toLowerCase()
-        const special = called.own?.(to, selector)
-        return (special?.length ? special : called.find(selector))[0]?.function.name ?? null
-      },
-    }
-  })
-  let current = decoders()
+  const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own =>
+    createDecoding(registry, functions, own),
+  )
+  let current = decoding()
   const preparer = createPreparer({
     db,
     decodeLog: log => current.log(log),
@@ -486,11 +514,12 @@ const createDecoding = (
   })
   return {
     decimals,
+    decoding,
     preparer: {
       ...preparer,
       // All of a block is decoded by the same ABIs.
       decode(raw: RawBlock) {
-        current = decoders()
+        current = decoding()
         return preparer.decode(raw)
       },
     },

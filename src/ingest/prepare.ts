@@ -1,13 +1,15 @@
 import type { RawBlock } from '../chain/wire.ts'
 import { createCallSignatures, isCallSignature } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
-import type { DecodedLog, Signature } from '../decode/types.ts'
+import type { LogDecoder } from '../decode/logs.ts'
+import type { Signature } from '../decode/types.ts'
 import { blockCalls } from '../documents/calls.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import { type Additions, type BatchBuilder, type BatchContext, type BlockInput, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
+import { createRevision, type RevisionBuilder } from '../store/revision.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
 import type { Decimals } from './decimals.ts'
 
@@ -16,6 +18,8 @@ export interface Preparer {
   decode(block: RawBlock): Decoded
   /** Starts a run of neighbouring blocks. Several may be under way at once. */
   start(): Run
+  /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
+  revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
   /** The writer has committed what this batch added to the dictionaries. */
   committed(added: Pick<Additions, 'addresses' | 'names'>): void
 }
@@ -30,7 +34,7 @@ export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish
 export interface PreparerOptions {
   /** The network's store, for what its dictionaries hold already. */
   db: Db
-  decodeLog(log: RawBlock['receipts'][number]['logs'][number]): DecodedLog
+  decodeLog: LogDecoder
   /** Name of the function of a contract that call data names, or null. */
   methodOf(input: string, to: string): string | null
   decodeCall(to: string, input: string): DecodedCall
@@ -102,6 +106,7 @@ export const createPreparer = ({
         finish: batch.finish,
       }
     },
+    revise: (segment, digitsOf) => createRevision(context, segment, digitsOf),
     committed({ addresses, names }) {
       context.addresses.written(addresses.first + addresses.texts.length - 1)
       context.names.written(names.first + names.texts.length - 1)
