@@ -42,7 +42,7 @@ export interface RedecodeOptions {
 
 /** Documents that are looked at in one go, to begin with; then as many as keep each thread for about so long. */
 const FIRST = 64
-const STEP_MS = 20
+const STEP_MS = 15
 const MOST = 10_000
 /** Time for which what could not be decoded anew is left alone. */
 const AGAIN_MS = 60_000
@@ -213,7 +213,7 @@ const createFinder = (reader: Reader, abi: OwnAbi) => {
   /** What is as the ABI has it gains nothing by it, and what is surer than it neither. */
   const mayGain = (signature: Signature): boolean => {
     const { event, probability, error } = signature
-    if (surenessOf(signature) > 1 + abi.probability) return false
+    if (decodes(signature) && probability > abi.probability) return false
     return error !== null || probability !== abi.probability || !own.has(JSON.stringify(event))
   }
   const wanted = (of: 'log' | 'call', named: ReadonlySet<string>): StoredSignature[] =>
@@ -307,7 +307,7 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
       }
       // A transaction calls the function that its call is of.
       const method = traceAddress.length === 0 ? decoding.methodOf(input, to) : null
-      if (method === null || surenessOf(was) > surenessOf(signature)) continue
+      if (method === null || isLessSure(signature, was)) continue
       const owner = positionOf(blockOf(position), tx)
       const at = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
       revision.method(at, readMethod.get(owner) as number | null, method)
@@ -315,12 +315,16 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
   }
 }
 
-/** What is unknown is below what is known by name, and that below what decodes. */
-const surenessOf = ({ event, probability, error }: Signature): number =>
-  event === null ? 0 : probability + (error === null ? 1 : 0)
+/** What decodes and did not before is taken whatever it is; else it is the probability that counts. */
+const isLessSure = (now: Signature, was: Signature): boolean => {
+  if (decodes(now) && !decodes(was)) return false
+  return now.probability < was.probability || (now.probability === was.probability && decodes(was) && !decodes(now))
+}
+
+const decodes = ({ event, error }: Signature): boolean => event !== null && error === null
 
 const isBetter = (now: Signature, was: Signature): boolean =>
-  now.event !== null && now.key !== was.key && surenessOf(now) >= surenessOf(was)
+  now.event !== null && now.key !== was.key && !isLessSure(now, was)
 
 /** What was indexed of a document, by the declaration that it was decoded by. */
 const createArgumentsDecoder = () => {

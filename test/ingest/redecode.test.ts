@@ -51,9 +51,14 @@ const moored = (count: number): RawBlock[] =>
   })
 
 const blocks = moored(24)
-const CALLED = blocks
-  .flatMap(({ block }) => block.transactions)
-  .find(({ to, input }) => to && input.startsWith('0x') && input.length === 138)!.to!
+/** Contracts of which `transfer` is called. */
+const [CALLED, OTHER] = [
+  ...new Set(
+    blocks
+      .flatMap(({ block }) => block.transactions)
+      .flatMap(({ to, input }) => (to && input.startsWith('0xa9059cbb') ? [to.toLowerCase()] : [])),
+  ),
+] as [string, string]
 
 const abiOf = (name: string, text: string, rest: Partial<StoredAbi> = {}): StoredAbi => ({
   ...readAbi(text, name),
@@ -91,9 +96,11 @@ const ABIS: StoredAbi[] = [
   }),
   abiOf('harbour', MOOR),
   abiOf('its harbour', 'function moor(uint256 x, address y)\nfunction transfer(address x, uint256 y)', {
-    address: CALLED.toLowerCase(),
+    address: CALLED,
     network: NETWORK,
   }),
+  // Of the selector of `transfer`, with which it is called: it has the name, and does not decode.
+  abiOf('babbage', 'function many_msg_babbage(bytes1 b)', { address: OTHER, network: NETWORK }),
 ]
 /** Unsure ones. */
 const LISTS: StoredAbi[] = [
@@ -105,7 +112,7 @@ const LISTS: StoredAbi[] = [
       probability: 0.6,
     },
   ),
-  abiOf('list of its', MOOR, { probability: 0.6, address: CALLED.toLowerCase(), network: NETWORK }),
+  abiOf('list of its', MOOR, { probability: 0.6, address: CALLED, network: NETWORK }),
 ]
 
 interface Options {
@@ -525,15 +532,21 @@ const endable = async (run: (end: () => never, signal: AbortSignal) => Promise<v
 
 const segmentsOf = (store: TestStore) => store.read(() => store.reader.segments())
 
-/** Of two states the documents that are surer, the second where both are as sure; a name alone is less sure than what decodes. */
+/** Of two states the documents that are surer, the second where both are as sure; what decodes now and did not before is taken anyway. */
 const surest = (before: readonly Document[], after: readonly Document[]): Document[] => {
   const all = new Map(before.map(document => [document._id, document]))
   for (const document of after) {
     const known = all.get(document._id)
-    if (!known || surenessOf(document) >= surenessOf(known)) all.set(document._id, document)
+    if (!known || !isLessSure(document, known)) all.set(document._id, document)
   }
   return [...all.values()].sort(byId)
 }
+const isLessSure = (document: Document, than: Document): boolean => {
+  const [now, was] = [document, than].map(({ _source: { probability, str } }) => ({
+    probability: (probability ?? 0) as number,
+    decodes: str !== null,
+  })) as [{ probability: number; decodes: boolean }, { probability: number; decodes: boolean }]
+  if (now.decodes && !was.decodes) return false
+  return now.probability < was.probability || (now.probability === was.probability && was.decodes && !now.decodes)
+}
 const byId = (a: Document, b: Document): number => (a._id < b._id ? -1 : 1)
-const surenessOf = ({ _source }: Document): number =>
-  _source.probability === null ? 0 : (_source.probability as number) + (_source.str === null ? 0 : 1)
