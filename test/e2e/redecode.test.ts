@@ -152,12 +152,23 @@ test('killed again and again, it ends as if it had not been', async t => {
       return -1
     }
   }
+  const telling = await serve(t, data)
+  const told = await until(
+    async () => (await telling.status()).networks[0]!.redecoding,
+    redecoding => redecoding !== undefined,
+    telling.err,
+  )
+  assert.equal(told!.abi, 'renamed')
+  assert.ok(told!.blocksLeft > 0 && told!.blocksLeft <= 80, `${told!.blocksLeft}`)
+  telling.signal('SIGKILL')
+  await telling.ended
+
   const seen: (number | null)[] = []
   for (let last = nextOf(); last !== -1 && seen.length < 40; last = nextOf()) {
     seen.push(last)
     const program = start(t, ['serve', '--port', '0'], { data })
     await until(nextOf, next => next !== last, program.err)
-    await pause(Math.random() * 250)
+    await pause(Math.random() * 120)
     program.signal('SIGKILL')
     await program.ended
   }
