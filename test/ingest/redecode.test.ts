@@ -22,7 +22,8 @@ import type { Revision } from '../../src/store/revision.ts'
 import { blockOf } from '../../src/store/schema.ts'
 import { assertSame, checkSegments, documentsOf, neighbours, numberOf, queriesOn, using } from '../support/contents.ts'
 import { oddEvents } from '../support/odd.ts'
-import { createTestStore, type TestStore } from '../support/store.ts'
+import { hasMainnet } from '../support/pack.ts'
+import { createTestStore, mainnetBlocks, type TestStore } from '../support/store.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 const EMITTER = `0x${'5'.repeat(40)}` as const
@@ -448,6 +449,34 @@ describe('what is decoded anew', () => {
         }
       })
     }
+  })
+
+  it('is so of real blocks', { skip: !hasMainnet && 'there are no real blocks at hand' }, async t => {
+    const { keep, ask, run, own } = setUp(t)
+    const real = mainnetBlocks()
+    const store = createTestStore(real, { own: [], run: 3 })
+    const abi = abiOf(
+      'tokens',
+      [
+        TRANSFER,
+        'event Swap(address indexed by, int256 a, int256 b, uint160 c, uint128 d, int24 e)',
+        'event Approval(address indexed whose, address indexed whom, uint256 much)',
+        'function transfer(address whom, uint256 much)',
+        'function approve(address whom, uint256 much)',
+      ].join('\n'),
+    )
+    keep(abi)
+    ask(abi)
+    const oracle = createTestStore(real, { own: own(), run: 3 })
+    let changed = 0
+    await run(store, {
+      revise(revision, write) {
+        changed += revision.logs.length + revision.calls.length
+        return write()
+      },
+    })
+    using([store, oracle], () => assertSame(store, oracle, queriesOn(oracle, 5)))
+    assert.ok(changed > 500, `${changed}`)
   })
 
   it('is told of, and of an ABI that is gone nothing is', async t => {
