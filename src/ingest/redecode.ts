@@ -136,7 +136,7 @@ const createSteps = (reader: Reader, abi: OwnAbi, preparer: Pick<Preparer, 'revi
     for (const segment of reader.segments().toReversed()) {
       if (segment.first > next) continue
       const found = find(segment, next)
-      if (found.logs.length + found.calls.length > 0) return { to: next, found }
+      if (found) return { to: next, found }
       if (performance.now() > until) return { to: segment.first - 1, found: undefined }
     }
     return { to: -1, found: undefined }
@@ -203,6 +203,17 @@ const namesOf = ({ events, functions }: OwnAbi) => ({
   selectors: new Set(functions.map(selectorOf)),
 })
 
+/** What is looked for of one kind. */
+interface Wanted {
+  names: ReadonlySet<string>
+  signatures: StoredSignature[]
+  /** The one of all that have none of their own. */
+  shared: StoredSignature | undefined
+  /** By what those are found. */
+  hashes: Hash62[]
+  facet: number
+}
+
 /** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contract where it is for one. */
 const createFinder = (reader: Reader, abi: OwnAbi) => {
   const { topics, selectors } = namesOf(abi)
@@ -216,15 +227,6 @@ const createFinder = (reader: Reader, abi: OwnAbi) => {
     if (decodes(signature) && probability > abi.probability) return false
     return error !== null || probability !== abi.probability || !own.has(JSON.stringify(event))
   }
-  const wanted = (of: 'log' | 'call', named: ReadonlySet<string>): StoredSignature[] =>
-    reader.signatures(of).filter(signature => named.has(signature.topic ?? '') && mayGain(signature))
-
-  let signatures: Record<'log' | 'call', StoredSignature[]> | undefined
-  const unlisted = (of: 'log' | 'call', key: string) => reader.signatures(of).find(signature => signature.key === key)
-
-  /** What unlisted signatures keep of themselves. */
-  const hashed = (names: ReadonlySet<string>) => [...names].map(name => ({ ...reader.hash(name) }))
-  let hashes: Record<'log' | 'call', Hash62[]> | undefined
 
   const postingsOf = (segment: Segment, term: number, mark = 0): Uint32Array[] =>
     reader
@@ -232,29 +234,43 @@ const createFinder = (reader: Reader, abi: OwnAbi) => {
       .filter(posting => posting.mark === mark)
       .map(reader.ordinals)
 
-  const ofKind = (segment: Segment, of: 'log' | 'call', value: number): Uint32Array[] => {
-    const [names, shared] = of === 'log' ? [topics, unlisted(of, UNLISTED)] : [selectors, unlisted(of, UNLISTED_CALL)]
-    const lists = signatures![of].flatMap(({ id }) => postingsOf(segment, termOf(value, logFacet(id))))
-    if (!shared || names.size === 0) return lists
-    const all = postingsOf(segment, termOf(value, logFacet(shared.id)))
+  const wantedOf = (of: 'log' | 'call'): Wanted => {
+    const names = of === 'log' ? topics : selectors
+    const all = reader.signatures(of)
+    const shared = all.find(({ key }) => key === (of === 'log' ? UNLISTED : UNLISTED_CALL))
+    return {
+      names,
+      signatures: all.filter(signature => names.has(signature.topic ?? '') && mayGain(signature)),
+      shared: names.size > 0 ? shared : undefined,
+      hashes: names.size > MOST_PROBED ? [] : [...names].map(name => ({ ...reader.hash(name) })),
+      facet: of === 'call' ? FACETS['call.selector'] : shared ? argumentFacet(shared.id, 0) : 0,
+    }
+  }
+  /** What comes up later is of blocks that are decoded by the ABI already. */
+  let wanted: Record<'log' | 'call', Wanted> | undefined
+
+  const listsOf = (segment: Segment, { names, signatures, shared, hashes, facet }: Wanted): Uint32Array[] => {
+    const value = abi.address === null ? 0 : reader.addressId(abi.address.slice(2))
+    if (value === undefined) return []
+    const lists = signatures.flatMap(({ id }) => postingsOf(segment, termOf(value, logFacet(id))))
+    const all = shared ? postingsOf(segment, termOf(value, logFacet(shared.id))) : []
     if (all.length === 0 || value !== 0 || names.size > MOST_PROBED) return [...lists, ...all]
-    const facet = of === 'log' ? argumentFacet(shared.id, 0) : FACETS['call.selector']
-    hashes ??= { log: hashed(topics), call: hashed(selectors) }
-    return [...lists, ...hashes[of].flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, facet), low))]
+    return [...lists, ...hashes.flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, facet), low))]
   }
 
-  return (segment: Segment, next: number): Candidates => {
-    // Those that come up later are of blocks that are decoded by the ABI already.
-    signatures ??= { log: wanted('log', topics), call: wanted('call', selectors) }
+  /** Undefined where the segment has none up to a block. */
+  return (segment: Segment, next: number): Candidates | undefined => {
+    wanted ??= { log: wantedOf('log'), call: wantedOf('call') }
+    const lists = { log: listsOf(segment, wanted.log), call: listsOf(segment, wanted.call) }
+    if (lists.log.length + lists.call.length === 0) return undefined
     const header = reader.header(segment)
-    const value = abi.address === null ? 0 : reader.addressId(abi.address.slice(2))
-    const upTo = Math.min(next, segment.last) - segment.first
-    const ordinals = (of: 'log' | 'call'): Uint32Array => {
-      if (value === undefined) return new Uint32Array(0)
-      const end = endOf(header, of, upTo)
-      return ascending(ofKind(segment, of, value)).filter(ordinal => ordinal < end)
+    const index = Math.min(next, segment.last) - segment.first
+    const ordinals = (of: 'log' | 'call') => {
+      const end = endOf(header, of, index)
+      return ascending(lists[of]).filter(ordinal => ordinal < end)
     }
-    return { segment, header, logs: ordinals('log'), calls: ordinals('call') }
+    const found = { segment, header, logs: ordinals('log'), calls: ordinals('call') }
+    return found.logs.length + found.calls.length > 0 ? found : undefined
   }
 }
 
