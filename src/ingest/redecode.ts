@@ -98,10 +98,14 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
         counts.calls += revision.calls.length
         counts.transactions += revision.txs.length
       }
-      size = Math.max(1, Math.min(MOST, Math.round(size * Math.min(2, STEP_MS / Math.max(longest, 1)))))
+      // Now and then a commit takes over the whole log of writes: that says little of the next ones.
+      const pace = Math.max(0.5, Math.min(2, STEP_MS / Math.max(longest, 1)))
+      size = Math.max(1, Math.min(MOST, Math.round(size * pace)))
       next = to
       noteProgress(redecoding, next)
       options.onReport({ abi: name, blocksLeft })
+      // Half of the time is left to whoever takes several turns to bring a block.
+      await systemClock.sleep(performance.now() - started, signal)
     }
     log.info('Decoded anew what was stored', { abi: name, ...counts })
   } finally {
