@@ -115,7 +115,6 @@ test('examples over HTTP answer what the README shows', async t => {
       assert.equal((await search('event', { query: { [name!]: { event: 'a' } } })).status, 400, name)
     for (const key of ['aggs', 'aggregations', 'search_after', 'pit', 'slice', 'collapse', 'suggest'])
       assert.equal((await search('event', { [key]: {} })).status, 400, key)
-    for (const entity of ['contract', 'token']) assert.equal((await search(entity, {})).status, 404, entity)
   })
 })
 

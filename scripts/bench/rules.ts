@@ -149,6 +149,9 @@ const createOpener = (): Opener => {
         to ? (functions.find(input.slice(0, 10))[0]?.function.name ?? null) : null,
       ),
       calls: [],
+      traces: [],
+      contracts: [],
+      tokens: [],
       decimals,
     }
     return { ...decoded, documents: createBlockDocuments(decoded, asJson) }

@@ -7,7 +7,7 @@ import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
 import { fetchRange } from './range.ts'
 import { createRpc } from './rpc.ts'
-import type { ChainEvent, ChainSource, FollowOptions } from './source.ts'
+import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
 
 export interface RpcSourceOptions {
   /** Addresses of nodes, http or https; the first is preferred, the others stand in for it. */
@@ -84,20 +84,31 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     }
   }
 
+  const askState = <T>(
+    messages: Message[],
+    read: (answer: Answer, method: string) => T,
+    signal: AbortSignal,
+  ): Promise<T[]> =>
+    rpc.attempt(
+      async endpoint => (await endpoint.send(messages, signal)).map((answer, i) => read(answer, messages[i]!.method)),
+      signal,
+      {
+        tries: CALL_TRIES * endpoints.length,
+      },
+    )
+
   return {
     chainId: signal => rpc.chainId(signal),
     head: signal => rpc.attempt(async endpoint => (await readHead(endpoint, signal)).number, signal),
     range: range => fetchRange(rpc, range, { ...fetching, ahead: () => (isHeadBusy() ? 1 : concurrency) }),
     follow,
     call: (calls, signal) =>
-      rpc.attempt(
-        async endpoint => {
-          const messages = calls.map(call => ({ method: 'eth_call', params: [call, 'latest'] }))
-          return (await endpoint.send(messages, signal)).map(toCallResult)
-        },
+      askState(
+        calls.map(call => ({ method: 'eth_call', params: [call, 'latest'] })),
+        toCallResult,
         signal,
-        { tries: CALL_TRIES * endpoints.length },
       ),
+    state: (questions, signal) => askState(questions.map(toMessage), toHex, signal),
     tracing: () => (traces ? rpc.tracing() : { method: null, why: 'traces are turned off for this network' }),
     endpoints: () => [...endpoints.map(it => it.status()), ...(announcer === undefined ? [] : [announcer.status()])],
     close: async () => {
@@ -107,12 +118,26 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
 }
 
 /** What a contract refuses is an answer; what the node cannot do now is not. */
-const toCallResult = (answer: Answer): string | null => {
+const toCallResult = (answer: Answer, method: string): string | null => {
   if (answer.error !== undefined && isRevert(answer.error)) return null
-  const result = resultOf(answer, 'eth_call')
-  if (typeof result === 'string' && result.startsWith('0x')) return result
-  throw retry('node_bad_answer', 'eth_call: the answer is no hex text')
+  return toHex(answer, method)
 }
+
+const toHex = (answer: Answer, method: string): string => {
+  const result = resultOf(answer, method)
+  if (typeof result === 'string' && /^0x[0-9a-fA-F]*$/.test(result)) return result.toLowerCase()
+  throw retry('node_bad_answer', `${method}: the answer is no hex text`)
+}
+
+interface Message {
+  method: string
+  params: unknown[]
+}
+
+const toMessage = (question: StateQuestion): Message =>
+  'codeOf' in question
+    ? { method: 'eth_getCode', params: [question.codeOf, 'latest'] }
+    : { method: 'eth_getStorageAt', params: [question.storageOf, question.slot, 'latest'] }
 
 /**
  * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it

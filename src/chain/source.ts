@@ -51,6 +51,9 @@ export interface EndpointStatus {
   errors: number
 }
 
+/** A question about the state at the head. */
+export type StateQuestion = { codeOf: string } | { storageOf: string; slot: string }
+
 /**
  * A place that blocks come from. When a signal aborts, promises reject and iterations throw with the signal's reason: a
  * range that was interrupted cannot be mistaken for a finished one.
@@ -69,6 +72,8 @@ export interface ChainSource {
    * Gives up after a while with `retry`: then nothing is known of the contract, not even that it refuses.
    */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
+  /** The same of codes of contracts (`eth_getCode`) and of their storage (`eth_getStorageAt`). */
+  state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
   /**
    * Whether blocks carry traces, where a source can tell: undefined until its nodes were asked, which the first block does. It may
    * change while the source runs, as nodes come and go.

@@ -66,9 +66,9 @@ export const NETWORK_SETTINGS = {
     'Takes blocks whose logs blooms are not those of their logs: some rollups leave theirs empty.',
   ),
   traces: setting(
-    kinds.oneOf(['off', 'all']),
+    kinds.oneOf(['off', 'calls', 'all']),
     'off',
-    'Whether the steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber; packs bring theirs along.',
+    'Which steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber: none, those that call functions, or all. Packs bring theirs along, all.',
   ),
   requestTimeout: setting(kinds.duration, '20s', 'A node that takes longer to answer has failed.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Most calls in one JSON-RPC request.'),

@@ -1,11 +1,13 @@
-import type { CallTrace, RawBlock, RpcLog } from '../chain/wire.ts'
+import type { CallTrace, RawBlock, RpcLog, RpcTrace } from '../chain/wire.ts'
 import type { DecodedLog } from '../decode/types.ts'
 import { type Field, isList, MAPPING } from '../mapping/index.ts'
 import { type BlockCall, callDocument } from './calls.ts'
+import { type BlockContract, contractDocument } from './contracts.ts'
 import type { Document } from './document.ts'
 import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } from './logs.ts'
 import { placesOf } from './places.ts'
 import * as show from './show.ts'
+import { type BlockToken, tokenDocument } from './tokens.ts'
 import { traceDocument, traceMember } from './traces.ts'
 import { lowerHex, type Shown, shownOf } from './wire.ts'
 
@@ -15,7 +17,11 @@ export interface BlockDocumentsInput {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]
+  traces: readonly RpcTrace[]
   calls: readonly BlockCall[]
+  contracts: readonly BlockContract[]
+  /** Those that no block before has shown. */
+  tokens: readonly BlockToken[]
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
 }
@@ -29,11 +35,13 @@ export interface BlockDocuments {
   event(index: number): Document | undefined
   trace(index: number): Document
   call(index: number): Document
+  contract(index: number): Document
+  token(index: number): Document
 }
 
 /** Builds the documents of a block before it is stored: what a search answers from the store afterwards is the same. */
 export const createBlockDocuments = (
-  { raw, logs, methods, calls, decimals }: BlockDocumentsInput,
+  { raw, logs, methods, traces, calls, contracts, tokens, decimals }: BlockDocumentsInput,
   big: show.BigIntegers,
 ): BlockDocuments => {
   const { block, receipts } = raw
@@ -70,7 +78,6 @@ export const createBlockDocuments = (
     return eventDocument(placeOf(index), { event, args, error, probability, decimals: known ?? null }, big)
   }
 
-  const traces = raw.traces ?? []
   const firstReward = traces.findIndex(({ type }) => type === 'reward')
   const traceOf = (index: number): Document => {
     const trace = traces[index]!
@@ -117,6 +124,21 @@ export const createBlockDocuments = (
       big,
     )
   }
+
+  const contractOf = (index: number): Document => {
+    const { tx, address, creator, implementation, ...rest } = contracts[index]!
+    const transactionHash = lowerHex(transactionAt(tx).hash)
+    const addresses = {
+      address: show.address(address),
+      creator: show.address(creator),
+      implementation: implementation && show.address(implementation),
+    }
+    return contractDocument({ block: parts, transactionHash }, { ...addresses, ...rest }, big)
+  }
+  const tokenOf = (index: number): Document => {
+    const { address, ...rest } = tokens[index]!
+    return tokenDocument(parts, { address: show.address(address), ...rest }, big)
+  }
   const transactionAt = (place: number) => block.transactions[places ? places.txs.indexOf(place) : place]!
 
   const documents = {
@@ -145,6 +167,8 @@ export const createBlockDocuments = (
     event: kept(eventOf),
     trace: kept(traceOf),
     call: kept(callOf),
+    contract: kept(contractOf),
+    token: kept(tokenOf),
   }
   return { ...documents, block: () => documents.block(0) }
 }

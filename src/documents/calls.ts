@@ -1,4 +1,4 @@
-import type { RawBlock } from '../chain/wire.ts'
+import type { RawBlock, RpcTrace } from '../chain/wire.ts'
 import { renderEvent } from '../decode/abi.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { DecodedArg, EventAbi, Signature } from '../decode/types.ts'
@@ -10,7 +10,7 @@ import * as show from './show.ts'
 export interface BlockCall {
   /** Place of the transaction in its block. */
   tx: number
-  /** Place among the block's traces; null for a transaction's own call where these are not known. */
+  /** Place among the block's traces that are kept; null for a transaction's own call where these are not known. */
   trace: number | null
   from: string
   to: string
@@ -72,6 +72,15 @@ export const blockCalls = (
     const decoded = decode(call.to, input)
     return { ...call, signature: signatureOf(decoded), args: decoded.args, error: decoded.error }
   })
+
+/** Of a block's steps those alone that call functions: the calls then stand at their places among these. */
+export const keepCalls = (
+  traces: readonly RpcTrace[],
+  calls: readonly BlockCall[],
+): { traces: RpcTrace[]; calls: BlockCall[] } => ({
+  traces: calls.flatMap(({ trace }) => (trace === null ? [] : traces[trace]!)),
+  calls: calls.map((call, place) => (call.trace === null ? call : { ...call, trace: place })),
+})
 
 const namesFunction = (input: string): boolean => input.length >= 10
 

@@ -15,6 +15,7 @@ import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { get } from './es/get.ts'
 import { info } from './es/info.ts'
 import { search } from './es/search.ts'
+import { similar } from './es/similar.ts'
 import { suggest } from './es/suggest.ts'
 import { health, status } from './status.ts'
 
@@ -62,6 +63,7 @@ export const createApp = ({
   route(['GET', 'POST'], `${es}/search`, search(service, bodyLimit, log))
   route(['GET', 'POST'], `${es}/_search`, search(service, bodyLimit, log))
   route(['GET'], `${es}/_doc/:id`, get(service, log))
+  route(['GET'], `${base}/contract/:id/similar`, similar(service, log))
   route(['GET'], `${es}/:id`, get(service, log))
 
   if (alerting) {

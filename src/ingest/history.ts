@@ -2,7 +2,7 @@ import type { Hit } from '../alerts/alert.ts'
 import type { News, Scan } from '../alerts/book.ts'
 import type { Log } from '../lib/log.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import { searchOf } from '../rules/search.ts'
+import { blockOfDocument, searchOf } from '../rules/search.ts'
 import { createSearcher } from '../search/execute.ts'
 import { openReader } from '../store/reader.ts'
 import type { Ruling } from './ruling.ts'
@@ -120,26 +120,25 @@ const search = (
 ): Hit[] => {
   const { config, maxConfirmationCount } = rule.input
   const request = searchOf(config, { ...range, order: 'asc' })
-  if (!request) return []
   const receivedAt = Date.now()
   const options = { deadline: Number.POSITIVE_INFINITY }
   const found =
     range.size < 0
       ? [...searcher.pages({ ...request, trackTotal: false }, options).pages].flat()
       : searcher.search({ ...request, trackTotal: false }, options).hits
-  return found.map(({ kind, document: { _id, _routing = _id, _source } }) => ({
-    rule: rule.id,
-    revision: rule.matching,
-    targetType: config.targetType,
-    confirmations: maxConfirmationCount,
-    notifyPending: false,
-    block: blockNumberOf(_source),
-    blockHash: _routing,
-    entity: { _id, _type: kind },
-    source: JSON.stringify(_source),
-    receivedAt,
-  }))
+  return found.map(({ kind, document: { _id, _source } }): Hit => {
+    const { number, hash } = blockOfDocument({ _source })
+    return {
+      rule: rule.id,
+      revision: rule.matching,
+      targetType: config.targetType,
+      confirmations: maxConfirmationCount,
+      notifyPending: false,
+      block: number,
+      blockHash: hash,
+      entity: { _id, _type: kind },
+      source: JSON.stringify(_source),
+      receivedAt,
+    }
+  })
 }
-
-const blockNumberOf = (source: Record<string, unknown>): number =>
-  ((source.blockNumber ?? source.number) as { num: number }).num

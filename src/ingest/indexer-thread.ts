@@ -7,8 +7,11 @@ import { createRpcSource } from '../chain/rpc-source.ts'
 import type { BlockRef, ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
+import { createAbiFinder } from '../decode/contract-abi.ts'
+import { createFunctionDeclarations } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
+import { tokensIn } from '../documents/tokens.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
@@ -17,8 +20,9 @@ import { nativeBinding, readAsset, readTextAsset } from '../lib/runtime.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
+import { positionOf } from '../store/schema.ts'
 import { createAbiWatch } from './abis.ts'
-import { createDecimals, type Decimals } from './decimals.ts'
+import { type Contracts, createContracts } from './contracts.ts'
 import { createDecoding, type Decoding } from './decoding.ts'
 import { createHistory } from './history.ts'
 import type { FromIndexer, IndexerData, Job, Order, RedecodingReport, Report, ToIndexer, ToWriter } from './messages.ts'
@@ -28,6 +32,7 @@ import { heldRanges, holesIn } from './ranges.ts'
 import { redecode } from './redecode.ts'
 import { redecodeFolder } from './redecodings.ts'
 import { createRuling, type Ruling } from './ruling.ts'
+import { createStoredTokens, createTokens, type Tokens } from './tokens.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
@@ -63,10 +68,10 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   let failure: unknown
   try {
     const chainId = await chainIdOf(data.job, source, db, signal)
-    const { decimals, preparer, decoding } = openDecoding(data, db, chainId, source, log)
+    const { tokens, contracts, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, nativeOption())
-    ruling = createRuling({ network: data.network, rules, db, decimals, log })
+    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, log })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     ruling.refresh(heldRanges(db))
     pipeline = createPipeline({
@@ -80,7 +85,20 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       onAlerts: () => tell({ type: 'alerts' }),
       onFailure: error => failing.abort(error),
     })
-    const work = { ...data, pipeline, ruling, decimals, preparer, decoding, source, chainId, state, log, signal }
+    const work = {
+      ...data,
+      pipeline,
+      ruling,
+      tokens,
+      contracts,
+      preparer,
+      decoding,
+      source,
+      chainId,
+      state,
+      log,
+      signal,
+    }
     // What ends by itself takes rules and ABIs up with its blocks; history is for whoever goes on.
     if (data.job.type === 'follow' || data.job.type === 'watch')
       for (const attend of [attendToRules, attendToAbis]) attend(work).catch(error => failing.abort(error))
@@ -128,9 +146,10 @@ interface State {
 interface Work extends IndexerData {
   pipeline: Pipeline
   ruling: Ruling
-  decimals: Decimals
   preparer: Preparer
   decoding(age?: number): Decoding
+  tokens: Tokens
+  contracts: Contracts
   source: ChainSource | undefined
   chainId: number | undefined
   state: State
@@ -342,12 +361,8 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
 /** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */
 const CATCH_UP = 2000
 
-const follow = async (
-  { source, pipeline, decimals, state, signal, log }: Work,
-  from: number,
-  tip: number | undefined,
-  finality: number,
-) => {
+const follow = async (work: Work, from: number, tip: number | undefined, finality: number) => {
+  const { source, pipeline, tokens, state, signal, log } = work
   const lane = pipeline.lane('head')
   const held = tip === undefined ? undefined : pipeline.stored(tip)
   try {
@@ -355,12 +370,12 @@ const follow = async (
       if (event.type === 'rollback') {
         await lane.flush()
         await pipeline.rollback(event.to)
-        if (event.to < 0) decimals.forget()
+        tokens.forget(positionOf(event.to + 1, 0))
         log.info('Followed a reorganisation', { keptUpTo: event.to })
         continue
       }
       const number = Number(event.block.block.number)
-      await decimals.learn([event.block], signal)
+      await learn(work, [event.block])
       await lane.add(event.block)
       state.headAt = performance.now()
       if (number > (state.head ?? -1)) state.head = number
@@ -379,14 +394,14 @@ const follow = async (
 const RUN = 50
 
 const fill = async (work: Work, from: number, to: number, order: Order) => {
-  const { source, pipeline, decimals, storeBatch, state, signal } = work
+  const { source, pipeline, storeBatch, state, signal } = work
   const holes = holesIn(pipeline.held(), from, to)
   state.total += holes.reduce((sum, hole) => sum + hole.to - hole.from + 1, 0)
   const lane = pipeline.lane('fill')
   try {
     for (const hole of order === 'newest' ? holes.toReversed() : holes)
       for await (const blocks of source!.range({ ...hole, order, run: Math.min(storeBatch, RUN), signal })) {
-        await decimals.learn(blocks, signal)
+        await learn(work, blocks)
         for (const block of blocks) {
           await letHeadPass(state, signal)
           await lane.add(block)
@@ -397,6 +412,16 @@ const fill = async (work: Work, from: number, to: number, order: Order) => {
   } finally {
     await lane.flush()
   }
+}
+
+/** What only the chain itself tells of the contracts and tokens in these blocks. */
+const learn = async ({ contracts, tokens, signal }: Work, blocks: readonly RawBlock[]) => {
+  await contracts.learn(blocks, signal)
+  const shown = blocks.flatMap(raw => [...tokensIn(raw, contracts.in(raw)).keys()])
+  await tokens.learn(
+    shown.map(address => address.slice(2)),
+    signal,
+  )
 }
 
 /** A block of the head that came so lately is mostly followed by the next one: a back-fill waits for that. */
@@ -416,7 +441,7 @@ const letHeadPass = async (state: State, signal: AbortSignal) => {
 const breath = () => new Promise<void>(resolve => setImmediate(resolve))
 
 /** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */
-const leaveOldBranch = async ({ source, pipeline, signal, log }: Work, tip: number, finality: number) => {
+const leaveOldBranch = async ({ source, pipeline, tokens, signal, log }: Work, tip: number, finality: number) => {
   for (let number = tip; number >= 0 && number > tip - finality; number--) {
     const stored = pipeline.stored(number)
     if (stored) {
@@ -426,6 +451,7 @@ const leaveOldBranch = async ({ source, pipeline, signal, log }: Work, tip: numb
     }
     // Below what is held without a gap there is nothing left to differ.
     await pipeline.rollback(number)
+    tokens.forget(positionOf(number + 1, 0))
     log.info('Followed a reorganisation', { keptUpTo: number })
     return
   }
@@ -485,35 +511,39 @@ const openDecoding = (
 ) => {
   const registry = createRegistry(parseRegistry(readTextAsset('events.txt')))
   const functions = openFunctions(readAsset('functions.bin'))
-  const tokens = createTokenList([
+  const list = createTokenList([
     ...parseTokens(readTextAsset('tokens.txt')),
     ...parseTokens(readTextAsset('demo-tokens.txt')),
   ])
-  const selectToken = db.prepare('SELECT decimals FROM token WHERE address = ?').pluck()
-  const decimals = createDecimals({
-    listed: address => (chainId === undefined ? undefined : tokens.find(chainId, `0x${address}`)?.decimals),
-    stored(address) {
-      const found = selectToken.get(Buffer.from(address, 'hex')) as number | null | undefined
-      return found === undefined ? undefined : { address, decimals: found }
-    },
+  const tokens = createTokens({
+    listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
+    stored: createStoredTokens(db),
     call: source?.call,
     log,
   })
-  const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own =>
-    createDecoding(registry, functions, own),
-  )
+  const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
+    const called = createFunctionDeclarations(functions, own)
+    return {
+      ...createDecoding(registry, functions, own),
+      abiOf: createAbiFinder(own, selector => called.find(selector).length > 0),
+    }
+  })
   let current = decoding()
+  const contracts = createContracts({ state: source?.state, abiOf: contract => current.abiOf(contract), log })
   const preparer = createPreparer({
     db,
     decodeLog: log => current.log(log),
     methodOf: (input, to) => current.methodOf(input, to),
     decodeCall: (to, input) => current.call(to, input),
-    decimals,
+    tokens,
+    contracts,
+    traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
   })
   return {
-    decimals,
+    tokens,
+    contracts,
     decoding,
     preparer: {
       ...preparer,

@@ -184,6 +184,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const take = async (raw: RawBlock) => {
       const number = Number(raw.block.number)
       if (run && number !== last + 1) await flush()
+      await ruling.complete(raw, signal)
       const decoded = preparer.decode(raw)
       // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
       // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.

@@ -1,17 +1,22 @@
 import type { RawBlock } from '../chain/wire.ts'
 import { createCallSignatures, isCallSignature } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
+import type { Code } from '../decode/contract-code.ts'
 import type { LogDecoder } from '../decode/logs.ts'
 import type { Signature } from '../decode/types.ts'
-import { blockCalls } from '../documents/calls.ts'
+import { blockCalls, keepCalls } from '../documents/calls.ts'
+import type { BlockContract } from '../documents/contracts.ts'
+import { type BlockToken, tokensIn } from '../documents/tokens.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import { type Additions, type BatchBuilder, type BatchContext, type BlockInput, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
 import { createRevision, type RevisionBuilder } from '../store/revision.ts'
+import { positionOf } from '../store/schema.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
-import type { Decimals } from './decimals.ts'
+import type { Contracts } from './contracts.ts'
+import type { Tokens } from './tokens.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
@@ -21,11 +26,11 @@ export interface Preparer {
   /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
   revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
   /** The writer has committed what this batch added to the dictionaries. */
-  committed(added: Pick<Additions, 'addresses' | 'names'>): void
+  committed(added: Pick<Additions, 'addresses' | 'names' | 'codes'>): void
 }
 
-/** What the logs and calls of a block mean. */
-export type Decoded = Pick<BlockInput, 'logs' | 'methods' | 'calls'>
+/** What the logs and calls of a block mean, and what it shows of contracts. */
+export type Decoded = Omit<BlockInput, 'raw'>
 
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
   add(block: RawBlock, decoded: Decoded): void
@@ -38,7 +43,10 @@ export interface PreparerOptions {
   /** Name of the function of a contract that call data names, or null. */
   methodOf(input: string, to: string): string | null
   decodeCall(to: string, input: string): DecodedCall
-  decimals: Pick<Decimals, 'of' | 'takeLearnt'>
+  tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
+  contracts: Pick<Contracts, 'in'>
+  /** Which steps are kept of blocks that come with some; default all. */
+  traces?: 'calls' | 'all'
   /** EIP-155 chain id, where it is known. */
   chainId?: number | undefined
   /** Whether the receipts' logs blooms were found to be those of their logs (`checkBlock`); else that is found out here. */
@@ -55,7 +63,9 @@ export const createPreparer = ({
   decodeLog,
   methodOf,
   decodeCall,
-  decimals,
+  tokens,
+  contracts,
+  traces = 'all',
   chainId,
   bloomsChecked = false,
   listedSignatures = UNKNOWN_SIGNATURES,
@@ -66,6 +76,7 @@ export const createPreparer = ({
   const findName = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
   const signatures = createSignatures(db, listedSignatures)
   const callSignature = createCallSignatures()
+  const codes = createCodes(db, last('code'))
   const stored = createAddressFilter(db, last('address'))
   const context: BatchContext = {
     addresses: createDictionary({
@@ -83,20 +94,41 @@ export const createPreparer = ({
     takeSignatures: signatures.takeAdded,
     hash: createHash([key('hash_key_0'), key('hash_key_1')]),
     chainId,
-    takeTokens: decimals.takeLearnt,
-    decimals: decimals.of,
+    code: codes.id,
+    takeCodes: codes.takeAdded,
+    takeTokens: tokens.takeLearnt,
+    decimals: tokens.of,
     bloom: receipt => (bloomsChecked ? receipt.logsBloom : logsBloomOf(receipt.logs)),
   }
+  /** Tokens of a block that no lower one is known to have shown. */
+  const newTokens = (raw: RawBlock, created: readonly BlockContract[]): BlockToken[] =>
+    [...tokensIn(raw, created)].flatMap(([address, sighted], place) => {
+      const seen = tokens.seen(address.slice(2))
+      if (seen !== undefined && seen <= positionOf(Number(raw.block.number), place)) return []
+      const { standard, ...facts } = tokens.facts(address.slice(2))
+      return [{ address, place, standard: standard ?? sighted, ...facts }]
+    })
+
   return {
-    decode: raw => ({
-      logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
-      methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input, to) : null)),
-      calls: blockCalls(raw, decodeCall, callSignature),
-    }),
+    decode(raw) {
+      const created = contracts.in(raw)
+      const calls = blockCalls(raw, decodeCall, callSignature)
+      return {
+        logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
+        methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input, to) : null)),
+        ...(traces === 'calls' ? keepCalls(raw.traces ?? [], calls) : { traces: raw.traces ?? [], calls }),
+        contracts: created,
+        tokens: newTokens(raw, created),
+      }
+    },
     start() {
       const batch = createBatch(context)
       return {
-        add: (raw, decoded) => batch.add({ raw, ...decoded }),
+        add(raw, decoded) {
+          for (const { address, place } of decoded.tokens)
+            tokens.sighted(address.slice(2), positionOf(Number(raw.block.number), place))
+          batch.add({ raw, ...decoded })
+        },
         get blocks() {
           return batch.blocks
         },
@@ -107,7 +139,8 @@ export const createPreparer = ({
       }
     },
     revise: (segment, digitsOf) => createRevision(context, segment, digitsOf),
-    committed({ addresses, names }) {
+    committed({ addresses, names, codes: added }) {
+      codes.written(added)
       context.addresses.written(addresses.first + addresses.texts.length - 1)
       context.names.written(names.first + names.texts.length - 1)
     },
@@ -159,6 +192,33 @@ const createSignatures = (db: Db, listed: number) => {
       const taken = added
       added = { first: next, entries: [] }
       return taken
+    },
+  }
+}
+
+/** Ids of codes, by their hashes. */
+const createCodes = (db: Db, last: number) => {
+  const select = db.prepare('SELECT id FROM code WHERE hash = ?').pluck()
+  const ids = createDictionary({
+    last,
+    find: hash => select.get(Buffer.from(hash.slice(2), 'hex')) as number | undefined,
+    capacity: 20_000,
+  })
+  const named = new Map<string, Code>()
+  return {
+    id(code: Code): number {
+      named.set(code.hash, code)
+      return ids.id(code.hash)
+    },
+    takeAdded() {
+      const { first, texts } = ids.takeAdded()
+      const taken = texts.map((hash, i) => ({ id: first + i, code: named.get(hash)! }))
+      named.clear()
+      return taken
+    },
+    written(added: Additions['codes']) {
+      const newest = added.at(-1)
+      if (newest) ids.written(newest.id)
     },
   }
 }

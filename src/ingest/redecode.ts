@@ -7,10 +7,9 @@ import type { Hash62 } from '../lib/hash.ts'
 import type { Log } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
 import { endOf, ordinalOfPosition, positionOfOrdinal } from '../search/places.ts'
-import { openReader, type Reader, type Segment, type StoredSignature } from '../store/reader.ts'
+import { openReader, type Reader, type ReadHeader, type Segment, type StoredSignature } from '../store/reader.ts'
 import type { Revision, RevisionBuilder } from '../store/revision.ts'
 import { blockOf, positionOf } from '../store/schema.ts'
-import type { SegmentHeader } from '../store/segment.ts'
 import { createStored } from '../store/stored.ts'
 import { argumentFacet, FACETS, HASHED, logFacet, termOf, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
 import { findAbi, readOwnAbis } from './abis.ts'
@@ -124,7 +123,7 @@ interface Step {
 /** Ordinals of a segment's documents that may be decoded otherwise, ascending. */
 interface Candidates {
   segment: Segment
-  header: SegmentHeader
+  header: ReadHeader
   logs: Uint32Array
   calls: Uint32Array
 }
@@ -187,7 +186,7 @@ const createSteps = (reader: Reader, abi: OwnAbi, preparer: Pick<Preparer, 'revi
   }
 }
 
-const lastBlock = (header: SegmentHeader, kind: 'log' | 'call', ordinals: Uint32Array): number =>
+const lastBlock = (header: ReadHeader, kind: 'log' | 'call', ordinals: Uint32Array): number =>
   ordinals.length === 0 ? -1 : blockOf(positionOfOrdinal(header, kind, ordinals.at(-1)!))
 
 /** So many of the last ones, logs and calls in the order of their blocks. */

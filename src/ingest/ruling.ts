@@ -4,15 +4,17 @@ import type { RawBlock } from '../chain/wire.ts'
 import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
 import type { Document } from '../documents/document.ts'
 import { asJson } from '../documents/show.ts'
+import { tokensIn } from '../documents/tokens.ts'
 import type { Log } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { createMatcher, type Found } from '../rules/matcher.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import type { Db } from '../store/database.ts'
-import type { Decimals } from './decimals.ts'
+import type { Contracts } from './contracts.ts'
 import type { Range } from './messages.ts'
 import type { Decoded } from './prepare.ts'
+import type { Tokens } from './tokens.ts'
 
 /** The rules of one network, as its indexing thread knows them. */
 export interface Ruling {
@@ -20,6 +22,8 @@ export interface Ruling {
   refresh(held: readonly Range[]): void
   /** Grows with each change: what was matched before knows nothing of it. */
   readonly generation: number
+  /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these may need. */
+  complete(raw: RawBlock, signal: AbortSignal): Promise<void>
   /**
    * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
    * asked, it waits until it can: that is no "no match".
@@ -42,14 +46,23 @@ export interface RulingOptions {
   rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
   /** A reading connection to the network's store. */
   db: Db
-  decimals: Pick<Decimals, 'of' | 'isUndecided' | 'insist'>
+  tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'insist'>
+  contracts: Pick<Contracts, 'in' | 'isOpen' | 'insist'>
   log: Log
   clock?: Clock
 }
 
 const FIX_AGAIN_MS = 10_000
 
-export const createRuling = ({ network, rules, db, decimals, log, clock = systemClock }: RulingOptions): Ruling => {
+export const createRuling = ({
+  network,
+  rules,
+  db,
+  tokens,
+  contracts,
+  log,
+  clock = systemClock,
+}: RulingOptions): Ruling => {
   const matcher = createMatcher()
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
@@ -148,10 +161,46 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
     })
   }
 
+  /** Asks again and again for what rules cannot be decided without. */
+  const until = async (number: number, isOpen: () => boolean, ask: () => Promise<void>, what: string) => {
+    let told = false
+    try {
+      while (isOpen()) {
+        waits.set(number, `block ${number} waits for ${what}, which a rule may need and the node does not tell`)
+        await ask()
+        if (told || !isOpen()) continue
+        log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, missing: what })
+        told = true
+      }
+    } finally {
+      waits.delete(number)
+    }
+  }
+
   return {
     refresh,
     get generation() {
       return generation
+    },
+    async complete(raw, signal) {
+      const number = Number(raw.block.number)
+      if (!matcher.wants(number)) return
+      const newTokens = () =>
+        [...tokensIn(raw, contracts.in(raw)).keys()]
+          .map(address => address.slice(2))
+          .filter(address => tokens.seen(address) === undefined && tokens.isUnasked(address))
+      await until(
+        number,
+        () => matcher.looksAt('contract') && contracts.isOpen(raw),
+        () => contracts.insist(raw, signal),
+        'the code of a contract that it creates',
+      )
+      await until(
+        number,
+        () => matcher.looksAt('token') && newTokens().length > 0,
+        () => tokens.insist(newTokens(), signal),
+        'what a new token tells of itself',
+      )
     },
     async match(raw, decoded, signal) {
       const number = Number(raw.block.number)
@@ -160,12 +209,12 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
       let told = false
       try {
         for (;;) {
-          const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: decimals.of }, asJson)
+          const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: tokens.of }, asJson)
           const { found, undecided } = matcher.match({
             raw,
             ...decoded,
-            decimals: decimals.of,
-            undecided: decimals.isUndecided,
+            decimals: tokens.of,
+            undecided: tokens.isUndecided,
             documents,
           })
           if (undecided.length === 0) return toHits(found, raw, receivedAt)
@@ -174,9 +223,9 @@ export const createRuling = ({ network, rules, db, decimals, log, clock = system
             number,
             `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not tell`,
           )
-          await decimals.insist(undecided, signal)
+          await tokens.insist(undecided, signal)
           // What is not answered may be needed no more: rules may have changed meanwhile.
-          if (told || !undecided.some(decimals.isUndecided)) continue
+          if (told || !undecided.some(tokens.isUndecided)) continue
           log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token })
           told = true
         }

@@ -10,8 +10,13 @@ import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
 type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'news' }>
 
 const RETRY_MS = 2000
-/** Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. */
-const MOST_UNMERGED = 16
+/**
+ * Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. From so many on, some steps go
+ * before each block; from the other number on, no block goes.
+ */
+const MANY_UNMERGED = 16
+const MOST_UNMERGED = 256
+const STEPS = 8
 
 /** The one thread that writes a network's store. What comes of the head is written before what waits of a back-fill. */
 export const runWriter = ({ store, port }: { store: string; port: MessagePort }) => {
@@ -21,6 +26,8 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   /** Blocks around which there may be segments to merge. The oldest goes first: then none are left behind that are too few to merge. */
   const unmerged = writer.small()
+  /** Steps of merging since the last task. */
+  let steps = 0
   let busy = false
   let closing = false
   let stopping = false
@@ -30,12 +37,15 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 
   const next = () => {
     busy = false
-    const task = unmerged.length < MOST_UNMERGED ? tasks.head.shift() : undefined
+    const isLate = unmerged.length >= (steps < STEPS ? MANY_UNMERGED : MOST_UNMERGED)
+    const task = isLate ? undefined : tasks.head.shift()
     if (!task && unmerged.length > 0) {
       busy = true
+      steps++
       mergeSome()
       return void setImmediate(next)
     }
+    steps = 0
     return task ? take(task) : take(tasks.fill.shift())
   }
 

@@ -10,9 +10,10 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { getAsset } from 'node:sea'
+import { getAsset, getRawAsset } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } from 'node:worker_threads'
 import { messageOf, stop } from './errors.ts'
@@ -90,6 +91,29 @@ export const nativeBinding = (dataFolder?: string): string | undefined => {
   return path
 }
 
+/**
+ * Has sqlite-vec loaded by `load`, which gets the path of the extension; false where there is none for this platform, as for Windows
+ * on arm64. Nothing is unfolded before it is asked for.
+ */
+export const loadVectors = (load: (path: string) => unknown, dataFolder?: string): boolean => {
+  const path = form === 'executable' ? unfolded.get(VECTORS) : installedVectors()
+  if (path !== undefined) load(path)
+  else if (form === 'executable' && hasAsset(VECTORS)) unfolded.set(VECTORS, unfold(VECTORS, dataFolder, load))
+  else return false
+  return true
+}
+
+/** The file of the package that sqlite-vec installs for the platform. */
+export const installedVectors = (): string | undefined => {
+  const system = process.platform === 'win32' ? 'windows' : process.platform
+  try {
+    const ofPackage = createRequire(createRequire(import.meta.url).resolve('sqlite-vec'))
+    return ofPackage.resolve(`sqlite-vec-${system}-${process.arch}/${VECTORS}`)
+  } catch {
+    return undefined
+  }
+}
+
 /** Takes the place of better-sqlite3's own search for its native code in the executable (build.ts puts it there). */
 export const getBinding = (): unknown => {
   const path = nativeBinding()
@@ -107,6 +131,8 @@ const FROM_ASSETS = `
 `
 
 const NATIVE = 'better_sqlite3.node'
+/** SQLite adds the ending that the system wants where a file has none, so it has it in the executable, too. */
+export const VECTORS = `vec0.${{ win32: 'dll', darwin: 'dylib' }[process.platform as string] ?? 'so'}`
 const unfolded = new Map<string, string>()
 const addons = new Map<string, unknown>()
 
@@ -198,6 +224,14 @@ const writeNew = (path: string, content: Buffer) => {
     throw error
   } finally {
     closeSync(fd)
+  }
+}
+
+const hasAsset = (name: string): boolean => {
+  try {
+    return getRawAsset(name).byteLength > 0
+  } catch {
+    return false
   }
 }
 

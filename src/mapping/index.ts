@@ -1,7 +1,9 @@
 import { block } from './documents/block.ts'
 import { call } from './documents/call.ts'
+import { contract } from './documents/contract.ts'
 import { event } from './documents/event.ts'
 import { log } from './documents/log.ts'
+import { token } from './documents/token.ts'
 import { trace } from './documents/trace.ts'
 import { tx } from './documents/tx.ts'
 import { type DocumentMapping, ENCODINGS, type Encoding, type Field, type FieldKind, type List } from './kinds.ts'
@@ -9,11 +11,11 @@ import { type DocumentMapping, ENCODINGS, type Encoding, type Field, type FieldK
 export * from './kinds.ts'
 
 /** Kinds of entities that are indexed, in the order in which they stand at one place of the chain. */
-export const KINDS = ['block', 'tx', 'log', 'event', 'trace', 'call'] as const
+export const KINDS = ['block', 'tx', 'log', 'event', 'trace', 'call', 'contract', 'token'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** THE declaration of what is indexed. Everything that knows a field's name derives it from here. */
-export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event, trace, call }
+export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event, trace, call, contract, token }
 
 /** One way to ask for a field: what a query's field name resolves to. */
 export interface FieldPath {
@@ -72,6 +74,8 @@ const PATHS: Record<Kind, Map<string, FieldPath>> = {
   event: pathsOf('event'),
   trace: pathsOf('trace'),
   call: pathsOf('call'),
+  contract: pathsOf('contract'),
+  token: pathsOf('token'),
 }
 
 /** Every path that a query on this kind may name. */

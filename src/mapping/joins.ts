@@ -11,6 +11,8 @@ export const PARENTS = {
   event: ['tx'],
   trace: ['tx', 'block'],
   call: ['tx'],
+  contract: [],
+  token: [],
 } as const satisfies Record<Kind, readonly Kind[]>
 
 export const parentsOf = (kind: Kind): readonly Kind[] => PARENTS[kind]

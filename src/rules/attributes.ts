@@ -4,7 +4,7 @@ import { isAttribute } from '../query/compare.ts'
 import { cut } from '../query/cut.ts'
 import type { TargetType } from './rule.ts'
 
-/** The kind of entity that a rule looks at; undefined where such entities are not indexed: of them nothing matches. */
+/** The kind of entity that a rule looks at. */
 export const TARGET_KINDS = {
   Event: 'event',
   Log: 'log',
@@ -13,9 +13,9 @@ export const TARGET_KINDS = {
   Call: 'call',
   Method: 'call',
   Trace: 'trace',
-  Contract: undefined,
-  Token: undefined,
-} as const satisfies Record<TargetType, Kind | undefined>
+  Contract: 'contract',
+  Token: 'token',
+} as const satisfies Record<TargetType, Kind>
 
 /**
  * Way into a document of a condition's name and those of the `Inspect`s around it, outermost first. The outermost may be written with
@@ -60,7 +60,6 @@ export const attributesOf = (kind: Kind): string[] => {
 /** What is wrong with the names of a condition, as for `stepsOf`, in one sentence or two; undefined where nothing is. */
 export const checkAttribute = (targetType: TargetType, names: readonly string[]): string | undefined => {
   const kind = TARGET_KINDS[targetType]
-  if (kind === undefined) return undefined
   const found = findAttribute(kind, names)
   if (found.known) return undefined
   return `${NAMES[kind]} has no attribute "${cut(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
@@ -69,7 +68,7 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
 /** What is wrong with the name of an outermost `Inspect`: that no attribute is at it or below. */
 export const checkOutermost = (targetType: TargetType, name: string): string | undefined => {
   const kind = TARGET_KINDS[targetType]
-  if (kind === undefined || leadsToAttribute(kind, name)) return undefined
+  if (leadsToAttribute(kind, name)) return undefined
   return `${NAMES[kind]} has nothing named "${cut(name)}" to inspect.${didYouMean(cut(name), attributesOf(kind))}`
 }
 
@@ -91,4 +90,6 @@ export const NAMES = {
   event: 'An event',
   trace: 'A trace',
   call: 'A call',
+  contract: 'A contract',
+  token: 'A token',
 } as const satisfies Record<Kind, string>

@@ -2,7 +2,9 @@ import type { RawBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
 import type { BlockDocuments } from '../documents/build.ts'
 import type { BlockCall } from '../documents/calls.ts'
+import type { BlockContract } from '../documents/contracts.ts'
 import type { Document } from '../documents/document.ts'
+import type { BlockToken } from '../documents/tokens.ts'
 import { traceMember } from '../documents/traces.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
@@ -17,7 +19,11 @@ export interface BlockEntities {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]
+  traces: readonly RpcTrace[]
   calls: readonly BlockCall[]
+  contracts: readonly BlockContract[]
+  /** Those that no block before has shown. */
+  tokens: readonly BlockToken[]
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
   /** Whether the decimals of that address are not known *yet*. */
@@ -57,6 +63,10 @@ export const documentOf = ({ kind, index, block: { documents } }: Entity): Docum
       return documents.trace(index)
     case 'call':
       return documents.call(index)
+    case 'contract':
+      return documents.contract(index)
+    case 'token':
+      return documents.token(index)
   }
 }
 
@@ -94,8 +104,10 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
   if (kinds.has('call'))
     for (const [i, call] of block.calls.entries())
       yield entity('call', i, undefined, undefined, undefined, undefined, undefined, call)
+  if (kinds.has('contract')) for (const i of block.contracts.keys()) yield entity('contract', i)
+  if (kinds.has('token')) for (const i of block.tokens.keys()) yield entity('token', i)
   if (!kinds.has('trace')) return
-  for (const [i, trace] of (raw.traces ?? []).entries())
+  for (const [i, trace] of block.traces.entries())
     yield entity('trace', i, undefined, undefined, undefined, undefined, trace)
 }
 
@@ -206,6 +218,8 @@ const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
     blockNumber: ({ block }) => block.raw.block.number,
     blockHash: ({ block }) => block.raw.block.hash,
   },
+  contract: {},
+  token: {},
 }
 
 /** How a wire value is compared, and the key of all that it may be equal to. */

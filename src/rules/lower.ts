@@ -8,10 +8,9 @@ import { stepsOf, TARGET_KINDS } from './attributes.ts'
 import { hintOf } from './hints.ts'
 import type { Condition, Operator, RuleConfig } from './rule.ts'
 
-/** All that must hold for an entity to match the rule; undefined where entities of its target are not indexed. */
-export const lower = ({ targetType, targetMap }: RuleConfig): Compare[] | undefined => {
+/** All that must hold for an entity to match the rule. */
+export const lower = ({ targetType, targetMap }: RuleConfig): Compare[] => {
   const kind = TARGET_KINDS[targetType]
-  if (kind === undefined) return undefined
   const conditions = targetMap.flatMap(condition => flatten(kind, [], false, condition))
   return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
 }

@@ -36,6 +36,8 @@ export interface Matcher {
   readonly size: number
   /** Whether any rule looks at this block: one that none looks at costs nothing. */
   wants(block: number): boolean
+  /** Whether any rule looks at entities of this kind. */
+  looksAt(kind: Kind): boolean
   match(block: BlockEntities): Matches
 }
 
@@ -66,9 +68,9 @@ export const createMatcher = (): Matcher => {
     members.delete(id)
     starts.remove(member.rule.startBlock!)
     const { config } = member.rule.input
-    const kind = TARGET_KINDS[config.targetType]!
+    const kind = TARGET_KINDS[config.targetType]
     const matcher = kinds.get(kind)!
-    matcher.remove(member, lower(config)!)
+    matcher.remove(member, lower(config))
     if (matcher.size === 0) kinds.delete(kind)
   }
 
@@ -78,7 +80,6 @@ export const createMatcher = (): Matcher => {
       if (!rule.enabled || rule.startBlock === null) return
       const kind = TARGET_KINDS[rule.input.config.targetType]
       const nodes = lower(rule.input.config)
-      if (kind === undefined || nodes === undefined) return
       let matcher = kinds.get(kind)
       if (matcher === undefined) {
         matcher = createKindMatcher()
@@ -92,6 +93,7 @@ export const createMatcher = (): Matcher => {
       return members.size
     },
     wants: block => block >= starts.first,
+    looksAt: kind => kinds.has(kind),
     match(block) {
       const found: Found[] = []
       const undecided = new Set<string>()

@@ -36,11 +36,10 @@ export interface Simulation {
   hits: unknown[]
 }
 
-/** What a rule finds, as a search of what is stored; undefined where entities of its target are not indexed. */
-export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOfRule): SearchRequest | undefined => {
+/** What a rule finds, as a search of what is stored. */
+export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOfRule): SearchRequest => {
   const kind = TARGET_KINDS[config.targetType]
   const conditions = lower(config)
-  if (kind === undefined || conditions === undefined) return undefined
   return {
     parts: [{ kind, query: and([blocksBetween(kind, from, to), toQuery(kind, conditions)]) }],
     sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
@@ -51,5 +50,18 @@ export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOf
   }
 }
 
+/** Where kinds have the number of their block, other than in `blockNumber`. */
+const NUMBER_FIELDS: Partial<Record<Kind, string>> = { block: 'number', token: 'firstSeen' }
+
 const blocksBetween = (kind: Kind, from: number, to: number): Node =>
-  range(lookup(kind, kind === 'block' ? 'number.num' : 'blockNumber.num')!, { gte: BigInt(from), lte: BigInt(to) })
+  range(lookup(kind, `${NUMBER_FIELDS[kind] ?? 'blockNumber'}.num`)!, { gte: BigInt(from), lte: BigInt(to) })
+
+/** The block that a document says it is of. */
+export const blockOfDocument = ({
+  _source,
+}: {
+  _source: Record<string, unknown>
+}): { number: number; hash: string } => {
+  const { blockNumber, number, firstSeen, blockHash, hash } = _source as Record<string, { num: number } & string>
+  return { number: (blockNumber ?? number ?? firstSeen)!.num, hash: (blockHash ?? hash)! }
+}

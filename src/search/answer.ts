@@ -5,6 +5,7 @@ import type { SearchRequest } from '../query/request.ts'
 import { compileSourceFilter } from '../query/source-filter.ts'
 import type { Reader } from '../store/reader.ts'
 import type { Hit, Searcher, SearchOptions } from './execute.ts'
+import type { SimilarRequest } from './similar.ts'
 import type { Suggester, SuggestRequest } from './suggest.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
@@ -56,6 +57,29 @@ export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: str
   return {
     status: 200,
     body: JSON.stringify({ ...envelope, _id: document._id, found: true, _source: document._source }),
+  }
+}
+
+/** The likeness stands in place of the score. */
+export const answerSimilar = (searcher: Searcher, index: string, request: SimilarRequest): Reply => {
+  const started = performance.now()
+  const envelope = { _index: `${index}-contract`, _type: 'contract' }
+  const found = searcher.similar(request)
+  if (!found) return { status: 404, body: JSON.stringify({ ...envelope, _id: request.address, found: false }) }
+  const hits = found.map(({ document: { _id, _source }, similarity }) => ({
+    ...envelope,
+    _id,
+    _score: Math.round(similarity * 10_000) / 10_000,
+    _source,
+  }))
+  const took = Math.round(performance.now() - started)
+  const shards = { total: 1, successful: 1, skipped: 0, failed: 0 }
+  return {
+    status: 200,
+    body: JSON.stringify({
+      ...{ took, timed_out: false, _shards: shards },
+      hits: { total: hits.length, max_score: hits[0]?._score ?? null, hits },
+    }),
   }
 }
 

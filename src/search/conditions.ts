@@ -79,6 +79,8 @@ const STORED = {
 const LOG_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = log.pos - (log.pos & 4194303) + log.tx)'
 const CALL_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = call.pos - (call.pos & 4194303) + call.tx)'
 const TRACE_TRANSACTION = '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = trace.pos - (trace.pos & 4194303) + trace.tx)'
+const CONTRACT_TRANSACTION =
+  '(SELECT hash FROM tx_bulk WHERE tx_bulk.pos = contract.pos - (contract.pos & 4194303) + contract.tx)'
 const PLACE = '(pos & 4194303)'
 const NUMBER = '(pos >> 22)'
 
@@ -278,7 +280,7 @@ const hashesColumn = (table: string, column: string): Compiler => ({
   compile(leaf): Fragment | 'never' {
     // The explicit null is a number, whose text has a length too.
     if (leaf.op === 'exists') return { where: `typeof(${column}) = 'blob' AND length(${column}) > 0`, params: [] }
-    return someItem(`items(${column})`, leaf)
+    return someItem(`items(${column}, 32)`, leaf)
   },
 })
 
@@ -440,6 +442,35 @@ const textual = (expression: string, leaf: Leaf): Fragment => {
 
 const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<keyof Bounds, string>
 
+/** What a contract's code tells. */
+const ofCode = (compiler: Compiler): Compiler => ({
+  table: 'contract',
+  compile(leaf, reader) {
+    const inside = compiler.compile(leaf, reader)
+    if (inside === 'never') return inside
+    return { where: `code IN (SELECT id FROM code WHERE ${inside.where})`, params: inside.params }
+  },
+  sort(field, refine) {
+    const expression = compiler.sort?.(field, refine)
+    return expression && `(SELECT ${expression} FROM code WHERE code.id = contract.code)`
+  },
+})
+
+/** Hex texts of so many bytes each, one behind the other. */
+const itemsColumn = (table: string, column: string, bytes: number): Compiler => ({
+  table,
+  compile(leaf): Fragment {
+    if (leaf.op === 'exists') return { where: `length(${column}) > 0`, params: [] }
+    return someItem(`items(${column}, ${bytes})`, leaf)
+  },
+})
+
+const doubleColumn = (table: string, column: string): Compiler => ({
+  table,
+  compile: leaf => textual(column, leaf),
+  sort: () => column,
+})
+
 /** Fields that have no column of their own: the position, the block or the transaction tells them. */
 const OF_BLOCK = { blockNumber: integerColumn('block', NUMBER), blockHash: bytesColumn('block', 'hash') }
 const OF_LOG = {
@@ -469,6 +500,32 @@ const DERIVED: Record<Kind, Record<string, Compiler>> = {
     value: integerColumn('call', 'value'),
     depth: integerColumn('call', 'depth'),
     callType: nameColumn('call', 'callType'),
+  },
+  contract: {
+    ...OF_BLOCK,
+    transactionHash: bytesColumn('contract', CONTRACT_TRANSACTION),
+    address: addressColumn('contract', 'address'),
+    creator: addressColumn('contract', 'creator'),
+    implementation: addressColumn('contract', 'implementation'),
+    codeHash: ofCode(bytesColumn('code', 'hash')),
+    codeSize: ofCode(integerColumn('code', 'size')),
+    selectors: ofCode(itemsColumn('code', 'selectors', 4)),
+    topics: ofCode(itemsColumn('code', 'topics', 32)),
+    standard: ofCode(nameColumn('code', 'standard')),
+    standardSource: ofCode(nameColumn('code', 'source')),
+    name: nameColumn('contract', 'contract.name'),
+    'abi.source': nameColumn('contract', 'abi'),
+    probability: doubleColumn('contract', 'probability'),
+  },
+  token: {
+    address: addressColumn('token', 'id'),
+    name: nameColumn('token', 'token.name'),
+    symbol: nameColumn('token', 'symbol'),
+    decimals: integerColumn('token', 'decimals'),
+    standard: nameColumn('token', 'standard'),
+    firstSeen: integerColumn('token', NUMBER),
+    blockHash: OF_BLOCK.blockHash,
+    error: nameColumn('token', 'error'),
   },
 }
 

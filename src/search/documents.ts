@@ -1,13 +1,16 @@
 import { createEventDecoder, createFunctionDecoder, type FunctionDecoder } from '../decode/abi.ts'
 import type { DecodedArg, DecodeResult } from '../decode/types.ts'
 import { callDocument } from '../documents/calls.ts'
+import { type AbiSource, contractDocument, type ShownCode } from '../documents/contracts.ts'
 import type { Document } from '../documents/document.ts'
 import { type BlockParts, blockParts, eventDocument, logDocument } from '../documents/logs.ts'
 import * as show from '../documents/show.ts'
+import { type TokenStandard, tokenDocument } from '../documents/tokens.ts'
 import { traceDocument } from '../documents/traces.ts'
 import { decodeRlp, type Rlp } from '../lib/rlp.ts'
 import { type Field, type Kind, type List, MAPPING } from '../mapping/index.ts'
 import { type Column, type Stored, tableColumns } from '../store/columns.ts'
+import { itemsOf } from '../store/functions.ts'
 import { unpack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
@@ -126,6 +129,55 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     },
     trace: position => traceAt(position),
     call: position => callAt(position),
+    contract(position) {
+      const row = readContract.get(position) as ContractRow | undefined
+      if (!row) return undefined
+      const [addressId, creator, tx, code, implementation, name, source, probability] = row
+      const number = blockOf(position)
+      const place = {
+        block: blocks.get(number),
+        transactionHash: transactionHashes.get(positionOf(number, tx)),
+      }
+      const parts = {
+        address: address(addressId),
+        creator: address(creator),
+        code: code === null ? null : codeAt(code),
+        implementation: implementation === null ? null : address(implementation),
+        abi: { name: text(name), source: text(source) as AbiSource | null, probability },
+      }
+      return contractDocument(place, parts, big)
+    },
+    token(position) {
+      const row = readToken.get(position) as TokenRow | undefined
+      if (!row) return undefined
+      const [id, name, symbol, decimals, standard, error] = row
+      const parts = {
+        address: address(id),
+        name: text(name),
+        symbol: text(symbol),
+        decimals,
+        standard: text(standard) as TokenStandard,
+        error: text(error),
+      }
+      return tokenDocument(blocks.get(blockOf(position)), parts, big)
+    },
+  }
+  const text = (id: number | null): string | null => (id === null ? null : reader.name(id))
+  const readContract = reader
+    .prepare('SELECT address, creator, tx, code, implementation, name, abi, probability FROM contract WHERE pos = ?')
+    .raw()
+  const readToken = reader.prepare('SELECT id, name, symbol, decimals, standard, error FROM token WHERE pos = ?').raw()
+  const readCode = reader.prepare('SELECT hash, size, selectors, topics, standard, source FROM code WHERE id = ?').raw()
+  const codeAt = (id: number): ShownCode => {
+    const [hash, size, selectors, topics, standard, source] = readCode.get(id) as CodeCells
+    return {
+      hash: `0x${hash.toString('hex')}`,
+      size,
+      selectors: itemsOf(selectors.toString('hex'), 4),
+      topics: itemsOf(topics.toString('hex'), 32),
+      standard: text(standard),
+      standardSource: text(source) as ShownCode['standardSource'],
+    }
   }
 
   const traceAt = (position: number): Document | undefined => {
@@ -241,6 +293,33 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     },
   }
 }
+
+type ContractRow = [
+  address: number,
+  creator: number,
+  tx: number,
+  code: number | null,
+  implementation: number | null,
+  name: number | null,
+  source: number | null,
+  probability: number | null,
+]
+type TokenRow = [
+  id: number,
+  name: number | null,
+  symbol: number | null,
+  decimals: number | null,
+  standard: number | null,
+  error: number | null,
+]
+type CodeCells = [
+  hash: Buffer,
+  size: number,
+  selectors: Buffer,
+  topics: Buffer,
+  standard: number | null,
+  source: number | null,
+]
 
 type Cell = number | Buffer | null
 type BloomRow = [address: number, signature: number, topics: Buffer | null, tx: number]

@@ -1,14 +1,22 @@
 import { isCallSignature } from '../decode/call-signatures.ts'
 import type { Kind } from '../mapping/index.ts'
-import type { Posting, Reader, Segment } from '../store/reader.ts'
+import type { Posting, Reader, ReadHeader, Segment } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
-import type { SegmentHeader } from '../store/segment.ts'
 import { FACETS, facetOf, logFacet, logTerms, signatureOfLogFacet, termOf } from '../store/terms.ts'
 import { createNested } from './arguments.ts'
 import type { Condition } from './conditions.ts'
 import { byChildren, byParent, type JoinOptions } from './joins.ts'
 import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, union } from './part.ts'
-import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import {
+  endOf,
+  firstAt,
+  isSparse,
+  type Numbered,
+  numberedAs,
+  ordinalOfPosition,
+  positionOfOrdinal,
+  sizeOf,
+} from './places.ts'
 import type { Plan } from './plan.ts'
 import { and, atLeast, count, EMPTY, each, isEmpty, listed, not, type OrdinalSet, or, run } from './sets.ts'
 
@@ -30,11 +38,10 @@ export interface EvaluationOptions {
 export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evaluation => {
   const numbered = numberedAs(kind)
   const part = build(plan, { kind, numbered, reader, ask })
-  const placeOfSegment = (segment: Segment): Place => ({
-    segment,
-    header: reader.header(segment),
-    size: sizeOf(segment, numbered),
-  })
+  const placeOfSegment = (segment: Segment): Place => {
+    const header = reader.header(segment)
+    return { segment, header, size: sizeOf({ segment, header }, numbered) }
+  }
   const undecoded =
     kind === 'event' && !part.events ? createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader) : undefined
   return {
@@ -157,9 +164,8 @@ const conjunction = (parts: Part[]): Part => ({
 })
 
 const atPositions = (positions: readonly number[], { segment, header }: Place, numbered: Numbered): OrdinalSet => {
-  const from = positionOf(segment.first, 0)
-  const to = positionOf(segment.last + 1, 0)
-  const inside = positions.filter(position => position >= from && position < to)
+  const from = firstAt(positions, positionOf(segment.first, 0))
+  const inside = positions.slice(from, firstAt(positions, positionOf(segment.last + 1, 0)))
   return listed(Uint32Array.from(inside, position => ordinalOfPosition(header, numbered, position)))
 }
 
@@ -197,7 +203,7 @@ const atTimes = (test: (seconds: number) => boolean, numbered: Numbered): Part =
 }
 
 /** What transactions are made of. */
-type Child = 'log' | 'trace' | 'call'
+type Child = 'log' | 'trace' | 'call' | 'contract'
 
 const ofTransactions = (positions: readonly number[], numbered: Child, reader: Reader): Part => {
   const range = reader.prepare(`SELECT min(pos), max(pos) FROM ${numbered} WHERE pos BETWEEN ? AND ? AND tx = ?`).raw()
@@ -294,8 +300,8 @@ const byColumns = ({ table, where, params }: Condition, { reader, numbered }: Co
 }
 
 /** Ordinals of ascending positions, walking the blocks beside them. */
-const ordinalsOf = (positions: readonly number[], header: SegmentHeader, numbered: Numbered): Uint32Array => {
-  if (header.excerpts.size > 0)
+const ordinalsOf = (positions: readonly number[], header: ReadHeader, numbered: Numbered): Uint32Array => {
+  if (header.excerpts.size > 0 || isSparse(numbered))
     return Uint32Array.from(positions, position => ordinalOfPosition(header, numbered, position))
   const ordinals = new Uint32Array(positions.length)
   let blockStart = 0

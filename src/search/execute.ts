@@ -15,6 +15,7 @@ import { positionsOfIds } from './lookup.ts'
 import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import { planQuery } from './plan.ts'
 import { and, each, run, some } from './sets.ts'
+import { type SimilarRequest, similarContracts } from './similar.ts'
 import { bySortKeys, type Found, isChainOrder, type SortKeys, sortKeysOf, sortValues } from './sort.ts'
 
 /** Searches one network's store. Every call sees one state of it. */
@@ -23,6 +24,8 @@ export interface Searcher {
   /** All hits of a query, page by page: each page is read from the state of its moment, none is held open between them. */
   pages(request: SearchRequest, options: SearchOptions): Pages
   get(kind: Kind, id: string): Document | undefined
+  /** Contracts whose codes are like that of another one; undefined where that is not stored. */
+  similar(request: SimilarRequest): { document: Document; similarity: number }[] | undefined
 }
 
 export interface SearchOptions {
@@ -90,10 +93,21 @@ export const createSearcher = (reader: Reader): Searcher => {
         reader.end()
       }
     },
+    similar(request) {
+      reader.begin()
+      try {
+        return similarContracts(reader, request)?.map(({ position, similarity }) => ({
+          document: shown.load('contract', [position])[0]!,
+          similarity,
+        }))
+      } finally {
+        reader.end()
+      }
+    },
     get(kind, id) {
       reader.begin()
       try {
-        return shown.load(kind, positionsOfIds(kind, [id.toLowerCase()], reader))[0]
+        return shown.load(kind, positionsOfIds(kind, [id.toLowerCase()], reader).slice(-1))[0]
       } finally {
         reader.end()
       }
@@ -188,7 +202,7 @@ const findInChainOrder = (
       if (compare && (enough || positions.length > 0)) {
         // Where the first key is the same another order may be wanted: then the last such blocks count whole.
         const [first, end] = keys.byTime ? sameTime(header, last) : [last, last]
-        const size = sizeOf(segment, numbered)
+        const size = sizeOf({ segment, header }, numbered)
         const from = ordinalOfPosition(header, numbered, positionOf(first, 0))
         const to = end === segment.last ? size : ordinalOfPosition(header, numbered, positionOf(end + 1, 0))
         const known = new Set(positions)

@@ -1,7 +1,6 @@
 import type { Kind } from '../mapping/index.ts'
-import type { Reader, Segment } from '../store/reader.ts'
+import type { Reader, ReadHeader, Segment } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
-import type { SegmentHeader } from '../store/segment.ts'
 import type { Part, Place } from './part.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import { and, collected, count, EMPTY, each, isEmpty, listed, type OrdinalSet, or, run } from './sets.ts'
@@ -44,7 +43,7 @@ export const byChildren = (
       const candidates = some && link.down(at, some)
       if (candidates && isEmpty(candidates)) return EMPTY
       const found = related(at.segment, candidates)
-      const children = candidates ? and(found, candidates, sizeOf(at.segment, child)) : found
+      const children = candidates ? and(found, candidates, sizeOf(at, child)) : found
       if (isEmpty(children)) return EMPTY
       const parents = link.up(at, children)
       if (min === 1 && max === Number.POSITIVE_INFINITY)
@@ -70,7 +69,7 @@ export const byParent = ({ kind, related, numbered, reader }: JoinOptions): Part
     matches(at, within) {
       const candidates = ifFew(within, at)
       if (!candidates) return link.down(at, related(at.segment, undefined))
-      const size = sizeOf(at.segment, parent)
+      const size = sizeOf(at, parent)
       const parents = link.up(at, candidates)
       const possible = collected(
         parents.filter(ordinal => ordinal !== NO_PARENT),
@@ -111,7 +110,8 @@ const toBlock = (child: Numbered): Link => ({
     })
     return parents
   },
-  down({ header, segment }, blocks) {
+  down(at, blocks) {
+    const { header } = at
     const runs: OrdinalSet[] = []
     let from = 0
     let to = -1
@@ -124,7 +124,7 @@ const toBlock = (child: Numbered): Link => ({
       to = index
     })
     if (to >= from) close()
-    return or(runs, sizeOf(segment, child))
+    return or(runs, sizeOf(at, child))
   },
 })
 
@@ -136,8 +136,8 @@ const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link =>
   const all = ({ segment, header }: Place): Uint32Array =>
     cache.get(segment.id) ?? cache.set(segment.id, transactionsOf(child, segment, header, reader))
   /** Whether it takes less time to look each of these up, at the cost of so many rows, than to read the whole segment once. */
-  const isLess = (set: OrdinalSet, { segment }: Place, rows: number) =>
-    !cache.has(segment.id) && count(set) * rows < sizeOf(segment, child)
+  const isLess = (set: OrdinalSet, at: Place, rows: number) =>
+    !cache.has(at.segment.id) && count(set) * rows < sizeOf(at, child)
 
   return {
     up(at, children) {
@@ -161,8 +161,8 @@ const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link =>
     },
     down(at, parents) {
       if (isEmpty(parents)) return EMPTY
-      const { header, segment } = at
-      const size = sizeOf(segment, child)
+      const { header } = at
+      const size = sizeOf(at, child)
       if (isLess(parents, at, Math.ceil(size / header.times.length))) {
         const runs: OrdinalSet[] = []
         each(parents, ordinal => {
@@ -175,7 +175,7 @@ const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link =>
         return or(runs, size)
       }
       const transactions = all(at)
-      const flags = flagsOf(parents, sizeOf(segment, 'tx'))
+      const flags = flagsOf(parents, sizeOf(at, 'tx'))
       const found = new Uint32Array(size)
       let length = 0
       for (let ordinal = 0; ordinal < size; ordinal++) if (flags[transactions[ordinal]!]) found[length++] = ordinal
@@ -191,7 +191,7 @@ const PROBE = 10
 const transactionsOf = (
   child: 'log' | 'trace' | 'call',
   segment: Segment,
-  header: SegmentHeader,
+  header: ReadHeader,
   reader: Reader,
 ): Uint32Array => {
   const { first, last } = segment

@@ -1,9 +1,9 @@
 import { createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
-import type { Reader } from '../store/reader.ts'
+import type { Reader, Sparse } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
 import { FACETS, HASHED, termOf } from '../store/terms.ts'
-import { type Numbered, positionOfOrdinal } from './places.ts'
+import { isSparse, type Numbered, positionOfOrdinal } from './places.ts'
 
 /** Position of the block with this hash (lower-case hex). */
 export const findBlock = (hash: string, reader: Reader): number | undefined =>
@@ -12,13 +12,15 @@ export const findBlock = (hash: string, reader: Reader): number | undefined =>
 export const findTransaction = (hash: string, reader: Reader): number | undefined =>
   find(hash, 'tx', FACETS['tx.hash'], 'tx_bulk', reader)
 
-/** Positions of the documents with these ids, ascending. */
+/** Positions of the documents with these ids, ascending. A contract that was created several times has as many. */
 export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: Reader): number[] => {
-  const positions = new Set(ids.flatMap(id => positionOfId(kind, id, reader) ?? []))
+  const positions = new Set(
+    ids.flatMap(id => (isSparse(kind) ? positionsOfAddress(kind, id, reader) : (positionOfId(kind, id, reader) ?? []))),
+  )
   return [...positions].sort((a, b) => a - b)
 }
 
-const positionOfId = (kind: Kind, id: string, reader: Reader): number | undefined => {
+const positionOfId = (kind: Exclude<Kind, Sparse>, id: string, reader: Reader): number | undefined => {
   if (kind === 'block') return findBlock(id, reader)
   if (kind === 'tx') return findTransaction(id, reader)
   if (kind === 'trace') return positionOfTrace(id, reader)
@@ -33,6 +35,13 @@ const positionOfId = (kind: Kind, id: string, reader: Reader): number | undefine
     | undefined
   if (row?.tx !== placeOf(transaction)) return undefined
   return kind === 'log' || reader.signature(row.signature).event ? position : undefined
+}
+
+const positionsOfAddress = (kind: Sparse, id: string, reader: Reader): number[] => {
+  const address = /^0x[0-9a-f]{40}$/.test(id) ? reader.addressId(id.slice(2)) : undefined
+  const column = kind === 'token' ? 'id' : 'address'
+  const select = reader.prepare(`SELECT pos FROM ${kind} WHERE ${column} = ? AND pos IS NOT NULL`).pluck()
+  return address === undefined ? [] : (select.all(address) as number[])
 }
 
 const positionOfTrace = (id: string, reader: Reader): number | undefined => {

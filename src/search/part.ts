@@ -1,7 +1,6 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
-import type { Posting, Reader, Segment } from '../store/reader.ts'
-import type { SegmentHeader } from '../store/segment.ts'
+import type { Posting, Reader, ReadHeader, Segment } from '../store/reader.ts'
 import { FACETS, termOf } from '../store/terms.ts'
 import { type Numbered, positionOfOrdinal } from './places.ts'
 import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
@@ -17,7 +16,7 @@ export interface Part {
 
 export interface Place {
   segment: Segment
-  header: SegmentHeader
+  header: ReadHeader
   size: number
 }
 

@@ -1,28 +1,33 @@
 import type { Kind } from '../mapping/index.ts'
-import type { Segment } from '../store/reader.ts'
+import type { ReadHeader, Segment, Sparse } from '../store/reader.ts'
 import { blockOf, placeOf, positionOf } from '../store/schema.ts'
-import type { SegmentHeader } from '../store/segment.ts'
 
-/** What is numbered within a segment: blocks, transactions, logs, traces, calls. Events share their logs' numbers. */
-export type Numbered = 'block' | 'tx' | 'log' | 'trace' | 'call'
+/** What is numbered within a segment: all kinds, but events share their logs' numbers. */
+export type Numbered = Exclude<Kind, 'event'>
 
 const COUNTS = { tx: 'txs', log: 'logs', trace: 'traces', call: 'calls' } as const
 const ENDS = { tx: 'txEnds', log: 'logEnds', trace: 'traceEnds', call: 'callEnds' } as const
 
 export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
 
-export const sizeOf = (segment: Segment, numbered: Numbered): number =>
-  numbered === 'block' ? segment.last - segment.first + 1 : segment[COUNTS[numbered]]
+export const isSparse = (kind: Kind): kind is Sparse => kind === 'contract' || kind === 'token'
+
+export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number => {
+  if (numbered === 'block') return segment.last - segment.first + 1
+  return isSparse(numbered) ? header.positions(numbered).length : segment[COUNTS[numbered]]
+}
 
 /** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
-export const endOf = (header: SegmentHeader, numbered: Numbered, index: number): number => {
+export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
   if (numbered === 'block') return index + 1
   if (index < 0) return 0
+  if (isSparse(numbered)) return firstAt(header.positions(numbered), positionOf(header.first + index + 1, 0))
   return header[ENDS[numbered]][index]!
 }
 
-export const positionOfOrdinal = (header: SegmentHeader, numbered: Numbered, ordinal: number): number => {
+export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordinal: number): number => {
   if (numbered === 'block') return positionOf(header.first + ordinal, 0)
+  if (isSparse(numbered)) return header.positions(numbered)[ordinal]!
   const ends = header[ENDS[numbered]]
   let low = 0
   let high = ends.length - 1
@@ -36,14 +41,27 @@ export const positionOfOrdinal = (header: SegmentHeader, numbered: Numbered, ord
 }
 
 /** Of a position that holds no document: the ordinal of the next one that does. */
-export const ordinalOfPosition = (header: SegmentHeader, numbered: Numbered, position: number): number => {
+export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {
   const index = blockOf(position) - header.first
   if (numbered === 'block') return index
+  if (isSparse(numbered)) return firstAt(header.positions(numbered), position)
   const place = placeOf(position)
   const start = endOf(header, numbered, index - 1)
   const places = placesOf(header, numbered, index)
   if (places) return start + firstFrom(places, place)
   return Math.min(start + place, endOf(header, numbered, index))
+}
+
+/** Index of the first of some ascending positions that is not below another one. */
+export const firstAt = (positions: ArrayLike<number>, position: number): number => {
+  let low = 0
+  let high = positions.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (positions[middle]! < position) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 const firstFrom = (places: Uint32Array, place: number): number => {
@@ -52,11 +70,7 @@ const firstFrom = (places: Uint32Array, place: number): number => {
 }
 
 /** Where a block is an excerpt, the places that its documents stand at. */
-const placesOf = (
-  header: SegmentHeader,
-  numbered: Exclude<Numbered, 'block'>,
-  index: number,
-): Uint32Array | undefined => {
+const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32Array | undefined => {
   if (header.excerpts.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
   const excerpt = header.excerpts.get(index)
   return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)

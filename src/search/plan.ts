@@ -3,7 +3,7 @@ import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
 import { analyze } from '../query/analysis.ts'
 import type { Node, Value } from '../query/ast.ts'
 import { isIn, tooLong } from '../query/simplify.ts'
-import type { Reader, StoredSignature } from '../store/reader.ts'
+import type { Reader, Sparse, StoredSignature } from '../store/reader.ts'
 import { PLACES } from '../store/schema.ts'
 import {
   argumentFacet,
@@ -20,7 +20,8 @@ import { addressIds, type Condition, compileLeaf } from './conditions.ts'
 import { type Leaf, sharedStart, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { type Nested, planNested } from './nested.ts'
-import { resolveAllNear, resolveNear, vocabularyOf } from './vocabulary.ts'
+import { isSparse } from './places.ts'
+import { idsByWord, resolveAllNear, resolveNear, vocabularyOf } from './vocabulary.ts'
 
 /**
  * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
@@ -195,8 +196,17 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   }
   const condition = compileLeaf(kind, leaf, reader)
   if (condition === 'never') return NOTHING
+  if (condition && isSparse(kind) && condition.table === kind)
+    return { by: 'positions', positions: select(condition, reader) }
   return condition ? { by: 'columns', condition } : { by: 'documents', node: leaf }
 }
+
+/** Of kinds that are few all that match are looked up at once, by whichever index there is. */
+const select = ({ table, where, params }: Condition, reader: Reader): number[] =>
+  reader
+    .prepare(`SELECT pos FROM "${table}" WHERE pos IS NOT NULL AND (${where}) ORDER BY pos`)
+    .pluck()
+    .all(...params) as number[]
 
 /**
  * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
@@ -272,6 +282,17 @@ const bySignature =
           valuesOf(signature).some(value => value !== null && !tooLong(leaf.field, value) && test(value)),
         ),
     )
+  }
+
+/** What a contract or a token is called, word by word. */
+const byWords =
+  (table: Sparse): Special =>
+  (leaf, reader) => {
+    const { encoding, field } = leaf.field
+    if (encoding !== '') return undefined
+    const ids = JSON.stringify(idsByWord(testOf(leaf), reader))
+    const condition = { table, where: `"${field}" IN (SELECT value FROM json_each(?))`, params: [ids] }
+    return { by: 'positions', positions: select(condition, reader) }
   }
 
 /** An event as text begins with its name: only events of that name are asked. */
@@ -503,6 +524,20 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     method: byName('call'),
     selector,
     probability: bySignature(({ event, probability }) => [event && probability], 'call'),
+  },
+  contract: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    name: byWords('contract'),
+  },
+  token: {
+    firstSeen: blockNumber,
+    blockHash,
+    timestamp: time,
+    name: byWords('token'),
+    symbol: byWords('token'),
   },
 }
 

@@ -186,7 +186,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs }: Poo
   }
 
   const answer = async (
-    message: Extract<ToReader, { type: 'search' | 'request' | 'get' | 'suggest' }>,
+    message: Extract<ToReader, { type: 'search' | 'request' | 'get' | 'suggest' | 'similar' }>,
     signal: AbortSignal,
   ): Promise<Answer> => {
     const { message: first, thread } = await ask(message, signal)
@@ -243,6 +243,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs }: Poo
       const store = storeOf(network)
       const named = (await contracts?.(network)) ?? []
       return answer({ type: 'suggest', id: ++ids, store, request: { q, size, contracts: named } }, signal)
+    },
+    similar: ({ network, address, size, signal }) => {
+      const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]
+      return answer({ type: 'similar', id, store, index, request: { address, size } }, signal)
     },
     get: ({ network, entity, id: document, signal }) => {
       const [id, store, index] = [++ids, storeOf(network), network.replaceAll('/', '-')]

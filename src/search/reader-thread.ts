@@ -6,8 +6,9 @@ import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { openReader, type Reader } from '../store/reader.ts'
-import { answerGet, answerRequest, answerSearch, answerSuggest, type Reply } from './answer.ts'
+import { answerGet, answerRequest, answerSearch, answerSimilar, answerSuggest, type Reply } from './answer.ts'
 import { createSearcher, type Searcher, type SearchOptions } from './execute.ts'
+import type { SimilarRequest } from './similar.ts'
 import { createSuggester, type Suggester, type SuggestRequest } from './suggest.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
@@ -25,6 +26,7 @@ export type ToReader =
   | { type: 'request'; id: number; store: string; index: string; request: SearchRequest; deadlineMs: number }
   | { type: 'get'; id: number; store: string; index: string; entity: string; document: string }
   | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
+  | { type: 'similar'; id: number; store: string; index: string; request: SimilarRequest }
   | { type: 'ranges'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
   | { type: 'more'; id: number; stream: number }
@@ -123,6 +125,11 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
         return tellDocument(message)
       case 'suggest':
         return tellSuggestions(message)
+      case 'similar': {
+        const { id, store, index, request } = message
+        const { status, body } = answerSimilar(openStore(store).searcher, index, request)
+        return send({ type: 'answer', id, status, body: encode(body as string), more: false })
+      }
       case 'ranges':
         return tell({ type: 'ranges', id: message.id, ranges: rangesOf(openStore(message.store).reader) })
       case 'more':

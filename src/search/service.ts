@@ -13,6 +13,8 @@ export interface SearchService {
   }): Promise<Answer>
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: { network: string; q: string; size: number; signal: AbortSignal }): Promise<Answer>
+  /** Contracts whose codes have most in common with that of the contract at an address. */
+  similar(request: { network: string; address: string; size: number; signal: AbortSignal }): Promise<Answer>
   get(request: { network: string; entity: string; id: string; signal: AbortSignal }): Promise<Answer>
 }
 

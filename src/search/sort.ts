@@ -32,7 +32,7 @@ export interface SortKeys {
 }
 
 /** Fields that follow the chain. */
-const BLOCK_NUMBERS = new Set(['number.num', 'blockNumber.num'])
+const BLOCK_NUMBERS = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
 const followsChain = ({ by, fields }: Sort): boolean =>

@@ -3,6 +3,7 @@ import type { Token } from '../decode/registry.ts'
 import { KINDS, queryPaths } from '../mapping/index.ts'
 import type { Reader, Segment } from '../store/reader.ts'
 import { FACETS, facetOf, logTerms, signatureOfLogFacet, termOf } from '../store/terms.ts'
+import { createNamedContracts, createTokenNews } from './suggest-contracts.ts'
 
 /** A name that somebody who types may mean, and where it is asked for. */
 export interface Suggestion {
@@ -12,8 +13,10 @@ export interface Suggestion {
   field: string
   /** Entities that have the field, comma-joined as in a path. */
   entity: string
-  /** Checksummed or in lower case, as it was listed. */
+  /** In lower case, or as it was given. */
   address?: string
+  /** What a token calls itself, beside its symbol. */
+  name?: string
   /** Comparable within one answer only. */
   score: number
 }
@@ -42,11 +45,19 @@ export const createSuggester = (reader: Reader, tokens: () => readonly Token[]):
     const name = reader.signature(signature).event?.name
     return name === undefined ? undefined : events.get(name)
   })
-  const findMethods = createMethods(reader, name =>
-    index.add({ text: name, kind: 'method', field: 'method', entity: 'tx' }),
-  )
+  const methods = new Set<string>()
+  const addMethod = (name: string, field: string, entity: string) => {
+    methods.add(name)
+    index.add({ text: name, kind: 'method', field, entity })
+  }
+  const findMethods = createMethods(reader, name => addMethod(name, 'method', 'tx'))
+  const findTokens = createTokenNews(reader)
+  const tokensByAddress = new Map<string, Entry>()
+  const findNamed = createNamedContracts(reader)
   let version: number | undefined
   let signatures = 0
+  let calls = 0
+  let namedContracts: Entry[] = []
   let chainId: number | undefined
   let contracts: Entry[] = []
   let given = '[]'
@@ -62,11 +73,28 @@ export const createSuggester = (reader: Reader, tokens: () => readonly Token[]):
     signatures = all.length
     const added = occurrences.catchUp()
     findMethods(added)
-    if (chainId !== undefined) return
-    chainId = chainIdOf(reader)
-    if (chainId === undefined) return
-    for (const { symbol, address } of tokens().filter(token => token.chainId === chainId))
-      index.add({ text: symbol, kind: 'token', ...EMITTER, address })
+    // Others are called by contracts alone.
+    const called = reader.signatures('call')
+    for (const { event } of called.slice(calls))
+      if (event && !methods.has(event.name)) addMethod(event.name, 'method.raw', 'call')
+    calls = called.length
+    if (chainId === undefined) {
+      chainId = chainIdOf(reader)
+      for (const token of chainId === undefined ? [] : tokens()) if (token.chainId === chainId) setToken(token)
+    }
+    for (const token of findTokens()) setToken(token)
+    const named = findNamed()
+    if (!named) return
+    for (const entry of namedContracts) index.remove(entry)
+    namedContracts = named.map(({ name, address }) => index.add({ text: name, kind: 'contract', ...EMITTER, address }))
+  }
+
+  /** What a contract tells goes before what is listed. */
+  const setToken = ({ symbol, name, address }: Pick<Token, 'symbol' | 'address'> & { name?: string | null }) => {
+    const before = tokensByAddress.get(address)
+    if (before) index.remove(before)
+    const entry = { text: symbol, kind: 'token', ...EMITTER, address, ...(name ? { name } : {}) } as const
+    tokensByAddress.set(address, index.add(entry))
   }
 
   const takeContracts = (now: readonly NamedContract[]) => {
@@ -153,10 +181,10 @@ const MOST_WORDS = 5
 const editsOf = (term: string): number => (term.length < 3 || /^0x/.test(term) ? 0 : term.length < 4 ? 1 : 2)
 
 /** `blockNumber.num` has `blockNumber`, `block`, `Number` and `num`; symbols of tokens have no capitals to go by. */
-const wordsOf = ({ text, kind }: Pick<Entry, 'text' | 'kind'>): string[] => {
+const wordsOf = ({ text, kind, name = '' }: Pick<Entry, 'text' | 'kind' | 'name'>): string[] => {
   const pieces = text.split(/[^\p{L}\p{N}]+/u).filter(piece => piece !== '')
   const words = kind === 'token' ? [] : pieces.flatMap(piece => piece.match(WORD) ?? [])
-  const all = [...new Set([...pieces, ...words])]
+  const all = [...new Set([...pieces, ...words, ...(name.match(/[\p{L}\p{N}]+/gu) ?? [])])]
   return all.length > 1 ? all.filter(word => word !== text) : all
 }
 

@@ -44,6 +44,36 @@ const OF_CALLS: Record<string, (reader: Reader) => string[]> = {
 const inputsOf = (reader: Reader, of: 'log' | 'call') =>
   reader.signatures(of).flatMap(({ event }) => event?.inputs ?? [])
 
+/** Ids of the names one of whose words passes a test. */
+export const idsByWord = (test: (word: string) => boolean, reader: Reader): number[] => {
+  const found = new Set<number>()
+  for (const [word, ids] of wordsOf(reader)) if (test(word)) for (const id of ids) found.add(id)
+  return [...found]
+}
+
+/** Ids of names by their words; those that came since are added at the next question. */
+const wordsOf = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
+  let words = wordsByReader.get(reader)
+  if (!words) {
+    words = { ids: new Map(), last: 0 }
+    wordsByReader.set(reader, words)
+  }
+  const rows = reader.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id').all(words.last) as {
+    id: number
+    name: string
+  }[]
+  for (const { id, name } of rows) {
+    words.last = id
+    for (const word of new Set(analyze(name))) {
+      const ids = words.ids.get(word)
+      if (ids) ids.push(id)
+      else words.ids.set(word, [id])
+    }
+  }
+  return words.ids
+}
+const wordsByReader = new WeakMap<Reader, { ids: Map<string, number[]>; last: number }>()
+
 /** The condition by the values that are near; as it was where the field has no vocabulary. */
 export const resolveNear = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
   const values = vocabularyOf(kind, node.field, reader)

@@ -25,8 +25,6 @@ export const missingReason = (input: RuleInput, networks?: readonly string[]): s
   const network = networkOf(input)
   if (networks && !networks.includes(network))
     return `${network} is neither stored nor configured here: the rule matches as soon as it is`
-  if (TARGET_KINDS[input.config.targetType] === undefined)
-    return `entities of the target type ${input.config.targetType} are not indexed yet: the rule matches as soon as they are`
   return undefined
 }
 
@@ -38,7 +36,7 @@ export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp'>): stri
 
 const conditionWarnings = ({ config }: RuleInput): string[] => {
   const kind = TARGET_KINDS[config.targetType]
-  return kind === undefined ? [] : (lower(config) ?? []).flatMap(condition => neverMatches(kind, condition) ?? [])
+  return lower(config).flatMap(condition => neverMatches(kind, condition) ?? [])
 }
 
 const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config, 'smtp'>): string[] =>

@@ -10,6 +10,7 @@ import type { Indexing } from '../ingest/network.ts'
 import { refuse } from '../lib/errors.ts'
 import { TARGET_KINDS } from '../rules/attributes.ts'
 import type { StoredRule } from '../rules/rule.ts'
+import { blockOfDocument } from '../rules/search.ts'
 import type { Pool } from '../search/pool.ts'
 import { idleReason, warningsOf } from './advice.ts'
 import { simulate } from './simulate.ts'
@@ -117,7 +118,7 @@ const alertFor = async (
   const { input, network } = rule
   const kind = TARGET_KINDS[input.config.targetType]
   const hit =
-    id === undefined || kind === undefined
+    id === undefined
       ? ((await simulate(options, input, { size: 1 }, signal)).hits[0] as Hit | undefined)
       : await documentOf(options, network, kind, id, signal)
   if (hit === undefined)
@@ -127,17 +128,16 @@ const alertFor = async (
         ? 'Nothing that is stored matches this rule: name a document to test it with, as {"_id": "…"}.'
         : `There is no ${kind} ${id} in ${network}.`,
     )
-  const { blockNumber, number, blockHash, hash } = hit._source as Record<string, { num: number } & string>
+  const { number, hash } = blockOfDocument(hit)
   const entity = { _id: hit._id, _type: hit._type }
-  const hashOfBlock = String(blockHash ?? hash)
   return {
-    id: alertId({ rule: rule.id, revision: rule.matching, blockHash: hashOfBlock, entity }, 'test'),
+    id: alertId({ rule: rule.id, revision: rule.matching, blockHash: hash, entity }, 'test'),
     rule: rule.id,
     revision: rule.matching,
     targetType: input.config.targetType,
     confirmations: input.maxConfirmationCount,
-    block: (blockNumber ?? number)!.num,
-    blockHash: hashOfBlock,
+    block: number,
+    blockHash: hash,
     entity,
     source: JSON.stringify(hit._source),
     receivedAt: Date.now(),

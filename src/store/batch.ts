@@ -1,8 +1,11 @@
 import type { RawBlock, RpcReceipt, RpcTrace } from '../chain/wire.ts'
+import type { Code } from '../decode/contract-code.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
 import type { BlockCall } from '../documents/calls.ts'
+import type { BlockContract } from '../documents/contracts.ts'
 import { hasInteger } from '../documents/logs.ts'
 import { placesOf } from '../documents/places.ts'
+import type { BlockToken, TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import { traceMember } from '../documents/traces.ts'
 import { snakeCase } from '../documents/wire.ts'
 import type { Hash62 } from '../lib/hash.ts'
@@ -29,6 +32,8 @@ export interface Batch extends SegmentCounts {
   rows: Record<TableName, Rows>
   pairs: Pairs
   numbers: Numbers
+  /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
+  sights: (TokenRow & { position: number })[]
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
 }
@@ -40,18 +45,37 @@ export interface Additions {
   addresses: Added
   names: Added
   signatures: { first: number; entries: Signature[] }
-  /** Contracts that were asked for their decimals. */
-  tokens: StoredToken[]
+  codes: CodeRow[]
+  /** What contracts answered. */
+  tokens: TokenRow[]
 }
 
-export interface StoredToken {
+/** Texts by their ids in the dictionary of names, null where there is none. */
+export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics' | 'features'> {
+  id: number
+  standard: number | null
+  source: number | null
+}
+
+/** The same; `id` is that of its address. */
+export interface TokenRow {
+  id: number
+  decimals: number | null
+  name: number | null
+  symbol: number | null
+  standard: number | null
+  error: number | null
+}
+
+/** What a contract answered when it was asked for what tokens tell. */
+export interface LearntToken extends TokenFacts {
   /** 40 lower-case hex digits. */
   address: string
-  /** Null where the contract refused or answered nonsense. */
-  decimals: number | null
+  /** Null where the answers leave that open. */
+  standard: TokenStandard | null
 }
 
-export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call'
+export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call' | 'contract'
 
 export interface BlockInput {
   raw: RawBlock
@@ -59,7 +83,12 @@ export interface BlockInput {
   logs: DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: (string | null)[]
+  /** Steps that are kept, in order. */
+  traces: readonly RpcTrace[]
   calls: BlockCall[]
+  contracts: BlockContract[]
+  /** Those that no lower block has shown. */
+  tokens: BlockToken[]
 }
 
 export interface BatchContext {
@@ -69,7 +98,9 @@ export interface BatchContext {
   names: Dictionary
   signature(signature: Signature): Numbered
   takeSignatures(): { first: number; entries: Signature[] }
-  takeTokens(): StoredToken[]
+  code(code: Code): number
+  takeCodes(): { id: number; code: Code }[]
+  takeTokens(): LearntToken[]
   hash(text: string): Hash62
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
@@ -104,7 +135,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     trace: createRowsBuilder(),
     trace_bulk: createRowsBuilder(),
     call: createRowsBuilder(),
+    contract: createRowsBuilder(),
   }
+  const sights: Batch['sights'] = []
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
   const txEnds: number[] = []
@@ -162,6 +195,34 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const error = traceMember(trace, 'error')
     if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
     for (const { wire, facet } of TRACE_ADDRESSES) addressTerm(traceMember(trace, wire), facet, traces)
+  }
+
+  const nameId = (text: string | null): number | null => (text === null ? null : context.names.id(text))
+
+  const tokenRow = (
+    address: string,
+    { decimals, name, symbol, standard, error }: Omit<LearntToken, 'address'>,
+  ): TokenRow => ({
+    id: context.addresses.id(address),
+    decimals,
+    name: nameId(name),
+    symbol: nameId(symbol),
+    standard: nameId(standard),
+    error: nameId(error),
+  })
+
+  const addContract = (position: number, contract: BlockContract) => {
+    const { address, creator, tx, code, implementation, abi } = contract
+    const row = rows.contract
+    row.number(position)
+    row.number(context.addresses.id(digitsOf(address)))
+    row.number(context.addresses.id(digitsOf(creator)))
+    row.number(tx)
+    numberOrNull(row, code === null ? null : context.code(code))
+    numberOrNull(row, implementation === null ? null : context.addresses.id(digitsOf(implementation)))
+    numberOrNull(row, nameId(abi.name))
+    numberOrNull(row, nameId(abi.source))
+    numberOrNull(row, abi.probability)
   }
 
   const add = (input: BlockInput) => {
@@ -230,7 +291,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       }
       txs++
     }
-    for (const [at, trace] of (input.raw.traces ?? []).entries()) {
+    for (const [at, trace] of input.traces.entries()) {
       addTrace(positionOf(number, at), trace)
       traces++
     }
@@ -240,6 +301,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       calls++
     }
     callEnds.push(calls)
+    for (const [at, contract] of input.contracts.entries()) addContract(positionOf(number, at), contract)
+    for (const token of input.tokens)
+      sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
     txEnds.push(txs)
     logEnds.push(logs)
     times.push(Number(block.timestamp))
@@ -255,6 +319,15 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     finish() {
       const last = first + times.length - 1
+      // Before the dictionaries are taken: they hold the texts of these.
+      const codes = context.takeCodes().map(
+        ({ id, code: { hash, size, selectors, topics, features, standard, standardSource } }): CodeRow => ({
+          ...{ id, hash, size, selectors, topics, features },
+          standard: nameId(standard),
+          source: nameId(standardSource),
+        }),
+      )
+      const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
       const header = encodeHeader({
         first,
         last,
@@ -283,14 +356,17 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           trace: rows.trace.finish(),
           trace_bulk: rows.trace_bulk.finish(),
           call: rows.call.finish(),
+          contract: rows.contract.finish(),
         },
+        sights,
         pairs: postings.finish(),
         numbers: numbers.finish(),
         added: {
           addresses: context.addresses.takeAdded(),
           names: context.names.takeAdded(),
           signatures: context.takeSignatures(),
-          tokens: context.takeTokens(),
+          codes,
+          tokens,
         },
       }
     },
@@ -309,6 +385,8 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
 
 /** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
 const EXACT_DIGITS = 13
+
+const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))
 
 const digitsOf = (address: string): string => address.slice(2).toLowerCase()
 

@@ -1,6 +1,17 @@
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
-import { ALERT_SCHEMA, CALL_SCHEMA, REVISION_SCHEMA, SCHEMA, SCHEMA_VERSION, TRACE_SCHEMA } from './schema.ts'
+import { loadVectors } from '../lib/runtime.ts'
+import {
+  ALERT_SCHEMA,
+  CALL_SCHEMA,
+  CONTRACT_SCHEMA,
+  MERGING_SCHEMA,
+  REVISION_SCHEMA,
+  SCHEMA,
+  SCHEMA_VERSION,
+  TRACE_SCHEMA,
+} from './schema.ts'
+import { SIMILAR_SCHEMA } from './similar.ts'
 
 export type Db = Database.Database
 
@@ -36,6 +47,11 @@ export const openForReading = (path: string, native?: string): Db => {
   db.pragma('temp_store = MEMORY')
   return db
 }
+
+/** Gives the connection sqlite-vec's functions; false where there is no sqlite-vec for this platform. */
+export const withVectors = (db: Db): boolean =>
+  // SQLite cannot guess the entry from the path of a descriptor; the types of better-sqlite3 do not know that it can be named.
+  loadVectors(path => (db.loadExtension as (path: string, entry: string) => unknown).call(db, path, 'sqlite3_vec_init'))
 
 const connect = (path: string, { readonly = false, native }: { readonly?: boolean; native: string | undefined }): Db =>
   new Database(path, { readonly, fileMustExist: readonly, timeout: 5000, ...(native ? { nativeBinding: native } : {}) })
@@ -77,6 +93,15 @@ const MIGRATIONS: ((db: Db) => void)[] = [
   },
   db => {
     for (const statement of CALL_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of CONTRACT_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of MERGING_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of SIMILAR_SCHEMA) db.exec(statement)
   },
   db => {
     for (const statement of REVISION_SCHEMA) db.exec(statement)

@@ -84,4 +84,9 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
 }
 
 /** A copy that does not keep the (maybe huge) text alive that it is a slice of. */
-const detach = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
+const detach = (text: string): string => {
+  // Addresses and most names take one byte a character.
+  const encoding = BEYOND_LATIN.test(text) ? 'utf16le' : 'latin1'
+  return Buffer.from(text, encoding).toString(encoding)
+}
+const BEYOND_LATIN = /[\u0100-\uffff]/

@@ -10,7 +10,7 @@ import { isShort, unpack } from './pack.ts'
  * - `checksum(bytes)`: an address as EIP-55 writes it.
  * - `words_short(packed)`: 1 where the data take at most 127 bytes, which is what an index of keywords holds; else 0.
  * - `words_text(packed)`: those data as hex text; NULL for longer ones.
- * - `words(packed)`, `items(bytes)`: words of 32 bytes as a JSON array of hex texts, for `json_each`.
+ * - `words(packed)`: words of 32 bytes as a JSON array of hex texts, for `json_each`; `items(bytes, size)`: the same of another size.
  * - `members(list, n, form)`: the nth member of all objects of a list, as such an array; `form` tells how they are written.
  * - `coin(integer)`: the amount in the native unit, as documents show it, of an integer in its stored form.
  *
@@ -22,8 +22,10 @@ export const addFunctions = (db: Db, address: (id: number) => string) => {
   add('checksum', bytes => checksumAddress(`0x${hexOf(bytes)}`))
   add('words_short', packed => (isShort(packed) ? 1 : 0))
   add('words_text', packed => (isShort(packed) ? unpack(packed, address) : null))
-  add('words', packed => jsonOf(unpack(packed, address).slice(2)))
-  add('items', bytes => jsonOf(hexOf(bytes)))
+  add('words', packed => jsonOf(unpack(packed, address).slice(2), 32))
+  db.function('items', { deterministic: true }, (bytes, size) =>
+    bytes instanceof Uint8Array ? jsonOf(hexOf(bytes), size as number) : null,
+  )
   db.function('coin', { deterministic: true }, integer => {
     if (integer instanceof Uint8Array) return coin(BigInt(`0x${hexOf(integer.subarray(1))}`))
     return typeof integer === 'number' && integer >= 0 ? coin(integer) : null
@@ -49,5 +51,9 @@ const membersOf = (list: Uint8Array, n: number, form: MemberForm): string[] =>
 
 const hexOf = (bytes: Uint8Array): string => Buffer.prototype.hexSlice.call(bytes)
 
-const jsonOf = (digits: string): string =>
-  JSON.stringify(Array.from({ length: digits.length / 64 }, (_, i) => `0x${digits.slice(i * 64, i * 64 + 64)}`))
+/** `size` in bytes. */
+const jsonOf = (digits: string, size: number): string => JSON.stringify(itemsOf(digits, size))
+
+/** Hex texts of so many bytes each, of which the digits stand one behind the other. */
+export const itemsOf = (digits: string, size: number): string[] =>
+  Array.from({ length: digits.length / (2 * size) }, (_, i) => `0x${digits.slice(i * 2 * size, (i + 1) * 2 * size)}`)

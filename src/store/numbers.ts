@@ -44,6 +44,38 @@ export const createNumbersBuilder = () => {
   }
 }
 
+/** A column as the table `num` holds it. */
+export const readColumn = (facet: number, values: Buffer, ordinals: Buffer): Column => {
+  // Copies: the arrays must begin at multiples of their size.
+  const { buffer } = new Uint8Array(values)
+  return {
+    facet,
+    values: facet % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer),
+    ordinals: new Uint32Array(new Uint8Array(ordinals).buffer),
+  }
+}
+
+/** Puts columns of one facet together. Equal values stand in the order of the columns. */
+export const mergeColumns = (facet: number, columns: readonly Omit<Column, 'facet'>[]): Column => {
+  const size = columns.reduce((sum, { ordinals }) => sum + ordinals.length, 0)
+  const values = facet % 2 === 0 ? new BigInt64Array(size) : new Float64Array(size)
+  const ordinals = new Uint32Array(size)
+  const places = columns.map(() => 0)
+  for (let to = 0; to < size; to++) {
+    let best = -1
+    let least: bigint | number | undefined
+    for (let i = 0; i < columns.length; i++) {
+      const value = columns[i]!.values[places[i]!]
+      if (value === undefined || (least !== undefined && value >= least)) continue
+      best = i
+      least = value
+    }
+    values[to] = least!
+    ordinals[to] = columns[best]!.ordinals[places[best]!++]!
+  }
+  return { facet, values, ordinals }
+}
+
 /** Sorts numbers into columns, by facet. */
 export const columnsOfNumbers = ({ facets, values, ordinals }: Numbers): Column[] => {
   const places = new Map<number, number[]>()

@@ -4,7 +4,9 @@ import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { type Db, openForReading } from './database.ts'
 import { addFunctions } from './functions.ts'
+import { type Column, readColumn } from './numbers.ts'
 import { readOrdinals } from './postings.ts'
+import { PLACES, positionOf } from './schema.ts'
 import { decodeHeader, type SegmentHeader } from './segment.ts'
 import type { SegmentCounts } from './segments.ts'
 
@@ -17,6 +19,15 @@ export interface Segment extends SegmentCounts {
 
 export interface StoredSignature extends Signature {
   id: number
+}
+
+/** Kinds that are few: their rows have indexes of their own, and segments do not know of them. */
+export type Sparse = 'contract' | 'token'
+
+/** A header with what changes while the segment stays. */
+export interface ReadHeader extends SegmentHeader {
+  /** Positions of the segment's documents of that kind, ascending. */
+  positions(kind: Sparse): Float64Array
 }
 
 /** One posting of a term in a segment; `ords` is fetched with it only where it is a single ordinal. */
@@ -39,7 +50,7 @@ export interface Reader {
   version(): number
   /** In chain order. */
   segments(): readonly Segment[]
-  header(segment: Segment): SegmentHeader
+  header(segment: Segment): ReadHeader
   /** Those of logs, or of calls. */
   signatures(of: 'log' | 'call'): readonly StoredSignature[]
   signature(id: number): StoredSignature
@@ -59,7 +70,7 @@ export interface Reader {
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
   /** Values of a facet in ascending order beside their ordinals. */
-  numbers(segment: number, facet: number): { values: BigInt64Array | Float64Array; ordinals: Uint32Array } | undefined
+  numbers(segment: number, facet: number): Column | undefined
   close(): void
 }
 
@@ -124,6 +135,10 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     .raw()
   const selectOrdinals = db.prepare('SELECT ords FROM post WHERE segment = ? AND term = ? AND mark = ?').pluck()
   const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND facet = ?').raw()
+  const selectPositions: Record<Sparse, Statement> = {
+    contract: db.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
+    token: db.prepare('SELECT pos FROM token WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
+  }
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
@@ -131,7 +146,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   let segments: Segment[] = []
   let signatures: StoredSignature[] = []
   let bySort: Record<'log' | 'call', StoredSignature[]> = { log: [], call: [] }
-  let headers = new Map<number, SegmentHeader>()
+  let headers = new Map<number, ReadHeader>()
   /** Read on demand; `version` is that of the state in which they were read last. */
   let allNames: { names: string[]; last: number; version: unknown } = { names: [], last: 0, version: undefined }
   const signaturesById = new Map<number, StoredSignature>()
@@ -141,7 +156,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
 
   const load = () => {
     segments = selectSegments.all() as Segment[]
-    const left = new Map<number, SegmentHeader>()
+    const left = new Map<number, ReadHeader>()
     for (const { id } of segments) {
       const header = headers.get(id)
       if (header) left.set(id, header)
@@ -152,6 +167,20 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       signatures = [...signatures, ...more.map(fromRow)]
       for (const signature of signatures) signaturesById.set(signature.id, signature)
       bySort = { log: signatures.filter(it => !isCallSignature(it)), call: signatures.filter(isCallSignature) }
+    }
+  }
+
+  /** Tokens move to lower blocks as these are indexed: what was read of them holds for one state. */
+  const createPositions = ({ first, last }: Segment): ReadHeader['positions'] => {
+    const known: Partial<Record<Sparse, { positions: Float64Array; version: unknown }>> = {}
+    return kind => {
+      let found = known[kind]
+      if (!found || found.version !== seen) {
+        const rows = selectPositions[kind].all(positionOf(first, 0), positionOf(last, PLACES - 1)) as number[]
+        found = { positions: Float64Array.from(rows), version: seen }
+        known[kind] = found
+      }
+      return found.positions
     }
   }
 
@@ -177,10 +206,8 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     header(segment) {
       let header = headers.get(segment.id)
       if (!header) {
-        header = decodeHeader(
-          segment.first,
-          ...(selectHeader.get(segment.id) as [Buffer, Buffer | null, Buffer | null]),
-        )
+        const parts = selectHeader.get(segment.id) as [Buffer, Buffer | null, Buffer | null]
+        header = Object.assign(decodeHeader(segment.first, ...parts), { positions: createPositions(segment) })
         headers.set(segment.id, header)
       }
       return header
@@ -210,12 +237,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     },
     numbers(segment, facet) {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
-      if (!row) return undefined
-      const values = new Uint8Array(row[0]).buffer
-      return {
-        values: facet % 2 === 0 ? new BigInt64Array(values) : new Float64Array(values),
-        ordinals: new Uint32Array(new Uint8Array(row[1]).buffer),
-      }
+      return row && readColumn(facet, ...row)
     },
     close() {
       closeLookup()

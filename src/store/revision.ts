@@ -125,7 +125,9 @@ export const createRevision = (
         addresses: context.addresses.takeAdded(),
         names: context.names.takeAdded(),
         signatures: context.takeSignatures(),
-        tokens: context.takeTokens(),
+        // They come with the next batch.
+        codes: [],
+        tokens: [],
       },
     }),
   }

@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 8
 
 const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)
@@ -80,6 +80,37 @@ export const CALL_SCHEMA = [
   'ALTER TABLE segment ADD COLUMN calls INT NOT NULL DEFAULT 0',
   'ALTER TABLE segment ADD COLUMN call_ends BLOB',
 ]
+
+/**
+ * Contracts in the order in which they were created, and tokens. Both are few: their rows have indexes of their own, and segments do not know of
+ * them. `code` is a code that contracts have, of which many have the same: it stays when the last of them is gone, and so does what it tells.
+ *
+ * `token`: `id` is that of its address, `asked` whether the contract itself has answered, and `pos` stands for the lowest block in which it was seen, NULL where
+ * none is stored: then only what it answered is kept. `change` grows with each row that is written: who follows them reads on from the last one.
+ */
+export const CONTRACT_SCHEMA = [
+  'CREATE TABLE code (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INT NOT NULL, selectors BLOB, topics BLOB, standard INT, source INT)',
+  `CREATE TABLE contract (pos INTEGER PRIMARY KEY, address INT NOT NULL, creator INT NOT NULL, tx INT NOT NULL, code INT, implementation INT,
+     name INT, abi INT, probability REAL)`,
+  'CREATE INDEX contract_address ON contract (address)',
+  'CREATE INDEX contract_creator ON contract (creator)',
+  'CREATE INDEX contract_code ON contract (code)',
+  'CREATE INDEX contract_name ON contract (name) WHERE name IS NOT NULL',
+  'ALTER TABLE token RENAME TO decimals',
+  `CREATE TABLE token (id INTEGER PRIMARY KEY, decimals INT, asked INT NOT NULL DEFAULT 0, name INT, symbol INT, standard INT, error INT, pos INT,
+     change INT NOT NULL DEFAULT 0)`,
+  'CREATE INDEX token_pos ON token (pos) WHERE pos IS NOT NULL',
+  'CREATE INDEX token_name ON token (name) WHERE name IS NOT NULL',
+  'CREATE INDEX token_symbol ON token (symbol) WHERE symbol IS NOT NULL',
+  'CREATE INDEX token_change ON token (change)',
+  // Whose other answers are not known is asked again.
+  `INSERT INTO token (id, decimals) SELECT address.id, decimals.decimals FROM decimals JOIN address ON address.bytes = decimals.address
+     WHERE decimals.decimals IS NOT NULL`,
+  'DROP TABLE decimals',
+]
+
+/** Segments that are not listed, with some of their index still, or already, there; see merging.ts. */
+export const MERGING_SCHEMA = ['CREATE TABLE dropped (segment INTEGER PRIMARY KEY)']
 
 /** How often documents of a segment were decoded anew: what readers keep of its index holds for one state of it. */
 export const REVISION_SCHEMA = ['ALTER TABLE segment ADD COLUMN revised INT NOT NULL DEFAULT 0']

@@ -1,4 +1,5 @@
 import type { Db } from './database.ts'
+import { decodeHeader, type SegmentHeader } from './segment.ts'
 
 /** Neighbouring segments of one level that are merged into one of the next. */
 export const FAN = 4
@@ -35,21 +36,27 @@ export interface SegmentRow extends SegmentCounts {
 
 export const SEGMENT_COLUMNS = 'id, first, last, txs, logs, traces, calls, events, level'
 
-/** Returns the new segment's number. */
+export const readHeader = (db: Db, id: number, first: number): SegmentHeader => {
+  const select = db.prepare('SELECT blocks, trace_ends, call_ends FROM segment WHERE id = ?').raw()
+  return decodeHeader(first, ...(select.get(id) as [Buffer, Buffer | null, Buffer | null]))
+}
+
+/** Returns the new segment's number, which is one that was never used unless it is given. */
 export const segmentInserter = (db: Db) => {
   const insert = db.prepare(
-    'INSERT INTO segment (first, last, txs, logs, traces, calls, events, level, blocks, trace_ends, call_ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO segment (id, first, last, txs, logs, traces, calls, events, level, blocks, trace_ends, call_ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   return (
     counts: SegmentCounts,
     header: Uint8Array,
     ends: { traceEnds: Uint32Array; callEnds: Uint32Array },
+    id: number | null = null,
   ): number => {
     const { first, last, txs, logs, traces, calls, events } = counts
     const level = levelOf(counts)
     const traceEnds = traces > 0 ? bytesOf(ends.traceEnds) : null
     const callEnds = calls > 0 ? bytesOf(ends.callEnds) : null
-    const values = [first, last, txs, logs, traces, calls, events, level, header, traceEnds, callEnds]
+    const values = [id, first, last, txs, logs, traces, calls, events, level, header, traceEnds, callEnds]
     return Number(insert.run(...values).lastInsertRowid)
   }
 }

@@ -1,15 +1,17 @@
 import { retry, stop } from '../lib/errors.ts'
 import type { Additions, Batch, TableName } from './batch.ts'
 import { tableColumns } from './columns.ts'
+import { cut } from './cut.ts'
 import type { Db } from './database.ts'
 import { manyInserter, rowInserter } from './insert.ts'
-import { cut, mergeAround } from './merge.ts'
+import { createMerging } from './merging.ts'
 import { type Column, columnsOfNumbers } from './numbers.ts'
 import { groupPairs, type Postings } from './postings.ts'
 import { createReviser, type SortedRevision, sortRevision } from './revise.ts'
 import type { Revision } from './revision.ts'
 import { PLACES } from './schema.ts'
 import { segmentInserter } from './segments.ts'
+import { createSimilar } from './similar.ts'
 
 /** The one writer of a network's store. Every verb is one transaction: it holds whole blocks or nothing. */
 export interface Writer {
@@ -35,7 +37,16 @@ export interface Writer {
   also(within: () => void): void
 }
 
-const TABLES = ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk', 'call'] as const satisfies readonly TableName[]
+const TABLES = [
+  'block',
+  'tx',
+  'tx_bulk',
+  'log',
+  'trace',
+  'trace_bulk',
+  'call',
+  'contract',
+] as const satisfies readonly TableName[]
 
 export const createWriter = (db: Db): Writer => {
   const insert = {
@@ -46,6 +57,7 @@ export const createWriter = (db: Db): Writer => {
     trace: rowInserter(db, 'trace', 2 + tableColumns('trace', 'trace').length, 16),
     trace_bulk: rowInserter(db, 'trace_bulk', 1 + tableColumns('trace', 'trace_bulk').length, 16),
     call: rowInserter(db, 'call', 11, 32),
+    contract: rowInserter(db, 'contract', 9, 16),
   } satisfies Record<TableName, ReturnType<typeof rowInserter>>
   const insertPost = manyInserter(db, 'post', 5, 64)
   const insertNum = db.prepare('INSERT INTO num (segment, facet, n, vals, ords) VALUES (?, ?, ?, ?, ?)')
@@ -56,13 +68,33 @@ export const createWriter = (db: Db): Writer => {
     'INSERT OR IGNORE INTO signature (id, key, topic, indexed, abi, probability, error) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
   const insertChainId = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('chain_id', ?)")
-  const insertToken = db.prepare('INSERT OR REPLACE INTO token (address, decimals) VALUES (?, ?)')
+  const similar = createSimilar(db)
+  const insertCode = db.prepare(
+    'INSERT OR IGNORE INTO code (id, hash, size, selectors, topics, standard, source) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
+  const insertToken = db.prepare(
+    `INSERT INTO token (id, asked, decimals, name, symbol, standard, error, change) VALUES (?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+       SET asked = 1, change = excluded.change, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
+         standard = coalesce(excluded.standard, standard)`,
+  )
+  const insertSight = db.prepare(
+    `INSERT INTO token (id, decimals, name, symbol, standard, error, pos, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+       SET change = excluded.change, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
+         standard = coalesce(standard, excluded.standard), pos = excluded.pos WHERE pos IS NULL OR pos > excluded.pos`,
+  )
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
-  const forgetTokens = db.prepare('DELETE FROM token')
+  let change = (db.prepare('SELECT max(change) FROM token').pluck().get() as number | null) ?? 0
+  // Where another chain begins, other contracts may stand at the same addresses.
+  const forgetTokens = db.prepare('DELETE FROM token WHERE pos >= ? OR ? < 0')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
-  const writeDictionaries = ({ addresses, names, signatures, tokens }: Additions) => {
-    for (const { address, decimals } of tokens) insertToken.run(Buffer.from(address, 'hex'), decimals)
+  const writeDictionaries = ({ addresses, names, signatures, codes, tokens }: Additions) => {
+    for (const { id, decimals, name, symbol, standard, error } of tokens)
+      insertToken.run(id, decimals, name, symbol, standard, error, ++change)
+    for (const { id, hash, size, selectors, topics, features, standard, source } of codes) {
+      insertCode.run(id, bytesOf([hash]), size, bytesOf(selectors), bytesOf(topics), standard, source)
+      similar.put(id, features)
+    }
     // In the order of their bytes, so that neighbours in the unique index are written together.
     const order = addresses.texts.map((text, index) => ({ text, id: addresses.first + index }))
     order.sort((a, b) => (a.text < b.text ? -1 : 1))
@@ -121,26 +153,32 @@ export const createWriter = (db: Db): Writer => {
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
     for (const table of TABLES) insert[table].add(batch.rows[table])
+    for (const { id, decimals, name, symbol, standard, error, position } of batch.sights)
+      insertSight.run(id, decimals, name, symbol, standard, error, position, ++change)
     const segment = insertSegment(batch, batch.header, batch)
     writeIndex(segment, postings, columns)
     within()
   })
 
+  const merging = createMerging(db, insertPost)
   const rollback = db.transaction((to: number, within: () => void) => {
+    merging.abandon()
     cut(db, to, insertPost)
     const from = (to + 1) * PLACES
     for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
-    if (to < 0) forgetTokens.run()
+    forgetTokens.run(from, to)
     within()
   })
+
+  const merge = db.transaction(merging.step)
 
   const reviser = createReviser(db)
   const revise = db.transaction((revision: SortedRevision) => {
     for (const added of received) writeDictionaries(added)
+    // What was put together of it so far is as it was before.
+    merging.abandon()
     return reviser(revision)
   })
-
-  const merge = db.transaction((block: number) => mergeAround(db, block, insertPost))
 
   const also = db.transaction((within: () => void) => within())
 
@@ -149,6 +187,7 @@ export const createWriter = (db: Db): Writer => {
     try {
       return guard(write)
     } catch (error) {
+      merging.abandon()
       for (const { discard } of [...Object.values(insert), insertPost, insertAddress]) discard()
       throw error
     }
@@ -179,6 +218,9 @@ export const createWriter = (db: Db): Writer => {
 }
 
 const nothing = () => {}
+
+/** Hex texts of one size, one behind the other. */
+const bytesOf = (texts: readonly string[]): Buffer => Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')
 
 /** Turns what the operating system says into what the operator can do. */
 const guard = <T>(write: () => T): T => {

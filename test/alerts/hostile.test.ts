@@ -187,6 +187,9 @@ const hitsOf = (rule: StoredRule): Hit[] => {
       logs: logsOf(raw),
       methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
       calls: callsOf(raw),
+      traces: [],
+      contracts: [],
+      tokens: [],
       decimals: (address: string) => decimalsOf(1, `0x${address}`),
     }
     const documents = createBlockDocuments({ raw, ...decoded }, asJson)

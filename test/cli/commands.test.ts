@@ -172,6 +172,7 @@ const answering = (answer: Awaited<ReturnType<SearchService['search']>>, asked: 
     networks: () => ['a/b/c'],
     get: () => Promise.reject(new Error('not asked for')),
     suggest: () => Promise.reject(new Error('not asked for')),
+    similar: () => Promise.reject(new Error('not asked for')),
     search: async ({ signal: _, body, ...call }) => {
       asked.push({ ...call, body: body && Buffer.from(body).toString() })
       return answer
@@ -220,7 +221,7 @@ test('search refuses names that are not known', async () => {
   assert.deepEqual(await chainsieve(['search', 'a/b/c', 'txs'], services), {
     code: 2,
     out: '',
-    err: `chainsieve: no such index [a-b-c-txs]: there is no entity "txs". Did you mean "tx"? (known: block, tx, log, event, trace, call)\n${hint}`,
+    err: `chainsieve: no such index [a-b-c-txs]: there is no entity "txs". Did you mean "tx"? (known: block, tx, log, event, trace, call, contract, token)\n${hint}`,
   })
 })
 

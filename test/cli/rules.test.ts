@@ -142,7 +142,6 @@ test('looking makes no files', async () => {
 })
 
 const GOOD = JSON.stringify(input())
-const CALLS = JSON.stringify(input({ config: { ...input().config, targetType: 'Contract' } }))
 const MAILS = JSON.stringify(
   input({
     config: {
@@ -158,7 +157,10 @@ const MAILS = JSON.stringify(
   }),
 )
 const INWARD = JSON.stringify(input({ config: { ...input().config, alerts: [post('http://127.0.0.1:9/x')] } }))
-const IDLE = 'idle: entities of the target type Contract are not indexed yet: the rule matches as soon as they are.'
+const WARNINGS = [
+  'Emails are undeliverable: no mail server is configured here (smtp).',
+  'An event has no "txHash", which the payload of alerts[0] names: it will be left out.',
+]
 const LOOPBACK =
   'url leads to 127.0.0.1, which is a loopback address: choose a public address, or ask the operator of this server to allow its range.'
 
@@ -167,8 +169,8 @@ test('rules check tells of each file that it is good, its warnings, or every fau
   write('good.json', GOOD)
   write('mails.json', MAILS)
   write('bad.json', JSON.stringify({ ...input(), name: 7, maxConfirmationCount: -1 }))
-  write('two.json', `[${GOOD},${CALLS}]`)
-  write('some.json', `[${GOOD},${CALLS},7,${INWARD}]`)
+  write('two.json', `[${GOOD},${MAILS}]`)
+  write('some.json', `[${GOOD},${MAILS},7,${INWARD}]`)
   write('empty.json', '[]')
   write('broken.json', '{"name":')
   write('latin.json', Buffer.from('{"name":"\xe9"}', 'latin1'))
@@ -188,10 +190,9 @@ test('rules check tells of each file that it is good, its warnings, or every fau
     lines: [
       'good.json: good',
       'mails.json: good',
-      'mails.json: warning: Emails are undeliverable: no mail server is configured here (smtp).',
-      'mails.json: warning: An event has no "txHash", which the payload of alerts[0] names: it will be left out.',
+      ...WARNINGS.map(warning => `mails.json: warning: ${warning}`),
       'two.json: good, 2 rules',
-      `two.json: [1]: ${IDLE}`,
+      ...WARNINGS.map(warning => `two.json: [1]: warning: ${warning}`),
     ],
   })
   assert.deepEqual(await check(paths('bad.json good.json some.json empty.json broken.json latin.json')), {
@@ -200,7 +201,7 @@ test('rules check tells of each file that it is good, its warnings, or every fau
       'bad.json: name: name must be a string, not 7. Put it in quotes: "7".',
       'bad.json: maxConfirmationCount: maxConfirmationCount must be an integer from 0 to 100000, not -1.',
       'good.json: good',
-      `some.json: [1]: ${IDLE}`,
+      ...WARNINGS.map(warning => `some.json: [1]: warning: ${warning}`),
       'some.json: [2]: The rule must be an object, not 7.',
       `some.json: [3].config.alerts[0].parameters.url: ${LOOPBACK}`,
       'empty.json: There is no rule in its list.',
@@ -223,20 +224,14 @@ test('rules check tells of each file that it is good, its warnings, or every fau
 
   const { code, lines } = await check(`--json ${paths('two.json mails.json broken.json some.json')}`)
   assert.equal(code, 1)
-  const idle = [{ path: '[1]', message: IDLE.slice('idle: '.length, -1) }]
+  const warningsAt = (path: string) => WARNINGS.map(message => ({ path, message }))
   assert.deepEqual(JSON.parse(lines.join('')), [
-    { file: 'two.json', good: true, faults: [], warnings: [], idle },
+    { file: 'two.json', good: true, faults: [], warnings: warningsAt('[1]'), idle: [] },
     {
       file: 'mails.json',
       good: true,
       faults: [],
-      warnings: [
-        { path: '', message: 'Emails are undeliverable: no mail server is configured here (smtp).' },
-        {
-          path: '',
-          message: 'An event has no "txHash", which the payload of alerts[0] names: it will be left out.',
-        },
-      ],
+      warnings: warningsAt(''),
       idle: [],
     },
     {
@@ -253,8 +248,8 @@ test('rules check tells of each file that it is good, its warnings, or every fau
         { path: '[2]', message: 'The rule must be an object, not 7.' },
         { path: '[3].config.alerts[0].parameters.url', message: LOOPBACK },
       ],
-      warnings: [],
-      idle,
+      warnings: warningsAt('[1]'),
+      idle: [],
     },
   ])
 })

@@ -7,6 +7,7 @@ import { createLogDecoder } from '../../src/decode/logs.ts'
 import { parseSignature } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import { type BlockDocumentsInput, createBlockDocuments } from '../../src/documents/build.ts'
+import { keepCalls } from '../../src/documents/calls.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint, asJson } from '../../src/documents/show.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
@@ -17,6 +18,7 @@ import { hasMainnet } from '../support/pack.ts'
 import {
   callsOf,
   candidatesOf,
+  createShows,
   createTestStore,
   decimalsOf,
   demoBlocks,
@@ -36,8 +38,10 @@ const decoderOf = (events: readonly EventAbi[]) => {
     find: (topic, indexed) => candidatesOf(topic, indexed, events),
     compile: createEventDecoder,
   })
+  const shows = createShows()
   return (raw: RawBlock): BlockDocumentsInput => ({
     raw,
+    ...shows(raw),
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decode)),
     methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
     calls: callsOf(raw),
@@ -46,7 +50,7 @@ const decoderOf = (events: readonly EventAbi[]) => {
 }
 
 const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All => {
-  const all: All = { block: [], tx: [], log: [], event: [], trace: [], call: [] }
+  const all: All = { block: [], tx: [], log: [], event: [], trace: [], call: [], contract: [], token: [] }
   for (const input of inputs) {
     const documents = createBlockDocuments(input, big)
     all.block.push(documents.block())
@@ -56,17 +60,25 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
       if (event) all.event.push(event)
       all.log.push(documents.log(i))
     }
-    for (let i = 0; i < (input.raw.traces?.length ?? 0); i++) all.trace.push(documents.trace(i))
+    for (let i = 0; i < input.traces.length; i++) all.trace.push(documents.trace(i))
     for (let i = 0; i < input.calls.length; i++) all.call.push(documents.call(i))
+    for (const i of input.contracts.keys()) all.contract.push(documents.contract(i))
+    for (const i of input.tokens.keys()) all.token.push(documents.token(i))
   }
   return all
 }
 
 /** How many documents of each kind were compared. */
-const compare = (blocks: readonly RawBlock[], events: readonly EventAbi[] = []): Record<Kind, number> => {
-  const store = createTestStore(blocks, { events, run: [1, 3, 2, 5] })
+const compare = (
+  blocks: readonly RawBlock[],
+  events: readonly EventAbi[] = [],
+  kept: 'calls' | 'all' = 'all',
+): Record<Kind, number> => {
+  const store = createTestStore(blocks, { events, run: [1, 3, 2, 5], traces: kept })
   try {
-    const inputs = blocks.map(decoderOf(events))
+    const inputs = blocks
+      .map(decoderOf(events))
+      .map(input => (kept === 'calls' ? { ...input, ...keepCalls(input.traces, input.calls) } : input))
     const exact = build(inputs, asBigint)
     const shown = build(inputs, asJson)
     const asShown = createDocuments({ reader: store.reader, big: asJson, bloom: logsBloomOf })
@@ -98,13 +110,23 @@ describe('documents of a block that is not stored yet are those that the store g
   })
 
   it('of the demo chain, failures included', () => {
-    const { event, trace } = compare(demoBlocks(), demoEvents())
+    const { event, trace, contract, token } = compare(demoBlocks(), demoEvents())
     assert.ok(event > 2700 && trace > 5000, `${event} ${trace}`)
+    assert.ok(contract > 10 && token > 5, `${contract} ${token}`)
   })
 
   it('of blocks of everything that is rare', () => {
     const { log, event } = compare(oddBlocks(40), oddEvents)
     assert.ok(event > 100 && event < log, `${log} ${event}`)
+  })
+
+  it('of steps that call functions, where no others are kept', () => {
+    for (const blocks of [demoBlocks(), oddBlocks(40)]) {
+      const all = compare(blocks)
+      const few = compare(blocks, [], 'calls')
+      assert.deepEqual({ ...few, trace: 0 }, { ...all, trace: 0 })
+      assert.ok(few.trace <= few.call && few.trace < all.trace, `${few.trace} of ${all.trace}`)
+    }
   })
 
   it('of excerpts, at the places that the wire tells', () => {
@@ -276,7 +298,16 @@ it('tells rules what an event was decoded by: its declaration, and the decimals 
       error: args ? null : 'no',
     }
     const logs = raw!.receipts.flatMap(({ logs }) => logs.map(() => ({ signature, args })))
-    const input = { raw: raw!, logs, methods: [], calls: [], decimals: () => decimals }
+    const input = {
+      raw: raw!,
+      logs,
+      methods: [],
+      traces: [],
+      calls: [],
+      contracts: [],
+      tokens: [],
+      decimals: () => decimals,
+    }
     return createBlockDocuments(input, asJson).event(0)!.decoding
   }
   assert.deepEqual(decoding(event, 6, [null, 5n]), { inputs: event.inputs, decimals: 6 })

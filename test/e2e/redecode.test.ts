@@ -25,6 +25,12 @@ const QUERIES: [entities: string, query: unknown][] = [
   ['tx', { has_child: { type: 'event', query: { term: { 'event.raw': 'HarborLogbook' } } } }],
 ]
 
+interface Suggested {
+  kind: string
+  text: string
+  field: string
+}
+
 /** All documents of every kind, what some queries find of them, and what is suggested. */
 const everything = async (server: Server, network: string) => {
   const documents = []
@@ -36,10 +42,12 @@ const everything = async (server: Server, network: string) => {
   const suggested = []
   for (const q of ['', 'harb', 'trans', 'land'])
     suggested.push(
-      (await server.ask<{ suggestions: object[] }>(`/${network}/es/suggest/?q=${q}&size=100`)).body.suggestions,
+      (await server.ask<{ suggestions: Suggested[] }>(`/${network}/es/suggest/?q=${q}&size=100`)).body.suggestions,
     )
-  // Those of one score come in the order in which their names came up.
-  const suggestions = suggested.map(all => all.map(it => JSON.stringify(it)).sort())
+  // Those of one score come in the order in which their names came up. What a contract is called is told where it is created.
+  const suggestions = suggested.map(all =>
+    all.flatMap(({ kind, text, field }) => (kind === 'contract' ? [] : [`${kind} ${text} ${field}`])).sort(),
+  )
   return { documents, answers, suggestions }
 }
 

@@ -15,26 +15,26 @@ export interface Place {
   remove(): void
 }
 
-export const emptyFolder = (): Place => {
+export const emptyFolder = (executable = EXECUTABLE): Place => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-empty-'))
   return {
     folder,
-    start: (args, env = {}) => spawn(EXECUTABLE, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    start: (args, env = {}) => spawn(executable, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
 /** In another root folder, as a user that its passwd file does not know. `before` is a shell command that prepares the place, as mounts do. */
-export const insideRoot = (root: string, before: string): Place => {
+export const insideRoot = (root: string, before: string, program = EXECUTABLE): Place => {
   const home = mkdtempSync(join(root, 'srv', 'chainsieve-'))
   const folder = join(home, 'empty')
   mkdirSync(folder)
   for (const path of [home, folder]) chownSync(path, STRANGER, STRANGER)
   const executable = join(home, 'chainsieve')
   try {
-    linkSync(EXECUTABLE, executable)
+    linkSync(program, executable)
   } catch {
-    copyFileSync(EXECUTABLE, executable)
+    copyFileSync(program, executable)
   }
   const inside = (path: string) => path.slice(root.length)
   // Mounts of a mount namespace of its own go when the process goes, whatever ends it. Each step becomes the next one,

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { buildExecutable } from '../../scripts/executable/build.ts'
 import { minimalRoot } from '../../scripts/executable/minimal-root.ts'
 import { version } from '../../src/lib/runtime.ts'
 import { EXECUTABLE, emptyFolder, ended, insideRoot, type Place, run } from './places.ts'
@@ -79,6 +80,40 @@ describe('in a minimal Debian whose folders hold no programs', { skip }, () => {
     assert.match(stderr, /needs one of these folders to be writable, without noexec/)
     place.remove()
   })
+})
+
+describe('sqlite-vec', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-vectors-'))
+  const program = join(folder, 'vectors')
+  before(() => {
+    const define = { CHAINSIEVE_FORM: '"executable"', CHAINSIEVE_VERSION: '"0"' }
+    return buildExecutable(
+      { entryPoints: ['test/executable/vectors.ts'], bundle: true, platform: 'node', define },
+      program,
+    )
+  })
+  after(() => {
+    rmSync(folder, { recursive: true })
+    for (const temporary of TEMPORARY) removeStrays(temporary)
+  })
+  const expected = { code: 0, stdout: '[5,5]\n', stderr: '' }
+
+  test('is found in an empty folder with an empty environment', async () => {
+    const place = emptyFolder(program)
+    assert.deepEqual(await run(place, []), expected)
+    assert.deepEqual(readdirSync(place.folder), [])
+    place.remove()
+  })
+
+  for (const [where, prepared] of [
+    ['with', 'mount -t proc proc "$root/proc"'],
+    ['without', ''],
+  ] as const)
+    test(`is found in a minimal Debian ${where} /proc`, { skip }, async () => {
+      const place = insideRoot(root, prepared, program)
+      assert.deepEqual(await run(place, []), expected)
+      place.remove()
+    })
 })
 
 /** Import, search and serve; `copies` of the native code are kept for the next start. */

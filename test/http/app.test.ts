@@ -171,7 +171,7 @@ test('a network that is not configured is no index', async () => {
 
 test('an unknown entity is no index', async () => {
   const reason = (entity: string, why: string) => `no such index [ethereum-ethereum-mainnet-${entity}]: ${why}`
-  const known = '(known: block, tx, log, event, trace, call)'
+  const known = '(known: block, tx, log, event, trace, call, contract, token)'
   assert.deepEqual(
     await post(`${ES}/block,evnet/search/`),
     error(
@@ -328,6 +328,28 @@ test('suggestions are asked for by what was typed', async () => {
   assert.deepEqual(await call(`${ES}/suggest/?q=tran%20sfer&size=3`), asked('tran sfer', 3))
   assert.deepEqual(await call(`${ES}/suggest?size=100`), asked('', 100))
   assert.deepEqual(await call(`${ES}/suggest/?q=&pretty`), asked('', 10))
+})
+
+test('contracts like another one are asked for by its address', async () => {
+  const address = `0x${'aB'.repeat(20)}`
+  const asked = (size: number) => found({ network: MAINNET, address, size })
+  assert.deepEqual(await call(`${ES}/contract/${address}/similar/`), asked(10))
+  assert.deepEqual(await call(`${ES}/contract/${address}/similar?size=3`), asked(3))
+  assert.deepEqual(
+    await call(`${ES}/contract/0x12/similar/`),
+    error(
+      400,
+      'illegal_argument_exception',
+      'A contract is named by its address, 0x and 40 hex digits, and not by [0x12].',
+    ),
+  )
+  assert.deepEqual(
+    await call(`${ES}/contract/${address}/similar/?size=101`),
+    error(400, 'illegal_argument_exception', 'The URL parameter [size] is a number from 1 to 100, and not [101].'),
+  )
+  assert.equal((await call(`${ES}/token/${address}/similar/`)).status, 404)
+  assert.equal((await post(`${ES}/contract/${address}/similar/`)).status, 405)
+  assert.equal((await call(`${ES}/contract/${address}/similar/`, { headers: {} })).status, 401)
 })
 
 test('suggestions of what is not there, and of what is asked for wrongly', async () => {

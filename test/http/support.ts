@@ -15,6 +15,7 @@ export const echo: SearchService = {
   search: async ({ signal: _, body, ...call }) =>
     json({ ...call, body: body === undefined ? null : Buffer.from(body).toString() }),
   suggest: async ({ signal: _, ...call }) => json(call),
+  similar: async ({ signal: _, ...call }) => json(call),
   get: async ({ signal: _, ...call }) => json(call, call.id === 'absent' ? 404 : 200),
 }
 

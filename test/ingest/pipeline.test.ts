@@ -4,11 +4,12 @@ import { MessageChannel } from 'node:worker_threads'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { createDecimals } from '../../src/ingest/decimals.ts'
+import { createContracts } from '../../src/ingest/contracts.ts'
 import { createHistory } from '../../src/ingest/history.ts'
 import { createPipeline } from '../../src/ingest/pipeline.ts'
 import { createPreparer } from '../../src/ingest/prepare.ts'
 import { createRuling, type Ruling } from '../../src/ingest/ruling.ts'
+import { createTokens } from '../../src/ingest/tokens.ts'
 import { runWriter } from '../../src/ingest/writer-thread.ts'
 import { silent } from '../../src/lib/log.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
@@ -49,8 +50,13 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
   const { port1, port2 } = new MessageChannel()
   runWriter({ store, port: port1 })
   const rules = openRules(folder)
-  const decimals = createDecimals({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
-  const own = createRuling({ network: NETWORK, rules: openRules(folder), db, decimals, log: silent })
+  const contracts = createContracts({
+    state: undefined,
+    abiOf: () => ({ name: null, source: null, probability: null }),
+    log: silent,
+  })
+  const tokens = createTokens({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
+  const own = createRuling({ network: NETWORK, rules: openRules(folder), db, tokens, contracts, log: silent })
   const ruling = around(own)
   const signature = { key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
   const pipeline = createPipeline({
@@ -60,7 +66,8 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
       decodeLog: () => ({ signature, args: null }),
       methodOf: () => null,
       decodeCall: () => ({ selector: '0x00000000', function: null, probability: 0, args: null, error: null }),
-      decimals,
+      tokens,
+      contracts,
       chainId: 1,
     }),
     ruling,
@@ -192,6 +199,7 @@ test('whoever asks for it is caught up with when all that was decoded before is 
   }))
   const [head, fill] = [pipeline.lane('head'), pipeline.lane('fill')]
   const adding = [head.add(makeChain({ blocks: 1, from: 100 })[0]!), fill.add(makeChain({ blocks: 1, from: 10 })[0]!)]
+  await new Promise(resolve => setImmediate(resolve))
   assert.equal(waits, 2)
   let caughtUp = false
   const catchingUp = pipeline.caughtUp().then(() => {

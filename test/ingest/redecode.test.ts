@@ -329,10 +329,13 @@ describe('what is decoded anew', () => {
   it('is right although blocks come and go and segments are merged meanwhile', async t => {
     const { keep, ask, run, own, clear, folder } = setUp(t)
     let stale = 0
-    const happenings = fc.array(fc.constantFrom('add', 'add', 'add', 'rollback', 'nothing', 'merge'), {
-      minLength: 4,
-      maxLength: 30,
-    })
+    const happenings = fc.array(
+      fc.constantFrom('add', 'add', 'add', 'rollback', 'nothing', 'merge', 'step', 'step', 'step'),
+      {
+        minLength: 4,
+        maxLength: 30,
+      },
+    )
     await fc.assert(
       fc.asyncProperty(
         fc.shuffledSubarray(ABIS, { minLength: 3 }),
@@ -357,6 +360,9 @@ describe('what is decoded anew', () => {
             } else if (next === 'rollback') {
               held -= Math.min(held - 1, 1 + (seed % 6))
               store.rollback(numberOf(blocks[held - 1]!))
+            } else if (next === 'step') {
+              // Some of a merge, which may be under way when what it merges is revised.
+              for (const { first } of segmentsOf(store)) if (store.writer.merge(first)) break
             } else if (next === 'merge') for (const { first } of segmentsOf(store)) while (store.writer.merge(first));
           }
           await run(store, {

@@ -4,8 +4,10 @@ import { openAccounts } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
-import { createDecimals } from '../../src/ingest/decimals.ts'
+import { tokensIn } from '../../src/documents/tokens.ts'
+import { createContracts } from '../../src/ingest/contracts.ts'
 import { createRuling } from '../../src/ingest/ruling.ts'
+import { createTokens } from '../../src/ingest/tokens.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
@@ -61,10 +63,11 @@ const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, t
   accounts.close()
   const store = createTestStore(stored)
   const rules = openRules(folder)
-  const decimals = createDecimals({
+  const tokens = createTokens({
     listed: () => undefined,
     stored: () => undefined,
-    call: decimalsOf && (async calls => calls.map(({ to }) => decimalsOf(to.slice(2)))),
+    call:
+      decimalsOf && (async calls => calls.map(({ to, data }) => (data === DECIMALS ? decimalsOf(to.slice(2)) : null))),
     log: silent,
     clock,
   })
@@ -72,7 +75,12 @@ const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, t
     network: NETWORK,
     rules: through(openRules(folder)),
     db: store.db,
-    decimals,
+    tokens,
+    contracts: createContracts({
+      state: undefined,
+      abiOf: () => ({ name: null, source: null, probability: null }),
+      log: silent,
+    }),
     log: silent,
     clock,
   })
@@ -85,11 +93,18 @@ const setUp = async (t: TestContext, { decimalsOf, stored = [], clock = quick, t
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
     methods: raw.block.transactions.map(() => null),
     calls: [],
+    traces: [],
+    contracts: [],
+    tokens: [],
   })
   const match = async (raw: RawBlock, signal = never) =>
     (await ruling.match(raw, decode(raw), signal)).map(({ rule, entity }) => `${rule} ${entity._type}`)
-  return { rules, ruling, decimals, match }
+  return { rules, ruling, tokens, match }
 }
+
+/** Selector of `decimals()`. */
+const DECIMALS = '0x313ce567'
+const addressesIn = (raw: RawBlock) => [...tokensIn(raw).keys()].map(address => address.slice(2))
 
 const quick: Clock = { now: Date.now, sleep: (_, signal) => systemClock.sleep(1, signal) }
 const decodeLog = createLogDecoder({
@@ -159,7 +174,7 @@ test('where a rule begins is noted as soon as the file can be written again, and
 
 test('a block waits for decimals that a rule needs, tells so, and goes on when the node answers', async t => {
   let answer: string | null | undefined
-  const { rules, ruling, decimals, match } = await setUp(t, {
+  const { rules, ruling, tokens, match } = await setUp(t, {
     decimalsOf() {
       if (answer === undefined) throw retry('node_error', 'the method eth_call does not exist')
       return answer
@@ -168,7 +183,7 @@ test('a block waits for decimals that a rule needs, tells so, and goes on when t
   const { id } = rules.create(1, scaledRule(), 0)
   ruling.refresh([])
   const block = transfer()
-  await decimals.learn([block], never)
+  await tokens.learn(addressesIn(block), never)
   const found = match(block)
   await until(() => ruling.waiting !== null)
   assert.equal(
@@ -182,7 +197,7 @@ test('a block waits for decimals that a rule needs, tells so, and goes on when t
 
 test('what waits for decimals goes on when no rule needs them any more', async t => {
   for (const change of ['remove', 'pause', 'edit'] as const) {
-    const { rules, ruling, decimals, match } = await setUp(t, {
+    const { rules, ruling, tokens, match } = await setUp(t, {
       decimalsOf() {
         throw retry('node_error', 'the method eth_call does not exist')
       },
@@ -190,7 +205,7 @@ test('what waits for decimals goes on when no rule needs them any more', async t
     const { id } = rules.create(1, scaledRule(), 0)
     ruling.refresh([])
     const block = transfer()
-    await decimals.learn([block], never)
+    await tokens.learn(addressesIn(block), never)
     const found = match(block)
     await until(() => ruling.waiting !== null)
     if (change === 'remove') rules.remove(1, id)
@@ -204,7 +219,7 @@ test('what waits for decimals goes on when no rule needs them any more', async t
 
 test('each of two lanes tells what it waits for, whichever goes on first', async t => {
   const known = new Map<string, string>()
-  const { rules, ruling, decimals, match } = await setUp(t, {
+  const { rules, ruling, tokens, match } = await setUp(t, {
     decimalsOf(address) {
       const answer = known.get(address)
       if (answer === undefined) throw retry('node_error', 'the method eth_call does not exist')
@@ -216,8 +231,8 @@ test('each of two lanes tells what it waits for, whichever goes on first', async
   const [one, other] = [transfer(), transfer()]
   other.block.number = '0xb'
   other.receipts[0]!.logs[0]!.address = '0x00000000000000000000000000000000000000bb'
-  await decimals.learn([one], never)
-  await decimals.learn([other], never)
+  await tokens.learn(addressesIn(one), never)
+  await tokens.learn(addressesIn(other), never)
   const stop = new AbortController()
   const waits = match(one, stop.signal)
   const goesOn = match(other, stop.signal)
@@ -231,7 +246,7 @@ test('each of two lanes tells what it waits for, whichever goes on first', async
 
 test('decimals are asked for also where no transfer of the token was seen yet', async t => {
   const asked: string[] = []
-  const { rules, ruling, decimals, match } = await setUp(t, {
+  const { rules, ruling, tokens, match } = await setUp(t, {
     decimalsOf(address) {
       asked.push(address)
       return word(6)
@@ -240,7 +255,7 @@ test('decimals are asked for also where no transfer of the token was seen yet', 
   const { id } = rules.create(1, scaledRule('wad'), 0)
   ruling.refresh([])
   const block = blockWith([DEPOSIT, word(1)])
-  await decimals.learn([block], never)
+  await tokens.learn(addressesIn(block), never)
   assert.deepEqual(asked, [], 'a back-fill asks of tokens alone')
   assert.deepEqual(await match(block), [`${id} event`])
   assert.deepEqual(asked, [TOKEN.slice(2)])
@@ -252,7 +267,7 @@ test('a network whose node is not there to be asked goes on without, and so does
   packs.ruling.refresh([])
   assert.deepEqual(await packs.match(transfer()), [])
   let asked = 0
-  const { rules, ruling, decimals, match } = await setUp(t, {
+  const { rules, ruling, tokens, match } = await setUp(t, {
     decimalsOf() {
       asked++
       throw retry('node_error', 'the method eth_call does not exist')
@@ -260,7 +275,7 @@ test('a network whose node is not there to be asked goes on without, and so does
   })
   const { id } = rules.create(1, ruleOf(), 0)
   ruling.refresh([])
-  await decimals.learn([transfer()], never)
+  await tokens.learn(addressesIn(transfer()), never)
   assert.deepEqual(await match(transfer()), [`${id} block`])
   assert.equal(asked, 1)
 })

@@ -65,11 +65,6 @@ describe('a rule as conditions', () => {
       ],
     )
   })
-
-  it('has none for targets that are not indexed', () => {
-    for (const target of ['Contract', 'Token'] as const)
-      assert.equal(lowered(target, { name: 'from', operator: 'Equals', value: '0x' }), undefined)
-  })
 })
 
 /** The tree in short. */
@@ -266,7 +261,9 @@ describe('names of attributes', () => {
     ['Trace', ['action', 'from', 'raw'], undefined],
     ['Call', ['anything'], 'A call has no attribute "anything" to compare.'],
     ['Method', ['method'], undefined],
-    ['Contract', ['anything'], undefined],
+    ['Contract', ['anything'], 'A contract has no attribute "anything" to compare.'],
+    ['Contract', ['abi', 'source'], undefined],
+    ['Token', ['firstSeen'], undefined],
     ['Transaction', ['form'], 'A transaction has no attribute "form" to compare. Did you mean "from"?'],
     [
       'Transaction',

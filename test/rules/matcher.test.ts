@@ -11,7 +11,7 @@ import type { EventAbi } from '../../src/decode/types.ts'
 import { createBlockDocuments } from '../../src/documents/build.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
-import type { Kind } from '../../src/mapping/index.ts'
+import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
 import { attributesOf, stepsOf, TARGET_KINDS } from '../../src/rules/attributes.ts'
 import { documentOf, type Entity, entitiesOf, sourceOf } from '../../src/rules/entities.ts'
@@ -32,6 +32,7 @@ import { conditionAt } from '../support/rules.ts'
 import {
   callsOf,
   candidatesOf,
+  createShows,
   decimalsOf,
   demoBlocks,
   demoEvents,
@@ -45,7 +46,6 @@ import {
 const CASES = Number(process.env.CASES ?? 60)
 const SEED = Number(process.env.SEED ?? 1)
 
-const KINDS: readonly Kind[] = ['block', 'tx', 'log', 'event', 'trace', 'call']
 const TARGETS = {
   block: 'Block',
   tx: 'Transaction',
@@ -53,6 +53,8 @@ const TARGETS = {
   event: 'Event',
   trace: 'Trace',
   call: 'Call',
+  contract: 'Contract',
+  token: 'Token',
 } as const satisfies Record<Kind, TargetType>
 
 /** Names that are positions, but of others. */
@@ -91,6 +93,7 @@ const open = (raw: RawBlock, known = ODD_DECIMALS): BlockEntities => {
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
     methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
     calls: callsOf(raw),
+    ...createShows()(raw),
     decimals,
   }
   return {
@@ -193,6 +196,8 @@ const OFTEN: Readonly<Record<Kind, readonly string[]>> = {
   ],
   log: ['address', 'address.raw', 'topics', 'topics.1', 'signature', 'transactionHash', 'logIndex', 'blockNumber'],
   event: ['event', 'event.raw', 'address', 'blockNumber.num', 'transactionHash', 'logIndex'],
+  contract: ['address', 'creator', 'codeHash', 'standard', 'selectors', 'abi.source', 'blockNumber'],
+  token: ['address', 'symbol', 'standard', 'decimals', 'firstSeen.num'],
   call: [
     'from',
     'to',
@@ -452,10 +457,7 @@ describe('the matcher', () => {
               assert.deepStrictEqual(shown(matcher.match(decide(raw))), decided)
               later += decided.found.length - expected.found.length
             }
-            const active = [...present.values()].filter(
-              ({ enabled, startBlock, input }) =>
-                enabled && startBlock !== null && TARGET_KINDS[input.config.targetType] !== undefined,
-            )
+            const active = [...present.values()].filter(({ enabled, startBlock }) => enabled && startBlock !== null)
             assert.equal(matcher.size, active.length)
             for (const number of [0, 99, 100, 101, 103, 104, 30_000_000])
               assert.equal(

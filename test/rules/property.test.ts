@@ -35,6 +35,8 @@ const TARGETS = {
   event: 'Event',
   trace: 'Trace',
   call: 'Call',
+  contract: 'Contract',
+  token: 'Token',
 } as const satisfies Record<Kind, TargetType>
 
 const HOSTILE = [
@@ -245,8 +247,26 @@ describe('a rule on arguments of every type finds what its conditions hold for',
     const store = createTestStore(rareBlocks(), { run: [1, 2, 3], events: [RARE] })
     chain = {
       store,
-      documents: { block: [], tx: [], log: [], trace: [], call: [], event: store.all('event') },
-      positions: { block: [], tx: [], log: [], trace: [], call: [], event: store.positions('event') },
+      documents: {
+        block: [],
+        tx: [],
+        log: [],
+        trace: [],
+        call: [],
+        contract: [],
+        token: [],
+        event: store.all('event'),
+      },
+      positions: {
+        block: [],
+        tx: [],
+        log: [],
+        trace: [],
+        call: [],
+        contract: [],
+        token: [],
+        event: store.positions('event'),
+      },
     }
     assert.equal(chain.documents.event.filter(({ _source }) => _source.error === null).length, 72)
   })

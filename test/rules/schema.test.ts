@@ -165,7 +165,7 @@ test('config has what it has and nothing else', () => {
     'config.alerts: alerts must be a list of 1 to 10 alerts, and is missing.',
   )
   for (const targetType of TARGET_TYPES)
-    if (!['Transaction', 'Log', 'Block', 'Trace', 'Call', 'Method'].includes(targetType))
+    if (!['Transaction', 'Log', 'Block', 'Trace', 'Call', 'Method', 'Contract', 'Token'].includes(targetType))
       accepted(rule({ config: config({ targetType }) }))
   refused(
     rule({ config: config({ targetType: 'event' }) }),
@@ -291,7 +291,12 @@ test('useScaledValue is for arguments, on the second level, and with a number', 
   const arguments_ =
     'useScaledValue can be true for arguments alone, which are the "args" of "Event", "Call" and "Method": leave it out.'
   refused(
-    rule({ config: config({ targetType: 'Contract', targetMap: [inspect(scaled)] }) }),
+    rule({
+      config: config({
+        targetType: 'Contract',
+        targetMap: [{ ...inspect({ ...scaled, name: 'source' }), name: 'abi' }],
+      }),
+    }),
     `${at}.operatorParameters[0].useScaledValue: ${arguments_}`,
   )
   refused(

@@ -36,6 +36,7 @@ describe('a search', () => {
   })
   after(() => store.close())
 
+  const NUMBERS: Partial<Record<Kind, string>> = { block: 'number.num', token: 'firstSeen.num' }
   const sortable = (kind: Kind) =>
     [...queryPaths(kind).values()].filter(({ es, list }) => es !== 'text' && !list?.nested).map(({ path }) => path)
 
@@ -45,7 +46,7 @@ describe('a search', () => {
         { weight: 3, arbitrary: fc.constantFrom(...sortable(kind)) },
         {
           weight: 1,
-          arbitrary: fc.constantFrom('timestamp', kind === 'block' ? 'number.num' : 'blockNumber.num', '_score'),
+          arbitrary: fc.constantFrom('timestamp', NUMBERS[kind] ?? 'blockNumber.num', '_score'),
         },
       ),
       order: fc.constantFrom('asc', 'desc'),

@@ -126,7 +126,8 @@ for (const [name, run] of [
       chain = open(run)
     })
     after(() => chain.store.close())
-    for (const kind of KINDS) it(kind, () => check(chain, kind))
+    for (const kind of KINDS)
+      if (parentsOf(kind).length + childrenOf(kind).length > 0) it(kind, () => check(chain, kind))
   })
 
 describe('relatives', () => {

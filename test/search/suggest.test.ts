@@ -57,17 +57,24 @@ describe('suggestions', () => {
       return best
     }
     assert.deepEqual(first('Transfer'), { text: 'Transfer', kind: 'event', field: 'event.raw', entity: 'event' })
-    assert.deepEqual(first('swapExactT'), {
+    assert.deepEqual(first('swapExactTokensForTokens'), {
       text: 'swapExactTokensForTokens',
       kind: 'method',
       field: 'method',
       entity: 'tx',
     })
+    // Which only contracts call here.
+    assert.deepEqual(first('getReserves'), {
+      text: 'getReserves',
+      kind: 'method',
+      field: 'method.raw',
+      entity: 'call',
+    })
     assert.deepEqual(first('blockNumber.n'), {
       text: 'blockNumber.num',
       kind: 'field',
       field: 'blockNumber.num',
-      entity: 'tx,log,event,trace,call',
+      entity: 'tx,log,event,trace,call,contract',
     })
     assert.deepEqual(first('dusd'), {
       text: 'DUSD',
@@ -149,6 +156,8 @@ describe('suggestions', () => {
   })
 })
 
+const AT = { field: 'address', entity: 'event' } as const
+
 test('names that came since are suggested, and counts are those of the moment, through merges and reorganisations', () => {
   const store = createTestStore([], { events: [...demoEvents(), ...oddEvents], run: [1, 1, 2, 3] })
   const suggest = suggesterOf(store)
@@ -171,7 +180,29 @@ test('names that came since are suggested, and counts are those of the moment, t
   assert.ok(store.read(() => store.reader.names().length) > new Set(called).size)
   const letters = 'abcdefghijklmnopqrstuvwxyz'.split('')
   const methods = letters.flatMap(q => suggest(q, 1000)).filter(({ kind }) => kind === 'method')
-  assert.deepEqual([...new Set(methods.map(({ text }) => text))].sort(), [...new Set(called)].sort())
+  const ofTransactions = methods.filter(({ entity }) => entity === 'tx')
+  assert.deepEqual([...new Set(ofTransactions.map(({ text }) => text))].sort(), [...new Set(called)].sort())
+  const inside = store.all('call').flatMap(({ _source }) => (_source.method as string | null) ?? [])
+  assert.ok(new Set(inside).size > 20)
+  for (const name of inside)
+    assert.ok(
+      methods.some(({ text }) => text === name),
+      name,
+    )
+
+  // What tokens and contracts of the store tell.
+  for (const { _source } of store.all('token')) {
+    const { symbol, name, address } = _source as Record<'symbol' | 'name' | 'address', string | null>
+    if (!symbol) continue
+    const found = suggest(address!.toLowerCase(), 5).filter(({ kind }) => kind === 'token')
+    assert.deepEqual(
+      found.map(({ score: _, ...rest }) => rest),
+      [{ text: symbol, kind: 'token', ...AT, address: address!.toLowerCase(), ...(name ? { name } : {}) }],
+    )
+  }
+  assert.deepEqual(texts(suggest('gold coin', 1)), ['token GLD-1'])
+  const [named] = store.all('contract').filter(({ _source }) => _source.name !== null)
+  assert.ok(texts(suggest(named!._id, 5)).includes(`contract ${named!._source.name}`))
 
   setChain(store, 1)
   store.add(oddBlocks(1, 6000))
@@ -184,7 +215,7 @@ test('a name that was known as something else is a method from its first call on
   before.db.exec("INSERT INTO name (name) VALUES ('transfer')")
   const store = createTestStore([], { path: before.path })
   const suggest = suggesterOf(store)
-  const methods = () => suggest('transfer').filter(({ kind }) => kind === 'method')
+  const methods = () => suggest('transfer').filter(({ kind, entity }) => kind === 'method' && entity === 'tx')
   store.add(oddBlocks(1, 5000))
   assert.deepEqual(methods(), [])
   store.add(demoBlocks().slice(0, 60))

@@ -17,6 +17,17 @@ describe('a dictionary', () => {
     assert.deepEqual(dictionary.takeAdded(), { first: 10, texts: ['newest'] })
   })
 
+  it('keeps every character', () => {
+    const texts = ['plain', 'ý', '\ufffd', 'Ünïcode', '日本', '🚀 to the moon']
+    const dictionary = createDictionary({ last: 0, find: () => undefined })
+    for (const text of texts) dictionary.id(text)
+    assert.deepEqual(dictionary.takeAdded(), { first: 1, texts })
+    assert.deepEqual(
+      texts.map(text => dictionary.id(text)),
+      texts.map((_, i) => i + 1),
+    )
+  })
+
   it('gives a text one id for good, however small its cache and however late the store is', () => {
     const steps = fc.array(fc.oneof(fc.nat(30).map(String), fc.constantFrom('take', 'write', 'write')), {
       maxLength: 400,

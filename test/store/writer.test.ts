@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { ChainsieveError } from '../../src/lib/errors.ts'
 import { blockOf } from '../../src/store/schema.ts'
+import { createWriter } from '../../src/store/writer.ts'
 import {
   assertSame,
   checkSegments,
@@ -132,6 +133,66 @@ describe('segments', () => {
       store.add([blocks[0]!, ...blocks.slice(4)])
       assert.equal(store.evaluate('block', { op: 'all' }).counted, 6)
     })
+  })
+})
+
+describe('merging in steps', () => {
+  it('shows the same between any two of them, whatever happens there, and leaves nothing behind', () => {
+    const blocks = neighbours(24)
+    const whole = createTestStore(blocks, { events, run: 100 })
+    const step = fc.record({ merges: fc.nat(9), event: fc.constantFrom('', '', '', 'restart', 'rollback', 'fail') })
+    let unfinished = 0
+    using([whole], () =>
+      fc.assert(
+        fc.property(fc.array(step, { minLength: 30, maxLength: 30 }), steps => {
+          const store = createTestStore([], { events })
+          using([store], () => {
+            let at = 0
+            const add = () => {
+              const batch = store.prepare(blocks.slice(at, at + 1))
+              store.writer.apply(batch)
+              store.preparer.committed(batch.added)
+              at++
+            }
+            for (const { merges, event } of steps) {
+              if (at < blocks.length) add()
+              for (let i = 0; i < merges; i++) store.writer.merge(Number(blocks[at - 1 - (i % 4)]?.block.number ?? 0))
+              if (store.db.prepare('SELECT 1 FROM dropped').get() !== undefined) unfinished++
+              if (event === 'restart') store.writer = createWriter(store.db)
+              if (event === 'fail') {
+                store.db.exec(
+                  "CREATE TEMP TRIGGER fails BEFORE INSERT ON post BEGIN SELECT RAISE(ABORT, 'no more'); END",
+                )
+                try {
+                  store.writer.merge(Number(blocks[at - 1]!.block.number))
+                } catch {
+                  // The next step begins anew.
+                }
+                store.db.exec('DROP TRIGGER fails')
+              }
+              if (event === 'rollback' && at > 4) {
+                at -= 3
+                store.rollback(Number(blocks[at]!.block.number) - 1)
+              }
+              checkSegments(store)
+            }
+            while (at < blocks.length) add()
+            assertSame(store, whole)
+            for (const first of store.writer.small()) while (store.writer.merge(first));
+            assertSame(store, whole)
+            const rest = ['post', 'num'].map(table =>
+              store.db
+                .prepare(`SELECT count(*) FROM ${table} WHERE segment NOT IN (SELECT id FROM segment)`)
+                .pluck()
+                .get(),
+            )
+            assert.deepEqual(rest, [0, 0])
+          })
+        }),
+        { numRuns: 12, seed: 1 },
+      ),
+    )
+    assert.ok(unfinished > 20, `${unfinished}`)
   })
 })
 

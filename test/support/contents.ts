@@ -6,7 +6,7 @@ import type { Node } from '../../src/query/ast.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import { endOf, positionOfOrdinal } from '../../src/search/places.ts'
 import { readOrdinals } from '../../src/store/postings.ts'
-import type { SegmentHeader } from '../../src/store/segment.ts'
+import type { ReadHeader } from '../../src/store/reader.ts'
 import { argumentOf, FACETS, facetOf, HASHED, logTerms, signatureOfLogFacet } from '../../src/store/terms.ts'
 import { oddBlocks, oddEvents } from './odd.ts'
 import { arbitraryQuery } from './queries.ts'
@@ -42,9 +42,7 @@ export const neighbours = (count: number): RawBlock[] => {
 export const contentsOf = (store: TestStore) => {
   const { reader, db } = store
   return store.read(() => {
-    const headers = new Map<number, SegmentHeader>(
-      reader.segments().map(segment => [segment.id, reader.header(segment)]),
-    )
+    const headers = new Map<number, ReadHeader>(reader.segments().map(segment => [segment.id, reader.header(segment)]))
     const role = (facet: number): string => {
       const own = Object.entries(FACETS).find(([, number]) => number === facet)
       if (own) return own[0]
@@ -78,6 +76,8 @@ export const contentsOf = (store: TestStore) => {
       number | Buffer,
     ][]
     const index = posts.flatMap(([segment, term, mark, n, ords]) => {
+      // Still being made, or removed.
+      if (!headers.has(segment)) return []
       const facet = facetOf(term)
       const key = `${role(facet)} ${value(term, facet)} ${mark}`
       return Array.from(
@@ -93,6 +93,7 @@ export const contentsOf = (store: TestStore) => {
       Buffer,
     ][]
     const numbers = nums.flatMap(([segment, facet, n]) => {
+      if (!headers.has(segment)) return []
       const { values, ordinals } = reader.numbers(segment, facet)!
       assert.equal(values.length, n)
       assert.ok(

@@ -154,10 +154,7 @@ const oddTraces = ({ block }: RawBlock, n: number): RpcTrace[] => {
         init: '0x60',
         value,
       },
-      result:
-        i % 2
-          ? null
-          : { address: address(n % 5), code: `0x${'5b'.repeat(40 + n * 10)}`, gasUsed: '0x8000000000000000' },
+      result: i % 2 ? null : { address: address(n % 5), code: codeOf(n), gasUsed: '0x8000000000000000' },
       ...(i % 2 ? { error: 'Out of gas' } : {}),
       traceAddress: [1],
       subtraces: 0,
@@ -184,6 +181,14 @@ const oddTraces = ({ block }: RawBlock, n: number): RpcTrace[] => {
   )
   return n % 2 ? steps : [...steps, ...rewards]
 }
+
+/** Nothing but places to jump to, a clone of another contract, and what has functions and an event. */
+const codeOf = (n: number): Hex =>
+  [
+    `0x${'5b'.repeat(40 + n * 10)}` as Hex,
+    `0x363d3d373d3d3d363d73${address(n % 5).slice(2)}5af43d82803e903d91602b57fd5bf3` as Hex,
+    `0x5f3560e01c8063a9059cbb14601a578063095ea7b314601a575f5ffd5b7f${transferTopic.slice(2)}5f5fa100` as Hex,
+  ][n % 3]!
 
 const ODD_BLOCKS: Record<string, unknown>[] = [
   { miner: null, baseFeePerGas: null, totalDifficulty: null, mixHash: null, uncles: [], withdrawals: [] },

@@ -59,10 +59,15 @@ export const loadScenarios = (): ScenarioFile[] =>
 
 /** Derived from `blocks.ndjson`; both are written by `scripts/scenario-documents.ts`. */
 export const loadDocuments = (): Documents => ({
-  // Their blocks came without.
+  // Their blocks came without traces, and their contracts tell nothing.
   trace: [],
   call: [],
-  ...(parseLossless(readFileSync(new URL('documents.json', folder), 'utf8')) as Omit<Documents, 'trace' | 'call'>),
+  contract: [],
+  token: [],
+  ...(parseLossless(readFileSync(new URL('documents.json', folder), 'utf8')) as Pick<
+    Documents,
+    'block' | 'tx' | 'log' | 'event'
+  >),
 })
 
 export const kindsOf = (entities: string): Kind[] =>

@@ -85,6 +85,6 @@ const sortValue = ({ order }: Sort, field: FieldPath | undefined, { _source }: D
     .at(order === 'asc' ? 0 : -1)
 
 const chainOrder = (kind: Kind, { _source }: Document, place: number): number => {
-  const { num } = (kind === 'block' ? _source.number : _source.blockNumber) as { num: number | bigint }
+  const { num } = (_source.blockNumber ?? _source.number ?? _source.firstSeen) as { num: number | bigint }
   return (Number(num) * KINDS.length + KINDS.indexOf(kind)) * 1e6 + place
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
-import type { RawBlock } from '../../src/chain/wire.ts'
+import type { RawBlock, RpcTrace } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import { createCallSignatures } from '../../src/decode/call-signatures.ts'
@@ -15,11 +15,16 @@ import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../
 import { topicOf } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import { type BlockCall, blockCalls } from '../../src/documents/calls.ts'
+import type { BlockContract } from '../../src/documents/contracts.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
+import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
+import { createContracts } from '../../src/ingest/contracts.ts'
 import { createDecoding, type Decoding } from '../../src/ingest/decoding.ts'
 import { createPreparer, type Preparer } from '../../src/ingest/prepare.ts'
+import { createStoredTokens, createTokens, type KnownToken } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
+import { silent } from '../../src/lib/log.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { Node } from '../../src/query/ast.ts'
 import { compile } from '../../src/query/predicate.ts'
@@ -31,6 +36,7 @@ import { count, each } from '../../src/search/sets.ts'
 import type { Batch } from '../../src/store/batch.ts'
 import { type Db, openForWriting } from '../../src/store/database.ts'
 import { openReader, type Reader } from '../../src/store/reader.ts'
+import { positionOf } from '../../src/store/schema.ts'
 import { createWriter, type Writer } from '../../src/store/writer.ts'
 import { mainnetPack } from './pack.ts'
 
@@ -47,8 +53,9 @@ export interface TestStore {
   rollback(to: number): void
   /** Makes ready to be written, as one run. */
   prepare(blocks: readonly RawBlock[]): Batch
-  preparer: Preparer
+  /** May be replaced by another one, as after a restart. */
   writer: Writer
+  preparer: Preparer
   /** From now on blocks are decoded by these ABIs and the registry. */
   decodeBy(own: readonly OwnAbi[]): Decoding
   /** Runs with the reader on one state of the store. */
@@ -73,6 +80,7 @@ export interface TestStoreOptions {
   listedSignatures?: number
   /** ABIs that blocks are decoded by in place of all that. */
   own?: readonly OwnAbi[]
+  traces?: 'calls' | 'all'
   /** A file that another store left, to go on with. */
   path?: string
 }
@@ -122,6 +130,42 @@ let callDecoder: ReturnType<typeof createCallDecoder> | undefined
 const callSignature = createCallSignatures()
 export const callsOf = (raw: RawBlock): BlockCall[] => blockCalls(raw, decodeCall, callSignature)
 
+/** Some contracts have an ABI; only traces tell their codes. */
+const contracts = createContracts({
+  state: undefined,
+  abiOf({ address, code }) {
+    if (/[0248a]$/.test(address)) return { name: `Silo of ${address.at(-1)}`, source: 'address', probability: 1 }
+    return { name: null, source: code && 'signatures', probability: code && 0.5 }
+  },
+  log: silent,
+})
+
+/** What some tokens answer. */
+const answersOf = (address: string): KnownToken => {
+  const last = address.at(-1)!
+  const asked = { asked: true, name: null, symbol: null, decimals: null, error: null, standard: null }
+  if (/[0-3]/.test(last)) return { ...asked, name: `Token no. ${last}`, symbol: `T${last}` }
+  if (/[457]/.test(last)) return { ...asked, name: 'Gold Coin', symbol: 'GLD-1', error: 'wrong' }
+  return asked
+}
+
+/** What blocks show of steps, contracts and tokens, asked of each in the order of the chain. */
+export const createShows = () => {
+  const seen = new Set<string>()
+  return (raw: RawBlock): { traces: RpcTrace[]; contracts: BlockContract[]; tokens: BlockToken[] } => {
+    const created = contracts.in(raw)
+    const tokens = [...tokensIn(raw, created)].flatMap(([address, standard], place) => {
+      if (seen.has(address)) return []
+      seen.add(address)
+      const { name = null, symbol, decimals, error = null } = answersOf(address)
+      const listed = shippedTokens().find(raw.chainId ?? 1, address)
+      const told = { symbol: symbol ?? listed?.symbol ?? null, decimals: listed?.decimals ?? decimals ?? null }
+      return [{ address, standard, place, name, ...told, error }]
+    })
+    return { traces: raw.traces ?? [], contracts: created, tokens }
+  }
+}
+
 export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestStoreOptions = {}): TestStore => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-store-'))
   const { path = join(folder, 'network.sqlite') } = options
@@ -129,7 +173,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
-  const { run = 16, events = [], own, listedSignatures } = options
+  const { run = 16, events = [], own, listedSignatures, traces } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
   const log = createLogDecoder({
     find(topic, indexed) {
@@ -140,13 +184,22 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     compile: createEventDecoder,
   })
   let decoding: Decoding = { log, call: decodeCall, methodOf: input => METHODS[input.slice(0, 10)] ?? null }
+  const storedTokens = createStoredTokens(db)
+  const tokens = createTokens({
+    listed: address => shippedTokens().find(chainId, `0x${address}`),
+    stored: address => storedTokens(address) ?? answersOf(address),
+    call: undefined,
+    log: silent,
+  })
   const preparer = createPreparer({
     db,
     decodeLog: log => decoding.log(log),
     methodOf: (input, to) => decoding.methodOf(input, to),
     decodeCall: (to, input) => decoding.call(to, input),
-    decimals: { of: address => decimalsOf(chainId, `0x${address}`), takeLearnt: () => [] },
+    tokens,
+    contracts,
     ...(listedSignatures !== undefined && { listedSignatures }),
+    ...(traces !== undefined && { traces }),
   })
   const writer = createWriter(db)
   const reader = openReader(path)
@@ -185,7 +238,10 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
         preparer.committed(batch.added)
       }
     },
-    rollback: to => writer.rollback(to),
+    rollback(to) {
+      store.writer.rollback(to)
+      tokens.forget(positionOf(to + 1, 0))
+    },
     plan: (kind, node) => read(() => planQuery(kind, node, reader)),
     evaluate: (kind, node) =>
       read(() => {
@@ -237,6 +293,8 @@ const positionsOf = (kind: Kind, reader: Reader): number[] => {
     event: 'SELECT pos FROM log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL) ORDER BY pos',
     trace: 'SELECT pos FROM trace ORDER BY pos',
     call: 'SELECT pos FROM call ORDER BY pos',
+    contract: 'SELECT pos FROM contract ORDER BY pos',
+    token: 'SELECT pos FROM token WHERE pos IS NOT NULL ORDER BY pos',
   }
   return reader.db.prepare(sql[kind]).pluck().all() as number[]
 }

@@ -61,3 +61,16 @@ export const checkParameters = (c: Context, own: readonly string[] = []): void =
     throw refuse('illegal_argument_exception', `The URL parameter [${name}] ${why}`)
   }
 }
+
+const MOST = 100
+
+/** How many answers the URL asks for: 10 by default. */
+export const readSize = (c: Context): number => {
+  const text = c.req.query('size') ?? '10'
+  const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (size >= 1 && size <= MOST) return size
+  throw refuse(
+    'illegal_argument_exception',
+    `The URL parameter [size] is a number from 1 to ${MOST}, and not [${text.slice(0, 50)}].`,
+  )
+}

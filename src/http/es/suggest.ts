@@ -4,7 +4,7 @@ import type { SearchService } from '../../search/service.ts'
 import { checkNetwork } from '../../search/target.ts'
 import { sendAnswer } from '../answer.ts'
 import { type Handler, whileConnected } from '../context.ts'
-import { checkParameters } from './path.ts'
+import { checkParameters, readSize } from './path.ts'
 
 /** `GET …/es/suggest/?q=…&size=…`: names that somebody who types may mean. */
 export const suggest =
@@ -20,18 +20,8 @@ export const suggest =
         'illegal_argument_exception',
         `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST}.`,
       )
-    const size = readSize(c.req.query('size') ?? '10')
+    const size = readSize(c)
     return sendAnswer(c, log, await service.suggest({ network, q, size, signal: whileConnected(c) }))
   }
 
 const LONGEST = 200
-const MOST = 100
-
-const readSize = (text: string): number => {
-  const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  if (size >= 1 && size <= MOST) return size
-  throw refuse(
-    'illegal_argument_exception',
-    `The URL parameter [size] is a number from 1 to ${MOST}, and not [${text.slice(0, 50)}].`,
-  )
-}

@@ -1,0 +1,168 @@
+/** Opcodes by the names of the yellow paper; those that take and give words of the stack and do no more stand in `ARITY` alone. */
+export const OP = {
+  STOP: 0x00,
+  ADD: 0x01,
+  MUL: 0x02,
+  SUB: 0x03,
+  DIV: 0x04,
+  MOD: 0x06,
+  EXP: 0x0a,
+  LT: 0x10,
+  GT: 0x11,
+  EQ: 0x14,
+  ISZERO: 0x15,
+  AND: 0x16,
+  OR: 0x17,
+  XOR: 0x18,
+  NOT: 0x19,
+  SHL: 0x1b,
+  SHR: 0x1c,
+  KECCAK256: 0x20,
+  CALLDATALOAD: 0x35,
+  CALLDATASIZE: 0x36,
+  CALLDATACOPY: 0x37,
+  CODESIZE: 0x38,
+  CODECOPY: 0x39,
+  RETURNDATASIZE: 0x3d,
+  POP: 0x50,
+  MLOAD: 0x51,
+  MSTORE: 0x52,
+  SLOAD: 0x54,
+  JUMP: 0x56,
+  JUMPI: 0x57,
+  PC: 0x58,
+  JUMPDEST: 0x5b,
+  PUSH0: 0x5f,
+  PUSH1: 0x60,
+  PUSH2: 0x61,
+  PUSH30: 0x7d,
+  PUSH32: 0x7f,
+  DUP1: 0x80,
+  DUP16: 0x8f,
+  SWAP1: 0x90,
+  SWAP16: 0x9f,
+  LOG1: 0xa1,
+  LOG4: 0xa4,
+  CREATE: 0xf0,
+  CALL: 0xf1,
+  RETURN: 0xf3,
+  DELEGATECALL: 0xf4,
+  CREATE2: 0xf5,
+  STATICCALL: 0xfa,
+  REVERT: 0xfd,
+  INVALID: 0xfe,
+  SELFDESTRUCT: 0xff,
+} as const
+
+/** Words that an opcode takes and gives, as `16 × taken + given`; 255 for what is no opcode. Of DUPs and SWAPs it tells nothing. */
+export const ARITY: Uint8Array = (() => {
+  const table = new Uint8Array(256).fill(255)
+  const set = (taken: number, given: number, ...opcodes: number[]) => {
+    for (const opcode of opcodes) table[opcode] = 16 * taken + given
+  }
+  const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
+  set(0, 0, OP.STOP, OP.JUMPDEST, OP.INVALID)
+  set(
+    2,
+    1,
+    ...from(0x01, 0x07),
+    OP.EXP,
+    0x0b,
+    ...from(0x10, 0x14),
+    ...from(0x16, 0x18),
+    ...from(0x1a, 0x1d),
+    OP.KECCAK256,
+  )
+  set(3, 1, 0x08, 0x09, OP.CREATE)
+  set(1, 1, OP.ISZERO, OP.NOT, 0x1e, 0x31, OP.CALLDATALOAD, 0x3b, 0x3f, 0x40, 0x49, OP.MLOAD, OP.SLOAD, 0x5c)
+  set(0, 1, 0x30, 0x32, 0x33, 0x34, OP.CALLDATASIZE, OP.CODESIZE, 0x3a, OP.RETURNDATASIZE, ...from(0x41, 0x48), 0x4a)
+  set(0, 1, OP.PC, 0x59, 0x5a, ...from(OP.PUSH0, OP.PUSH32))
+  set(0, 0, ...from(OP.DUP1, OP.SWAP16))
+  set(3, 0, OP.CALLDATACOPY, OP.CODECOPY, 0x3e, 0x5e)
+  set(4, 0, 0x3c)
+  set(1, 0, OP.POP, OP.JUMP, OP.SELFDESTRUCT)
+  set(2, 0, OP.MSTORE, 0x53, 0x55, OP.JUMPI, 0x5d, OP.RETURN, OP.REVERT)
+  for (const topics of [0, 1, 2, 3, 4]) set(topics + 2, 0, 0xa0 + topics)
+  set(7, 1, OP.CALL, 0xf2)
+  set(6, 1, OP.DELEGATECALL, OP.STATICCALL)
+  set(4, 1, OP.CREATE2)
+  return table
+})()
+
+export const isPush = (opcode: number): boolean => opcode >= OP.PUSH1 && opcode <= OP.PUSH32
+
+/** After these nothing runs but what is jumped to. */
+export const endsRun = (opcode: number): boolean =>
+  opcode === OP.STOP ||
+  opcode === OP.JUMP ||
+  opcode === OP.RETURN ||
+  opcode === OP.REVERT ||
+  opcode === OP.SELFDESTRUCT ||
+  ARITY[opcode] === 255 ||
+  opcode === OP.INVALID
+
+/** The byte after an instruction and its data. */
+export const nextOf = (code: Uint8Array, at: number): number => {
+  const opcode = code[at]!
+  return isPush(opcode) ? at + opcode - OP.PUSH0 + 1 : at + 1
+}
+
+/** The number that an instruction pushes; behind the end of the code there are zeros. */
+export const pushed = (code: Uint8Array, at: number): bigint => {
+  let value = 0n
+  const end = nextOf(code, at)
+  for (let i = at + 1; i < end; i++) value = (value << 8n) | BigInt(code[i] ?? 0)
+  return value
+}
+
+/** Keys that solc and vyper write into the map, or vyper the list, behind the code. */
+const METADATA_KEYS = ['ipfs', 'bzzr', 'solc', 'vyper', 'experimental'].map(key => Buffer.from(key))
+/** Bytes. Those of real code are below a hundred. */
+const METADATA_MOST = 512
+
+/** Where the CBOR begins that compilers put behind a program, its length in the last two bytes; the code's end where there is none. */
+export const metadataStart = (code: Uint8Array): number => {
+  if (code.length < 4) return code.length
+  const length = (code[code.length - 2]! << 8) | code[code.length - 1]!
+  // Solc counts the map alone, vyper the two bytes of the length, too.
+  for (const start of [code.length - 2 - length, code.length - length]) {
+    if (length < 4 || length > METADATA_MOST || start < 0) continue
+    const head = code[start]! >> 4
+    if (head !== 0xa && head !== 0x8) continue
+    const text = Buffer.from(code.buffer, code.byteOffset + start, code.length - start)
+    if (METADATA_KEYS.some(key => text.includes(key))) return start
+  }
+  return code.length
+}
+
+/** Marks the places that may be jumped to: a JUMPDEST that is no data of a push. */
+export const jumpTargets = (code: Uint8Array, end: number): Uint8Array => {
+  const targets = new Uint8Array(code.length)
+  for (let at = 0; at < end; at = nextOf(code, at)) if (code[at] === OP.JUMPDEST) targets[at] = 1
+  return targets
+}
+
+/**
+ * Offsets of the instructions that may run, ascending: from the entries on, and from every place whose offset such an instruction pushes.
+ * The code of contracts that this one creates lies behind its own and is left out, as tables and texts are.
+ */
+export const reachable = (code: Uint8Array, targets: Uint8Array, entries: Iterable<number>): number[] => {
+  const seen = new Uint8Array(code.length)
+  const open = [...entries]
+  while (open.length > 0) {
+    for (let at = open.pop()!; at < code.length && seen[at] === 0; at = nextOf(code, at)) {
+      const opcode = code[at]!
+      seen[at] = 1
+      const width = opcode - OP.PUSH0
+      if (width >= 1 && width <= 4) {
+        let target = 0
+        for (let i = 1; i <= width; i++) target = target * 256 + (code[at + i] ?? 0)
+        if (targets[target] === 1 && seen[target] === 0) open.push(target)
+      }
+      if (endsRun(opcode)) break
+    }
+  }
+  const found: number[] = []
+  for (let at = 0; at < seen.length; at++) if (seen[at] === 1) found.push(at)
+  return found
+}

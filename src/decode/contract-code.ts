@@ -1,0 +1,31 @@
+import { keccak256 } from '../lib/keccak.ts'
+import { analyzeCode, type CodeAnalysis } from './code.ts'
+import { featuresOf } from './features.ts'
+
+/** The code of a contract: what it is known by, and what it tells. */
+export interface Code extends CodeAnalysis {
+  /** Keccak-256, as `0x` hex. */
+  hash: string
+  /** Bytes. */
+  size: number
+  /** How the standard is known; null with it. */
+  standardSource: 'selectors' | 'bytecode' | null
+  /** What it has in common with others, see `featuresOf`. */
+  features: Int8Array
+}
+
+/** `code` is `0x` hex of at least one byte. */
+export const readCode = (code: string): Code => {
+  const bytes = Buffer.from(code.slice(2), 'hex')
+  const analysis = analyzeCode(code)
+  const { standard, proxy } = analysis
+  return {
+    ...analysis,
+    hash: hashOfCode(bytes),
+    size: bytes.length,
+    features: featuresOf(code, analysis),
+    standardSource: standard === null ? null : standard === proxy?.kind ? 'bytecode' : 'selectors',
+  }
+}
+
+const hashOfCode = (bytes: Uint8Array): string => `0x${Buffer.from(keccak256(bytes)).toString('hex')}`

@@ -1,0 +1,89 @@
+import { ARITY, OP } from './bytecode.ts'
+import { analyzeCode, type CodeAnalysis } from './code.ts'
+import { readProgram } from './program.ts'
+
+/** Numbers of a vector of features. */
+export const DIMENSIONS = 256
+
+/**
+ * What a code is made of, as a vector whose direction tells how much two codes have in common: codes that differ only in their
+ * metadata and in what is filled in at deployment have the same one. It is all zeros where nothing of the code runs.
+ * Each function, constant and run of instructions adds to a few of its numbers, which ones being told by a hash.
+ */
+export const featuresOf = (hex: string, { selectors, topics }: CodeAnalysis = analyzeCode(hex)): Int8Array => {
+  const { code, instructions } = readProgram(hex)
+  const sum = new Float64Array(DIMENSIONS)
+  addGroup(sum, 1, 0.4, selectors.map(Number))
+  addGroup(sum, 2, 0.2, [...topics.map(topic => Number(topic.slice(0, 10))), ...constantsOf(code, instructions)])
+  addGroup(sum, 3, 0.4, runsOf(code, instructions))
+  const most = sum.reduce((most, number) => Math.max(most, Math.abs(number)), 0)
+  return Int8Array.from(sum, number => (most === 0 ? 0 : Math.round((127 * number) / most)))
+}
+
+/** How much two codes have in common, from their vectors: 1 all, 0 nothing. */
+export const similarityOf = (a: Int8Array, b: Int8Array): number => {
+  let product = 0
+  let squareA = 0
+  let squareB = 0
+  for (let i = 0; i < DIMENSIONS; i++) {
+    const x = a[i]!
+    const y = b[i]!
+    product += x * y
+    squareA += x * x
+    squareB += y * y
+  }
+  return product <= 0 ? 0 : product / Math.sqrt(squareA * squareB)
+}
+
+/** Adds what makes up `share` of the vector's square, each feature by the root of how often it is there. */
+const addGroup = (sum: Float64Array, salt: number, share: number, features: readonly number[]) => {
+  const sorted = Int32Array.from(features).sort()
+  const scale = Math.sqrt(share / sorted.length)
+  for (let at = 0, end = 0; at < sorted.length; at = end) {
+    const feature = sorted[at]!
+    while (sorted[end] === feature) end++
+    const value = scale * Math.sqrt(end - at)
+    let hash = mix(feature ^ Math.imul(salt, 0x9e3779b9))
+    for (let i = 0; i < SPREAD; i++) {
+      sum[hash & (DIMENSIONS - 1)]! += hash < 0 ? -value : value
+      hash = mix(hash)
+    }
+  }
+}
+
+/** Numbers of the vector that each feature adds to. */
+const SPREAD = 4
+
+/** What pushes of 4 to 16 bytes hold, such as selectors of calls and errors. Longer ones are addresses and hashes, which may be filled in at deployment. */
+const constantsOf = (code: Uint8Array, instructions: readonly number[]): number[] => {
+  const found = new Set<number>()
+  for (const at of instructions) {
+    const width = code[at]! - OP.PUSH0
+    if (width < 4 || width > 16) continue
+    let hash = 0
+    for (let i = 1; i <= width; i++) hash = mix(hash ^ code[at + i]!)
+    found.add(hash)
+  }
+  return [...found]
+}
+
+/** Runs of four instructions, without those that only move words on the stack: the optimizer and the rest of the code change these. */
+const runsOf = (code: Uint8Array, instructions: readonly number[]): number[] => {
+  const found: number[] = []
+  let gram = 0
+  for (const at of instructions) {
+    const opcode = code[at]!
+    if ((opcode >= OP.PUSH0 && opcode <= OP.SWAP16) || opcode === OP.POP || opcode === OP.JUMPDEST) continue
+    if (ARITY[opcode] === 255) continue
+    gram = (gram << 8) | opcode
+    found.push(gram)
+  }
+  return found
+}
+
+/** Mixes 32 bits so that each depends on all. */
+const mix = (number: number): number => {
+  let hash = Math.imul(number ^ (number >>> 16), 0x7feb352d)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b)
+  return hash ^ (hash >>> 16)
+}

@@ -1,0 +1,86 @@
+/** What a token's contract answered to one question, and what is wrong with it. */
+export interface Answered<T> {
+  value: T | null
+  /** Null where nothing is: a contract that does not answer, or reverts, just has none. */
+  error: string | null
+}
+
+/** Selectors that tokens are asked by. */
+export const TOKEN_CALLS = {
+  name: '0x06fdde03',
+  symbol: '0x95d89b41',
+  decimals: '0x313ce567',
+  /** Of a vault (ERC-4626). */
+  asset: '0x38d52e0f',
+  totalAssets: '0x01e1d114',
+} as const
+
+/** More decimals than a 256-bit integer has digits are nonsense. */
+const MOST_DECIMALS = 77
+
+/** `answer` is what `decimals()` returned, null where it reverted. */
+export const readDecimals = (answer: string | null): Answered<number> => {
+  if (!isData(answer)) return NOTHING
+  if (answer.length !== 66) return { value: null, error: `decimals() answers ${bytesIn(answer)} bytes` }
+  const decimals = BigInt(answer)
+  if (decimals <= MOST_DECIMALS) return { value: Number(decimals), error: null }
+  return { value: null, error: `decimals() answers ${decimals}` }
+}
+
+/** Characters that are kept: what is longer is no name. */
+const LONGEST = 256
+
+/**
+ * What `name()` or `symbol()` returned: a `string`, or 32 bytes as older tokens have it. Anyone can answer anything: what is no text becomes U+FFFD, as do control
+ * characters and those that turn the direction of writing.
+ */
+export const readTokenText = (call: 'name' | 'symbol', answer: string | null): Answered<string> => {
+  if (!isData(answer)) return NOTHING
+  const bytes = Buffer.from(answer.slice(2), 'hex')
+  const content = bytes.length === 32 ? withoutZeros(bytes) : stringIn(bytes)
+  if (content === undefined) return { value: null, error: `${call}() answers ${bytes.length} bytes that are no text` }
+  const text = content
+    .subarray(0, LONGEST * 4)
+    .toString('utf8')
+    .replace(UNSEEN, '\ufffd')
+    .trim()
+  const characters = [...text]
+  if (characters.length <= LONGEST && content.length <= LONGEST * 4) return { value: text, error: null }
+  return {
+    value: characters.slice(0, LONGEST).join(''),
+    error: `${call}() answers ${content.length} bytes of text`,
+  }
+}
+
+/** Whether a contract that answers so is a vault of another token. */
+export const isVault = (asset: string | null, totalAssets: string | null): boolean =>
+  asset !== null && /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(asset) && totalAssets !== null && totalAssets.length === 66
+
+const NOTHING: Answered<never> = { value: null, error: null }
+
+const isData = (answer: string | null): answer is string => answer !== null && answer.length > 2
+
+const bytesIn = (hex: string): number => (hex.length - 2) / 2
+
+/** Control characters, and those that are not seen but change how others are. */
+const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu
+
+const withoutZeros = (bytes: Buffer): Buffer => {
+  let end = bytes.length
+  while (end > 0 && bytes[end - 1] === 0) end--
+  return bytes.subarray(0, end)
+}
+
+/** The bytes of an ABI-encoded `string`, undefined where it is none. */
+const stringIn = (bytes: Buffer): Buffer | undefined => {
+  const offset = integerAt(bytes, 0)
+  const length = offset === undefined ? undefined : integerAt(bytes, offset)
+  if (offset === undefined || length === undefined || offset + 32 + length > bytes.length) return undefined
+  return bytes.subarray(offset + 32, offset + 32 + length)
+}
+
+const integerAt = (bytes: Buffer, at: number): number | undefined => {
+  if (at + 32 > bytes.length) return undefined
+  const integer = BigInt(`0x${bytes.toString('hex', at, at + 32)}`)
+  return integer < 2 ** 32 ? Number(integer) : undefined
+}

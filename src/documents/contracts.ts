@@ -1,0 +1,108 @@
+import type { RawBlock } from '../chain/wire.ts'
+import type { Code } from '../decode/contract-code.ts'
+import type { Document } from './document.ts'
+import type { BlockParts } from './logs.ts'
+import * as show from './show.ts'
+
+/** A creation of a contract, in the order of the block's execution. */
+export interface Creation {
+  address: string
+  creator: string
+  /** Place of the transaction in its block. */
+  tx: number
+  /** The code as its trace tells it, `0x` hex; undefined where there is no trace of it. */
+  code: string | undefined
+  /** Contract that it passed a call on to while it was created. */
+  delegate: string | undefined
+}
+
+/** Where a contract's functions and events are known from. */
+export type AbiSource = 'address' | 'codeHash' | 'implementation' | 'similar' | 'signatures'
+
+/** What a contract's ABI is, as far as it is known. */
+export interface ContractAbi {
+  name: string | null
+  source: AbiSource | null
+  probability: number | null
+}
+
+/** What documents show of a code. */
+export type ShownCode = Omit<Code, 'proxy' | 'features'>
+
+/** A contract that a block creates, with what its code tells. */
+export interface BlockContract {
+  address: string
+  creator: string
+  tx: number
+  /** Null where the code is not known. */
+  code: Code | null
+  implementation: string | null
+  abi: ContractAbi
+}
+
+/** All contracts that a block creates and that stay: of a transaction that failed nothing is left. */
+export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] => {
+  const creations: Creation[] = []
+  if (traces === undefined) {
+    for (const [i, { contractAddress, status }] of receipts.entries()) {
+      if (typeof contractAddress !== 'string' || status === '0x0' || status === false) continue
+      const { from, transactionIndex } = block.transactions[i]!
+      const rest = { code: undefined, delegate: undefined }
+      creations.push({ address: contractAddress, creator: from, tx: Number(transactionIndex), ...rest })
+    }
+    return creations
+  }
+  /** Depth of the topmost step that failed of those around the one at hand. */
+  let failed = Number.POSITIVE_INFINITY
+  let transaction = -1
+  for (const trace of traces) {
+    if (trace.type === 'reward') continue
+    const { transactionPosition, traceAddress } = trace
+    const depth = traceAddress.length
+    if (transactionPosition !== transaction || depth <= failed) failed = Number.POSITIVE_INFINITY
+    transaction = transactionPosition
+    if (trace.error !== undefined && failed === Number.POSITIVE_INFINITY) failed = depth
+    if (failed <= depth) continue
+    if (trace.type === 'create' && trace.result?.address) {
+      const { address, code } = trace.result
+      creations.push({ address, creator: trace.action.from, tx: transactionPosition, code, delegate: undefined })
+    } else if (trace.type === 'call' && trace.action.callType === 'delegatecall') {
+      const created = creations.findLast(it => it.tx === transactionPosition && it.address === trace.action.from)
+      if (created) created.delegate ??= trace.action.to
+    }
+  }
+  return creations
+}
+
+/** Where a contract was created. */
+export interface ContractPlace {
+  block: BlockParts
+  transactionHash: string
+}
+
+/** Addresses checksummed; hex in lower case. */
+export const contractDocument = (
+  { block, transactionHash }: ContractPlace,
+  { address, creator, code, implementation, abi }: Omit<BlockContract, 'tx' | 'code'> & { code: ShownCode | null },
+  big: show.BigIntegers,
+): Document => ({
+  _id: address.toLowerCase(),
+  _source: {
+    address,
+    creator,
+    transactionHash,
+    blockNumber: show.quantity(block.number, big),
+    blockHash: block.hash,
+    timestamp: block.datetime,
+    codeHash: code?.hash ?? null,
+    codeSize: code?.size ?? null,
+    selectors: code?.selectors ?? [],
+    topics: code?.topics ?? [],
+    name: abi.name,
+    standard: code?.standard ?? null,
+    standardSource: code?.standardSource ?? null,
+    implementation,
+    abi: { source: abi.source },
+    probability: abi.probability,
+  },
+})

@@ -1,0 +1,197 @@
+import type { ChainSource } from '../chain/source.ts'
+import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../decode/token-answers.ts'
+import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
+import { ChainsieveError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { type Clock, systemClock } from '../lib/retry.ts'
+import type { LearntToken } from '../store/batch.ts'
+import type { Db } from '../store/database.ts'
+
+/** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
+export interface Tokens {
+  /** Decimals of the token at an address, undefined where unknown or no token. */
+  of(address: string): number | undefined
+  /** All that is known of it. */
+  facts(address: string): TokenFacts & { standard: TokenStandard | null }
+  /** Position of the lowest stored block in which it was seen, or of one that is on its way. */
+  seen(address: string): number | undefined
+  /** It was seen at this position. */
+  sighted(address: string, position: number): void
+  /**
+   * Asks those that have not answered yet. Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on
+   * without, and asks again after a while.
+   */
+  learn(addresses: Iterable<string>, signal: AbortSignal): Promise<void>
+  /** Whether there is a node to be asked for the decimals of this address, and no answer yet, not even that there are none. */
+  isUndecided(address: string): boolean
+  /** The same of everything that tokens tell. */
+  isUnasked(address: string): boolean
+  /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
+  insist(addresses: readonly string[], signal: AbortSignal): Promise<void>
+  /** What was learnt since the last call. */
+  takeLearnt(): LearntToken[]
+  /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
+  forget(from: number): void
+}
+
+/** What the store holds of a token. */
+export interface KnownToken extends Partial<TokenFacts> {
+  standard?: TokenStandard | null
+  /** Whether the contract itself has answered. */
+  asked: boolean
+  position?: number | undefined
+}
+
+export interface TokensOptions {
+  listed(address: string): { decimals: number; symbol: string } | undefined
+  stored(address: string): KnownToken | undefined
+  call: ChainSource['call']
+  log: Log
+  /** Milliseconds, monotonic; default `performance.now`. */
+  now?: () => number
+  clock?: Clock
+}
+
+/** Contracts that are asked in one go. */
+const CONTRACTS = 20
+/** Time for which nodes that do not answer are not asked. */
+const PAUSE_MS = 60_000
+/** Time between two tries to get what a rule cannot be decided without. */
+const AGAIN_MS = 3_000
+/** What passes; everything else a node may say to every such call. */
+const PASSING = ['node_unreachable', 'node_rate_limited']
+const MOST_KNOWN = 200_000
+
+const CALLS = Object.values(TOKEN_CALLS)
+
+export const createTokens = (options: TokensOptions): Tokens => {
+  const { listed, stored, call, log, now = () => performance.now(), clock = systemClock } = options
+  const known = new Map<string, KnownToken>()
+  /** Those that are being asked, so that two lanes which meet a new token ask it once. */
+  const asked = new Map<string, Promise<void>>()
+  let learnt: LearntToken[] = []
+  let pausedUntil = Number.NEGATIVE_INFINITY
+
+  const find = (address: string): KnownToken => {
+    let token = known.get(address)
+    if (!token) {
+      if (known.size > MOST_KNOWN) known.clear()
+      token = stored(address) ?? { asked: false }
+      known.set(address, token)
+    }
+    return token
+  }
+
+  const decimalsOf = (address: string): number | undefined =>
+    listed(address)?.decimals ?? find(address).decimals ?? undefined
+
+  /** The list is right about decimals, and the contract about its symbol. */
+  const told = (address: string, { decimals, symbol }: Pick<KnownToken, 'decimals' | 'symbol'>) => ({
+    symbol: symbol ?? listed(address)?.symbol ?? null,
+    decimals: listed(address)?.decimals ?? decimals ?? null,
+  })
+
+  /** Undefined where they were answered, else why not. */
+  const ask = async (addresses: readonly string[], signal: AbortSignal): Promise<ChainsieveError | undefined> => {
+    const calls = addresses.flatMap(address => CALLS.map(data => ({ to: `0x${address}`, data })))
+    for (;;) {
+      try {
+        const answers = await call!(calls, signal)
+        for (const [index, address] of addresses.entries()) {
+          const own = factsOf(answers.slice(index * CALLS.length, (index + 1) * CALLS.length))
+          const facts = { ...own, ...told(address, own) }
+          const token = find(address)
+          Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
+          learnt.push({ address, ...facts })
+        }
+        return undefined
+      } catch (error) {
+        if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        if (!PASSING.includes(error.code)) return error
+      }
+    }
+  }
+
+  return {
+    of: decimalsOf,
+    facts(address) {
+      const { name = null, error = null, standard = null, ...rest } = find(address)
+      return { name, ...told(address, rest), error, standard }
+    },
+    seen: address => find(address).position,
+    sighted(address, position) {
+      const token = find(address)
+      token.position = Math.min(position, token.position ?? position)
+    },
+    async learn(addresses, signal) {
+      if (!call) return
+      const unknown = [...new Set(addresses)].filter(address => !find(address).asked)
+      const others = unknown.flatMap(address => asked.get(address) ?? [])
+      const own = unknown.filter(address => !asked.has(address))
+      for (let i = 0; i < own.length && now() >= pausedUntil; i += CONTRACTS) {
+        const some = own.slice(i, i + CONTRACTS)
+        const asking = ask(some, signal).then(error => {
+          if (error === undefined) return
+          pausedUntil = now() + PAUSE_MS
+          log.warn('Cannot ask the node what tokens tell of themselves, goes on without', { error })
+        })
+        for (const address of some) asked.set(address, asking)
+        try {
+          await asking
+        } finally {
+          for (const address of some) asked.delete(address)
+        }
+      }
+      await Promise.all(others)
+    },
+    isUndecided: address => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
+    isUnasked: address => call !== undefined && !find(address).asked,
+    async insist(addresses, signal) {
+      const left = addresses.filter(address => !find(address).asked)
+      for (let i = 0; i < left.length; i += CONTRACTS)
+        if (await ask(left.slice(i, i + CONTRACTS), signal)) return clock.sleep(AGAIN_MS, signal)
+    },
+    takeLearnt() {
+      const taken = learnt
+      learnt = []
+      return taken
+    },
+    forget(from) {
+      for (const [address, { position }] of known)
+        if (from <= 0 || (position !== undefined && position >= from)) known.delete(address)
+      if (from <= 0) learnt = []
+    },
+  }
+}
+
+/** Of the answers to all calls, in their order. */
+const factsOf = (answers: readonly (string | null)[]): Omit<LearntToken, 'address'> => {
+  const [nameAnswer = null, symbolAnswer = null, decimalsAnswer = null, asset = null, totalAssets = null] = answers
+  const name = readTokenText('name', nameAnswer)
+  const symbol = readTokenText('symbol', symbolAnswer)
+  const decimals = readDecimals(decimalsAnswer)
+  const errors = [name, symbol, decimals].flatMap(({ error }) => error ?? [])
+  return {
+    name: name.value,
+    symbol: symbol.value,
+    decimals: decimals.value,
+    error: errors.length > 0 ? errors.join('; ') : null,
+    standard: isVault(asset, totalAssets) ? 'ERC-4626' : null,
+  }
+}
+
+/** What the store of a network holds. */
+export const createStoredTokens = (db: Db) => {
+  const select = db.prepare(
+    `SELECT decimals, asked, pos, (SELECT name FROM name WHERE id = token.name) AS name, (SELECT name FROM name WHERE id = symbol) AS symbol,
+         (SELECT name FROM name WHERE id = standard) AS standard, (SELECT name FROM name WHERE id = error) AS error
+       FROM token WHERE id = (SELECT id FROM address WHERE bytes = ?)`,
+  )
+  type Row = Omit<KnownToken, 'asked' | 'position'> & { asked: number; pos: number | null }
+  return (address: string): KnownToken | undefined => {
+    const row = select.get(Buffer.from(address, 'hex')) as Row | undefined
+    if (!row) return undefined
+    const { asked, pos, ...facts } = row
+    return { ...facts, asked: asked === 1, position: pos ?? undefined }
+  }
+}

@@ -1,0 +1,38 @@
+import { type DocumentMapping, is } from '../kinds.ts'
+
+export const contract = {
+  doc: 'A contract, from its creation on. Its id is its address; where a contract destroyed itself and was created again, each creation is found, and the id names the latest.',
+  fields: {
+    address: is.address('Address of the contract.', { origin: 'decoded' }),
+    creator: is.address('Who created it: the sender of the transaction, or the contract that did so inside of it.', {
+      origin: 'decoded',
+    }),
+    transactionHash: is.hex('Transaction that created it.', { origin: 'transaction' }),
+    blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
+    codeHash: is.hex('Keccak-256 of its code, null where the code is not known.', { origin: 'decoded', indexed: true }),
+    codeSize: is.long('Bytes of its code.', { origin: 'decoded' }),
+    selectors: is.hexList('Functions that its code can have, by their selectors.', { origin: 'decoded' }),
+    topics: is.hexList('Events that its code can have, by their first topics.', { origin: 'decoded' }),
+    name: is.text('Name of the ABI that was given for it, or for the code that is nearest to its own.', {
+      origin: 'decoded',
+    }),
+    standard: is.keyword('Standard that it implements, such as `ERC-20`, `ERC-721`, `EIP-1967` or `Safe`.', {
+      origin: 'decoded',
+    }),
+    standardSource: is.keyword('How that is known: `selectors` of its functions, or its `bytecode`.', {
+      origin: 'decoded',
+    }),
+    implementation: is.address('Contract that it passed its calls on to when it was created, where it is a proxy.', {
+      origin: 'decoded',
+    }),
+    'abi.source': is.keyword(
+      'Where its functions and events are known from: an ABI for its `address`, its `codeHash`, its `implementation` or a `similar` contract, or only its `signatures`.',
+      { origin: 'decoded' },
+    ),
+    probability: is.double('How sure that is: 1 for an ABI that was given for it, less where it was guessed.', {
+      origin: 'decoded',
+    }),
+  },
+} satisfies DocumentMapping

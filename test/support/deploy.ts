@@ -1,0 +1,46 @@
+import type { Anvil } from './anvil.ts'
+import { type Compiled, readCompiled } from './compiled.ts'
+
+let compiled: Compiled[] | undefined
+/** Runtime code of a contract that was compiled for tests, by its first settings. */
+export const codeOf = (name: string): string => {
+  compiled ??= readCompiled()
+  return compiled.find(contract => contract.name === name)!.code
+}
+
+const word = (value: bigint | string): string =>
+  typeof value === 'bigint'
+    ? value.toString(16).padStart(64, '0')
+    : // A short string, as Solidity stores it.
+      `${Buffer.from(value).toString('hex').padEnd(62, '0')}${(value.length * 2).toString(16).padStart(2, '0')}`
+
+/** Initialisation code that stores values and leaves this runtime code behind. */
+export const initCodeOf = (code: string, storage: Record<number, bigint | string> = {}): string => {
+  const stores = Object.entries(storage)
+    .map(([slot, value]) => `7f${word(value)}60${Number(slot).toString(16).padStart(2, '0')}55`)
+    .join('')
+  const size = ((code.length - 2) / 2).toString(16).padStart(6, '0')
+  const start = (stores.length / 2 + 14).toString(16).padStart(4, '0')
+  return `0x${stores}62${size}8061${start}6000396000f3${code.slice(2)}`
+}
+
+export interface Receipt {
+  transactionHash: string
+  contractAddress: string | null
+  blockNumber: string
+  blockHash: string
+  status: string
+}
+
+/** Sends a transaction, and resolves when it is mined. */
+export const send = async (
+  anvil: Anvil,
+  transaction: { from: string; to?: string; data?: string; value?: string },
+): Promise<Receipt> => {
+  const hash = await anvil.call<string>('eth_sendTransaction', { gas: '0x1c9c380', ...transaction })
+  for (;;) {
+    const receipt = await anvil.call<Receipt | null>('eth_getTransactionReceipt', hash)
+    if (receipt) return receipt
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
