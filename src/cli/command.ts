@@ -27,10 +27,12 @@ export interface Services {
   openAccounts(folder: string): Accounts
   openRules(config: Config, run: Run): RulesService
   status(config: Config, run: Run): Promise<Status>
+  /** `redecode`: also for what is stored. */
   addAbis(
     config: Config,
     files: string[],
     where: { network: string | undefined; address: string | undefined },
+    redecode: boolean,
   ): Promise<AbiFile[]>
   /** Those of some names, narrowed down by network and address. */
   removeAbis(
@@ -166,6 +168,8 @@ export interface AbiFile {
   probability: number
   events: number
   functions: number
+  /** Where what is stored is to be decoded anew by it: of which networks, and whether a server runs that does so now. */
+  redecoding?: { networks: string[]; now: boolean }
 }
 
 export interface Streams {

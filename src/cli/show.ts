@@ -51,6 +51,7 @@ export const showStatus = ({ networks }: Status): string =>
 
 const showNetwork = (status: NetworkStatus): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
+  const { redecoding } = status
   const rows: [string, string][] = [
     ['state', state],
     ['blocks', showRanges(ranges)],
@@ -66,6 +67,7 @@ const showNetwork = (status: NetworkStatus): string => {
     const last = lastError === null ? '' : `, the last at ${lastErrorAt}: ${lastError}`
     rows.push(['node', `${url}: ${count(requests, 'request')}, ${count(errors, 'error')}${last}`])
   }
+  if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${count(redecoding.blocksLeft, 'block')} left`])
   if (error !== null) rows.push(['error', error])
   return [network, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')
 }

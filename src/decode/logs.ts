@@ -16,6 +16,8 @@ export interface LogDecoderOptions {
   compile(event: EventAbi): (topics: readonly string[], data: string) => DecodeResult
 }
 
+export type LogDecoder = (log: Pick<RpcLog, 'address' | 'topics' | 'data'>) => DecodedLog
+
 interface Compiled {
   decode: (topics: readonly string[], data: string) => DecodeResult
   signature: Signature
@@ -29,7 +31,7 @@ const REASONS = 16
 const UNKNOWN = 200_000
 
 /** Decodes logs one by one: the first declaration that decodes without remainder is the log's meaning. */
-export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): ((log: RpcLog) => DecodedLog) => {
+export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): LogDecoder => {
   /** By topic, then by number of indexed arguments. */
   const compiled = new Map<string, Compiled[][]>()
   const unknown = new Map<string, Signature>()

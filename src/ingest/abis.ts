@@ -34,13 +34,18 @@ export const addAbis = (
   })
   mkdirSync(folder, { recursive: true })
   for (const abi of abis) {
-    const text = `${JSON.stringify(abi, undefined, 2)}\n`
-    const path = join(folder, `${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`)
-    writeFileSync(`${path}.new`, text)
+    const path = join(folder, abiFile(abi))
+    writeFileSync(`${path}.new`, textOf(abi))
     renameSync(`${path}.new`, path)
   }
   return abis
 }
+
+/** Name of the file that an ABI is kept in. */
+export const abiFile = (abi: StoredAbi): string =>
+  `${createHash('sha256').update(textOf(abi)).digest('hex').slice(0, 16)}.json`
+
+const textOf = (abi: StoredAbi): string => `${JSON.stringify(abi, undefined, 2)}\n`
 
 const readText = (file: string): string => {
   try {
@@ -114,6 +119,10 @@ const fileNames = (folder: string): string[] => {
   }
 }
 
+/** The ABI that is kept in a file of this name, where it is still there. */
+export const findAbi = (folder: string, file: string): StoredAbi | undefined =>
+  readAll(folder).find(({ path }) => path === join(folder, file))?.abi
+
 /** Those that hold on a network. */
 export const readOwnAbis = (folder: string, network: string): OwnAbi[] =>
   listAbis(folder).filter(abi => abi.network === null || abi.network === network)
@@ -123,7 +132,7 @@ const LOOK_MS = 1000
 
 /**
  * What is made of a network's ABIs, made anew where they have changed: while a server runs, others add and remove them. Where they
- * cannot be read any more, it stays with those from before, and says so.
+ * cannot be read any more, it stays with those from before, and says so. It is as of so many milliseconds ago at most.
  */
 export const createAbiWatch = <T>(
   {
@@ -139,14 +148,14 @@ export const createAbiWatch = <T>(
     now?: () => number
   },
   make: (own: OwnAbi[]) => T,
-): (() => T) => {
+): ((age?: number) => T) => {
   const look = (): string => fileNames(folder).join()
   let seen = look()
   let lookedAt = now()
   let made = make(readOwnAbis(folder, network))
   let told = ''
-  return () => {
-    if (now() - lookedAt < LOOK_MS) return made
+  return (age = LOOK_MS) => {
+    if (now() - lookedAt < age) return made
     lookedAt = now()
     try {
       const names = look()

@@ -7,12 +7,9 @@ import { createRpcSource } from '../chain/rpc-source.ts'
 import type { BlockRef, ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
-import { createEventDecoder } from '../decode/abi.ts'
-import { createCallDecoder } from '../decode/calls.ts'
 import { createAbiFinder } from '../decode/contract-abi.ts'
-import { createDeclarations, createFunctionDeclarations } from '../decode/declarations.ts'
+import { createFunctionDeclarations } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
-import { createLogDecoder } from '../decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
 import { tokensIn } from '../documents/tokens.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
@@ -26,11 +23,14 @@ import { type Db, openForReading } from '../store/database.ts'
 import { positionOf } from '../store/schema.ts'
 import { createAbiWatch } from './abis.ts'
 import { type Contracts, createContracts } from './contracts.ts'
+import { createDecoding, type Decoding } from './decoding.ts'
 import { createHistory } from './history.ts'
-import type { FromIndexer, IndexerData, Job, Order, Report, ToIndexer, ToWriter } from './messages.ts'
+import type { FromIndexer, IndexerData, Job, Order, RedecodingReport, Report, ToIndexer, ToWriter } from './messages.ts'
 import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
-import { createPreparer } from './prepare.ts'
+import { createPreparer, type Preparer } from './prepare.ts'
 import { heldRanges, holesIn } from './ranges.ts'
+import { redecode } from './redecode.ts'
+import { redecodeFolder } from './redecodings.ts'
 import { createRuling, type Ruling } from './ruling.ts'
 import { createStoredTokens, createTokens, type Tokens } from './tokens.ts'
 
@@ -48,7 +48,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
   const db = openForReading(data.store, nativeBinding())
   const source = 'node' in data.job ? createRpcSource({ ...data.job.node, log }) : undefined
-  const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY }
+  const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
   let pipeline: Pipeline | undefined
   let ruling: Ruling | undefined
   const report = (): Report => ({
@@ -61,13 +61,14 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     endpoints: source?.endpoints() ?? [],
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
+    redecoding: state.redecoding,
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 
   let failure: unknown
   try {
     const chainId = await chainIdOf(data.job, source, db, signal)
-    const { tokens, contracts, preparer } = createDecoding(data, db, chainId, source, log)
+    const { tokens, contracts, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, nativeOption())
     ruling = createRuling({ network: data.network, rules, db, tokens, contracts, log })
@@ -84,15 +85,30 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       onAlerts: () => tell({ type: 'alerts' }),
       onFailure: error => failing.abort(error),
     })
-    const work = { ...data, pipeline, ruling, tokens, contracts, source, chainId, state, log, signal }
-    // What ends by itself takes rules up with its blocks; history is for whoever goes on.
+    const work = {
+      ...data,
+      pipeline,
+      ruling,
+      tokens,
+      contracts,
+      preparer,
+      decoding,
+      source,
+      chainId,
+      state,
+      log,
+      signal,
+    }
+    // What ends by itself takes rules and ABIs up with its blocks; history is for whoever goes on.
     if (data.job.type === 'follow' || data.job.type === 'watch')
-      attendToRules(work).catch(error => failing.abort(error))
+      for (const attend of [attendToRules, attendToAbis]) attend(work).catch(error => failing.abort(error))
     await runJob(work)
   } catch (error) {
     failure = error
   }
   if (stopping.signal.aborted && !(failure instanceof ChainsieveError)) failure = undefined
+  // With the job ends what goes on beside it.
+  failing.abort()
   // What was handed over is still written: a stop loses no finished block.
   await pipeline?.settled().catch(error => {
     failure ??= error
@@ -124,11 +140,14 @@ interface State {
   head: number | null
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
+  redecoding: RedecodingReport | null
 }
 
 interface Work extends IndexerData {
   pipeline: Pipeline
   ruling: Ruling
+  preparer: Preparer
+  decoding(age?: number): Decoding
   tokens: Tokens
   contracts: Contracts
   source: ChainSource | undefined
@@ -179,6 +198,38 @@ const attendToRules = async (work: Work) => {
     try {
       await scanHistory()
       await systemClock.sleep(RULES_MS, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
+
+/** Time between two looks at whether something is to be decoded anew. */
+const REDECODE_MS = 1000
+
+/** Has what is stored decoded anew where that is asked for. */
+const attendToAbis = async (work: Work) => {
+  const { network, data, store, abis, pipeline, preparer, decoding, state, log, signal } = work
+  while (!signal.aborted) {
+    try {
+      await redecode({
+        network,
+        store,
+        native: nativeBinding(),
+        abis,
+        folder: redecodeFolder(data),
+        decoding,
+        preparer,
+        revise: pipeline.revise,
+        caughtUp: pipeline.caughtUp,
+        letHeadPass: () => letHeadPass(state, signal),
+        onReport: report => {
+          state.redecoding = report
+        },
+        log,
+        signal,
+      })
+      await systemClock.sleep(REDECODE_MS, signal)
     } catch (error) {
       if (!signal.aborted) throw error
     }
@@ -451,7 +502,7 @@ const packChainId = async (files: readonly string[], signal: AbortSignal): Promi
   }
 }
 
-const createDecoding = (
+const openDecoding = (
   data: IndexerData,
   db: Db,
   chainId: number | undefined,
@@ -470,20 +521,14 @@ const createDecoding = (
     call: source?.call,
     log,
   })
-  const decoders = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
+  const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
     const called = createFunctionDeclarations(functions, own)
     return {
-      log: createLogDecoder({ ...createDeclarations(registry, own), compile: createEventDecoder }),
-      call: createCallDecoder(called),
-      methodOf(input: string, to: string): string | null {
-        const selector = input.slice(0, 10).toLowerCase()
-        const special = called.own?.(to, selector)
-        return (special?.length ? special : called.find(selector))[0]?.function.name ?? null
-      },
+      ...createDecoding(registry, functions, own),
       abiOf: createAbiFinder(own, selector => called.find(selector).length > 0),
     }
   })
-  let current = decoders()
+  let current = decoding()
   const contracts = createContracts({ state: source?.state, abiOf: contract => current.abiOf(contract), log })
   const preparer = createPreparer({
     db,
@@ -499,11 +544,12 @@ const createDecoding = (
   return {
     tokens,
     contracts,
+    decoding,
     preparer: {
       ...preparer,
       // All of a block is decoded by the same ABIs.
       decode(raw: RawBlock) {
-        current = decoders()
+        current = decoding()
         return preparer.decode(raw)
       },
     },

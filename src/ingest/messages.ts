@@ -5,6 +5,7 @@ import type { BlockPoint } from '../config/kinds.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Batch } from '../store/batch.ts'
+import type { Revision } from '../store/revision.ts'
 
 /** What the threads of one network tell each other: the one that reads and decodes, the one that writes, and the main thread. */
 
@@ -12,6 +13,7 @@ import type { Batch } from '../store/batch.ts'
 export type ToWriter =
   | { type: 'batch'; id: number; lane: Lane; batch: Batch; news: News | undefined }
   | { type: 'rollback'; id: number; to: number }
+  | { type: 'revise'; id: number; revision: Revision }
   /** Of rules and of their hits in what is stored already. */
   | { type: 'news'; id: number; news: News }
   /** The program is to stop: what cannot be written now is not waited for. */
@@ -21,10 +23,18 @@ export type ToWriter =
 export type Lane = 'head' | 'fill'
 
 export type FromWriter =
-  | { type: 'done'; id: number; alerts: AlertCounts }
+  | { type: 'done'; id: number; alerts: AlertCounts; revised?: Revised | undefined }
   | { type: 'failed'; id: number; failure: Failure }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null }
+
+/** What became of a revision. */
+export interface Revised {
+  /** Whether its segment was still there. */
+  done: boolean
+  /** Milliseconds for which nothing else was written. */
+  took: number
+}
 
 /** What the indexing thread is started with. */
 export interface IndexerData {
@@ -87,6 +97,15 @@ export interface Report {
   withoutTraces: string | null
   /** Alerts that came into each state, by target type. */
   alerts: AlertCounts
+  /** What is decoded anew, null where nothing is. */
+  redecoding: RedecodingReport | null
+}
+
+export interface RedecodingReport {
+  /** Name of the ABI. */
+  abi: string
+  /** Blocks that are still to be looked at. */
+  blocksLeft: number
 }
 
 /** Block numbers, both inclusive. */

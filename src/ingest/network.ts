@@ -45,6 +45,7 @@ const NOTHING: Report = {
   endpoints: [],
   withoutTraces: null,
   alerts: {},
+  redecoding: null,
 }
 
 /** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */

@@ -8,9 +8,10 @@ import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { transferables } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
+import type { Revision } from '../store/revision.ts'
 import { positionOf } from '../store/schema.ts'
 import { FULL_SEGMENT } from '../store/segments.ts'
-import type { FromWriter, Lane, Range, ToWriter } from './messages.ts'
+import type { FromWriter, Lane, Range, Revised, ToWriter } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
 import { heldRanges, holds, merged } from './ranges.ts'
 import type { Ruling } from './ruling.ts'
@@ -36,6 +37,10 @@ export interface Pipeline {
   readonly stuck: string | null
   /** Hands on hits in what is stored already. */
   tell(news: News): Promise<void>
+  /** Has what is stored decoded otherwise; resolves when that is committed, or its segment is found to be no more. */
+  revise(revision: Revision): Promise<Revised>
+  /** Resolves when every block that was decoded before now is committed. */
+  caughtUp(): Promise<void>
   /** Resolves when all that was handed over is committed. */
   settled(): Promise<void>
   /** Ends all runs at hand, and resolves when they are committed. */
@@ -75,8 +80,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const selectParent = db.prepare('SELECT parentHash FROM block WHERE pos = ?').pluck()
   /** Blocks on their way: hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
-  const waiting = new Map<number, { resolve(): void; reject(error: Error): void }>()
-  const open = new Set<Promise<void>>()
+  const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
+  const open = new Set<Promise<unknown>>()
+  /** Blocks that are being taken in. */
+  const taking = new Set<Promise<void>>()
   const counts = { blocks: 0, logs: 0, events: 0 }
   let alerts: AlertCounts = {}
   let held = heldRanges(db)
@@ -96,7 +103,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     waiting.delete(message.id)
     if (message.type === 'done') {
       alerts = message.alerts
-      waiter?.resolve()
+      waiter?.resolve(message.revised)
     } else {
       failed ??= fromFailure(message.failure)
       waiter?.reject(failed)
@@ -104,9 +111,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     }
   })
 
-  const send = (message: ToWriter & { id: number }, transfer: ArrayBuffer[] = []): Promise<void> => {
+  const send = (message: ToWriter & { id: number }, transfer: ArrayBuffer[] = []): Promise<Revised | undefined> => {
     if (failed) return Promise.reject(failed)
-    const done = new Promise<void>((resolve, reject) => waiting.set(message.id, { resolve, reject }))
+    const done = new Promise<Revised | undefined>((resolve, reject) => waiting.set(message.id, { resolve, reject }))
     port.postMessage(message, transfer)
     open.add(done)
     done.then(
@@ -174,29 +181,34 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       while (sent.length > WAITING[name]) await sent.shift()
     }
 
+    const take = async (raw: RawBlock) => {
+      const number = Number(raw.block.number)
+      if (run && number !== last + 1) await flush()
+      await ruling.complete(raw, signal)
+      const decoded = preparer.decode(raw)
+      // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
+      // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
+      let found: Hit[]
+      let generation: number
+      do {
+        ruling.refresh(held)
+        ;({ generation } = ruling)
+        found = await ruling.match(raw, decoded, signal)
+      } while (generation !== ruling.generation)
+      checkNeighbours(raw)
+      run ??= preparer.start()
+      run.add(raw, decoded)
+      for (const hit of found) hits.push(hit)
+      underWay.set(number, { hash: raw.block.hash, parentHash: raw.block.parentHash })
+      held = merged([...held, { from: number, to: number }])
+      last = number
+      if (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT) await flush()
+    }
     const lane: LaneOf = {
       async add(raw) {
-        const number = Number(raw.block.number)
-        if (run && number !== last + 1) await flush()
-        await ruling.complete(raw, signal)
-        const decoded = preparer.decode(raw)
-        // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
-        // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
-        let found: Hit[]
-        let generation: number
-        do {
-          ruling.refresh(held)
-          ;({ generation } = ruling)
-          found = await ruling.match(raw, decoded, signal)
-        } while (generation !== ruling.generation)
-        checkNeighbours(raw)
-        run ??= preparer.start()
-        run.add(raw, decoded)
-        for (const hit of found) hits.push(hit)
-        underWay.set(number, { hash: raw.block.hash, parentHash: raw.block.parentHash })
-        held = merged([...held, { from: number, to: number }])
-        last = number
-        if (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT) await flush()
+        const taken = take(raw)
+        taking.add(taken)
+        await taken.finally(() => taking.delete(taken))
       },
       flush,
     }
@@ -207,6 +219,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const settled = async () => {
     await Promise.all(open)
     if (failed) throw failed
+  }
+
+  const flushAll = async () => {
+    for (const lane of lanes.values()) await lane.flush()
+    await settled()
   }
 
   return {
@@ -233,11 +250,17 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       await send({ type: 'news', id: ++ids, news: { ...news, hits, scans: [...(news?.scans ?? []), ...scans] } })
       onAlerts()
     },
-    settled,
-    async flush() {
-      for (const lane of lanes.values()) await lane.flush()
-      await settled()
+    async revise(revision) {
+      const revised = await send({ type: 'revise', id: ++ids, revision })
+      preparer.committed(revision.added)
+      return revised!
     },
+    async caughtUp() {
+      await Promise.allSettled(taking)
+      await flushAll()
+    },
+    settled,
+    flush: flushAll,
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
   }
 }

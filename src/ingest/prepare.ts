@@ -2,7 +2,8 @@ import type { RawBlock } from '../chain/wire.ts'
 import { createCallSignatures, isCallSignature } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Code } from '../decode/contract-code.ts'
-import type { DecodedLog, Signature } from '../decode/types.ts'
+import type { LogDecoder } from '../decode/logs.ts'
+import type { Signature } from '../decode/types.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
@@ -11,6 +12,7 @@ import { createHash } from '../lib/hash.ts'
 import { type Additions, type BatchBuilder, type BatchContext, type BlockInput, createBatch } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { createDictionary } from '../store/dictionary.ts'
+import { createRevision, type RevisionBuilder } from '../store/revision.ts'
 import { positionOf } from '../store/schema.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
 import type { Contracts } from './contracts.ts'
@@ -21,6 +23,8 @@ export interface Preparer {
   decode(block: RawBlock): Decoded
   /** Starts a run of neighbouring blocks. Several may be under way at once. */
   start(): Run
+  /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
+  revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
   /** The writer has committed what this batch added to the dictionaries. */
   committed(added: Pick<Additions, 'addresses' | 'names' | 'codes'>): void
 }
@@ -35,7 +39,7 @@ export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish
 export interface PreparerOptions {
   /** The network's store, for what its dictionaries hold already. */
   db: Db
-  decodeLog(log: RawBlock['receipts'][number]['logs'][number]): DecodedLog
+  decodeLog: LogDecoder
   /** Name of the function of a contract that call data names, or null. */
   methodOf(input: string, to: string): string | null
   decodeCall(to: string, input: string): DecodedCall
@@ -134,6 +138,7 @@ export const createPreparer = ({
         finish: batch.finish,
       }
     },
+    revise: (segment, digitsOf) => createRevision(context, segment, digitsOf),
     committed({ addresses, names, codes: added }) {
       codes.written(added)
       context.addresses.written(addresses.first + addresses.texts.length - 1)

@@ -5,7 +5,7 @@ import type { AlertCounts } from '../alerts/book.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
 import { version } from '../lib/runtime.ts'
-import type { Range, Report } from './messages.ts'
+import type { Range, RedecodingReport, Report } from './messages.ts'
 import type { Indexing } from './network.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */
@@ -32,6 +32,8 @@ export interface NetworkStatus {
   endpoints: EndpointStatus[]
   /** Alerts that came into each state since the server started, by target type. */
   alerts: AlertCounts
+  /** Where what is stored is decoded anew: by which ABI, and how much is left. */
+  redecoding?: RedecodingReport
 }
 
 export interface StatusOptions {
@@ -128,6 +130,7 @@ const statusOf = async (
       error: watching?.(network)?.error()?.message ?? fault,
       endpoints: [],
       alerts: watching?.(network)?.report().alerts ?? {},
+      ...redecodingOf(watching?.(network)),
     }
   }
   const report = indexing.report()
@@ -151,5 +154,11 @@ const statusOf = async (
     error: error?.message ?? report.waiting ?? fault,
     endpoints: report.endpoints,
     alerts: report.alerts,
+    ...redecodingOf(indexing),
   }
+}
+
+const redecodingOf = (indexing: Indexing | undefined): Pick<NetworkStatus, 'redecoding'> => {
+  const redecoding = indexing?.report().redecoding
+  return redecoding ? { redecoding } : {}
 }

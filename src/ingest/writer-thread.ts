@@ -5,9 +5,9 @@ import { toFailure } from '../lib/failure.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { openForWriting } from '../store/database.ts'
 import { createWriter } from '../store/writer.ts'
-import type { FromWriter, ToWriter } from './messages.ts'
+import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
 
-type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'news' }>
+type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'news' }>
 
 const RETRY_MS = 2000
 /**
@@ -55,8 +55,10 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       return
     }
     busy = true
+    let revised: Revised | undefined
     try {
-      perform(task)
+      if (task.type === 'revise') revised = revise(task)
+      else perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
       tell({ type: 'failed', id: task.id, failure: toFailure(error) })
@@ -64,7 +66,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
-    tell({ type: 'done', id: task.id, alerts: book.counts() })
+    tell({ type: 'done', id: task.id, alerts: book.counts(), revised })
     if (task.type === 'batch') unmerged.push(task.batch.first)
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
@@ -80,7 +82,12 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
   }
 
-  const perform = (task: Task) => {
+  const revise = ({ revision }: Extract<Task, { type: 'revise' }>): Revised => {
+    const started = performance.now()
+    return { done: writer.revise(revision), took: performance.now() - started }
+  }
+
+  const perform = (task: Exclude<Task, { type: 'revise' }>) => {
     if (task.type === 'rollback') return writer.rollback(task.to, () => book.removed(task.to))
     const stored = () => book.stored(task.news ?? { hits: [] })
     if (task.type === 'batch') writer.apply(task.batch, stored)
@@ -90,7 +97,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const again = (task: Task, error: ChainsieveError) => {
     if (!stuck) tell({ type: 'stuck', why: error.message })
     stuck = true
-    tasks[task.type === 'batch' ? task.lane : 'head'].unshift(task)
+    tasks[laneOf(task)].unshift(task)
     waiting = setTimeout(goOn, error.retryAfterMs ?? RETRY_MS)
   }
 
@@ -117,7 +124,8 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       if (waiting) goOn()
     } else {
       if (message.type === 'batch') writer.receive(message.batch)
-      tasks[message.type === 'batch' ? message.lane : 'head'].push(message)
+      if (message.type === 'revise') writer.receive(message.revision)
+      tasks[laneOf(message)].push(message)
     }
     if (!busy) {
       busy = true
@@ -125,3 +133,6 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
   })
 }
+
+/** What is decoded anew takes its turn with a back-fill. */
+const laneOf = (task: Task): Lane => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')

@@ -14,6 +14,7 @@ import { itemsOf } from '../store/functions.ts'
 import { unpack } from '../store/pack.ts'
 import type { Reader } from '../store/reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../store/schema.ts'
+import { createStored, readVarints, type StoredLog } from '../store/stored.ts'
 
 export interface Documents {
   /** The documents at these positions in the same order, undefined where none is stored (any more). */
@@ -31,6 +32,7 @@ export interface DocumentsOptions {
 export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Documents => {
   const decoders = new Map<number, (topics: readonly string[], data: string) => DecodeResult>()
   const address = (id: number): string => show.address(`0x${reader.addressDigits(id)}`)
+  const stored = createStored(reader)
   const blocks = createBlocks(reader)
   const transactionHashes = createTransactionHashes(reader)
 
@@ -84,15 +86,8 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     const [id, signature, topics] = row as BloomRow
     return {
       address: `0x${reader.addressDigits(id)}`,
-      topics: topicsOf(reader.signature(signature).topic, topics),
+      topics: stored.topics(signature, topics),
     }
-  }
-
-  const topicsOf = (first: string | null, packed: Buffer | null): string[] => {
-    const rest = packed ? unpack(packed, reader.addressDigits) : '0x'
-    const topics = first === null ? [] : [first]
-    for (let at = 2; at < rest.length; at += 64) topics.push(`0x${rest.slice(at, at + 64)}`)
-    return topics
   }
 
   const load: Record<Kind, (position: number) => Document | undefined> = {
@@ -120,17 +115,17 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       return { _id: source.hash as string, _routing: hash, _parent: hash, _source: source }
     },
     log(position) {
-      const row = readLog(position)
-      if (!row) return undefined
-      return logDocument(placeOfLog(position, row), topicsOf(reader.signature(row[1]).topic, row[4]), dataOf(row), big)
+      const log = stored.log(position)
+      return log && logDocument(placeOfLog(position, log), log.topics, log.data, big)
     },
     event(position) {
-      const row = readLog(position)
-      if (!row) return undefined
-      const { topic, event, error, probability } = reader.signature(row[1])
+      const log = stored.log(position)
+      if (!log) return undefined
+      const { event, error, probability } = reader.signature(log.signature)
       if (!event) return undefined
-      const args = error === null ? decode(row[1], topicsOf(topic, row[4]), dataOf(row)) : null
-      return eventDocument(placeOfLog(position, row), { event, args, error, probability, decimals: row[3] }, big)
+      const args = error === null ? decode(log) : null
+      const { decimals } = log
+      return eventDocument(placeOfLog(position, log), { event, args, error, probability, decimals }, big)
     },
     trace: position => traceAt(position),
     call: position => callAt(position),
@@ -205,24 +200,22 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     return traceDocument({ block, transactionHash, transactionIndex }, fields, big)
   }
   const callAt = (position: number): Document | undefined => {
-    const row = readCall.get(position) as CallRow | undefined
-    if (!row) return undefined
-    const [tx, trace, from, to, signatureId, decimals, reverted, value, callType] = row
+    const call = stored.call(position)
+    if (!call) return undefined
+    const { tx, value, input, traceAddress, reverted, decimals } = call
     const number = blockOf(position)
-    const { input, traceAddress } =
-      trace === null ? inTransaction(positionOf(number, tx)) : inTrace(positionOf(number, trace))
-    const { event, probability } = reader.signature(signatureId)
-    const { args, error } = event ? decodeCall(signatureId, input) : NOTHING_DECODED
+    const { event, probability } = reader.signature(call.signature)
+    const { args, error } = event ? decodeCall(call.signature, input) : NOTHING_DECODED
     const parts = {
       block: blocks.get(number),
       transactionHash: transactionHashes.get(positionOf(number, tx)),
       transactionIndex: tx,
-      from: address(from),
-      to: address(to),
+      from: address(call.from),
+      to: address(call.to),
       value: value === null || value === -1 ? null : show.amount(integerOf(value), big),
-      callType: reader.name(callType),
+      callType: reader.name(call.callType),
       traceAddress,
-      reverted: reverted === 1,
+      reverted,
       selector: input.slice(0, 10),
       event,
       args,
@@ -231,20 +224,6 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       decimals,
     }
     return callDocument(parts, big)
-  }
-  const readCall = reader
-    .prepare('SELECT tx, trace, "from", "to", signature, decimals, reverted, value, callType FROM call WHERE pos = ?')
-    .raw()
-
-  /** What a call is called with, and its way in the transaction. */
-  const inTrace = (position: number) => {
-    const path = reader.prepare('SELECT traceAddress FROM trace WHERE pos = ?').pluck().get(position) as Buffer
-    const input = reader.prepare('SELECT "action.input" FROM trace_bulk WHERE pos = ?').pluck().get(position) as Buffer
-    return { input: unpack(input, reader.addressDigits), traceAddress: readVarints(path) }
-  }
-  const inTransaction = (position: number) => {
-    const input = reader.prepare('SELECT input FROM tx_bulk WHERE pos = ?').pluck().get(position) as Buffer
-    return { input: unpack(input, reader.addressDigits), traceAddress: [] }
   }
 
   const decodeCall = (signature: number, input: string) => {
@@ -280,13 +259,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
   const readTx = reader.prepare(`SELECT ${namesOf('tx', 'tx')} FROM tx WHERE pos = ?`).raw()
   const readTxBulk = reader.prepare(`SELECT ${namesOf('tx', 'tx_bulk')} FROM tx_bulk WHERE pos = ?`).raw()
 
-  const readLog = (position: number) =>
-    reader
-      .prepare('SELECT address, signature, tx, decimals, topics, data FROM log WHERE pos = ?')
-      .raw()
-      .get(position) as LogRow | undefined
-
-  const placeOfLog = (position: number, [emitter, , tx]: LogRow) => {
+  const placeOfLog = (position: number, { address: emitter, tx }: StoredLog) => {
     const number = blockOf(position)
     return {
       block: blocks.get(number),
@@ -297,9 +270,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     }
   }
 
-  const dataOf = ({ 5: packed }: LogRow): string => (packed ? unpack(packed, reader.addressDigits) : '0x')
-
-  const decode = (signature: number, topics: string[], data: string): DecodedArg[] | null => {
+  const decode = ({ signature, topics, data }: StoredLog): DecodedArg[] | null => {
     let decoder = decoders.get(signature)
     if (!decoder) {
       decoder = createEventDecoder(reader.signature(signature).event!)
@@ -351,15 +322,6 @@ type CodeCells = [
 ]
 
 type Cell = number | Buffer | null
-type LogRow = [
-  address: number,
-  signature: number,
-  tx: number,
-  decimals: number | null,
-  topics: Buffer | null,
-  data: Buffer | null,
-]
-
 type BloomRow = [address: number, signature: number, topics: Buffer | null, tx: number]
 
 /** Columns in the order in which they are read: a transaction's small ones, then its bulk. */
@@ -391,32 +353,7 @@ const digitsOf = (cell: number | Buffer): string => {
   return cell[0] === 0 ? `0x${cell.toString('hex', 1)}` : show.rawHex(integerOf(cell))
 }
 
-type CallRow = [
-  tx: number,
-  trace: number | null,
-  from: number,
-  to: number,
-  signature: number,
-  decimals: number | null,
-  reverted: number,
-  value: number | Buffer | null,
-  callType: number,
-]
 const NOTHING_DECODED = { args: null, error: null } as const
-
-const readVarints = (bytes: Buffer): number[] => {
-  const integers: number[] = []
-  for (let at = 0; at < bytes.length; ) {
-    let [integer, unit, byte] = [0, 1, 0x80]
-    while (byte >= 0x80) {
-      byte = bytes[at++]!
-      integer += (byte & 0x7f) * unit
-      unit *= 0x80
-    }
-    integers.push(integer)
-  }
-  return integers
-}
 
 const hashesOf = (bytes: Buffer): string[] =>
   Array.from({ length: bytes.length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)

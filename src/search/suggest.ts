@@ -147,7 +147,11 @@ const createIndex = () => {
     },
   })
   const found = (q: string, options: Parameters<typeof search.search>[1]) =>
-    search.search(q, options).map(({ id, score }) => ({ entry: entries.get(id as number)!, score }))
+    search
+      .search(q, options)
+      .map(({ id, score }) => ({ entry: entries.get(id as number)!, score }))
+      // No event of that name is left where blocks are gone or were decoded anew.
+      .filter(({ entry }) => entry.kind !== 'event' || entry.count > 0)
 
   return {
     add(what: Omit<Entry, 'id' | 'count'>): Entry {
@@ -196,9 +200,10 @@ const fieldPaths = (): Map<string, string> => {
 const chainIdOf = (reader: Reader): number | undefined =>
   reader.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
 
-/** Counts the logs of signatures for the entries of their names, segment by segment: no segment ever changes. */
+/** Counts the logs of signatures for the entries of their names, segment by segment: none ever changes, unless it is revised. */
 const createOccurrences = (reader: Reader, entryOf: (signature: number) => Entry | undefined) => {
-  const counted = new Map<number, [signature: number, n: number][]>()
+  const counted = new Map<string, [signature: number, n: number][]>()
+  const keyOf = ({ id, revised }: Segment): string => `${id}/${revised}`
   const add = (counts: readonly [number, number][], sign: 1 | -1) => {
     for (const [signature, n] of counts) {
       const entry = entryOf(signature)
@@ -206,21 +211,21 @@ const createOccurrences = (reader: Reader, entryOf: (signature: number) => Entry
     }
   }
   return {
-    /** Segments that are new. */
+    /** Segments that are new, or other than they were. */
     catchUp(): Segment[] {
       const segments = reader.segments()
-      const left = new Set(segments.map(({ id }) => id))
-      for (const [id, counts] of counted) {
-        if (left.has(id)) continue
+      const left = new Set(segments.map(keyOf))
+      for (const [key, counts] of counted) {
+        if (left.has(key)) continue
         add(counts, -1)
-        counted.delete(id)
+        counted.delete(key)
       }
-      const added = segments.filter(({ id }) => !counted.has(id))
-      for (const { id } of added) {
+      const added = segments.filter(segment => !counted.has(keyOf(segment)))
+      for (const segment of added) {
         const counts = reader
-          .termsBetween(id, ...logTerms(0))
+          .termsBetween(segment.id, ...logTerms(0))
           .map(({ term, n }): [number, number] => [signatureOfLogFacet(facetOf(term)), n])
-        counted.set(id, counts)
+        counted.set(keyOf(segment), counts)
         add(counts, 1)
       }
       return added

@@ -4,6 +4,7 @@ import type { Config, NetworkConfig } from '../config/index.ts'
 import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi } from '../ingest/abis.ts'
 import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
+import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
 import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
@@ -80,8 +81,15 @@ export const services: Services = {
     return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
   },
 
-  addAbis: async (config, files, { network, address }) =>
-    addAbis(abiFolder(config.data), files, { network: network ?? null, address: address ?? null }).map(toAbiFile),
+  async addAbis(config, files, { network, address }, redecode) {
+    const where = { network: network ?? null, address: address ?? null }
+    const abis = addAbis(abiFolder(config.data), files, where)
+    if (!redecode) return abis.map(toAbiFile)
+    const networks = storedNetworks(config.data).filter(stored => network === undefined || stored === network)
+    for (const abi of abis) askToRedecode(redecodeFolder(config.data), abi, networks)
+    const now = readStatus(config.data) !== undefined
+    return abis.map(abi => ({ ...toAbiFile(abi), redecoding: { networks, now } }))
+  },
 
   removeAbis: async (config, names, { network, address }) =>
     removeAbis(abiFolder(config.data), names, { network: network ?? null, address: address ?? null }).map(toAbiFile),

@@ -1,5 +1,6 @@
 import type { Config } from '../config/index.ts'
 import { type Indexing, startIndexing } from '../ingest/network.ts'
+import { openRedecodings, redecodeFolder } from '../ingest/redecodings.ts'
 import type { Log } from '../lib/log.ts'
 import type { Rules } from '../rules/store.ts'
 import { storedNetworks } from '../store/files.ts'
@@ -18,18 +19,24 @@ export interface Watching {
   stop(): Promise<void>
 }
 
-/** Time between two looks at whether a network without a source has got a rule. */
+/** Time between two looks at whether a network without a source has got something to do. */
 const LOOK_MS = 500
 
-/** Rules may ask for what is stored also of a network that nothing new comes of: it gets threads of its own as soon as it has a rule. */
+/**
+ * Rules may ask for what is stored also of a network that nothing new comes of, and it may be to be decoded anew: it gets threads of its own as
+ * soon as one of both is so.
+ */
 export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOptions): Watching => {
   const watched = new Map<string, Indexing>()
   let version = -1
+  let ruled: string[] = []
   const look = () => {
-    if (rules.version() === version) return
+    const redecoded = openRedecodings(redecodeFolder(config.data)).map(({ network }) => network)
+    if (rules.version() === version && redecoded.length === 0) return
+    if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(storedNetworks(config.data))
-    for (const network of rules.networks()) {
+    for (const network of [...ruled, ...redecoded]) {
       if (indexed.has(network) || watched.has(network) || !stored.has(network)) continue
       const watching = startIndexing({
         data: config.data,
@@ -39,7 +46,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
         log,
         onAlerts: () => onAlerts(network),
       })
-      watching.ended.catch(error => log.error('Stopped attending to rules', { network, error }))
+      watching.ended.catch(error => log.error('Stopped attending to what is stored', { network, error }))
       watched.set(network, watching)
     }
   }

@@ -1,11 +1,10 @@
 import type { RawBlock, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { Code } from '../decode/contract-code.ts'
-import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../decode/types.ts'
+import type { DecodedLog, Signature } from '../decode/types.ts'
 import type { BlockCall } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { hasInteger } from '../documents/logs.ts'
 import { placesOf } from '../documents/places.ts'
-import { scaled } from '../documents/show.ts'
 import type { BlockToken, TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import { traceMember } from '../documents/traces.ts'
 import { snakeCase } from '../documents/wire.ts'
@@ -14,6 +13,7 @@ import { encodeRlp, type Rlp } from '../lib/rlp.ts'
 import type { Field, List } from '../mapping/index.ts'
 import { type Column, tableColumns } from './columns.ts'
 import type { Added, Dictionary } from './dictionary.ts'
+import { createIndexing, firstTopicOf, isEvent, type Numbered } from './indexing.ts'
 import { createNumbersBuilder, type Numbers } from './numbers.ts'
 import { pack, packTopic } from './pack.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
@@ -21,17 +21,7 @@ import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 import { positionOf } from './schema.ts'
 import { encodeHeader, type SegmentHeader } from './segment.ts'
 import type { SegmentCounts } from './segments.ts'
-import {
-  argumentFacet,
-  argumentSlot,
-  FACETS,
-  HASHED,
-  integersOf,
-  logFacet,
-  scaledOf,
-  TOO_LONG,
-  termOf,
-} from './terms.ts'
+import { FACETS, termOf } from './terms.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
 export interface Batch extends SegmentCounts {
@@ -106,8 +96,7 @@ export interface BatchContext {
   chainId: number | undefined
   addresses: Dictionary
   names: Dictionary
-  /** Id of a signature; `unlisted` where the dictionary had no room left for it, so that its logs keep their first topic themselves. */
-  signature(signature: Signature): { id: number; unlisted: boolean }
+  signature(signature: Signature): Numbered
   takeSignatures(): { first: number; entries: Signature[] }
   code(code: Code): number
   takeCodes(): { id: number; code: Code }[]
@@ -166,44 +155,15 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   let calls = 0
   let events = 0
 
-  const hashed = (text: string, facet: number, ordinal: number) => {
-    const { high, low } = context.hash(text)
-    postings.add(termOf(HASHED + high, facet), low, ordinal)
-  }
+  const indexing = createIndexing(context, postings, numbers)
+  const { hashed } = indexing
   const addressTerm = (address: unknown, facet: number, ordinal: number) => {
     if (typeof address === 'string') postings.add(termOf(context.addresses.id(digitsOf(address)), facet), 0, ordinal)
   }
 
-  /** Indexes the arguments of the log at hand, or of a call. */
-  const addArguments = (
-    args: readonly DecodedArg[],
-    inputs: readonly AbiParam[],
-    signatureId: number,
-    decimals: number | undefined,
-    ordinal: number,
-  ) => {
-    let topic = 0
-    for (const { pos, type, hex, int } of args) {
-      const topicId = inputs[pos]!.indexed ? topicIds[topic++] : undefined
-      const slot = argumentSlot(pos)
-      const facet = argumentFacet(signatureId, slot)
-      // Longer than what an index may hold (`ignore_above`).
-      if (hex.length > 256) {
-        postings.add(termOf(TOO_LONG, facet), 0, ordinal)
-        continue
-      }
-      if (type === 'address') postings.add(termOf(topicId ?? context.addresses.id(hex.slice(2)), facet), 0, ordinal)
-      else hashed(hex, facet, ordinal)
-      if (int === null) continue
-      if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signatureId, slot), int, ordinal)
-      if (decimals !== undefined && type !== 'bool')
-        numbers.add(scaledOf(signatureId, slot), scaled(int, decimals), ordinal)
-    }
-  }
-
   const addCall = (position: number, call: BlockCall) => {
     const { tx, trace, from, to, signature, args, reverted, value, depth, callType } = call
-    const { id, unlisted } = context.signature(signature)
+    const numbered = context.signature(signature)
     const target = digitsOf(to)
     const targetId = context.addresses.id(target)
     const decimals = args && hasInteger(args) ? context.decimals(target) : undefined
@@ -214,18 +174,15 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     else row.number(trace)
     row.number(context.addresses.id(digitsOf(from)))
     row.number(targetId)
-    row.number(id)
+    row.number(numbered.id)
     if (decimals === undefined) row.null()
     else row.number(decimals)
     row.number(reverted ? 1 : 0)
     encode(row, AMOUNT, value, context)
     row.number(depth)
     row.number(context.names.id(callType))
-    postings.add(termOf(0, logFacet(id)), 0, calls)
-    postings.add(termOf(targetId, logFacet(id)), 0, calls)
     addressTerm(from, FACETS['call.from'], calls)
-    if (unlisted) hashed(signature.topic!, FACETS['call.selector'], calls)
-    else if (args) addArguments(args, signature.event!.inputs, id, decimals, calls)
+    indexing.call({ signature, args, numbered, target: targetId, decimals }, calls)
   }
 
   const addTrace = (position: number, trace: RpcTrace) => {
@@ -305,15 +262,15 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 
       for (const log of receipt.logs) {
         const { signature, args } = input.logs[logIndex]!
-        const { id: signatureId, unlisted } = context.signature(signature)
-        const firstTopic = unlisted ? 0 : 1
+        const numbered = context.signature(signature)
+        const firstTopic = firstTopicOf(numbered)
         const emitter = digitsOf(log.address)
         const emitterId = context.addresses.id(emitter)
         const decimals = args && hasInteger(args) ? context.decimals(emitter) : undefined
         const row = rows.log
         row.number(positionOf(number, places ? places.logs[logIndex]! : logIndex))
         row.number(emitterId)
-        row.number(signatureId)
+        row.number(numbered.id)
         row.number(place)
         if (decimals === undefined) row.null()
         else row.number(decimals)
@@ -326,14 +283,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         }
         words(row, log.data, context)
 
-        postings.add(termOf(0, logFacet(signatureId)), 0, logs)
-        postings.add(termOf(emitterId, logFacet(signatureId)), 0, logs)
-        if (unlisted || signature.event === null) postings.add(termOf(0, FACETS.undecoded), 0, logs)
-        else events++
-        if (unlisted || args === null)
-          for (let t = firstTopic; t < log.topics.length; t++)
-            hashed(log.topics[t]!.toLowerCase(), argumentFacet(signatureId, t - firstTopic), logs)
-        else addArguments(args, signature.event!.inputs, signatureId, decimals, logs)
+        const { topics } = log
+        indexing.log({ signature, args, numbered, emitter: emitterId, decimals, topics, topicIds }, logs)
+        if (isEvent(signature, numbered)) events++
         logIndex++
         logs++
       }
@@ -431,8 +383,6 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
   ...Object.values(batch.numbers).map(array => array.buffer),
 ]
 
-const LEAST_LONG = -(2n ** 63n)
-const GREATEST_LONG = 2n ** 63n - 1n
 /** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
 const EXACT_DIGITS = 13
 

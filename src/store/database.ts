@@ -5,6 +5,7 @@ import {
   CALL_SCHEMA,
   CONTRACT_SCHEMA,
   MERGING_SCHEMA,
+  REVISION_SCHEMA,
   SCHEMA,
   SCHEMA_VERSION,
   TRACE_SCHEMA,
@@ -95,5 +96,8 @@ const MIGRATIONS: ((db: Db) => void)[] = [
   },
   db => {
     for (const statement of SIMILAR_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of REVISION_SCHEMA) db.exec(statement)
   },
 ]

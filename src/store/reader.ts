@@ -13,6 +13,8 @@ import type { SegmentCounts } from './segments.ts'
 /** A segment as its row tells it, without its header. */
 export interface Segment extends SegmentCounts {
   id: number
+  /** Grows with each change of what its documents are decoded to. */
+  revised: number
 }
 
 export interface StoredSignature extends Signature {
@@ -102,7 +104,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
   const version = db.prepare('PRAGMA data_version').pluck()
   const selectSegments = db.prepare(
-    'SELECT id, first, last, txs, logs, traces, calls, events FROM segment ORDER BY first',
+    'SELECT id, first, last, txs, logs, traces, calls, events, revised FROM segment ORDER BY first',
   )
   const selectHeader = db.prepare('SELECT blocks, trace_ends, call_ends FROM segment WHERE id = ?').raw()
   const selectSignatures = db.prepare(

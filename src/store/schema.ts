@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 7
+export const SCHEMA_VERSION = 8
 
 const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)
@@ -111,6 +111,9 @@ export const CONTRACT_SCHEMA = [
 
 /** Segments that are not listed, with some of their index still, or already, there; see merging.ts. */
 export const MERGING_SCHEMA = ['CREATE TABLE dropped (segment INTEGER PRIMARY KEY)']
+
+/** How often documents of a segment were decoded anew: what readers keep of its index holds for one state of it. */
+export const REVISION_SCHEMA = ['ALTER TABLE segment ADD COLUMN revised INT NOT NULL DEFAULT 0']
 
 /** Documents of one block may take this many places; positions stay below 2^53. */
 export const PLACES = 2 ** 22

@@ -7,6 +7,8 @@ import { manyInserter, rowInserter } from './insert.ts'
 import { createMerging } from './merging.ts'
 import { type Column, columnsOfNumbers } from './numbers.ts'
 import { groupPairs, type Postings } from './postings.ts'
+import { createReviser, type SortedRevision, sortRevision } from './revise.ts'
+import type { Revision } from './revision.ts'
 import { PLACES } from './schema.ts'
 import { segmentInserter } from './segments.ts'
 import { createSimilar } from './similar.ts'
@@ -15,9 +17,9 @@ import { createSimilar } from './similar.ts'
 export interface Writer {
   /**
    * Takes note of what a batch adds to the dictionaries. Batches may be applied in another order than they were built in; each
-   * that comes is received first, so that whichever is applied next brings along all ids that it may use.
+   * that comes is received first, so that whichever is applied next brings along all ids that it may use. So may revisions.
    */
-  receive(batch: Batch): void
+  receive(batch: Pick<Batch, 'added'>): void
   /** Writes a run of blocks that is not stored yet, and what `within` writes, in one transaction. */
   apply(batch: Batch, within?: () => void): void
   /**
@@ -29,6 +31,8 @@ export interface Writer {
   small(): number[]
   /** Removes all blocks above this one. Below 0 another chain begins, and what was learnt of tokens goes too. */
   rollback(to: number, within?: () => void): void
+  /** Puts other decodings in place of those of some documents; false where the segment is no more: then they are to be looked at anew. */
+  revise(revision: Revision): boolean
   /** Only what `within` writes. */
   also(within: () => void): void
 }
@@ -130,10 +134,14 @@ export const createWriter = (db: Db): Writer => {
   }
 
   let received: Additions[] = []
-  const receive = ({ added }: Batch) => {
+  const receive = ({ added }: Pick<Batch, 'added'>) => {
     if (!received.includes(added) && !writtenAdditions.has(added)) received.push(added)
   }
   const writtenAdditions = new WeakSet<Additions>()
+  const written = () => {
+    for (const added of received) writtenAdditions.add(added)
+    received = []
+  }
 
   const apply = db.transaction((batch: Batch, postings: Postings, columns: Column[], within: () => void) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
@@ -152,6 +160,7 @@ export const createWriter = (db: Db): Writer => {
     within()
   })
 
+  const merging = createMerging(db, insertPost)
   const rollback = db.transaction((to: number, within: () => void) => {
     merging.abandon()
     cut(db, to, insertPost)
@@ -161,8 +170,15 @@ export const createWriter = (db: Db): Writer => {
     within()
   })
 
-  const merging = createMerging(db, insertPost)
   const merge = db.transaction(merging.step)
+
+  const reviser = createReviser(db)
+  const revise = db.transaction((revision: SortedRevision) => {
+    for (const added of received) writeDictionaries(added)
+    // What was put together of it so far is as it was before.
+    merging.abandon()
+    return reviser(revision)
+  })
 
   const also = db.transaction((within: () => void) => within())
 
@@ -185,8 +201,14 @@ export const createWriter = (db: Db): Writer => {
       const postings = groupPairs(batch.pairs)
       const columns = columnsOfNumbers(batch.numbers)
       attempt(() => apply.immediate(batch, postings, columns, within))
-      for (const added of received) writtenAdditions.add(added)
-      received = []
+      written()
+    },
+    revise(revision) {
+      receive(revision)
+      const sorted = sortRevision(revision)
+      const done = attempt(() => revise.immediate(sorted))
+      written()
+      return done
     },
     small: () => newest.all().reverse() as number[],
     merge: block => attempt(() => merge.immediate(block)),

@@ -261,6 +261,7 @@ const STATUS: Status = {
         { url: 'https://y', requests: 0, errors: 0, lastError: null, lastErrorAt: null },
       ],
       alerts: { Event: { pending: 2, confirmed: 1, withdrawn: 1, retracted: 0 } },
+      redecoding: { abi: 'Token', blocksLeft: 12_345 },
     },
     {
       ...{
@@ -291,6 +292,7 @@ test('status tells of each network', async () => {
   speed   1,235 blocks/s, 2.3 events/s, 2 h 13 min left
   node    https://x/[secret]: 1,000 requests, 1 error, the last at 2026-03-01T00:00:00Z: timed out
   node    https://y: 0 requests, 0 errors
+  anew    decoded by Token, 12,345 blocks left
 
 d/e/f
   state   stopped
@@ -329,6 +331,27 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
     out: `NAME   NETWORK  ADDRESS                                     PROBABILITY  EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  1            3       12\n`,
     err: '',
   })
+  const redecoding = async (networks: string[], now: boolean, ...more: string[]) => {
+    const addAbis: Services['addAbis'] = async (_, _files, _where, redecode) => {
+      assert.equal(redecode, true)
+      return [{ ...other, redecoding: { networks, now } }]
+    }
+    const { code, out } = await chainsieve(['abi', 'add', '--redecode', 't.json', ...more], { addAbis })
+    assert.equal(code, 0)
+    return out.split('\n').slice(more.length === 0 ? 2 : 0)
+  }
+  assert.deepEqual(await redecoding(['a/b/c', 'd/e/f'], true), [
+    'What is stored of a/b/c, d/e/f is decoded anew now, by the server that runs.',
+    '',
+  ])
+  assert.deepEqual(await redecoding(['a/b/c'], false), [
+    'What is stored of a/b/c is decoded anew as soon as chainsieve serve runs.',
+    '',
+  ])
+  assert.deepEqual(await redecoding([], false), ['Nothing is stored that could be decoded anew.', ''])
+  assert.deepEqual(JSON.parse((await redecoding(['a/b/c'], false, '--json'))[0]!), [
+    { ...other, redecoding: { networks: ['a/b/c'], now: false } },
+  ])
   const list = await chainsieve(['abi', 'list'], { listAbis: async () => [other] })
   assert.equal(
     list.out,

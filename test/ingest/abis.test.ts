@@ -120,6 +120,12 @@ test('what is made of ABIs is made anew where they change, at most once a second
   assert.deepEqual(watch(), [])
   now = 1000
   assert.deepEqual(watch(), ['A'])
+  addAbis(folder, [file('D.json', '["event D()"]')], ANYWHERE)
+  assert.deepEqual(watch(), ['A'])
+  assert.deepEqual(watch(0), ['A', 'D'], 'whoever cannot wait for it gets it at once')
+  removeAbis(folder, ['D'], ANYWHERE)
+  assert.deepEqual(watch(0), ['A'])
+  made = 2
   now = 5000
   const [before, again] = [watch(), watch()]
   assert.equal(before, again)
@@ -134,6 +140,8 @@ test('what is made of ABIs is made anew where they change, at most once a second
   now = 10_000
   assert.deepEqual(watch(), [])
   assert.deepEqual(said, [
+    'info: Took up changed ABIs',
+    'info: Took up changed ABIs',
     'info: Took up changed ABIs',
     'error: Cannot read the ABIs, goes on with those from before',
     'info: Took up changed ABIs',

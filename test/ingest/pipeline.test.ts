@@ -106,7 +106,8 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
     log: silent,
     signal: never,
   })
-  return { rules, ruling, pipeline, alertsOf, scan }
+  const stored = () => db.prepare('SELECT pos / 4194304 FROM block ORDER BY pos').pluck().all()
+  return { rules, ruling, pipeline, alertsOf, scan, stored }
 }
 
 test('what is told of rules keeps its order, although blocks of the head go before those of a back-fill', async t => {
@@ -177,6 +178,40 @@ test('a rule that comes up at whatever moment of the taking of a block finds tha
     await scan()
     assert.deepEqual(alertsOf(id), ['100 confirmed'], `${moment}`)
   }
+})
+
+test('whoever asks for it is caught up with when all that was decoded before is stored, also what waited for a rule', async t => {
+  let decide = () => {}
+  const decided = new Promise<void>(resolve => {
+    decide = resolve
+  })
+  let waits = 0
+  const { pipeline, stored } = await setUp(t, own => ({
+    ...own,
+    get generation() {
+      return own.generation
+    },
+    async match(...args) {
+      waits++
+      await decided
+      return own.match(...args)
+    },
+  }))
+  const [head, fill] = [pipeline.lane('head'), pipeline.lane('fill')]
+  const adding = [head.add(makeChain({ blocks: 1, from: 100 })[0]!), fill.add(makeChain({ blocks: 1, from: 10 })[0]!)]
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(waits, 2)
+  let caughtUp = false
+  const catchingUp = pipeline.caughtUp().then(() => {
+    caughtUp = true
+  })
+  await pipeline.settled()
+  await new Promise(resolve => setTimeout(resolve, 20))
+  assert.deepEqual([caughtUp, stored()], [false, []])
+  decide()
+  await catchingUp
+  assert.deepEqual(stored(), [10, 100])
+  await Promise.all(adding)
 })
 
 test('history that was asked for is gone through in parts, each of few alerts, and none is lost or doubled', async t => {

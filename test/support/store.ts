@@ -8,6 +8,7 @@ import { createEventDecoder } from '../../src/decode/abi.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import { createCallSignatures } from '../../src/decode/call-signatures.ts'
 import { createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
+import type { OwnAbi } from '../../src/decode/declarations.ts'
 import { type Functions, openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
@@ -19,6 +20,7 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
+import { createDecoding, type Decoding } from '../../src/ingest/decoding.ts'
 import { createPreparer, type Preparer } from '../../src/ingest/prepare.ts'
 import { createStoredTokens, createTokens, type KnownToken } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
@@ -54,6 +56,8 @@ export interface TestStore {
   /** May be replaced by another one, as after a restart. */
   writer: Writer
   preparer: Preparer
+  /** From now on blocks are decoded by these ABIs and the registry. */
+  decodeBy(own: readonly OwnAbi[]): Decoding
   /** Runs with the reader on one state of the store. */
   read<T>(run: () => T): T
   plan(kind: Kind, node: Node): Plan
@@ -74,6 +78,8 @@ export interface TestStoreOptions {
   events?: readonly EventAbi[]
   /** See `PreparerOptions`. */
   listedSignatures?: number
+  /** ABIs that blocks are decoded by in place of all that. */
+  own?: readonly OwnAbi[]
   traces?: 'calls' | 'all'
   /** A file that another store left, to go on with. */
   path?: string
@@ -114,10 +120,10 @@ export const candidatesOf = (topic: string, indexed: number, events: readonly Ev
 ]
 
 let functions: Functions | undefined
+const shippedFunctions = () => (functions ??= openFunctions(readFileSync(data('functions.bin'))))
 /** By the registry that is shipped. */
 export const decodeCall = (to: string, input: string): DecodedCall => {
-  functions ??= openFunctions(readFileSync(data('functions.bin')))
-  callDecoder ??= createCallDecoder(functions)
+  callDecoder ??= createCallDecoder(shippedFunctions())
   return callDecoder(to, input)
 }
 let callDecoder: ReturnType<typeof createCallDecoder> | undefined
@@ -167,9 +173,9 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
-  const { run = 16, events = [], listedSignatures, traces } = options
+  const { run = 16, events = [], own, listedSignatures, traces } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
-  const decodeLog = createLogDecoder({
+  const log = createLogDecoder({
     find(topic, indexed) {
       const key = `${topic}/${indexed}`
       if (!found.has(key)) found.set(key, candidatesOf(topic, indexed, events))
@@ -177,6 +183,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     },
     compile: createEventDecoder,
   })
+  let decoding: Decoding = { log, call: decodeCall, methodOf: input => METHODS[input.slice(0, 10)] ?? null }
   const storedTokens = createStoredTokens(db)
   const tokens = createTokens({
     listed: address => shippedTokens().find(chainId, `0x${address}`),
@@ -186,9 +193,9 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   })
   const preparer = createPreparer({
     db,
-    decodeLog,
-    methodOf: input => METHODS[input.slice(0, 10)] ?? null,
-    decodeCall,
+    decodeLog: log => decoding.log(log),
+    methodOf: (input, to) => decoding.methodOf(input, to),
+    decodeCall: (to, input) => decoding.call(to, input),
     tokens,
     contracts,
     ...(listedSignatures !== undefined && { listedSignatures }),
@@ -214,6 +221,10 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     read,
     writer,
     preparer,
+    decodeBy(own) {
+      decoding = createDecoding(shippedRegistry(), shippedFunctions(), own)
+      return decoding
+    },
     prepare(blocks) {
       const building = preparer.start()
       for (const block of blocks) building.add(block, preparer.decode(block))
@@ -269,6 +280,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
       rmSync(folder, { recursive: true })
     },
   }
+  if (own) store.decodeBy(own)
   store.add(blocks)
   return store
 }

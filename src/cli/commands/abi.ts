@@ -1,11 +1,11 @@
-import { text } from '../../config/kinds.ts'
+import { text, toggle } from '../../config/kinds.ts'
 import { setting } from '../../config/settings.ts'
 import { type AbiFile, command, misused } from '../command.ts'
 import { showTable } from '../show.ts'
 
 export const addAbis = command({
   name: 'abi add',
-  usage: '[--network T/B/N --address ADDRESS] FILE…',
+  usage: '[--network T/B/N --address ADDRESS] [--redecode] FILE…',
   summary:
     'Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
   settings: ['network'],
@@ -15,14 +15,21 @@ export const addAbis = command({
       undefined,
       'The contract that the ABI is for; by default whichever it fits.',
     ),
+    redecode: setting(
+      toggle,
+      'false',
+      'Also decodes anew what is stored, beside a server that runs or with the next one.',
+    ),
   },
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address }, print }) => {
+  run: async ({ services, config, args, options: { address, redecode }, print }) => {
     checkAddress(address)
     if (address !== undefined && config.network === undefined)
       throw misused('On which network is that contract? Add --network T/B/N.')
-    const files = await services.addAbis(config, args, { network: config.network, address })
+    const files = await services.addAbis(config, args, { network: config.network, address }, redecode)
     print(show(files, config.json))
+    const [redecoding] = files.flatMap(file => file.redecoding ?? [])
+    if (redecoding && !config.json) print(showRedecoding(redecoding))
   },
 })
 
@@ -54,6 +61,12 @@ export const removeAbis = command({
 const checkAddress = (address: string | undefined) => {
   if (address !== undefined && !/^0x[0-9a-f]{40}$/i.test(address))
     throw misused(`--address takes 0x and 40 hex digits, not ${JSON.stringify(address)}.`)
+}
+
+const showRedecoding = ({ networks, now }: NonNullable<AbiFile['redecoding']>): string => {
+  if (networks.length === 0) return 'Nothing is stored that could be decoded anew.'
+  const when = now ? 'now, by the server that runs' : 'as soon as chainsieve serve runs'
+  return `What is stored of ${networks.join(', ')} is decoded anew ${when}.`
 }
 
 const show = (files: AbiFile[], json: boolean): string =>

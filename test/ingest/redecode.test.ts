@@ -1,0 +1,587 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import fc from 'fast-check'
+import { encodeFunctionData, parseAbi } from 'viem'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { readAbi } from '../../src/decode/abi-file.ts'
+import type { EventAbi } from '../../src/decode/types.ts'
+import type { Document } from '../../src/documents/document.ts'
+import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/abis.ts'
+import type { Decoding } from '../../src/ingest/decoding.ts'
+import type { RedecodingReport, Revised } from '../../src/ingest/messages.ts'
+import { redecode } from '../../src/ingest/redecode.ts'
+import { askToRedecode, openRedecodings } from '../../src/ingest/redecodings.ts'
+import { type Log, silent } from '../../src/lib/log.ts'
+import { compile } from '../../src/query/predicate.ts'
+import { createSuggester } from '../../src/search/suggest.ts'
+import { openReader } from '../../src/store/reader.ts'
+import type { Revision } from '../../src/store/revision.ts'
+import { blockOf } from '../../src/store/schema.ts'
+import { assertSame, checkSegments, documentsOf, neighbours, numberOf, queriesOn, using } from '../support/contents.ts'
+import { oddEvents } from '../support/odd.ts'
+import { hasMainnet } from '../support/pack.ts'
+import { createTestStore, mainnetBlocks, type TestStore } from '../support/store.ts'
+
+const NETWORK = 'ethereum/made-up/mainnet'
+const EMITTER = `0x${'5'.repeat(40)}` as const
+
+/**
+ * Odd blocks of which every transaction that called nothing calls `moor`, now and then with data that does not decode; and what a transaction
+ * calls is what its topmost step does.
+ */
+const moored = (count: number): RawBlock[] =>
+  neighbours(count).map((raw, n) => {
+    const copy = structuredClone(raw)
+    for (const [i, tx] of copy.block.transactions.entries()) {
+      if (!tx.to) continue
+      const input = encodeFunctionData({
+        abi: parseAbi(['function moor(uint256 berth, address ship)']),
+        args: [BigInt(n), i % 2 ? EMITTER : '0x000000000000000000000000000000abcdef1234'],
+      })
+      if (tx.input === '0x') tx.input = i === 3 ? input.slice(0, 100) : input
+      for (const trace of copy.traces ?? []) {
+        if (trace.type !== 'call' || trace.transactionPosition !== Number(tx.transactionIndex)) continue
+        trace.action.input = tx.input
+        if (trace.traceAddress.length === 0) trace.action.to = tx.to
+      }
+    }
+    return copy
+  })
+
+const blocks = moored(24)
+/** Contracts of which `transfer` is called. */
+const [CALLED, OTHER] = [
+  ...new Set(
+    blocks
+      .flatMap(({ block }) => block.transactions)
+      .flatMap(({ to, input }) => (to && input.startsWith('0xa9059cbb') ? [to.toLowerCase()] : [])),
+  ),
+] as [string, string]
+
+const abiOf = (name: string, text: string, rest: Partial<StoredAbi> = {}): StoredAbi => ({
+  ...readAbi(text, name),
+  name,
+  address: null,
+  network: null,
+  ...rest,
+})
+const eventsOnly = (name: string, events: readonly EventAbi[], rest: Partial<StoredAbi> = {}): StoredAbi => ({
+  name,
+  events: [...events],
+  functions: [],
+  probability: 1,
+  address: null,
+  network: null,
+  ...rest,
+})
+
+const renamed = (event: EventAbi): EventAbi => ({
+  ...event,
+  inputs: event.inputs.map((input, i) => ({ ...input, name: `renamed${i}` })),
+})
+
+const MOOR = 'function moor(uint256 berth, address ship)'
+const TRANSFER = 'event Transfer(address indexed sender, address indexed receiver, uint256 amount)'
+/** Sure ones: of contracts, for all, and of both for the same. */
+const ABIS: StoredAbi[] = [
+  eventsOnly('odd', oddEvents.slice(0, 2)),
+  eventsOnly('odder', oddEvents.slice(2)),
+  eventsOnly('of one', oddEvents.map(renamed), { address: `0x${'2'.repeat(40)}`, network: NETWORK }),
+  abiOf('token', `${TRANSFER}\nfunction transfer(address whom, uint256 much)`),
+  abiOf('its token', 'event Transfer(address indexed a, address indexed b, uint256 c)\nevent Bare()', {
+    address: EMITTER,
+    network: NETWORK,
+  }),
+  abiOf('harbour', MOOR),
+  abiOf('its harbour', 'function moor(uint256 x, address y)\nfunction transfer(address x, uint256 y)', {
+    address: CALLED,
+    network: NETWORK,
+  }),
+  // Of the selector of `transfer`, with which it is called: it has the name, and does not decode.
+  abiOf('babbage', 'function many_msg_babbage(bytes1 b)', { address: OTHER, network: NETWORK }),
+]
+/** Unsure ones. */
+const LISTS: StoredAbi[] = [
+  abiOf('list', MOOR, { probability: 0.6 }),
+  eventsOnly(
+    'list of events',
+    oddEvents.map(({ name, inputs }) => ({ name, inputs: inputs.map(({ indexed: _, ...input }) => input) })),
+    {
+      probability: 0.6,
+    },
+  ),
+  abiOf('list of its', MOOR, { probability: 0.6, address: CALLED, network: NETWORK }),
+]
+
+interface Options {
+  /** Called in place of the writer. */
+  revise?: (revision: Revision, write: () => boolean) => Promise<boolean> | boolean
+  took?: () => number
+  onReport?: (report: RedecodingReport | null) => void
+  log?: Log
+  signal?: AbortSignal
+}
+
+/** A folder of ABIs, and the going through a store by them, without threads. */
+const setUp = (t: Pick<TestContext, 'after'>) => {
+  const root = mkdtempSync(join(tmpdir(), 'chainsieve-redecode-'))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  const [abis, folder] = [join(root, 'abis'), join(root, 'redecode')]
+  mkdirSync(abis)
+  const own = () => readOwnAbis(abis, NETWORK)
+  return {
+    own,
+    abis,
+    folder,
+    clear() {
+      for (const name of readdirSync(abis)) rmSync(join(abis, name))
+      rmSync(folder, { recursive: true, force: true })
+    },
+    keep(abi: StoredAbi) {
+      writeFileSync(join(abis, abiFile(abi)), JSON.stringify(abi))
+    },
+    forget: (abi: StoredAbi) => rmSync(join(abis, abiFile(abi))),
+    ask: (abi: StoredAbi) => askToRedecode(folder, abi, [NETWORK]),
+    run(store: TestStore, { revise, took = () => 0, onReport = () => {}, log = silent, signal = never }: Options = {}) {
+      let decoding: Decoding
+      return redecode({
+        network: NETWORK,
+        store: store.path,
+        native: undefined,
+        abis,
+        folder,
+        decoding(age) {
+          if (age === 0) decoding = store.decodeBy(own())
+          return decoding
+        },
+        preparer: store.preparer,
+        async revise(revision): Promise<Revised> {
+          const write = () => {
+            store.writer.receive(revision)
+            const done = store.writer.revise(revision)
+            store.preparer.committed(revision.added)
+            return done
+          }
+          return { done: revise ? await revise(revision, write) : write(), took: took() }
+        },
+        caughtUp: async () => {},
+        letHeadPass: async () => {},
+        onReport,
+        log,
+        signal,
+      })
+    },
+  }
+}
+const never = new AbortController().signal
+
+const suggestionsOf = (store: TestStore) => {
+  const reader = openReader(store.path)
+  reader.begin()
+  const suggest = createSuggester(reader, () => [])
+  const found = ['', 'tra', 'moor', 'sha', 'bare', 'na', 'wide'].map(q => suggest({ q, size: 50, contracts: [] }))
+  reader.end()
+  reader.close()
+  return found.map(all => all.map(({ text, kind, score }) => `${kind} ${text} ${score}`).sort())
+}
+
+const rounds = (seed: number, numRuns: number) => ({ seed, numRuns, endOnFailure: true })
+const subsets = fc.shuffledSubarray(ABIS, { minLength: 1 })
+const runs = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 })
+/** From steps that grow to steps of one document. */
+const paces = fc.constantFrom(0, 15, 40, 10_000)
+
+describe('what is decoded anew', () => {
+  it('is as if the ABIs had been there from the start, whichever they are and in whatever segments', async t => {
+    const { keep, ask, run, own, clear, folder } = setUp(t)
+    let changes = 0
+    await fc.assert(
+      fc.asyncProperty(subsets, fc.nat(), runs, paces, async (some, cut, run_, pace) => {
+        clear()
+        const later = some.slice(cut % some.length)
+        for (const abi of some) if (!later.includes(abi)) keep(abi)
+        const store = createTestStore(blocks, { own: own(), run: run_ })
+        for (const abi of later) {
+          keep(abi)
+          ask(abi)
+        }
+        const oracle = createTestStore(blocks, { own: own(), run: run_ })
+        const suggest = createSuggester(store.reader, () => [])
+        store.read(() => suggest({ q: '', size: 9, contracts: [] }))
+        try {
+          await run(store, {
+            took: () => pace,
+            revise(revision, write) {
+              changes += revision.logs.length + revision.calls.length
+              return write()
+            },
+          })
+          assertSame(store, oracle, queriesOn(oracle, 6))
+          assert.deepEqual(suggestionsOf(store), suggestionsOf(oracle))
+          const kept = store.read(() => suggest({ q: '', size: 99, contracts: [] }))
+          const fresh = oracle.read(() => createSuggester(oracle.reader, () => [])({ q: '', size: 99, contracts: [] }))
+          const sorted = (all: typeof kept) => all.map(({ text, score }) => `${text} ${score}`).sort()
+          assert.deepEqual(sorted(kept), sorted(fresh), 'a suggester that knew the segments as they were')
+          assert.deepEqual(openRedecodings(folder), [])
+        } finally {
+          for (const it of [store, oracle]) it.close()
+        }
+      }),
+      rounds(1, 14),
+    )
+    assert.ok(changes > 500, `${changes}`)
+  })
+
+  it('is changed once and for all, whenever the program ends', async t => {
+    const { keep, ask, run, own, clear, folder } = setUp(t)
+    const ends = fc.array(fc.tuple(fc.integer({ min: 0, max: 12 }), fc.boolean()), { maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(ABIS, { minLength: 3 }),
+        runs,
+        paces,
+        ends,
+        async (some, sizes, pace, ends) => {
+          clear()
+          const first = createTestStore(blocks, { own: own(), run: sizes })
+          for (const abi of some) {
+            keep(abi)
+            ask(abi)
+          }
+          const oracle = createTestStore(blocks, { own: own(), run: sizes })
+          const opened = [first, oracle]
+          const changed = new Map<string, number>()
+          let steps = 0
+          try {
+            for (const [last, written] of [...ends, [Number.POSITIVE_INFINITY, false] as const]) {
+              steps = 0
+              // What was known and not written is gone.
+              const store = createTestStore([], { path: first.path })
+              opened.push(store)
+              await endable((end, signal) =>
+                run(store, {
+                  took: () => pace,
+                  signal,
+                  revise(revision, write) {
+                    const ends = steps++ === last
+                    if (ends && !written) end()
+                    for (const [kind, all] of Object.entries({ log: revision.logs, call: revision.calls }))
+                      for (const { position } of all) {
+                        const key = `${kind} ${position}`
+                        changed.set(key, (changed.get(key) ?? 0) + 1)
+                      }
+                    const done = write()
+                    if (ends) end()
+                    return done
+                  },
+                }),
+              )
+            }
+            assertSame(first, oracle)
+            assert.deepEqual(
+              [...changed].filter(([, times]) => times > 1),
+              [],
+            )
+            assert.deepEqual(openRedecodings(folder), [])
+          } finally {
+            for (const it of opened) it.close()
+          }
+        },
+      ),
+      rounds(2, 10),
+    )
+  })
+
+  it('goes on where it was, and repeats a step at most', async t => {
+    const { keep, ask, run, own, folder } = setUp(t)
+    const store = createTestStore(blocks, { own: own(), run: 4 })
+    t.after(() => store.close())
+    for (const abi of ABIS) keep(abi)
+    ask(ABIS[1]!)
+    const seen: number[] = []
+    for (let ended = true; ended; ) {
+      let steps = 0
+      ended = await endable((end, signal) =>
+        run(store, {
+          took: () => 40,
+          signal,
+          revise(revision, write) {
+            seen.push(Math.max(...revision.logs.map(({ position }) => blockOf(position))))
+            const done = write()
+            if (++steps === 2) end()
+            return done
+          },
+        }),
+      )
+      const [left] = openRedecodings(folder)
+      if (left) assert.ok(left.next! >= seen.at(-1)!, 'what is noted is behind what was done')
+    }
+    assert.ok(seen.length > 2, `${seen}`)
+    assert.deepEqual(
+      seen,
+      seen.toSorted((a, b) => b - a),
+    )
+  })
+
+  it('is right although blocks come and go and segments are merged meanwhile', async t => {
+    const { keep, ask, run, own, clear, folder } = setUp(t)
+    let stale = 0
+    const happenings = fc.array(
+      fc.constantFrom('add', 'add', 'add', 'rollback', 'nothing', 'merge', 'step', 'step', 'step'),
+      {
+        minLength: 4,
+        maxLength: 30,
+      },
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(ABIS, { minLength: 3 }),
+        happenings,
+        paces,
+        fc.nat(),
+        async (some, what, pace, seed) => {
+          clear()
+          const store = createTestStore(blocks.slice(0, 14), { own: own(), run: 1 })
+          for (const abi of some) {
+            keep(abi)
+            ask(abi)
+          }
+          store.decodeBy(own())
+          let held = 14
+          const happen = () => {
+            const next = what.shift()
+            if (next === 'add' && held < blocks.length) {
+              const batch = store.prepare([blocks[held++]!])
+              store.writer.apply(batch)
+              store.preparer.committed(batch.added)
+            } else if (next === 'rollback') {
+              held -= Math.min(held - 1, 1 + (seed % 6))
+              store.rollback(numberOf(blocks[held - 1]!))
+            } else if (next === 'step') {
+              // Some of a merge, which may be under way when what it merges is revised.
+              for (const { first } of segmentsOf(store)) if (store.writer.merge(first)) break
+            } else if (next === 'merge') for (const { first } of segmentsOf(store)) while (store.writer.merge(first));
+          }
+          await run(store, {
+            took: () => pace,
+            revise(_, write) {
+              // After it was looked at, and before it is written.
+              happen()
+              const done = write()
+              if (!done) stale++
+              happen()
+              return done
+            },
+          })
+          store.add(blocks.slice(held))
+          const oracle = createTestStore(blocks, { own: own(), run: 5 })
+          try {
+            assertSame(store, oracle)
+            assert.deepEqual(openRedecodings(folder), [])
+          } finally {
+            for (const it of [store, oracle]) it.close()
+          }
+        },
+      ),
+      rounds(3, 25),
+    )
+    assert.ok(stale > 4, `${stale}`)
+  })
+
+  it('is never less sure than it was, and is found as what it is', async t => {
+    const { keep, ask, run, own, clear } = setUp(t)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray([...ABIS, ...LISTS], { minLength: 2 }),
+        fc.nat(),
+        fc.boolean(),
+        runs,
+        async (some, cut, forgotten, sizes) => {
+          clear()
+          const later = some.slice(cut % some.length)
+          for (const abi of some) if (!later.includes(abi)) keep(abi)
+          const store = createTestStore(blocks, { own: own(), run: sizes })
+          const before = documentsOf(store)
+          // What is stored stays decoded by what is no longer there.
+          if (forgotten) clear()
+          for (const abi of later) {
+            keep(abi)
+            ask(abi)
+          }
+          const oracle = createTestStore(blocks, { own: own(), run: sizes })
+          try {
+            await run(store)
+            checkSegments(store)
+            const [documents, now] = [documentsOf(store), documentsOf(oracle)]
+            for (const kind of ['log', 'block', 'trace'] as const) assert.deepEqual(documents[kind], before[kind])
+            for (const kind of ['event', 'call'] as const)
+              assert.deepEqual(documents[kind]!.toSorted(byId), surest(before[kind]!, now[kind]!))
+            for (const [kind, node] of queriesOn(store, 10)) {
+              const { positions, counted } = store.evaluate(kind, node)
+              const matches = compile(kind, node)
+              const all = store.positions(kind).filter((_, i) => matches(documents[kind]![i]!))
+              assert.deepEqual([positions, counted], [all, all.length])
+            }
+          } finally {
+            for (const it of [store, oracle]) it.close()
+          }
+        },
+      ),
+      rounds(4, 25),
+    )
+  })
+
+  it('is found where the dictionary had no room for what was unknown', async t => {
+    const { keep, ask, run, own, clear } = setUp(t)
+    for (const some of [ABIS, ABIS.slice(0, 2), [ABIS[2]!, ABIS[4]!]]) {
+      clear()
+      const store = createTestStore(blocks, { own: own(), run: 5, listedSignatures: 2 })
+      for (const abi of some) {
+        keep(abi)
+        ask(abi)
+      }
+      const oracle = createTestStore(blocks, { own: own(), run: 5, listedSignatures: 2 })
+      const queries = queriesOn(oracle, 20)
+      await run(store)
+      using([store, oracle], () => {
+        checkSegments(store)
+        assert.deepEqual(documentsOf(store), documentsOf(oracle))
+        for (const [kind, node] of queries) {
+          const [a, b] = [store.evaluate(kind, node), oracle.evaluate(kind, node)]
+          assert.deepEqual([a.positions, a.counted], [b.positions, b.counted])
+        }
+      })
+    }
+  })
+
+  it('is so of real blocks', { skip: !hasMainnet && 'there are no real blocks at hand' }, async t => {
+    const { keep, ask, run, own } = setUp(t)
+    const real = mainnetBlocks()
+    const store = createTestStore(real, { own: [], run: 3 })
+    const abi = abiOf(
+      'tokens',
+      [
+        TRANSFER,
+        'event Swap(address indexed by, int256 a, int256 b, uint160 c, uint128 d, int24 e)',
+        'event Approval(address indexed whose, address indexed whom, uint256 much)',
+        'function transfer(address whom, uint256 much)',
+        'function approve(address whom, uint256 much)',
+      ].join('\n'),
+    )
+    keep(abi)
+    ask(abi)
+    const oracle = createTestStore(real, { own: own(), run: 3 })
+    let changed = 0
+    await run(store, {
+      revise(revision, write) {
+        changed += revision.logs.length + revision.calls.length
+        return write()
+      },
+    })
+    using([store, oracle], () => assertSame(store, oracle, queriesOn(oracle, 5)))
+    assert.ok(changed > 500, `${changed}`)
+  })
+
+  it('is told of, and of an ABI that is gone nothing is', async t => {
+    const { keep, ask, run, own, folder, forget } = setUp(t)
+    const store = createTestStore(blocks, { own: own(), run: 6 })
+    t.after(() => store.close())
+    keep(ABIS[0]!)
+    ask(ABIS[0]!)
+    keep(ABIS[1]!)
+    ask(ABIS[1]!)
+    forget(ABIS[1]!)
+    askToRedecode(folder, ABIS[0]!, ['another/net/work'])
+    const reports: (RedecodingReport | null)[] = []
+    const lines: unknown[] = []
+    const log = { ...silent, info: (message: string, fields: object = {}) => void lines.push({ message, ...fields }) }
+    await run(store, { onReport: report => reports.push(report), log })
+    const before = store.all('event').filter(({ _source }) => /^(Wide|Shapes)$/.test(_source.event as string)).length
+    assert.deepEqual(lines, [
+      { message: 'Decodes anew what is stored', abi: 'odd' },
+      { message: 'Decoded anew what was stored', abi: 'odd', logs: before, calls: 0, transactions: 0 },
+    ])
+    assert.ok(before > 50)
+    assert.equal(reports.pop(), null)
+    const told = reports.filter(report => report !== null)
+    assert.ok(told.every(({ abi }) => abi === 'odd'))
+    const left = told.map(({ blocksLeft }) => blocksLeft)
+    assert.deepEqual(
+      left,
+      left.toSorted((a, b) => b - a),
+    )
+    assert.deepEqual([left.length > 1, left.at(-1)], [true, 0])
+    assert.deepEqual(
+      openRedecodings(folder).map(({ network, next }) => [network, next]),
+      [['another/net/work', null]],
+      'that of another network stays',
+    )
+  })
+
+  it('waits while an ABI cannot be read', async t => {
+    const { keep, ask, run, own, folder, abis } = setUp(t)
+    const store = createTestStore(blocks, { own: own(), run: 6 })
+    t.after(() => store.close())
+    keep(ABIS[0]!)
+    ask(ABIS[0]!)
+    writeFileSync(join(abis, 'broken.json'), '{')
+    const before = documentsOf(store)
+    const errors: string[] = []
+    const stopping = new AbortController()
+    const log = {
+      ...silent,
+      error(message: string, { abi }: { abi?: unknown } = {}) {
+        errors.push(`${message}: ${abi}`)
+        stopping.abort()
+      },
+    }
+    await assert.rejects(run(store, { log: log as Log, signal: stopping.signal }))
+    assert.deepEqual(errors, [`Could not decode anew what is stored, tries again later: ${abiFile(ABIS[0]!)}`])
+    assert.deepEqual(documentsOf(store), before)
+    rmSync(join(abis, 'broken.json'))
+    await run(store)
+    assert.deepEqual(openRedecodings(folder), [])
+    assert.notDeepEqual(documentsOf(store), before)
+  })
+})
+
+/** Whether it ended before its time: nothing is done after `end`. */
+const endable = async (run: (end: () => never, signal: AbortSignal) => Promise<void>): Promise<boolean> => {
+  const controller = new AbortController()
+  const reason = new Error('ended')
+  const end = () => {
+    controller.abort(reason)
+    throw reason
+  }
+  try {
+    await run(end, controller.signal)
+    return false
+  } catch (error) {
+    if (error === reason) return true
+    throw error
+  }
+}
+
+const segmentsOf = (store: TestStore) => store.read(() => store.reader.segments())
+
+/** Of two states the documents that are surer, the second where both are as sure; what decodes now and did not before is taken anyway. */
+const surest = (before: readonly Document[], after: readonly Document[]): Document[] => {
+  const all = new Map(before.map(document => [document._id, document]))
+  for (const document of after) {
+    const known = all.get(document._id)
+    if (!known || !isLessSure(document, known)) all.set(document._id, document)
+  }
+  return [...all.values()].sort(byId)
+}
+const isLessSure = (document: Document, than: Document): boolean => {
+  const [now, was] = [document, than].map(({ _source: { probability, str } }) => ({
+    probability: (probability ?? 0) as number,
+    decodes: str !== null,
+  })) as [{ probability: number; decodes: boolean }, { probability: number; decodes: boolean }]
+  if (now.decodes && !was.decodes) return false
+  return now.probability < was.probability || (now.probability === was.probability && was.decodes && !now.decodes)
+}
+const byId = (a: Document, b: Document): number => (a._id < b._id ? -1 : 1)

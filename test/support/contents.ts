@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { KINDS, type Kind } from '../../src/mapping/index.ts'
+import type { Node } from '../../src/query/ast.ts'
+import { parseSearch } from '../../src/query/parse.ts'
+import { endOf, positionOfOrdinal } from '../../src/search/places.ts'
+import { readOrdinals } from '../../src/store/postings.ts'
+import type { ReadHeader } from '../../src/store/reader.ts'
+import { argumentOf, FACETS, facetOf, HASHED, logTerms, signatureOfLogFacet } from '../../src/store/terms.ts'
+import { oddBlocks, oddEvents } from './odd.ts'
+import { arbitraryQuery } from './queries.ts'
+import { stringifyLossless } from './scenarios.ts'
+import { demoBlocks, demoEvents, excerptOf, type TestStore } from './store.ts'
+
+export const events = [...oddEvents, ...demoEvents()]
+export const numberOf = ({ block }: RawBlock) => Number(block.number)
+
+/** Odd and real blocks with an excerpt in between, all neighbours, few enough to be read again and again. */
+export const neighbours = (count: number): RawBlock[] => {
+  const demo = demoBlocks()
+    .filter(({ block }) => block.transactions.length > 0 && block.transactions.length < 8)
+    .slice(0, 12)
+  const odd = oddBlocks(count)
+  return odd.map((raw, i) => {
+    const real = i % 4 === 1 ? demo[(i >> 2) % demo.length] : undefined
+    if (!real) return i % 4 === 2 ? excerptOf(raw, index => index % 2 === 1) : raw
+    const copy = structuredClone(real)
+    copy.block.number = raw.block.number
+    // No block and no transaction is in a chain twice.
+    const salt = i.toString(16).padStart(2, '0')
+    copy.block.hash = `0x${salt}${copy.block.hash.slice(4)}`
+    copy.block.transactions.forEach((tx, place) => {
+      tx.hash = `0x${salt}${tx.hash.slice(4)}`
+      copy.receipts[place]!.transactionHash = tx.hash
+    })
+    return copy
+  })
+}
+
+/** All that a store holds, in terms that do not depend on the order in which it came by it. */
+export const contentsOf = (store: TestStore) => {
+  const { reader, db } = store
+  return store.read(() => {
+    const headers = new Map<number, ReadHeader>(reader.segments().map(segment => [segment.id, reader.header(segment)]))
+    const role = (facet: number): string => {
+      const own = Object.entries(FACETS).find(([, number]) => number === facet)
+      if (own) return own[0]
+      const [first, last] = logTerms(0)
+      if (facet >= first && facet <= last) return `log of ${reader.signature(signatureOfLogFacet(facet)).key}`
+      const { signature, slot } = argumentOf(facet)
+      return `argument ${slot} of ${reader.signature(signature).key}`
+    }
+    const numbered = (facet: number) =>
+      facet === FACETS['block.hash'] || facet === FACETS['block.miner']
+        ? 'block'
+        : role(facet).startsWith('tx.') || facet === FACETS.failed
+          ? 'tx'
+          : role(facet).startsWith('trace.')
+            ? 'trace'
+            : role(facet).startsWith('call.') || / of call\//.test(role(facet))
+              ? 'call'
+              : 'log'
+    const value = (term: number, facet: number): string | number => {
+      const number = (term - facet) / 2 ** 22
+      if (number >= HASHED) return number
+      if (number === 0) return 0
+      const isName = facet === FACETS['tx.method'] || facet === FACETS['trace.error']
+      return isName ? reader.name(number) : reader.addressDigits(number)
+    }
+    const posts = db.prepare('SELECT segment, term, mark, n, ords FROM post').raw().all() as [
+      number,
+      number,
+      number,
+      number,
+      number | Buffer,
+    ][]
+    const index = posts.flatMap(([segment, term, mark, n, ords]) => {
+      // Still being made, or removed.
+      if (!headers.has(segment)) return []
+      const facet = facetOf(term)
+      const key = `${role(facet)} ${value(term, facet)} ${mark}`
+      return Array.from(
+        readOrdinals(ords, n),
+        ordinal => `${key} ${positionOfOrdinal(headers.get(segment)!, numbered(facet), ordinal)}`,
+      )
+    })
+    const nums = db.prepare('SELECT segment, facet, n, vals, ords FROM num').raw().all() as [
+      number,
+      number,
+      number,
+      Buffer,
+      Buffer,
+    ][]
+    const numbers = nums.flatMap(([segment, facet, n]) => {
+      if (!headers.has(segment)) return []
+      const { values, ordinals } = reader.numbers(segment, facet)!
+      assert.equal(values.length, n)
+      assert.ok(
+        values.every((value, i) => i === 0 || values[i - 1]! <= value),
+        'a column of numbers ascends',
+      )
+      const key = `${facet % 2 ? 'scaled' : 'integers'} ${role(Math.floor(facet / 2))}`
+      return Array.from(
+        ordinals,
+        (ordinal, i) =>
+          `${key} ${values[i]} ${positionOfOrdinal(headers.get(segment)!, / of call\//.test(key) ? 'call' : 'log', ordinal)}`,
+      )
+    })
+    return {
+      index: index.sort(),
+      numbers: numbers.sort(),
+      rows: ['block', 'tx', 'tx_bulk', 'log', 'trace', 'trace_bulk', 'call'].map(table =>
+        db.prepare(`SELECT pos FROM "${table}"`).pluck().all(),
+      ),
+    }
+  })
+}
+
+export const documentsOf = (store: TestStore) => Object.fromEntries(KINDS.map(kind => [kind, store.all(kind)]))
+
+/** Segments do not overlap, and tell the truth about the rows. */
+export const checkSegments = (store: TestStore) =>
+  store.read(() => {
+    const { reader, db } = store
+    let last = -1
+    for (const segment of reader.segments()) {
+      assert.ok(segment.first > last && segment.last >= segment.first, `segment ${segment.first} behind ${last}`)
+      last = segment.last
+      const header = reader.header(segment)
+      assert.deepEqual(
+        [header.first, header.last, header.times.length],
+        [segment.first, segment.last, segment.last - segment.first + 1],
+      )
+      const count = (sql: string) =>
+        db.prepare(`SELECT count(*) FROM ${sql} AND pos >> 22 BETWEEN ? AND ?`).pluck().get(segment.first, segment.last)
+      const known = 'log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL)'
+      assert.deepEqual(
+        [segment.txs, segment.logs, segment.events],
+        [count('tx WHERE 1'), count('log WHERE 1'), count(known)],
+      )
+      const index = header.times.length - 1
+      assert.deepEqual(
+        [endOf(header, 'tx', index), endOf(header, 'log', index), endOf(header, 'trace', index)],
+        [segment.txs, segment.logs, segment.traces],
+      )
+      assert.equal(count('block WHERE 1'), index + 1)
+      const times = db.prepare('SELECT timestamp FROM block WHERE pos >> 22 BETWEEN ? AND ? ORDER BY pos').pluck()
+      assert.deepEqual([...header.times], times.all(segment.first, segment.last))
+    }
+  })
+
+const NOW = Date.UTC(2025, 0, 1, 1)
+export const queriesOn = (store: TestStore, count: number): [Kind, Node][] =>
+  KINDS.flatMap(kind =>
+    fc
+      .sample(arbitraryQuery(kind, store.all(kind).slice(0, 60)), { numRuns: count, seed: 5 })
+      .map((query): [Kind, Node] => [kind, parseSearch(stringifyLossless({ query }), [kind], NOW).parts[0]!.query]),
+  )
+
+export const assertSame = (store: TestStore, other: TestStore, queries: [Kind, Node][] = []) => {
+  checkSegments(store)
+  assert.deepStrictEqual(contentsOf(store), contentsOf(other))
+  assert.deepStrictEqual(documentsOf(store), documentsOf(other))
+  for (const [kind, node] of queries) {
+    const [a, b] = [store.evaluate(kind, node), other.evaluate(kind, node)]
+    assert.deepStrictEqual([a.positions, a.counted], [b.positions, b.counted])
+  }
+}
+
+export const using = (stores: TestStore[], work: () => void) => {
+  try {
+    work()
+  } finally {
+    for (const store of stores) store.close()
+  }
+}
