@@ -85,7 +85,7 @@ export const createSearcher = (reader: Reader): Searcher => {
       try {
         const parts = prepare(request)
         const total = countAll(request, parts, reader, options)
-        if (isChainOrder(request.sort)) return { total, pages: walk(request, options, prepare, loading, reader) }
+        if (isChainOrder(request)) return { total, pages: walk(request, options, prepare, loading, reader) }
         // Another order than the chain's has to be known whole before the first hit.
         const found = findBest({ ...request, from: 0, size: total }, parts, exact, reader, options)
         return { total, pages: pagesOf(found, request, loading, reader) }
@@ -169,7 +169,7 @@ const findBest = (
 ): Found[] => {
   const wanted = request.from + request.size
   if (wanted === 0) return []
-  const keys = sortKeysOf(request.sort, reader, exact)
+  const keys = sortKeysOf(request, reader, exact)
   return keys.chain
     ? findInChainOrder(wanted, keys, parts, reader, options)
     : findByKeys(wanted, keys, parts, reader, options)
@@ -265,7 +265,7 @@ function* walk(
   loading: Loading,
   reader: Reader,
 ): Generator<Hit[]> {
-  const keys = sortKeysOf(request.sort, reader, loading.exact)
+  const keys = sortKeysOf(request, reader, loading.exact)
   const order = bySortKeys(keys)
   let last: Found | undefined
   let version: number | undefined

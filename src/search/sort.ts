@@ -3,7 +3,7 @@ import { asJson, long } from '../documents/show.ts'
 import { type FieldPath, KINDS, type Kind } from '../mapping/index.ts'
 import { compareValues, type Value } from '../query/ast.ts'
 import { valuesOf } from '../query/predicate.ts'
-import type { Sort } from '../query/request.ts'
+import type { SearchRequest, Sort } from '../query/request.ts'
 import type { Reader, Segment } from '../store/reader.ts'
 import { blockOf, PLACES, positionOf } from '../store/schema.ts'
 import { sortExpression } from './conditions.ts'
@@ -35,28 +35,32 @@ export interface SortKeys {
 const BLOCK_NUMBERS = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
-const followsChain = ({ by, fields }: Sort): boolean =>
-  by === '_doc' || (by === 'field' && Object.values(fields).every(({ path }) => CHAIN_FIELDS.has(path)))
+/** Where one of the kinds does not have the field, all of its documents come first or last. */
+const followsChain = ({ by, fields }: Sort, parts: Order['parts']): boolean =>
+  by === '_doc' || (by === 'field' && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
 
-/** Scores are all the same: sorting by them orders nothing. */
-const effective = (sort: readonly Sort[]): Sort[] => sort.filter(({ by }) => by !== '_score')
+/** Scores are all the same, and so is a field that no kind has: sorting by them orders nothing. */
+const effective = (sort: readonly Sort[]): Sort[] =>
+  sort.filter(({ by, fields }) => by === '_doc' || Object.keys(fields).length > 0)
 
-export const isChainOrder = (sort: readonly Sort[]): boolean => {
+export type Order = Pick<SearchRequest, 'sort' | 'parts'>
+
+export const isChainOrder = ({ sort, parts }: Order): boolean => {
   const [first] = effective(sort)
-  return first === undefined || followsChain(first)
+  return first === undefined || followsChain(first, parts)
 }
 
 /** Without a sort, the newest comes first. */
-export const sortKeysOf = (sort: readonly Sort[], reader: Reader, documents: Documents): SortKeys => {
+export const sortKeysOf = ({ sort, parts }: Order, reader: Reader, documents: Documents): SortKeys => {
   const sorts = effective(sort)
   const first = sorts[0]
   const descending = first === undefined || first.order === 'desc'
   // One key that follows the chain, or one that no other can refine, is the position itself.
-  if (first === undefined || first.by === '_doc' || (sorts.length === 1 && followsChain(first)))
+  if (first === undefined || first.by === '_doc' || (sorts.length === 1 && followsChain(first, parts)))
     return { chain: true, byTime: false, descending, compare: undefined, fill: () => {} }
   return {
-    chain: followsChain(first),
-    byTime: followsChain(first) && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
+    chain: followsChain(first, parts),
+    byTime: followsChain(first, parts) && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
     descending,
     compare: (a, b) => {
       for (let i = 0; i < sorts.length; i++) {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { KINDS, type Kind, queryPaths } from '../../src/mapping/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
-import type { Document } from '../../src/query/predicate.ts'
+import { type Document, valuesOf } from '../../src/query/predicate.ts'
 import { createSearcher, type Hit, type Searcher } from '../../src/search/execute.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
@@ -113,6 +113,32 @@ describe('a search', () => {
           .slice(0, 30)
           .map(({ _id }) => _id),
       )
+    }
+  })
+
+  it('by a field that some of its kinds lack has all of these first or last, and one that all lack orders nothing', () => {
+    const cases: [Kind[], object[]][] = [
+      [['token', 'event'], [{ 'firstSeen.num': 'desc' }]],
+      [['token', 'event'], [{ 'blockNumber.num': { order: 'desc', missing: '_first' } }]],
+      [['block', 'tx'], [{ 'number.num': 'desc' }]],
+      [
+        ['contract', 'tx'],
+        [{ codeSize: 'asc' }, { 'blockNumber.num': 'asc' }],
+      ],
+      [['tx'], [{ nothing: { order: 'asc', unmapped_type: 'long' } }, { 'value.num': 'desc' }]],
+    ]
+    for (const [kinds, sort] of cases) {
+      const by = Object.keys(sort.at(-1)!)[0]!
+      const keysOf = (hits: readonly Pick<Hit, 'kind' | 'document'>[]) =>
+        hits.map(({ kind, document }) => {
+          const field = queryPaths(kind).get(by)
+          return field === undefined ? null : String(valuesOf(field, document._source)[0] ?? null)
+        })
+      const request = (size: number) =>
+        parseSearch(JSON.stringify({ sort: [...sort, { _doc: 'asc' }], size }), kinds, NOW)
+      const due = keysOf(search(request(-1), documents).hits)
+      assert.deepEqual(keysOf(searcher.search(request(20), options).hits), due.slice(0, 20), `${kinds} by ${by}`)
+      assert.deepEqual(keysOf([...searcher.pages(request(-1), options).pages].flat()), due, `all ${kinds} by ${by}`)
     }
   })
 
