@@ -360,6 +360,20 @@ test('calls: data, null for what reverts, and nothing known where the node fails
     '0x4': new NodeError(-32000, 'invalid opcode: INVALID'),
     '0x5': new NodeError(-32603, 'EVM error InvalidFEOpcode'),
     '0x6': new NodeError(-32015, 'VM execution error.'),
+    // As go-ethereum puts what a contract can do wrong.
+    ...Object.fromEntries(
+      [
+        'out of gas',
+        'stack underflow (0 <=> 2)',
+        'stack limit reached 1024 (1023)',
+        'invalid jump destination',
+        'return data out of bounds',
+        'gas uint64 overflow',
+        'write protection',
+        'max call depth exceeded',
+        'execution aborted (timeout = 5s)',
+      ].map((message, i) => [`0x${10 + i}`, new NodeError(-32000, message)]),
+    ),
   }
   node.methods.set('eth_call', ([call, tag]) => {
     assert.equal(tag, 'latest')
@@ -368,7 +382,12 @@ test('calls: data, null for what reverts, and nothing known where the node fails
   })
   const source = sourceOf(t, node, { clock: fastClock(500) })
   const calls = Object.keys(answers).map(to => ({ to, data: '0x313ce567' }))
-  assert.deepEqual(await source.call!(calls, never), ['0x12', null, '0x', null, null, null])
+  const due = ['0x1', '0x3'].map(to => [to, answers[to]])
+  const told = (await source.call!(calls, never)).map((answer, i) => [calls[i]!.to, answer])
+  assert.deepEqual(
+    told.filter(([, answer]) => answer !== null),
+    due,
+  )
   failing = true
   await assert.rejects(source.call!(calls, never), {
     next: 'retry',
