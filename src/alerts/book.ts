@@ -47,7 +47,12 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
     `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
   )
-  const find = db.prepare<[string], Row>('SELECT n, state, rule, notify, target FROM alert WHERE id = ?')
+  const find = db.prepare<[string], Row & { block: number }>(
+    'SELECT n, state, rule, notify, target, block FROM alert WHERE id = ?',
+  )
+  const move = db.prepare(
+    'UPDATE alert SET block = ?, block_hash = ?, due = ?, source = ?, received_at = ? WHERE n = ?',
+  )
   const setState = db.prepare('UPDATE alert SET state = ?, changed_at = ? WHERE n = ?')
   const due = db.prepare<[number], Row>(
     'SELECT n, state, rule, notify, target FROM alert WHERE state = 0 AND due <= ? ORDER BY due, n',
@@ -103,8 +108,11 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
     )
     const alert = find.get(id)!
     if (added.changes === 0) {
+      const lost = STATES[alert.state] === 'withdrawn' || STATES[alert.state] === 'retracted'
+      if (entity._type === 'token' && (lost || block < alert.block))
+        move.run(block, hash, block + hit.confirmations, source, hit.receivedAt, alert.n)
       // The chain has come back to a block that it had left.
-      if (STATES[alert.state] !== 'withdrawn' && STATES[alert.state] !== 'retracted') return
+      if (!lost) return
       become(alert, 'pending', at)
     } else count(hit.targetType, 'pending')
     if (notify && hit.confirmations > 0) put(alert.n, 'pending')
@@ -158,9 +166,14 @@ interface Row {
   target: TargetType
 }
 
-/** The same whoever finds it however often: what a receiver knows an alert by. */
+/**
+ * The same whoever finds it however often: what a receiver knows an alert by. A token is new once, although a back-fill finds lower and
+ * lower blocks that show it.
+ */
 export const alertId = (
-  { rule, revision, blockHash, entity }: Pick<Hit, 'rule' | 'revision' | 'blockHash' | 'entity'>,
+  { rule, revision, blockHash, entity: { _type, _id } }: Pick<Hit, 'rule' | 'revision' | 'blockHash' | 'entity'>,
   chain: unknown,
-): string =>
-  `alert_${hash('sha256', JSON.stringify([rule, revision, chain, blockHash.toLowerCase(), entity._type, entity._id])).slice(0, 32)}`
+): string => {
+  const block = _type === 'token' ? null : blockHash.toLowerCase()
+  return `alert_${hash('sha256', JSON.stringify([rule, revision, chain, block, _type, _id])).slice(0, 32)}`
+}

@@ -103,6 +103,30 @@ test('when the chain comes back to a block that it had left, its alerts live aga
   assert.equal(outbox.alerts(1, { size: 1 })[0]!.alert.id, before)
 })
 
+test('a token is told of once, whichever block turns out to have shown it first', () => {
+  const { put, back, told, states, outbox } = setUp()
+  const chain = makeChain({ blocks: 9, from: 10 })
+  const seenIn = (block: RawBlock, rest: Partial<Hit> = {}) =>
+    hitIn(block, { targetType: 'Token', entity: { _id: '0x70', _type: 'token' }, ...rest })
+  const both = (block: RawBlock) => [seenIn(block), seenIn(block, { rule: 2, confirmations: 3 })]
+  put(chain[8]!, both(chain[8]!))
+  put(chain[2]!, both(chain[2]!))
+  put(chain[5]!, both(chain[5]!))
+  assert.deepEqual(told(), ['confirmed 12/1', 'confirmed 12/2'])
+  assert.deepEqual([states(), states(2)], [['12 confirmed'], ['12 confirmed']])
+  const { alert } = outbox.alerts(1, { size: 1 })[0]!
+  assert.deepEqual([alert.blockHash, alert.source], [chain[2]!.block.hash, seenIn(chain[2]!).source])
+  // It is on the chain still when the block that it was first found in is not.
+  back(15)
+  assert.deepEqual(states(), ['12 confirmed'])
+  back(11)
+  assert.deepEqual([states(), states(2)], [['12 retracted'], ['12 retracted']])
+  const [other] = branch(chain[1]!, 1, 5) as [RawBlock]
+  put(other, both(other))
+  assert.deepEqual([states(), states(2)], [['12 confirmed'], ['12 pending']])
+  assert.equal(outbox.alerts(1, { size: 1 })[0]!.alert.blockHash, other.block.hash)
+})
+
 test('the same hit found again, as by a look back into history, is the same alert', () => {
   const { put, also, told, states } = setUp()
   const [block] = makeChain({ blocks: 1, from: 10 }) as [RawBlock]
