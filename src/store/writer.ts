@@ -77,10 +77,14 @@ export const createWriter = (db: Db): Writer => {
        SET asked = 1, change = excluded.change, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
          standard = coalesce(excluded.standard, standard)`,
   )
+  // A block that waited may know less than what was answered, and stored, meanwhile.
+  const unlessAsked = ['decimals', 'name', 'symbol', 'error']
+    .map(column => `${column} = iif(asked, ${column}, excluded.${column})`)
+    .join(', ')
   const insertSight = db.prepare(
     `INSERT INTO token (id, decimals, name, symbol, standard, error, pos, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-       SET change = excluded.change, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
-         standard = coalesce(standard, excluded.standard), pos = excluded.pos WHERE pos IS NULL OR pos > excluded.pos`,
+       SET change = excluded.change, ${unlessAsked}, standard = coalesce(standard, excluded.standard), pos = excluded.pos
+       WHERE pos IS NULL OR pos > excluded.pos`,
   )
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
   let change = (db.prepare('SELECT max(change) FROM token').pluck().get() as number | null) ?? 0

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { tokensIn } from '../../src/documents/tokens.ts'
 import type { ChainsieveError } from '../../src/lib/errors.ts'
 import { blockOf } from '../../src/store/schema.ts'
 import { createWriter } from '../../src/store/writer.ts'
@@ -17,7 +18,9 @@ import {
   using,
 } from '../support/contents.ts'
 import { makeChain } from '../support/pack.ts'
-import { createTestStore, type TestStore } from '../support/store.ts'
+import { createTestStore, demoBlocks, type TestStore } from '../support/store.ts'
+
+const DOLLAR = '0x252bfe6ba05b239912fe0f8f514b3564f40a7a96'
 
 describe('segments', () => {
   it('hold the same in whatever order and in whatever runs the blocks came', () => {
@@ -132,6 +135,36 @@ describe('segments', () => {
       }
       store.add([blocks[0]!, ...blocks.slice(4)])
       assert.equal(store.evaluate('block', { op: 'all' }).counted, 6)
+    })
+  })
+})
+
+describe('a token', () => {
+  it('keeps what its contract answered when a lower block comes that was decoded before', () => {
+    const blocks = demoBlocks().slice(0, 60)
+    const store = createTestStore()
+    using([store], () => {
+      const both = blocks.flatMap(raw => (tokensIn(raw).has(DOLLAR) ? [raw] : []))
+      const [higher, lower] = [store.prepare([both[1]!]), store.prepare([both[0]!])]
+      const { id } = higher.sights.find(({ id }) => lower.sights.some(sight => sight.id === id))!
+      const answer = { id, decimals: 7, name: higher.sights[0]!.standard, symbol: null, standard: null, error: null }
+      const unknown = { decimals: null, name: null, symbol: null, error: null }
+      for (const sight of lower.sights) Object.assign(sight, unknown)
+      higher.added.tokens = [answer]
+      store.writer.receive(lower)
+      store.writer.apply(higher)
+      const before = store.db.prepare('SELECT * FROM token WHERE id = ?').get(id) as object
+      store.writer.apply(lower)
+      const { position } = lower.sights.find(sight => sight.id === id)!
+      const { change } = store.db.prepare('SELECT max(change) AS change FROM token WHERE id = ?').get(id) as {
+        change: number
+      }
+      assert.deepEqual(store.db.prepare('SELECT * FROM token WHERE id = ?').get(id), {
+        ...before,
+        pos: position,
+        change,
+      })
+      assert.equal((before as { decimals: number }).decimals, 7)
     })
   })
 })
