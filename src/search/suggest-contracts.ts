@@ -16,16 +16,22 @@ const MOST_CONTRACTS = 10_000
 /** Tokens of the store that are new, or tell something else, since the last call. */
 export const createTokenNews = (reader: Reader): (() => NamedToken[]) => {
   let last = 0
-  let count = 0
+  /** A back-fill changes the same ones again and again. */
+  const known = new Set<number>()
   return () => {
     const rows = reader
       .prepare(
         `SELECT change, id, (SELECT name FROM name WHERE id = symbol) AS symbol, (SELECT name FROM name WHERE id = token.name) AS name
          FROM token WHERE change > ? AND pos IS NOT NULL ORDER BY change LIMIT ?`,
       )
-      .all(last, MOST_TOKENS - count) as { change: number; id: number; symbol: string | null; name: string | null }[]
+      .all(last, MOST_TOKENS - known.size) as {
+      change: number
+      id: number
+      symbol: string | null
+      name: string | null
+    }[]
     last = rows.at(-1)?.change ?? last
-    count += rows.length
+    for (const { id } of rows) known.add(id)
     return rows.flatMap(({ id, symbol, name }) =>
       symbol ? [{ address: `0x${reader.addressDigits(id)}`, symbol, name }] : [],
     )
@@ -36,12 +42,17 @@ export const createTokenNews = (reader: Reader): (() => NamedToken[]) => {
 export const createNamedContracts = (
   reader: Reader,
 ): (() => readonly { name: string; address: string }[] | undefined) => {
-  let seen = 0
+  let seen = '0'
   return () => {
-    // The index of names alone is read.
-    const count = reader.prepare('SELECT count(*) FROM contract WHERE name IS NOT NULL').pluck().get() as number
-    if (count === seen) return undefined
-    seen = count
+    // The index of names alone is read. As many as before may be others, where a node for development was cut back.
+    const state = reader
+      .prepare(
+        `SELECT count(*) || coalesce('/' || max(pos) || '/' || sum(name), '') FROM contract WHERE name IS NOT NULL`,
+      )
+      .pluck()
+      .get() as string
+    if (state === seen) return undefined
+    seen = state
     const rows = reader
       .prepare(
         `SELECT DISTINCT address, (SELECT name FROM name WHERE id = contract.name) AS name FROM contract WHERE contract.name IS NOT NULL

@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test'
 import { parseTokens } from '../../src/decode/registry.ts'
 import { KINDS, lookup } from '../../src/mapping/index.ts'
 import { createSuggester, type NamedContract, type Suggestion } from '../../src/search/suggest.ts'
+import { createTokenNews } from '../../src/search/suggest-contracts.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { createTestStore, demoBlocks, demoEvents, type TestStore } from '../support/store.ts'
 
@@ -207,6 +208,40 @@ test('names that came since are suggested, and counts are those of the moment, t
   setChain(store, 1)
   store.add(oddBlocks(1, 6000))
   assert.equal(texts(suggest('usdc', 1))[0], 'token USDC')
+  store.close()
+})
+
+test('tokens that a back-fill moves to lower blocks over and over leave room for new ones', () => {
+  const store = createTestStore(demoBlocks().slice(0, 1))
+  const news = createTokenNews(store.reader)
+  const tell = () => store.read(news)
+  const insert = store.db.prepare('INSERT INTO token (id, symbol, pos, change) VALUES (?, ?, 0, ?)')
+  const many = 60_000
+  store.db.transaction(() => {
+    for (let id = 1001; id <= 1000 + many; id++) insert.run(id, null, id)
+  })()
+  tell()
+  for (let i = 1; i <= 2; i++) {
+    store.db.prepare('UPDATE token SET change = change + ?').run(many)
+    tell()
+  }
+  const [{ id, digits }] = store.db.prepare('SELECT id, lower(hex(bytes)) AS digits FROM address LIMIT 1').all() as [
+    { id: number; digits: string },
+  ]
+  const symbol = Number(store.db.prepare("INSERT INTO name (name) VALUES ('NEW')").run().lastInsertRowid)
+  insert.run(id, symbol, many * 10)
+  assert.deepEqual(tell(), [{ address: `0x${digits}`, symbol: 'NEW', name: null }])
+  store.close()
+})
+
+test('a contract that took the place of another is suggested instead of it', () => {
+  const store = createTestStore(demoBlocks().slice(0, 60))
+  const suggest = suggesterOf(store)
+  const named = (q: string) => texts(suggest(q).filter(({ kind }) => kind === 'contract'))
+  assert.notDeepEqual(named('silo'), [])
+  store.db.prepare("INSERT INTO name (name) VALUES ('Granary')").run()
+  store.db.exec("UPDATE contract SET name = (SELECT id FROM name WHERE name = 'Granary') WHERE name IS NOT NULL")
+  assert.deepEqual([named('silo'), new Set(named('granary'))], [[], new Set(['contract Granary'])])
   store.close()
 })
 
