@@ -12,7 +12,7 @@ import type { Revision } from '../store/revision.ts'
 import { positionOf } from '../store/schema.ts'
 import { FULL_SEGMENT } from '../store/segments.ts'
 import type { FromWriter, Lane, Range, Revised, ToWriter } from './messages.ts'
-import type { Preparer, Run } from './prepare.ts'
+import type { Decoded, Preparer, Run } from './prepare.ts'
 import { heldRanges, holds, merged } from './ranges.ts'
 import type { Ruling } from './ruling.ts'
 
@@ -184,15 +184,16 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const take = async (raw: RawBlock) => {
       const number = Number(raw.block.number)
       if (run && number !== last + 1) await flush()
-      await ruling.complete(raw, signal)
-      const decoded = preparer.decode(raw)
       // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
       // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
+      let decoded: Decoded
       let found: Hit[]
       let generation: number
       do {
         ruling.refresh(held)
         ;({ generation } = ruling)
+        await ruling.complete(raw, signal)
+        decoded = preparer.decode(raw)
         found = await ruling.match(raw, decoded, signal)
       } while (generation !== ruling.generation)
       checkNeighbours(raw)

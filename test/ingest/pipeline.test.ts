@@ -20,6 +20,7 @@ import { dataFolder } from '../support/delivery.ts'
 import { makeChain } from '../support/pack.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 const never = new AbortController().signal
 
 /** Every block, or every transaction. */
@@ -178,6 +179,56 @@ test('a rule that comes up at whatever moment of the taking of a block finds tha
     await scan()
     assert.deepEqual(alertsOf(id), ['100 confirmed'], `${moment}`)
   }
+})
+
+test('a rule that comes up while a block is taken has what it needs of that block as well', async t => {
+  const steps: string[] = []
+  const { rules, ruling, pipeline } = await setUp(t, own => ({
+    ...own,
+    get generation() {
+      return own.generation
+    },
+    async complete(...args) {
+      steps.push(`completes for ${own.generation}`)
+      return own.complete(...args)
+    },
+    async match(...args) {
+      const { generation } = own
+      steps.push(`matches by ${generation}`)
+      if (generation === 1) {
+        rules.create(1, ruleOf(), 0)
+        ruling.refresh([])
+      }
+      return own.match(...args)
+    },
+  }))
+  rules.create(1, ruleOf(), 0)
+  await pipeline.lane('head').add(makeChain({ blocks: 1, from: 100 })[0]!)
+  await pipeline.flush()
+  assert.deepEqual(steps, ['completes for 1', 'matches by 1', 'completes for 2', 'matches by 2'])
+})
+
+test('a rule fires for a token once, while a back-fill from above finds lower and lower blocks that show it', async t => {
+  const { rules, pipeline, alertsOf } = await setUp(t)
+  const chain = makeChain({ blocks: 12, from: 100, txs: 1, logs: 1 })
+  const topics = [TRANSFER, ...['1', '2'].map(digit => `0x${digit.padStart(64, '0')}` as const)]
+  for (const { receipts } of chain) for (const { logs } of receipts) for (const log of logs) log.topics = topics
+  const byAddress = ruleOf()
+  byAddress.config.targetType = 'Token'
+  byAddress.config.targetMap = [{ name: 'standard', operator: 'Equals', value: 'ERC-20' }]
+  const ids = [0, 3].map(
+    maxConfirmationCount => rules.create(1, { ...byAddress, maxConfirmationCount, startBlock: 0 }, 0).id,
+  )
+  const [fill, head] = [pipeline.lane('fill'), pipeline.lane('head')]
+  for (const at of [9, 10]) await head.add(chain[at]!)
+  await head.flush()
+  for (const run of [chain.slice(6, 9), chain.slice(3, 6), chain.slice(0, 3)]) {
+    for (const block of run) await fill.add(block)
+    await fill.flush()
+  }
+  await head.add(chain[11]!)
+  await pipeline.flush()
+  assert.deepEqual(ids.map(alertsOf), [['100 confirmed'], ['100 confirmed']])
 })
 
 test('whoever asks for it is caught up with when all that was decoded before is stored, also what waited for a rule', async t => {
