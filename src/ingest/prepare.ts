@@ -106,7 +106,7 @@ export const createPreparer = ({
       const seen = tokens.seen(address.slice(2))
       if (seen !== undefined && seen <= positionOf(Number(raw.block.number), place)) return []
       const { standard, ...facts } = tokens.facts(address.slice(2))
-      return [{ address, place, standard: standard ?? sighted, ...facts }]
+      return [{ address, place, standard: standard === 'ERC-4626' ? standard : sighted, ...facts }]
     })
 
   return {

@@ -81,9 +81,11 @@ export const createWriter = (db: Db): Writer => {
   const unlessAsked = ['decimals', 'name', 'symbol', 'error']
     .map(column => `${column} = iif(asked, ${column}, excluded.${column})`)
     .join(', ')
+  // What it emits in its lowest block counts, in whatever order blocks come; that it is a vault too is what it answers.
+  const unlessVault = "iif(standard = (SELECT id FROM name WHERE name = 'ERC-4626'), standard, excluded.standard)"
   const insertSight = db.prepare(
     `INSERT INTO token (id, decimals, name, symbol, standard, error, pos, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-       SET change = excluded.change, ${unlessAsked}, standard = coalesce(standard, excluded.standard), pos = excluded.pos
+       SET change = excluded.change, ${unlessAsked}, standard = ${unlessVault}, pos = excluded.pos
        WHERE pos IS NULL OR pos > excluded.pos`,
   )
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()

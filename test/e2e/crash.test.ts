@@ -40,7 +40,7 @@ const QUERIES: [entities: string, query: unknown][] = [
 /** Everything that a server tells of its blocks: all documents of every kind, and what some queries find. */
 const everything = async (server: Server) => {
   const documents = []
-  for (const entity of ['block', 'tx', 'log', 'event'])
+  for (const entity of ['block', 'tx', 'log', 'event', 'contract', 'token'])
     documents.push(...(await server.search(NETWORK, entity, { size: -1, sort: '_doc' })).hits.hits)
   const answers = []
   for (const [entities, query] of QUERIES)
@@ -138,6 +138,7 @@ test('a back-fill that is killed again and again ends as one that was never inte
     await t.test(`index, ${order} first`, async t => {
       const node = await startNode({ after: fn => after(t, fn) }, chain)
       node.methods.set('eth_call', () => '0x')
+      node.methods.set('eth_getCode', () => '0x')
       const data = join(folder, order)
       const args = ['index', '--network', NETWORK, '--rpc', node.url, '--from', String(numbers[0])]
       await runKilled(t, [...args, '--order', order, '--store-batch', '4'], data)

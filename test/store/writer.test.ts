@@ -20,6 +20,8 @@ import {
 import { makeChain } from '../support/pack.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../support/store.ts'
 
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}` as const
 const DOLLAR = '0x252bfe6ba05b239912fe0f8f514b3564f40a7a96'
 
 describe('segments', () => {
@@ -165,6 +167,18 @@ describe('a token', () => {
         change,
       })
       assert.equal((before as { decimals: number }).decimals, 7)
+    })
+  })
+
+  it('has the standard that its lowest block shows, in whatever order blocks come', () => {
+    const blocks = makeChain({ blocks: 3, txs: 1, logs: 1 })
+    const topics = (count: number) => [TRANSFER, ...Array.from({ length: count }, (_, i) => word(i))]
+    for (const [i, { receipts }] of blocks.entries()) receipts[0]!.logs[0]!.topics = topics(i === 0 ? 3 : 2)
+    const stores = [blocks, blocks.toReversed()].map(order => createTestStore(order, { run: 1 }))
+    using(stores, () => {
+      const [oldest, newest] = stores.map(store => store.all('token'))
+      assert.equal(oldest![0]!._source.standard, 'ERC-721')
+      assert.deepEqual(newest, oldest)
     })
   })
 })
