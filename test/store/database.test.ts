@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import Database from 'better-sqlite3'
+import type { Document } from '../../src/documents/document.ts'
+import { tokensIn } from '../../src/documents/tokens.ts'
 import { openForReading, openForWriting } from '../../src/store/database.ts'
-import { SCHEMA_VERSION } from '../../src/store/schema.ts'
+import { ALERT_SCHEMA, CALL_SCHEMA, SCHEMA, SCHEMA_VERSION, TRACE_SCHEMA } from '../../src/store/schema.ts'
 import { makeChain, tempFolder } from '../support/pack.ts'
-import { createTestStore } from '../support/store.ts'
+import { createTestStore, demoBlocks } from '../support/store.ts'
 
 describe('opening a store', () => {
   it('makes it once, with a key of its own for its hashes', async t => {
@@ -57,6 +59,42 @@ describe('opening a store', () => {
       message: /serve, index or import bring it there/,
     })
     assert.throws(() => openForReading(join(path, '..', 'none.sqlite')), /unable to open database file/)
+  })
+
+  it('brings one from before contracts and tokens up, with all that it holds, and goes on', async t => {
+    const blocks = demoBlocks().slice(0, 40)
+    const whole = createTestStore(blocks)
+    const half = createTestStore(blocks.slice(0, 30))
+    const path = await (await tempFolder(t))('network.sqlite', '')
+    const old = new Database(path)
+    for (const statement of [...SCHEMA, ...ALERT_SCHEMA, ...TRACE_SCHEMA, ...CALL_SCHEMA]) old.exec(statement)
+    old.pragma('user_version = 4')
+    old.prepare('ATTACH ? AS half').run(half.path)
+    const kept = 'meta block tx tx_bulk log trace trace_bulk call segment post num address name signature'
+    for (const table of kept.split(' ')) {
+      const columns = (old.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => `"${name}"`)
+      old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM half.${table}`)
+    }
+    old.exec(`INSERT INTO main.token SELECT bytes, decimals FROM half.token JOIN half.address USING (id);
+      INSERT INTO main.token VALUES (x'${'77'.repeat(20)}', 4), (x'${'78'.repeat(20)}', NULL)`)
+    const decimals = 'SELECT bytes, decimals FROM token JOIN address USING (id) WHERE decimals IS NOT NULL ORDER BY id'
+    const due = half.db.prepare(decimals).all()
+    old.close()
+
+    const store = createTestStore(blocks.slice(30), { path })
+    try {
+      for (const kind of ['block', 'tx', 'log', 'event', 'call'] as const)
+        assert.deepEqual(store.all(kind), whole.all(kind), kind)
+      assert.deepEqual([due.length > 0, store.db.prepare(decimals).all().slice(0, due.length)], [true, due])
+      const after = Number(blocks[30]!.block.number)
+      const isAfter = ({ _source }: Document) => Number((_source.blockNumber as { num: number }).num) >= after
+      assert.deepEqual(store.all('contract'), whole.all('contract').filter(isAfter))
+      const ids = new Set(blocks.slice(30).flatMap(raw => [...tokensIn(raw).keys()]))
+      assert.ok(ids.size > 0)
+      assert.deepEqual(new Set(store.all('token').map(({ _id }) => _id)).intersection(ids), ids)
+    } finally {
+      for (const one of [store, half, whole]) one.close()
+    }
   })
 
   it('goes on with what another process left, caches and filters empty', () => {
