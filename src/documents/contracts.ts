@@ -40,7 +40,7 @@ export interface BlockContract {
   abi: ContractAbi
 }
 
-/** All contracts that a block creates and that stay: of a transaction that failed nothing is left. */
+/** All contracts that a block creates. Of what failed nothing is left; what destroys itself at once was there, and may be what somebody looks for. */
 export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] => {
   const creations: Creation[] = []
   if (traces === undefined) {
@@ -67,7 +67,8 @@ export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] =
       const { address, code } = trace.result
       creations.push({ address, creator: trace.action.from, tx: transactionPosition, code, delegate: undefined })
     } else if (trace.type === 'call' && trace.action.callType === 'delegatecall') {
-      const created = creations.findLast(it => it.tx === transactionPosition && it.address === trace.action.from)
+      const from = trace.action.from.toLowerCase()
+      const created = creations.findLast(it => it.tx === transactionPosition && it.address.toLowerCase() === from)
       if (created) created.delegate ??= trace.action.to
     }
   }
