@@ -55,20 +55,24 @@ export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] =
   /** Depth of the topmost step that failed of those around the one at hand. */
   let failed = Number.POSITIVE_INFINITY
   let transaction = -1
+  /** Those of the transaction at hand: a block may have a thousand of them, and a hundred thousand calls to be looked up. */
+  const own = new Map<string, Creation>()
   for (const trace of traces) {
     if (trace.type === 'reward') continue
     const { transactionPosition, traceAddress } = trace
     const depth = traceAddress.length
     if (transactionPosition !== transaction || depth <= failed) failed = Number.POSITIVE_INFINITY
+    if (transactionPosition !== transaction) own.clear()
     transaction = transactionPosition
     if (trace.error !== undefined && failed === Number.POSITIVE_INFINITY) failed = depth
     if (failed <= depth) continue
     if (trace.type === 'create' && trace.result?.address) {
       const { address, code } = trace.result
-      creations.push({ address, creator: trace.action.from, tx: transactionPosition, code, delegate: undefined })
+      const creation = { address, creator: trace.action.from, tx: transactionPosition, code, delegate: undefined }
+      own.set(address.toLowerCase(), creation)
+      creations.push(creation)
     } else if (trace.type === 'call' && trace.action.callType === 'delegatecall') {
-      const from = trace.action.from.toLowerCase()
-      const created = creations.findLast(it => it.tx === transactionPosition && it.address.toLowerCase() === from)
+      const created = own.get(trace.action.from.toLowerCase())
       if (created) created.delegate ??= trace.action.to
     }
   }
