@@ -8,6 +8,7 @@ import type { BlockRef, ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import { createAbiFinder } from '../decode/contract-abi.ts'
+import { createCodeReader } from '../decode/contract-code.ts'
 import { createFunctionDeclarations } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
@@ -529,7 +530,12 @@ const openDecoding = (
     }
   })
   let current = decoding()
-  const contracts = createContracts({ state: source?.state, abiOf: contract => current.abiOf(contract), log })
+  const contracts = createContracts({
+    state: source?.state,
+    readCode: createCodeReader(),
+    abiOf: contract => current.abiOf(contract),
+    log,
+  })
   const preparer = createPreparer({
     db,
     decodeLog: log => current.log(log),

@@ -8,6 +8,7 @@ import { createEventDecoder } from '../../src/decode/abi.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import { createCallSignatures } from '../../src/decode/call-signatures.ts'
 import { createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
+import { readCode } from '../../src/decode/contract-code.ts'
 import type { OwnAbi } from '../../src/decode/declarations.ts'
 import { type Functions, openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
@@ -133,6 +134,7 @@ export const callsOf = (raw: RawBlock): BlockCall[] => blockCalls(raw, decodeCal
 /** Some contracts have an ABI; only traces tell their codes. */
 const contracts = createContracts({
   state: undefined,
+  readCode,
   abiOf({ address, code }) {
     if (/[0248a]$/.test(address)) return { name: `Silo of ${address.at(-1)}`, source: 'address', probability: 1 }
     return { name: null, source: code && 'signatures', probability: code && 0.5 }
