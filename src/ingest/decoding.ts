@@ -24,7 +24,7 @@ export const createDecoding = (
     call: createCallDecoder(called),
     methodOf(input, to) {
       const selector = input.slice(0, 10).toLowerCase()
-      const special = called.own?.(to, selector)
+      const special = called.own?.(to, selector, Number.POSITIVE_INFINITY)
       return (special?.length ? special : called.find(selector))[0]?.function.name ?? null
     },
   }
