@@ -16,7 +16,8 @@ export interface LogDecoderOptions {
   compile(event: EventAbi): (topics: readonly string[], data: string) => DecodeResult
 }
 
-export type LogDecoder = (log: Pick<RpcLog, 'address' | 'topics' | 'data'>) => DecodedLog
+/** Decodes a log that stands at a position of the chain; by default at its end. */
+export type LogDecoder = (log: Pick<RpcLog, 'address' | 'topics' | 'data'>, at?: number) => DecodedLog
 
 interface Compiled {
   decode: (topics: readonly string[], data: string) => DecodeResult
@@ -29,9 +30,6 @@ const REASONS = 16
 
 /** Unknown signatures that are remembered at a time. */
 const UNKNOWN = 200_000
-
-/** Decodes a log that stands at a position of the chain; by default at its end. */
-export type LogDecoder = (log: RpcLog, at?: number) => DecodedLog
 
 /** Decodes logs one by one: the first declaration that decodes without remainder is the log's meaning. */
 export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): LogDecoder => {
