@@ -128,7 +128,7 @@ const functionsBySelector: Entries<FunctionCandidate> = ({ functions, probabilit
   functions.map(abi => [selectorOf(abi), { function: abi, probability }])
 
 /** What the ABI is for, null for all contracts; no address is a hash. */
-const holderOf = ({ address, codeHash = null }: OwnAbi): string | null => address ?? codeHash
+export const holderOf = ({ address, codeHash = null }: OwnAbi): string | null => address ?? codeHash
 
 /** What was given for the contract, then what for its code. */
 const eachOf = <T>({ address, codeHash }: Linked, byHolder: ReadonlyMap<string, T>): T[] => {

@@ -4,6 +4,7 @@ import type { Code } from '../decode/contract-code.ts'
 import { type BlockContract, type ContractAbi, type Creation, creationsIn } from '../documents/contracts.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
+import { positionOf } from '../store/schema.ts'
 import { createAsking } from './asking.ts'
 
 /** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */
@@ -26,7 +27,9 @@ export interface ContractsOptions {
   /** Null for no code. */
   readCode(code: string): Code | null
   /** What is known of a contract's functions and events. */
-  abiOf(contract: Pick<BlockContract, 'address' | 'code' | 'implementation'>): ContractAbi
+  abiOf(contract: Pick<BlockContract, 'address' | 'code' | 'implementation'>, at: number): ContractAbi
+  /** Contract that a proxy passes its calls on to at a position, where that is known; default never. */
+  implementationOf?: (address: string, at: number) => string | null
   log: Log
   /** Milliseconds, monotonic; default `performance.now`. */
   now?: () => number
@@ -36,17 +39,29 @@ export interface ContractsOptions {
 /** Contracts that are asked in one go. */
 const CONTRACTS = 50
 
-export const createContracts = ({ state, readCode, abiOf, log, now, clock }: ContractsOptions): Contracts => {
+export const createContracts = ({
+  state,
+  readCode,
+  abiOf,
+  implementationOf,
+  log,
+  now,
+  clock,
+}: ContractsOptions): Contracts => {
   /** Codes by the address, for blocks that are on their way. */
   const asked = new WeakMap<RawBlock, Map<string, string>>()
 
-  const toContract = (creation: Creation, answers: ReadonlyMap<string, string> | undefined): BlockContract => {
+  const toContract = (
+    creation: Creation,
+    answers: ReadonlyMap<string, string> | undefined,
+    at: number,
+  ): BlockContract => {
     const { address, creator, tx, delegate } = creation
     const text = creation.code ?? answers?.get(address.toLowerCase())
     const code = text === undefined ? null : readCode(text)
-    const implementation = (code?.proxy && (code.proxy.target ?? delegate)) ?? null
-    const contract = { address, creator, tx, code, implementation }
-    return { ...contract, abi: abiOf(contract) }
+    const told = code?.proxy && (implementationOf?.(address, at) ?? code.proxy.target ?? delegate)
+    const contract = { address, creator, tx, code, implementation: told ?? null }
+    return { ...contract, abi: abiOf(contract, at) }
   }
 
   /** A contract whose code a block's traces do not tell. */
@@ -80,7 +95,9 @@ export const createContracts = ({ state, readCode, abiOf, log, now, clock }: Con
     insist: (raw, signal) => asking.insist(openIn(raw), signal),
     in(raw) {
       const answers = asked.get(raw)
-      return creationsIn(raw).map(creation => toContract(creation, answers))
+      // As it stands when its creation is over, which may end with logs of what it runs.
+      const at = positionOf(Number(raw.block.number) + 1, 0)
+      return creationsIn(raw).map(creation => toContract(creation, answers, at))
     },
   }
 }

@@ -195,9 +195,9 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   })
   const preparer = createPreparer({
     db,
-    decodeLog: log => decoding.log(log),
-    methodOf: (input, to) => decoding.methodOf(input, to),
-    decodeCall: (to, input) => decoding.call(to, input),
+    decodeLog: (log, at) => decoding.log(log, at),
+    methodOf: (input, to, at) => decoding.methodOf(input, to, at),
+    decodeCall: (to, input, at) => decoding.call(to, input, at),
     tokens,
     contracts,
     ...(listedSignatures !== undefined && { listedSignatures }),
