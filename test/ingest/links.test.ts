@@ -6,12 +6,14 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { PROXY_QUESTIONS } from '../../src/decode/proxies.ts'
 import type { BlockContract } from '../../src/documents/contracts.ts'
-import { createLinks, type Link, type LinksOptions } from '../../src/ingest/links.ts'
+import { createLinks, createStoredLinks, type Link, type LinksOptions } from '../../src/ingest/links.ts'
 import type { StoredUpgrade } from '../../src/ingest/upgrade-history.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 import { positionOf } from '../../src/store/schema.ts'
 import { codeOf } from '../support/deploy.ts'
+import { oddBlocks } from '../support/odd.ts'
+import { createTestStore } from '../support/store.ts'
 
 const never = new AbortController().signal
 const [A, B, C, D, E] = ['aa', 'bb', 'cc', 'dd', 'ee'].map(byte => `0x${byte.repeat(20)}`) as [
@@ -496,4 +498,57 @@ test('with blocks that are gone goes what was known as of then, on another chain
   left.links.forget = from => void (forgot++ === 0 && forget(from))
   await left.links.learn([block(8, { logs: [[B, TOPIC]] })], 8, never)
   assert.deepEqual(left.ofAt(B), [B, D])
+})
+
+test('the store gives back what was learnt of contracts and told by logs, until its blocks are gone', t => {
+  const blocks = oddBlocks(6).filter(({ receipts }) => receipts.length > 0)
+  const numbers = blocks.map(({ block }) => Number(block.number))
+  for (const { receipts } of blocks)
+    receipts[0]!.logs.unshift(
+      { ...receipts[0]!.logs[0]!, address: A, topics: [UPGRADED, word(E)], data: '0x' },
+      { ...receipts[0]!.logs[0]!, address: A.toUpperCase().replace('0X', '0x'), topics: [DIAMOND_CUT], data: '0x' },
+    )
+  assert.ok(blocks.length >= 2)
+  const [first, second] = numbers as [number, number]
+  const links: Record<string, Link> = {
+    [A]: { codeHash: hashOf(CODE), delegation: { kind: 'upgradeable', targets: [] }, position: positionOf(first, 9) },
+    [B]: {
+      codeHash: hashOf(OTHER_CODE),
+      delegation: {
+        kind: 'diamond',
+        targets: [
+          { address: C, selectors: [SELECTOR] },
+          { address: D, selectors: [] },
+        ],
+      },
+      position: positionOf(second, 0),
+    },
+    [C]: { codeHash: null, delegation: null, position: positionOf(first, 9) },
+  }
+  const open = Object.entries(links).map(([address, link]) => ({ address, ...link }))
+  const store = createTestStore(blocks, { run: 1, links: { takeLearnt: () => open.splice(0) } })
+  t.after(() => store.close())
+  const read = () => createStoredLinks(store.db)
+  const all = [A, B, C, D].map(address => read().link(address))
+  assert.deepEqual(all, [links[A], links[B], links[C], undefined])
+  const upgradesOf = (of: readonly number[]) =>
+    of.flatMap(number => [
+      { position: positionOf(number, 0), implementation: E },
+      { position: positionOf(number, 1), implementation: null },
+    ])
+  assert.deepEqual([read().upgrades(A), read().upgrades(E)], [upgradesOf(numbers), []])
+
+  // Who is asked again answers anew.
+  open.push({ address: C, ...links[A]! })
+  store.rollback(numbers.at(-1)! - 1)
+  store.add(blocks.slice(-1))
+  assert.deepEqual([read().link(C), read().upgrades(A)], [links[A], upgradesOf(numbers)])
+  store.rollback(first)
+  assert.deepEqual(
+    [A, B, C].map(address => read().link(address)),
+    [links[A], undefined, links[A]],
+  )
+  assert.deepEqual(read().upgrades(A), upgradesOf([first]))
+  store.rollback(-1)
+  assert.deepEqual([read().link(A), read().upgrades(A)], [undefined, []])
 })

@@ -22,7 +22,7 @@ import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
 import { createDecoding, type Decoding } from '../../src/ingest/decoding.ts'
-import { createPreparer, type Preparer } from '../../src/ingest/prepare.ts'
+import { createPreparer, type Preparer, type PreparerOptions } from '../../src/ingest/prepare.ts'
 import { createStoredTokens, createTokens, type KnownToken } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -82,6 +82,8 @@ export interface TestStoreOptions {
   /** ABIs that blocks are decoded by in place of all that. */
   own?: readonly OwnAbi[]
   traces?: 'calls' | 'all'
+  /** See `PreparerOptions`. */
+  links?: PreparerOptions['links']
   /** A file that another store left, to go on with. */
   path?: string
 }
@@ -175,7 +177,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
-  const { run = 16, events = [], own, listedSignatures, traces } = options
+  const { run = 16, events = [], own, listedSignatures, links, traces } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
   const log = createLogDecoder({
     find(topic, indexed) {
@@ -201,6 +203,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     tokens,
     contracts,
     ...(listedSignatures !== undefined && { listedSignatures }),
+    ...(links && { links }),
     ...(traces !== undefined && { traces }),
   })
   const writer = createWriter(db)
