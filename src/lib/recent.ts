@@ -11,7 +11,7 @@ export const createRecent = <V extends object | null>(size: number): Recent<V> =
   let old = new Map<string, V>()
 
   const set = (key: string, value: V) => {
-    if (young.size >= size) {
+    if (young.size >= size && !young.has(key)) {
       old = young
       young = new Map()
     }

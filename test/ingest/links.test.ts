@@ -240,6 +240,25 @@ test('a log tells what a proxy runs from then on; before, it is what it tells no
   )
   assert.deepEqual([ofAt(A, at(101, 0)), ofAt(A, at(101, 1)), takeAsked()], [[A, D], [A, E], []])
 
+  // What it ran only for a while is asked as well.
+  const brief = setUp(contracts)
+  const twice = [E, D].map((it, i) =>
+    block(5 + i, {
+      logs: [
+        [A, UPGRADED, word(it)],
+        [A, TOPIC],
+      ],
+    }),
+  )
+  await brief.links.learn(twice, 100, never)
+  assert.deepEqual(
+    [at(5, 1), at(6, 1)].map(position => brief.links.of(A, position)[1]),
+    [
+      { address: E, codeHash: hashOf(OTHER_CODE) },
+      { address: D, codeHash: hashOf(CODE) },
+    ],
+  )
+
   // No such log changes what cannot change, and one that names nobody changes nothing.
   const others = setUp({ [A]: { code: cloneOf(D) }, [B]: { code: CODE }, [C]: proxyOf('EIP-1967', 'ERC1967Proxy', D) })
   const logs: Step['logs'] = [A, B].flatMap(address => [
@@ -388,6 +407,36 @@ test('an account without code is asked again in later blocks, a beacon stays one
     never,
   )
   assert.deepEqual([takeAsked(), ofAt(B), ofAt(C)], [['code bb', 'slot bb', 'code cc', 'call cc'], [B, D], [C]])
+})
+
+test('a beacon that is asked anew, or was lost, goes on to offer', async () => {
+  const contracts = {
+    [B]: proxyOf('EIP-1967 beacon', 'BeaconProxy', C),
+    [C]: beaconOf(D),
+    [D]: { code: CODE },
+  }
+  const { links, ofAt, takeAsked } = setUp(contracts)
+  await links.learn([block(5, { logs: [[B, TOPIC]] })], 5, never)
+  links.forget(positionOf(5, 0))
+  takeAsked()
+  await links.learn([block(5, { calls: [[C, SELECTOR]] })], 5, never)
+  assert.deepEqual(
+    [takeAsked(), ofAt(B)],
+    [
+      ['code cc', 'call cc'],
+      [B, D],
+    ],
+  )
+
+  const [link] = links.takeLearnt()
+  assert.equal(link?.address, C)
+  const position = positionOf(9, 0)
+  const stored: Link = { codeHash: hashOf(CODE), delegation: { kind: 'beacon', targets: [{ address: C }] }, position }
+  const lost = setUp(contracts, {
+    stored: { link: address => (address === B ? stored : undefined), upgrades: () => [] },
+  })
+  await lost.links.learn([block(5, { logs: [[B, TOPIC]] })], 5, never)
+  assert.deepEqual(lost.ofAt(B), [B, D])
 })
 
 test('a node that does not answer holds up nothing, and is asked again after a while', async () => {
