@@ -27,10 +27,22 @@ test('upgrades are told by logs of Upgraded, and by those after which only the c
     { address: A, topics: topicsOf('ChangedMasterCopy') },
   ]
   const receipts = [{ logs: logs.slice(0, 3) }, { logs: [] }, { logs: logs.slice(3) }]
-  assert.deepEqual(upgradesIn({ receipts } as unknown as RawBlock), [
+  const transactions = receipts.map((_, transactionIndex) => ({ transactionIndex }))
+  const raw = { block: { transactions }, receipts } as unknown as RawBlock
+  assert.deepEqual(upgradesIn(raw), [
     { address: A.toLowerCase(), place: 1, implementation: B },
     { address: B, place: 3, implementation: null },
     { address: B, place: 5, implementation: null },
     { address: A.toLowerCase(), place: 6, implementation: null },
   ])
+  // Of an excerpt, the logs say where they stand.
+  const [log] = logs.slice(1)
+  const excerpt = {
+    block: { transactions: [{ transactionIndex: 4 }] },
+    receipts: [{ logs: [{ ...log, logIndex: 9 }] }],
+  }
+  assert.deepEqual(
+    upgradesIn(excerpt as unknown as RawBlock).map(({ place }) => place),
+    [9],
+  )
 })

@@ -69,7 +69,9 @@ const block = (number: number, { logs = [], calls = [] }: Step): RawBlock =>
   ({
     block: {
       number: `0x${number.toString(16)}`,
-      transactions: [...calls.map(([to, input]) => ({ to, input })), { to: null, input: '0x' }],
+      transactions: [...calls.map(([to, input]) => ({ to, input })), { to: null, input: '0x' }].map(
+        (transaction, transactionIndex) => ({ ...transaction, transactionIndex }),
+      ),
     },
     receipts: [...calls.map(() => ({ logs: [] })), { logs: logs.map(([address, ...topics]) => ({ address, topics })) }],
   }) as unknown as RawBlock

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createPreparer } from '../../src/ingest/prepare.ts'
 import { positionOf } from '../../src/store/schema.ts'
 import { oddBlocks } from '../support/odd.ts'
-import { createTestStore, decodeCall } from '../support/store.ts'
+import { createTestStore, decodeCall, excerptOf } from '../support/store.ts'
 
 test('logs, calls and methods are decoded as of where they stand: what a log changes holds for what comes behind it', t => {
   const store = createTestStore()
@@ -37,18 +37,23 @@ test('logs, calls and methods are decoded as of where they stand: what a log cha
     contracts: { in: () => [] },
   })
   const due: typeof seen = { logs: new Set(), calls: new Set(), methods: new Set() }
-  for (const raw of oddBlocks(20)) {
-    let place = positionOf(Number(raw.block.number), 0)
-    for (const [i, { logs }] of raw.receipts.entries()) {
-      const { to, input } = raw.block.transactions[i]!
+  for (const whole of oddBlocks(20)) {
+    const raw = Number(whole.block.number) % 2 ? whole : excerptOf(whole, index => index % 2 === 1)
+    const block = Number(raw.block.number)
+    const logs = raw.receipts.flatMap(({ logs }) => logs)
+    for (const { address, topics, data, logIndex } of logs)
+      due.logs.add(`${positionOf(block, Number(logIndex))} ${address} ${topics} ${data}`)
+    for (const { to, input, transactionIndex } of raw.block.transactions) {
+      const behind = logs.filter(log => Number(log.transactionIndex) >= Number(transactionIndex))
+      const at = behind[0] ? positionOf(block, Number(behind[0].logIndex)) : positionOf(block + 1, 0)
       const called = (to: string, input: string) => {
-        if (input.length >= 10) due.calls.add(`${place} ${to} ${input}`)
+        if (input.length >= 10) due.calls.add(`${at} ${to} ${input}`)
       }
-      if (to) due.methods.add(`${place} ${to} ${input}`)
+      if (to) due.methods.add(`${at} ${to} ${input}`)
       if (to && !raw.traces) called(to, input)
       for (const trace of raw.traces ?? [])
-        if (trace.type === 'call' && trace.transactionPosition === i) called(trace.action.to, trace.action.input)
-      for (const { address, topics, data } of logs) due.logs.add(`${place++} ${address} ${topics} ${data}`)
+        if (trace.type === 'call' && trace.transactionPosition === Number(transactionIndex))
+          called(trace.action.to, trace.action.input)
     }
     preparer.decode(raw)
   }
