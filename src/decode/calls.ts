@@ -22,19 +22,22 @@ export interface DecodedCall {
 export interface CallDecoderOptions {
   /** Declarations of a selector in lower case, the likeliest first. The same objects each time save compiling them again. */
   find(selector: string): readonly FunctionCandidate[]
-  /** Declarations that hold for one contract alone. Where there are any, no others are asked. */
-  own?(to: string, selector: string): readonly FunctionCandidate[]
+  /** Declarations that hold for some contracts alone, at a position of the chain. Where there are any, no others are asked. */
+  own?(to: string, selector: string, at: number): readonly FunctionCandidate[]
 }
 
 /** What is left of a guess when bytes behind the arguments, or the arguments themselves, speak against it. */
 const SURPLUS = 0.9
 const MISFIT = 0.5
 
+/** Decodes a call that is made at a position of the chain; by default at its end. */
+export type CallDecoder = (to: string, input: string, at?: number) => DecodedCall
+
 /**
  * Decodes calls one by one. The first declaration by which the calldata decodes without remainder is the call's meaning, then the
  * first one that leaves bytes behind its arguments; a guess that others fit as well is the less sure, by their share.
  */
-export const createCallDecoder = ({ find, own }: CallDecoderOptions): ((to: string, input: string) => DecodedCall) => {
+export const createCallDecoder = ({ find, own }: CallDecoderOptions): CallDecoder => {
   const decoders = new WeakMap<FunctionAbi, FunctionDecoder>()
   const decoderOf = (abi: FunctionAbi): FunctionDecoder => {
     let decoder = decoders.get(abi)
@@ -45,10 +48,10 @@ export const createCallDecoder = ({ find, own }: CallDecoderOptions): ((to: stri
     return decoder
   }
 
-  return (to, input) => {
+  return (to, input, at = Number.POSITIVE_INFINITY) => {
     const selector = selectorIn(input)
     if (selector === null) return unknown(null)
-    const special = own?.(to, selector)
+    const special = own?.(to, selector, at)
     const candidates = special?.length ? special : find(selector)
     if (candidates.length === 0) return unknown(selector)
 

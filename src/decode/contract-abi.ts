@@ -1,11 +1,11 @@
 import type { Code } from './contract-code.ts'
-import type { OwnAbi } from './declarations.ts'
+import { holderOf, type LinksOf, type OwnAbi } from './declarations.ts'
 
 /** What a contract's functions and events are known from. */
 export interface KnownAbi {
   /** Name that the ABI was given under. */
   name: string | null
-  source: 'address' | 'signatures' | null
+  source: 'address' | 'codeHash' | 'implementation' | 'signatures' | null
   /** How sure it is, null where nothing is known. */
   probability: number | null
 }
@@ -13,17 +13,35 @@ export interface KnownAbi {
 const UNKNOWN: KnownAbi = { name: null, source: null, probability: null }
 
 /**
- * Finds what is known of contracts: an ABI that was given for it goes before what its selectors tell, which are as sure as the share of them that have
- * a name.
+ * Finds what is known of contracts: an ABI that was given for it, for its code or for a contract whose code it runs goes before what its
+ * selectors tell, which are as sure as the share of them that have a name.
  */
 export const createAbiFinder = (
   own: readonly (OwnAbi & { name?: string })[],
   isNamed: (selector: string) => boolean,
+  linksOf: LinksOf,
 ) => {
-  const byAddress = new Map(own.flatMap(abi => (abi.address === null ? [] : [[abi.address.toLowerCase(), abi]])))
-  return ({ address, code }: { address: string; code: Code | null }): KnownAbi => {
-    const given = byAddress.get(address.toLowerCase())
-    if (given) return { name: given.name ?? null, source: 'address', probability: given.probability }
+  const byHolder = new Map(
+    own.flatMap(abi => {
+      const holder = holderOf(abi)
+      return holder === null ? [] : [[holder, abi]]
+    }),
+  )
+  const find = (holder: string | null | undefined, source: KnownAbi['source']): KnownAbi | null => {
+    const given = holder == null ? undefined : byHolder.get(holder)
+    return given ? { name: given.name ?? null, source, probability: given.probability } : null
+  }
+
+  return (
+    { address, code, implementation }: { address: string; code: Code | null; implementation: string | null },
+    at = Number.POSITIVE_INFINITY,
+  ): KnownAbi => {
+    const given = find(address.toLowerCase(), 'address') ?? find(code?.hash, 'codeHash')
+    if (given) return given
+    for (const link of implementation === null ? [] : linksOf(implementation, at)) {
+      const its = find(link.address, 'implementation') ?? find(link.codeHash, 'implementation')
+      if (its) return its
+    }
     const selectors = code?.selectors ?? []
     const named = selectors.filter(isNamed).length
     if (named === 0) return UNKNOWN

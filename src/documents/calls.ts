@@ -62,14 +62,14 @@ const callsIn = ({ block, receipts, traces }: RawBlock): UndecodedCall[] => {
   return calls
 }
 
-/** The calls of a block with what they mean; `signatureOf` gives the same object for equal signatures. */
+/** The calls of a block with what they mean; `decode` is told the place of the transaction, too, and `signatureOf` gives the same object for equal signatures. */
 export const blockCalls = (
   raw: RawBlock,
-  decode: (to: string, input: string) => DecodedCall,
+  decode: (to: string, input: string, tx: number) => DecodedCall,
   signatureOf: (call: DecodedCall) => Signature,
 ): BlockCall[] =>
   callsIn(raw).map(({ input, ...call }) => {
-    const decoded = decode(call.to, input)
+    const decoded = decode(call.to, input, call.tx)
     return { ...call, signature: signatureOf(decoded), args: decoded.args, error: decoded.error }
   })
 

@@ -296,6 +296,14 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const argumentsIn = createArgumentsDecoder()
   const callSignature = createCallSignatures()
+  // An upgrade holds for the transactions behind its own.
+  const nextUpgrade = reader
+    .prepare('SELECT min(upgrade.pos) FROM upgrade JOIN log USING (pos) WHERE pos >= ? AND pos < ? AND log.tx >= ?')
+    .pluck()
+  const beginningOf = (block: number, tx: number): number => {
+    const end = positionOf(block + 1, 0)
+    return (nextUpgrade.get(positionOf(block, 0), end, tx) as number | null) ?? end
+  }
   const readMethod = reader.prepare('SELECT method FROM tx WHERE pos = ?').pluck()
   const addressOf = (id: number): string => `0x${reader.addressDigits(id)}`
   const names = namesOf(abi)
@@ -307,7 +315,7 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
       const { topics, data } = log
       if (!names.topics.has(topics[0]!)) continue
       const was = reader.signature(log.signature)
-      const now = decoding.log({ address: addressOf(log.address), topics, data })
+      const now = decoding.log({ address: addressOf(log.address), topics, data }, position)
       if (isBetter(now.signature, was))
         revision.log({ position, ordinal }, log, { signature: was, args: argumentsIn.log(was, topics, data) }, now)
     }
@@ -318,18 +326,19 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
       if (!names.selectors.has(input.slice(0, 10))) continue
       const to = addressOf(call.to)
       const was = reader.signature(call.signature)
-      const decoded = decoding.call(to, input)
+      const at = beginningOf(blockOf(position), tx)
+      const decoded = decoding.call(to, input, at)
       const signature = callSignature(decoded)
       if (isBetter(signature, was)) {
         const before = { signature: was, args: argumentsIn.call(was, input) }
         revision.call({ position, ordinal }, call, before, { signature, args: decoded.args })
       }
       // A transaction calls the function that its call is of.
-      const method = traceAddress.length === 0 ? decoding.methodOf(input, to) : null
+      const method = traceAddress.length === 0 ? decoding.methodOf(input, to, at) : null
       if (method === null || isLessSure(signature, was)) continue
       const owner = positionOf(blockOf(position), tx)
-      const at = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
-      revision.method(at, readMethod.get(owner) as number | null, method)
+      const place = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
+      revision.method(place, readMethod.get(owner) as number | null, method)
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { RawBlock, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { Code } from '../decode/contract-code.ts'
+import type { Delegation } from '../decode/proxies.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
 import type { BlockCall } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
@@ -7,6 +8,7 @@ import { hasInteger } from '../documents/logs.ts'
 import { placesOf } from '../documents/places.ts'
 import type { BlockToken, TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import { traceMember } from '../documents/traces.ts'
+import { upgradesIn } from '../documents/upgrades.ts'
 import { snakeCase } from '../documents/wire.ts'
 import type { Hash62 } from '../lib/hash.ts'
 import { encodeRlp, type Rlp } from '../lib/rlp.ts'
@@ -34,6 +36,8 @@ export interface Batch extends SegmentCounts {
   numbers: Numbers
   /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
   sights: (TokenRow & { position: number })[]
+  /** Ids of addresses. */
+  upgrades: { position: number; address: number; implementation: number | null }[]
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
 }
@@ -48,6 +52,7 @@ export interface Additions {
   codes: CodeRow[]
   /** What contracts answered. */
   tokens: TokenRow[]
+  links: LinkRow[]
 }
 
 /** Texts by their ids in the dictionary of names, null where there is none. */
@@ -73,6 +78,22 @@ export interface LearntToken extends TokenFacts {
   address: string
   /** Null where the answers leave that open. */
   standard: TokenStandard | null
+}
+
+/** What a contract was found to run. */
+export interface LearntLink {
+  /** Lower-case. */
+  address: string
+  /** Of its own code, as `0x` hex; null where it has none. */
+  codeHash: string | null
+  delegation: Delegation | null
+  /** Up to where the chain was known when it was asked. */
+  position: number
+}
+
+/** `id` is that of its address. */
+export interface LinkRow extends Omit<LearntLink, 'address'> {
+  id: number
 }
 
 export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call' | 'contract'
@@ -101,6 +122,7 @@ export interface BatchContext {
   code(code: Code): number
   takeCodes(): { id: number; code: Code }[]
   takeTokens(): LearntToken[]
+  takeLinks(): LearntLink[]
   hash(text: string): Hash62
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
@@ -138,6 +160,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     contract: createRowsBuilder(),
   }
   const sights: Batch['sights'] = []
+  const upgrades: Batch['upgrades'] = []
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
   const txEnds: number[] = []
@@ -304,6 +327,12 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     for (const [at, contract] of input.contracts.entries()) addContract(positionOf(number, at), contract)
     for (const token of input.tokens)
       sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
+    for (const { address, place, implementation } of upgradesIn(input.raw))
+      upgrades.push({
+        position: positionOf(number, place),
+        address: context.addresses.id(digitsOf(address)),
+        implementation: implementation === null ? null : context.addresses.id(digitsOf(implementation)),
+      })
     txEnds.push(txs)
     logEnds.push(logs)
     times.push(Number(block.timestamp))
@@ -328,6 +357,12 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         }),
       )
       const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
+      const links = context.takeLinks().map(
+        ({ address, ...link }): LinkRow => ({
+          id: context.addresses.id(digitsOf(address)),
+          ...link,
+        }),
+      )
       const header = encodeHeader({
         first,
         last,
@@ -359,6 +394,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           contract: rows.contract.finish(),
         },
         sights,
+        upgrades,
         pairs: postings.finish(),
         numbers: numbers.finish(),
         added: {
@@ -367,6 +403,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           signatures: context.takeSignatures(),
           codes,
           tokens,
+          links,
         },
       }
     },

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { tokensIn } from '../../src/documents/tokens.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
@@ -81,6 +82,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
     tokens,
     contracts: createContracts({
       state: code && (async questions => questions.map(code)),
+      readCode: createCodeReader(),
       abiOf: () => ({ name: null, source: null, probability: null }),
       log: silent,
       clock,
