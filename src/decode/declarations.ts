@@ -23,6 +23,8 @@ export interface Linked {
   address: string
   /** Null where it is not known. */
   codeHash: string | null
+  /** How much its code has in common with one that is run, from 0 to 1; absent where it is run itself. */
+  likeness?: number
 }
 
 /**
@@ -43,6 +45,8 @@ export const boundKeys = (own: readonly OwnAbi[]): ReadonlySet<string> =>
 
 /** How sure a declaration of the registry is: it fits the log in all its bytes, but another contract may mean something else by it. */
 const REGISTRY_PROBABILITY = 0.9
+/** How sure the ABI of another contract of the same code is, which may have been given for what is not in the code. */
+const LIKENESS_PROBABILITY = 0.95
 
 /**
  * What logs are decoded by: the user's ABIs for that contract, for its code, for the contracts whose code it runs, those for all, the
@@ -75,9 +79,11 @@ export const createDeclarations = (
     find,
     own(address, topic, indexed, at) {
       if (!topics.has(topic)) return NONE
-      const mine = linksOf(address, at).flatMap(link => eachOf(link, inSpecial).flatMap(its => its(topic, indexed)))
+      const mine = linksOf(address, at).flatMap(link =>
+        eachOf(link, inSpecial).flatMap(its => likened(its(topic, indexed), link)),
+      )
       if (mine.every(isCertain)) return mine
-      return [...mine.filter(isCertain), ...find(topic, indexed), ...mine.filter(isGuess)]
+      return [...mine.filter(isSure), ...find(topic, indexed), ...mine.filter(isUnsure)]
     },
   }
 }
@@ -103,18 +109,52 @@ export const createFunctionDeclarations = (
     own(to, selector, at) {
       if (!selectors.has(selector)) return []
       const lists = linksOf(to, at, selector).flatMap(link =>
-        eachOf(link, special).flatMap(bySelector => [bySelector.get(selector) ?? []]),
+        eachOf(link, special).flatMap(bySelector => [likened(bySelector.get(selector) ?? [], link)]),
       )
       const certain = lists.find(list => list.some(isCertain))?.filter(isCertain)
       if (certain) return certain
       const guesses = lists.flat()
-      return guesses.length === 0 ? guesses : [...find(selector), ...guesses]
+      if (guesses.length === 0) return guesses
+      return [...guesses.filter(isSure), ...find(selector), ...guesses.filter(isUnsure)]
     },
   }
 }
 
 const isCertain = ({ probability }: { probability: number }): boolean => probability === 1
 const isGuess = ({ probability }: { probability: number }): boolean => probability < 1
+
+/** Surer than the registry is. */
+const isSure = ({ probability }: { probability: number }): boolean => probability > REGISTRY_PROBABILITY
+const isUnsure = ({ probability }: { probability: number }): boolean => probability <= REGISTRY_PROBABILITY
+
+/** How sure the ABI of a contract is for another one whose code is like its own, in hundredths: declarations are kept for each. */
+export const probabilityOfLike = (likeness: number): number => Math.round(likeness * LIKENESS_PROBABILITY * 100) / 100
+
+/** The candidates of a contract that is only like the one at hand are the less sure; the same objects each time. */
+const likened = <C extends Candidate | FunctionCandidate>(
+  candidates: readonly C[],
+  { likeness }: Linked,
+): readonly C[] => {
+  if (likeness === undefined) return candidates
+  const share = probabilityOfLike(likeness)
+  return candidates.map(candidate => {
+    const known: Map<number, C> = likenings.get(candidate) ?? new Map()
+    likenings.set(candidate, known)
+    let less = known.get(share)
+    if (!less) {
+      const probability = Math.round(candidate.probability * share * 1000) / 1000
+      // What logs are decoded by is told apart by its declaration.
+      less =
+        'event' in candidate
+          ? { ...candidate, event: { ...candidate.event }, probability }
+          : { ...candidate, probability }
+      known.set(share, less)
+    }
+    return less
+  })
+}
+// biome-ignore lint/suspicious/noExplicitAny: of each candidate's own kind
+const likenings = new WeakMap<object, Map<number, any>>()
 
 const toCandidate = (event: EventAbi): Candidate => ({ event, probability: REGISTRY_PROBABILITY })
 

@@ -9,7 +9,7 @@ import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import { createAbiFinder } from '../decode/contract-abi.ts'
 import { createCodeReader } from '../decode/contract-code.ts'
-import { boundKeys, createFunctionDeclarations, type LinksOf } from '../decode/declarations.ts'
+import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
 import { tokensIn } from '../documents/tokens.ts'
@@ -26,6 +26,7 @@ import { createAbiWatch } from './abis.ts'
 import { type Contracts, createContracts } from './contracts.ts'
 import { createDecoding, type Decoding } from './decoding.ts'
 import { createHistory } from './history.ts'
+import { createLikeness, createStoredFeatures } from './likeness.ts'
 import { createLinks, createStoredLinks, type Links } from './links.ts'
 import type { FromIndexer, IndexerData, Job, Order, RedecodingReport, Report, ToIndexer, ToWriter } from './messages.ts'
 import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
@@ -531,17 +532,24 @@ const openDecoding = (
     call: source?.call,
     log,
   })
+  const likeness = createLikeness(createStoredFeatures(db))
   const linksOf: LinksOf = (address, at, selector) => links.of(address, at, selector)
   const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
     const called = createFunctionDeclarations(functions, own, linksOf)
     return {
       ...createDecoding(registry, functions, own, linksOf),
-      abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf),
+      abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf, likeness.nearest),
       keys: boundKeys(own),
+      holders: own.flatMap(abi => holderOf(abi) ?? []),
     }
   })
   let current = decoding()
-  const readCode = createCodeReader()
+  const read = createCodeReader()
+  const readCode = (text: string) => {
+    const code = read(text)
+    if (code) likeness.note(code)
+    return code
+  }
   const contracts = createContracts({
     state: source?.state,
     readCode,
@@ -555,6 +563,8 @@ const openDecoding = (
     readCode,
     stored: createStoredLinks(db),
     keys: () => decoding().keys,
+    holders: () => decoding().holders,
+    likeness,
     created: contracts.in,
     log,
   })

@@ -10,6 +10,7 @@ import type { LearntLink } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
 import { blockOf, positionOf } from '../store/schema.ts'
 import { createAsking } from './asking.ts'
+import type { Likeness } from './likeness.ts'
 import { createLinkInquiry, type LinkInquiryOptions } from './link-inquiry.ts'
 import { createHistory, type History, type StoredUpgrade } from './upgrade-history.ts'
 
@@ -35,6 +36,9 @@ export interface LinksOptions extends LinkInquiryOptions {
   stored: { link(address: string): Link | undefined; upgrades(address: string): StoredUpgrade[] }
   /** See `boundKeys`. */
   keys(): ReadonlySet<string>
+  /** Addresses, and hashes of codes, that ABIs were given for. */
+  holders(): readonly string[]
+  likeness: Pick<Likeness, 'compareWith' | 'nearest'>
   /** Contracts that a block creates. */
   created(raw: RawBlock): readonly BlockContract[]
   log: Log
@@ -53,7 +57,7 @@ const OUTDATED = -1
 const GENERATION = 100_000
 
 export const createLinks = (options: LinksOptions): Links => {
-  const { stored, keys, created, log, now, clock } = options
+  const { stored, keys, holders, likeness, created, log, now, clock } = options
   const askLinks = createLinkInquiry(options)
   /** Null where the store has none. */
   const known = createRecent<Link | null>(GENERATION)
@@ -114,7 +118,8 @@ export const createLinks = (options: LinksOptions): Links => {
     }
   }
 
-  const of: LinksOf = (address, at, selector) => {
+  /** A contract, and those whose code it runs. */
+  const followed = (address: string, at = Number.POSITIVE_INFINITY, selector?: string): Linked[] => {
     const found: Linked[] = []
     const visit = (contract: string, steps: number) => {
       if (found.some(it => it.address === contract)) return
@@ -124,6 +129,15 @@ export const createLinks = (options: LinksOptions): Links => {
         if (selector === undefined || (target.selectors?.includes(selector) ?? true)) visit(target.address, steps + 1)
     }
     visit(address.toLowerCase(), 0)
+    return found
+  }
+
+  const of: LinksOf = (address, at, selector) => {
+    const found = followed(address, at, selector)
+    const likes = found.flatMap(({ codeHash }) => (codeHash === null ? [] : (likeness.nearest(codeHash) ?? [])))
+    for (const { holder, similarity } of likes)
+      if (!found.some(it => it.address === holder || it.codeHash === holder))
+        found.push({ ...heldBy(holder), likeness: similarity })
     return found
   }
 
@@ -164,6 +178,32 @@ export const createLinks = (options: LinksOptions): Links => {
     ]
   }
 
+  /** What the code of a new contract tells itself need not be asked. */
+  const noteCreated = (blocks: readonly RawBlock[]) => {
+    for (const raw of blocks)
+      for (const [place, { address, code }] of created(raw).entries()) {
+        const target = code?.proxy?.target
+        if (!code || (code.proxy && !target)) continue
+        const delegation = target ? ({ kind: 'fixed', targets: [{ address: target }] } as const) : null
+        const position = positionOf(Number(raw.block.number), place)
+        remember(address.toLowerCase(), {
+          codeHash: code.hash,
+          delegation: delegation && { ...delegation, targets: [...delegation.targets] },
+          position,
+        })
+      }
+  }
+
+  /** An ABI of a proxy is, if anything, one of the code that it runs. */
+  const compareCodes = () => {
+    const codes = new Map<string, string>()
+    for (const holder of holders()) {
+      const runs = isAddress(holder) ? followed(holder).at(-1) : { codeHash: holder }
+      if (runs?.codeHash && !codes.has(runs.codeHash)) codes.set(runs.codeHash, holder)
+    }
+    likeness.compareWith(codes)
+  }
+
   return {
     of,
     implementationOf(address, at) {
@@ -177,10 +217,16 @@ export const createLinks = (options: LinksOptions): Links => {
         for (const { address, place, implementation } of upgradesIn(raw))
           historyOf(address).add({ position: positionOf(Number(raw.block.number), place), implementation })
       reached = Math.max(reached, head, Number(last.block.number))
-      if (!askLinks || keys().size === 0) return
+      if (keys().size === 0) return
+      noteCreated(blocks)
+      compareCodes()
+      if (!askLinks) return
       const [from, to] = [positionOf(Number(first.block.number), 0), positionOf(Number(last.block.number) + 1, 0)]
       const seen = new Set<string>()
-      let open = new Set(blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))]))
+      let open = new Set([
+        ...holders().filter(isAddress),
+        ...blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))]),
+      ])
       for (let step = 0; step <= MOST_STEPS && open.size > 0; step++) {
         for (const address of open) seen.add(address)
         await asking.learn(
@@ -189,6 +235,7 @@ export const createLinks = (options: LinksOptions): Links => {
         )
         open = new Set([...open].flatMap(address => nextOf(address, from, to)).filter(address => !seen.has(address)))
       }
+      compareCodes()
     },
     takeLearnt() {
       const taken = learnt
@@ -207,6 +254,12 @@ export const createLinks = (options: LinksOptions): Links => {
     },
   }
 }
+
+/** No hash is as short. */
+const isAddress = (holder: string): boolean => holder.length === 42
+
+const heldBy = (holder: string): Linked =>
+  isAddress(holder) ? { address: holder, codeHash: null } : { address: '', codeHash: holder }
 
 /** Contracts that emit or are called by something that ABIs of single contracts tell of, and proxies that come to be. */
 const concernedIn = (
@@ -236,8 +289,18 @@ export const createStoredLinks = (db: Db): LinksOptions['stored'] => {
     `SELECT pos AS position, (SELECT bytes FROM address WHERE id = implementation) AS implementation FROM upgrade
        WHERE address = (SELECT id FROM address WHERE bytes = ?) ORDER BY pos`,
   )
+  const selectCreated = db.prepare(
+    `SELECT pos, hash FROM contract JOIN code ON code.id = contract.code
+       WHERE address = (SELECT id FROM address WHERE bytes = ?) AND (source IS NULL OR (SELECT name FROM name WHERE id = source) <> 'bytecode')
+       ORDER BY pos DESC LIMIT 1`,
+  )
   const bytesOf = (address: string) => Buffer.from(address.slice(2), 'hex')
   const hexOf = (bytes: Buffer | null) => bytes && `0x${bytes.toString('hex')}`
+  /** What is known of a contract from its creation: of proxies that is too little. */
+  const createdLink = (address: string): Link | undefined => {
+    const row = selectCreated.get(bytesOf(address)) as { pos: number; hash: Buffer } | undefined
+    return row && { codeHash: hexOf(row.hash), delegation: null, position: row.pos }
+  }
   interface Row {
     code: Buffer | null
     kind: Delegation['kind'] | null
@@ -247,7 +310,7 @@ export const createStoredLinks = (db: Db): LinksOptions['stored'] => {
   return {
     link(address) {
       const row = selectLink.get(bytesOf(address)) as Row | undefined
-      if (!row) return undefined
+      if (!row) return createdLink(address)
       const { code, kind, targets, pos } = row
       const delegation = kind && { kind, targets: JSON.parse(targets!) as Target[] }
       return { codeHash: hexOf(code), delegation, position: pos }

@@ -191,6 +191,42 @@ test('the ABI of a contract goes before that of its code, and that before those 
   assert.deepEqual(decoded([guessed]), ['mover', 0.9, 'guessed', 0.6])
 })
 
+test('the ABI of a contract that another one is like is as sure as they are alike, and goes before the registry where that is surer', () => {
+  const its = abi(B, 'Moved(address indexed its, uint256 b)', 'function move(uint256 its)')
+  const call = encodeFunctionData({ abi: parseAbi(['function move(uint256)']), args: [7n] })
+  const log = {
+    address: A,
+    topics: [toEventSelector('Moved(address,uint256)'), word(1)],
+    data: word(5),
+  } as Parameters<ReturnType<typeof createLogDecoder>>[0]
+  const decoded = (likeness: number | undefined, ...more: OwnAbi[]) => {
+    const like: LinksOf = address => [
+      { address: address.toLowerCase(), codeHash: null },
+      ...(address === A ? [{ address: B, codeHash: null, ...(likeness !== undefined && { likeness }) }] : []),
+    ]
+    const own = [its, ...more]
+    const functions = {
+      find: () => [{ function: abi(null, 'function move(uint256 known)').functions[0]!, probability: 0.9 }],
+    }
+    const decodeLog = createLogDecoder({ ...createDeclarations(registry, own, like), compile: createEventDecoder })
+    const decodeCall = createCallDecoder(createFunctionDeclarations(functions, own, like))
+    const read = (address: string) => {
+      const { event, probability } = decodeLog({ ...log, address: address as `0x${string}` }).signature
+      const { function: called, probability: sure } = decodeCall(address, call)
+      return [event?.inputs[0]?.name, probability, called?.inputs[0]?.name, sure]
+    }
+    // The other contract's own ABI stays as sure as it is.
+    return [read(A), read(B), read(A)]
+  }
+  const sure = ['its', 1, 'its', 1]
+  assert.deepEqual(decoded(undefined), [sure, sure, sure])
+  assert.deepEqual(decoded(1), [['its', 0.95, 'its', 0.95], sure, ['its', 0.95, 'its', 0.95]])
+  assert.deepEqual(decoded(0.97)[0], ['its', 0.92, 'its', 0.92])
+  assert.deepEqual(decoded(0.8)[0], ['mover', 0.9, 'known', 0.9])
+  const own = abi(A.toLowerCase(), 'Moved(address indexed own, uint256 b)', 'function move(uint256 own)')
+  assert.deepEqual(decoded(1, own)[0], ['own', 1, 'own', 1])
+})
+
 test('a contract is looked up only for topics and selectors of ABIs that are not for all', () => {
   const own = [
     abi(null, 'Other(uint256 x)', 'function other()'),
