@@ -125,6 +125,8 @@ interface Ids {
   address(text: string): number
   addressOfDigits: Dictionary['id']
   name: Dictionary['id']
+  /** Packed forms of large data, by their text: a transaction's is that of its first trace too, and compressing takes time. */
+  packed: Map<string, Uint8Array>
 }
 
 const COLUMNS = {
@@ -189,6 +191,18 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     addressOfDigits: context.addresses.id,
     name: context.names.id,
+    packed: new Map(),
+  }
+
+  const decimals = new Map<number, number | undefined>()
+  /** Of the token at an address, by its id; looked up once a block. */
+  const decimalsOf = (id: number, address: string): number | undefined => {
+    let found = decimals.get(id)
+    if (found === undefined && !decimals.has(id)) {
+      found = context.decimals(digitsOf(address))
+      decimals.set(id, found)
+    }
+    return found
   }
 
   const hashed = (text: string, facet: number, ordinal: number) => {
@@ -230,7 +244,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const { tx, trace, from, to, signature, args, reverted, value, depth, callType } = call
     const { id, unlisted } = context.signature(signature)
     const targetId = ids.address(to)
-    const decimals = args && hasInteger(args) ? context.decimals(digitsOf(to)) : undefined
+    const decimals = args && hasInteger(args) ? decimalsOf(targetId, to) : undefined
     const row = rows.call
     row.number(position)
     row.number(tx)
@@ -297,6 +311,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const index = times.length
     const number = Number(input.raw.block.number)
     known.clear()
+    decimals.clear()
+    ids.packed.clear()
     if (index === 0) first = number
     const { block, receipts } = input.raw
     rows.block.number(positionOf(number, 0))
@@ -334,7 +350,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         const { id: signatureId, unlisted } = context.signature(signature)
         const firstTopic = unlisted ? 0 : 1
         const emitterId = ids.address(log.address)
-        const decimals = args && hasInteger(args) ? context.decimals(digitsOf(log.address)) : undefined
+        const decimals = args && hasInteger(args) ? decimalsOf(emitterId, log.address) : undefined
         const row = rows.log
         row.number(positionOf(number, places ? places.logs[logIndex]! : logIndex))
         row.number(emitterId)
@@ -465,10 +481,19 @@ const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null
 
 const digitsOf = (address: string): string => address.slice(2).toLowerCase()
 
+/** Characters of data below which they may as well be packed again. */
+const LARGE = 1000
+
 const words = (row: RowsBuilder, data: string, ids: Ids) => {
   if (data.length <= 2) return row.null()
   row.beginBlob()
-  pack(row.pool, data, ids.addressOfDigits)
+  const packed = data.length > LARGE ? ids.packed.get(data) : undefined
+  if (packed) row.pool.bytes(packed)
+  else {
+    const start = row.pool.length
+    pack(row.pool, data, ids.addressOfDigits)
+    if (data.length > LARGE) ids.packed.set(data, Buffer.from(row.pool.view(start)))
+  }
   row.endBlob()
 }
 
