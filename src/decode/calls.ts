@@ -54,20 +54,30 @@ export const createCallDecoder = ({ find, own }: CallDecoderOptions): CallDecode
     const special = own?.(to, selector, at)
     const candidates = special?.length ? special : find(selector)
     if (candidates.length === 0) return unknown(selector)
+    if (candidates.length === 1) {
+      const [candidate] = candidates as [FunctionCandidate]
+      const { args, error } = decoderOf(candidate.function)(input)
+      return {
+        selector,
+        function: candidate.function,
+        probability: ownProbability(candidate, fitOf(args, error)),
+        args,
+        error,
+      }
+    }
 
     const results = candidates.map(candidate => ({ candidate, ...decoderOf(candidate.function)(input) }))
     const decoded = results.filter(({ error }) => error === null)
     const overlong = results.filter(({ args }) => args !== null)
     const fitting = decoded.length > 0 ? decoded : overlong.length > 0 ? overlong : results
     const { candidate, args, error } = fitting[0]!
-    const fit = error === null ? 1 : args?.length ? SURPLUS : MISFIT
     return {
       selector,
       function: candidate.function,
       probability: probabilityOf(
         candidate,
         fitting.map(result => result.candidate),
-        fit,
+        fitOf(args, error),
       ),
       args,
       error,
@@ -87,10 +97,16 @@ const CALLDATA = /^0x[0-9a-fA-F]{8}/
 
 const selectorIn = (input: string): string | null => (CALLDATA.test(input) ? input.slice(0, 10).toLowerCase() : null)
 
+const fitOf = (args: DecodedArg[] | null, error: string | null): number =>
+  error === null ? 1 : args?.length ? SURPLUS : MISFIT
+
+const ownProbability = ({ probability }: FunctionCandidate, fit: number): number =>
+  probability === 1 ? 1 : rounded(probability * fit)
+
 /** What the user says stands, unless the user says two things. */
 const probabilityOf = (best: FunctionCandidate, fitting: readonly FunctionCandidate[], fit: number): number => {
   const certain = best.probability === 1
-  const own = certain ? 1 : rounded(best.probability * fit)
+  const own = ownProbability(best, fit)
   if (fitting.length === 1) return own
   const meaning = canonicalSignature(best.function)
   const rivals = fitting.filter(
