@@ -213,7 +213,7 @@ const REDECODE_MS = 1000
 
 /** Has what is stored decoded anew where that is asked for. */
 const attendToAbis = async (work: Work) => {
-  const { network, data, store, abis, pipeline, preparer, decoding, state, log, signal } = work
+  const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
   while (!signal.aborted) {
     try {
       await redecode({
@@ -224,6 +224,7 @@ const attendToAbis = async (work: Work) => {
         folder: redecodeFolder(data),
         decoding,
         preparer,
+        links,
         revise: pipeline.revise,
         caughtUp: pipeline.caughtUp,
         letHeadPass: () => letHeadPass(state, signal),

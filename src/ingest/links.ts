@@ -23,6 +23,8 @@ export interface Links {
    * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
    */
   learn(blocks: readonly RawBlock[], head: number, signal: AbortSignal): Promise<void>
+  /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
+  know(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): LearntLink[]
   /** Blocks from this position on are gone, and what was known of contracts as of then. */
@@ -164,6 +166,19 @@ export const createLinks = (options: LinksOptions): Links => {
     ]
   }
 
+  const knowWithin = async (addresses: Iterable<string>, from: number, to: number, signal: AbortSignal) => {
+    const seen = new Set<string>()
+    let open = new Set(addresses)
+    for (let step = 0; step <= MOST_STEPS && open.size > 0; step++) {
+      for (const address of open) seen.add(address)
+      await asking.learn(
+        [...open].filter(address => isOpen(address, from, to)),
+        signal,
+      )
+      open = new Set([...open].flatMap(address => nextOf(address, from, to)).filter(address => !seen.has(address)))
+    }
+  }
+
   return {
     of,
     implementationOf(address, at) {
@@ -179,16 +194,11 @@ export const createLinks = (options: LinksOptions): Links => {
       reached = Math.max(reached, head, Number(last.block.number))
       if (!askLinks || keys().size === 0) return
       const [from, to] = [positionOf(Number(first.block.number), 0), positionOf(Number(last.block.number) + 1, 0)]
-      const seen = new Set<string>()
-      let open = new Set(blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))]))
-      for (let step = 0; step <= MOST_STEPS && open.size > 0; step++) {
-        for (const address of open) seen.add(address)
-        await asking.learn(
-          [...open].filter(address => isOpen(address, from, to)),
-          signal,
-        )
-        open = new Set([...open].flatMap(address => nextOf(address, from, to)).filter(address => !seen.has(address)))
-      }
+      const concerned = blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))])
+      await knowWithin(concerned, from, to, signal)
+    },
+    async know(addresses, signal) {
+      if (askLinks) await knowWithin(addresses, 0, Number.MAX_SAFE_INTEGER, signal)
     },
     takeLearnt() {
       const taken = learnt
