@@ -73,7 +73,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, nativeOption())
-    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, log })
+    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, links, log })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     ruling.refresh(heldRanges(db))
     pipeline = createPipeline({

@@ -23,6 +23,10 @@ export interface Links {
    * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
    */
   learn(blocks: readonly RawBlock[], head: number, signal: AbortSignal): Promise<void>
+  /** Whether there is a node to be asked what a block is to be decoded by, and no answer yet. */
+  isOpen(raw: RawBlock): boolean
+  /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
+  insist(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
   know(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
@@ -166,6 +170,23 @@ export const createLinks = (options: LinksOptions): Links => {
     ]
   }
 
+  const rangeOf = (first: RawBlock, last = first): [from: number, to: number] => [
+    positionOf(Number(first.block.number), 0),
+    positionOf(Number(last.block.number) + 1, 0),
+  ]
+
+  const openIn = (raw: RawBlock): string[] => {
+    if (!askLinks || keys().size === 0) return []
+    const [from, to] = rangeOf(raw)
+    const concerned = new Set(concernedIn(raw, keys(), created(raw)))
+    let last = [...concerned]
+    for (let step = 0; step < MOST_STEPS; step++) {
+      last = last.flatMap(address => nextOf(address, from, to)).filter(address => !concerned.has(address))
+      for (const address of last) concerned.add(address)
+    }
+    return [...concerned].filter(address => isOpen(address, from, to))
+  }
+
   const knowWithin = async (addresses: Iterable<string>, from: number, to: number, signal: AbortSignal) => {
     const seen = new Set<string>()
     let open = new Set(addresses)
@@ -193,10 +214,12 @@ export const createLinks = (options: LinksOptions): Links => {
           historyOf(address).add({ position: positionOf(Number(raw.block.number), place), implementation })
       reached = Math.max(reached, head, Number(last.block.number))
       if (!askLinks || keys().size === 0) return
-      const [from, to] = [positionOf(Number(first.block.number), 0), positionOf(Number(last.block.number) + 1, 0)]
+      const [from, to] = rangeOf(first, last)
       const concerned = blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))])
       await knowWithin(concerned, from, to, signal)
     },
+    isOpen: raw => openIn(raw).length > 0,
+    insist: (raw, signal) => asking.insist(openIn(raw), signal),
     async know(addresses, signal) {
       if (askLinks) await knowWithin(addresses, 0, Number.MAX_SAFE_INTEGER, signal)
     },
