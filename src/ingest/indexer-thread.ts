@@ -74,7 +74,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, nativeOption())
-    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, log })
+    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, links, log })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     ruling.refresh(heldRanges(db))
     pipeline = createPipeline({
@@ -214,7 +214,7 @@ const REDECODE_MS = 1000
 
 /** Has what is stored decoded anew where that is asked for. */
 const attendToAbis = async (work: Work) => {
-  const { network, data, store, abis, pipeline, preparer, decoding, state, log, signal } = work
+  const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
   while (!signal.aborted) {
     try {
       await redecode({
@@ -225,6 +225,7 @@ const attendToAbis = async (work: Work) => {
         folder: redecodeFolder(data),
         decoding,
         preparer,
+        links,
         revise: pipeline.revise,
         caughtUp: pipeline.caughtUp,
         letHeadPass: () => letHeadPass(state, signal),

@@ -24,6 +24,12 @@ export interface Links {
    * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
    */
   learn(blocks: readonly RawBlock[], head: number, signal: AbortSignal): Promise<void>
+  /** Whether there is a node to be asked what a block is to be decoded by, and no answer yet. */
+  isOpen(raw: RawBlock): boolean
+  /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
+  insist(raw: RawBlock, signal: AbortSignal): Promise<void>
+  /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
+  know(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): LearntLink[]
   /** Blocks from this position on are gone, and what was known of contracts as of then. */
@@ -204,6 +210,36 @@ export const createLinks = (options: LinksOptions): Links => {
     likeness.compareWith(codes)
   }
 
+  const rangeOf = (first: RawBlock, last = first): [from: number, to: number] => [
+    positionOf(Number(first.block.number), 0),
+    positionOf(Number(last.block.number) + 1, 0),
+  ]
+
+  const openIn = (raw: RawBlock): string[] => {
+    if (!askLinks || keys().size === 0) return []
+    const [from, to] = rangeOf(raw)
+    const concerned = new Set(concernedIn(raw, keys(), created(raw)))
+    let last = [...concerned]
+    for (let step = 0; step < MOST_STEPS; step++) {
+      last = last.flatMap(address => nextOf(address, from, to)).filter(address => !concerned.has(address))
+      for (const address of last) concerned.add(address)
+    }
+    return [...concerned].filter(address => isOpen(address, from, to))
+  }
+
+  const knowWithin = async (addresses: Iterable<string>, from: number, to: number, signal: AbortSignal) => {
+    const seen = new Set<string>()
+    let open = new Set(addresses)
+    for (let step = 0; step <= MOST_STEPS && open.size > 0; step++) {
+      for (const address of open) seen.add(address)
+      await asking.learn(
+        [...open].filter(address => isOpen(address, from, to)),
+        signal,
+      )
+      open = new Set([...open].flatMap(address => nextOf(address, from, to)).filter(address => !seen.has(address)))
+    }
+  }
+
   return {
     of,
     implementationOf(address, at) {
@@ -221,20 +257,15 @@ export const createLinks = (options: LinksOptions): Links => {
       noteCreated(blocks)
       compareCodes()
       if (!askLinks) return
-      const [from, to] = [positionOf(Number(first.block.number), 0), positionOf(Number(last.block.number) + 1, 0)]
-      const seen = new Set<string>()
-      let open = new Set([
-        ...holders().filter(isAddress),
-        ...blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))]),
-      ])
-      for (let step = 0; step <= MOST_STEPS && open.size > 0; step++) {
-        for (const address of open) seen.add(address)
-        await asking.learn(
-          [...open].filter(address => isOpen(address, from, to)),
-          signal,
-        )
-        open = new Set([...open].flatMap(address => nextOf(address, from, to)).filter(address => !seen.has(address)))
-      }
+      const [from, to] = rangeOf(first, last)
+      const concerned = blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))])
+      await knowWithin([...holders().filter(isAddress), ...concerned], from, to, signal)
+      compareCodes()
+    },
+    isOpen: raw => openIn(raw).length > 0,
+    insist: (raw, signal) => asking.insist(openIn(raw), signal),
+    async know(addresses, signal) {
+      if (askLinks) await knowWithin(addresses, 0, Number.MAX_SAFE_INTEGER, signal)
       compareCodes()
     },
     takeLearnt() {

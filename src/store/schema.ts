@@ -127,6 +127,8 @@ export const LINK_SCHEMA = [
   'CREATE INDEX link_pos ON link (pos)',
   'CREATE TABLE upgrade (pos INTEGER PRIMARY KEY, address INT NOT NULL, implementation INT)',
   'CREATE INDEX upgrade_address ON upgrade (address)',
+  'CREATE INDEX upgrade_implementation ON upgrade (implementation)',
+  'CREATE INDEX contract_implementation ON contract (implementation) WHERE implementation IS NOT NULL',
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

@@ -273,3 +273,40 @@ test('an ABI for a code is that of all contracts of this code; without such ABIs
   // Of the proxy, and of the new ones for their documents: what was created under the eyes of the index is known.
   assert.deepEqual(questions(), { eth_getCode: 7, eth_getStorageAt: 1, eth_call: 0 })
 })
+
+test('what is stored is decoded anew through proxies that the store knows of, and for codes', { skip }, async t => {
+  const { deploy, run, written, args, data } = await setUp(t)
+  const [V1, V2] = [await deploy(harbor('01')), await deploy(harbor('02'))]
+  const [clone, uups] = [
+    await deploy(cloneOf(await deploy(cloneOf(V1)))),
+    await deploy(codeOf('ERC1967Proxy'), { [SLOT['EIP-1967']]: V1 }),
+  ]
+  const code = harbor('03')
+  const same = [await deploy(code), await deploy(code), await deploy(cloneOf(await deploy(code)))]
+  const other = await deploy(harbor('04'))
+  await run(uups, call('upgradeTo(address)', V2))
+  const server = await serve(t, data, args)
+  const hashes = new Map<string, string>()
+  for (const to of [clone, uups, ...same, other]) {
+    hashes.set(to, await run(to, call(LAND, 7n)))
+    assert.deepEqual(await shown(server, hashes.get(to)!), [null, 'null null', null])
+  }
+  const add = async (name: string, ...holder: string[]) => {
+    const abi = written(name, `event Landed(uint256 of${name})`, `function land(uint256 of${name})`)
+    await succeed(t, ['abi', 'add', '--network', NETWORK, ...holder, '--redecode', abi], { data })
+  }
+  await add('V1', '--address', V1)
+  await add('V2', '--address', V2)
+  await add('Code', '--code-hash', keccak256(code as Hex))
+  const becomes = (to: string, want: (string | null)[]) =>
+    until(
+      () => shown(server, hashes.get(to)!),
+      seen => JSON.stringify(seen) === JSON.stringify(want),
+      server.err,
+    )
+  await becomes(clone, by('ofV1'))
+  await becomes(uups, by('ofV2'))
+  for (const to of same) await becomes(to, by('ofCode'))
+  await becomes(other, [null, 'null null', null])
+  assert.doesNotMatch(server.err(), /level=error/)
+})

@@ -449,10 +449,12 @@ test('a node that does not answer holds up nothing, and is asked again after a w
   let time = 0
   let answers = false
   let tries = 0
+  const slept: number[] = []
   const { links, ofAt } = setUp(
     {},
     {
       now: () => time,
+      clock: { now: Date.now, sleep: async ms => void slept.push(ms) },
       async state(questions) {
         tries++
         if (!answers) throw retry('node_error', 'eth_getCode: the method does not exist')
@@ -464,10 +466,19 @@ test('a node that does not answer holds up nothing, and is asked again after a w
   await links.learn([landed], 1, never)
   await links.learn([landed], 1, never)
   assert.deepEqual([tries, ofAt(A), links.takeLearnt()], [1, [A], []])
+  assert.deepEqual([links.isOpen(landed), links.isOpen(block(2, { logs: [[A, UPGRADED]] }))], [true, false])
+  await links.insist(landed, never)
+  assert.deepEqual([tries, slept], [2, [3_000]])
   answers = true
   time = 60_001
   await links.learn([landed], 1, never)
-  assert.deepEqual(ofAt(A), [A, B])
+  assert.deepEqual([ofAt(A), links.isOpen(landed)], [[A, B], false])
+
+  const other = block(2, { logs: [[D, TOPIC]] })
+  await links.insist(other, never)
+  assert.deepEqual([ofAt(D), links.isOpen(other), slept.length], [[D, B], false, 1])
+  await links.know([D, E], never)
+  assert.deepEqual([tries, ofAt(E)], [6, [E, B]])
 })
 
 test('with blocks that are gone goes what was known as of then, on another chain all', async () => {
