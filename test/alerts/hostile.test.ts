@@ -26,7 +26,7 @@ import { networkOf } from '../../src/rules/store.ts'
 import { createSearcher } from '../../src/search/execute.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
-import { callsOf, candidatesOf, createTestStore, decimalsOf, METHODS } from '../support/store.ts'
+import { callsOf, candidatesOf, createShows, createTestStore, decimalsOf, METHODS } from '../support/store.ts'
 
 // Rules of hostile strings over hostile chain data, from the text of a rule to what is sent: nothing throws, what is found live is what a
 // simulation finds, and nothing that is sent breaks out of where it stands.
@@ -182,14 +182,13 @@ const storedAs = (id: number, input: RuleInput): StoredRule => ({
 const hitsOf = (rule: StoredRule): Hit[] => {
   const matcher = createMatcher()
   matcher.set(rule)
+  const shows = createShows()
   return blocks.flatMap(raw => {
     const decoded = {
       logs: logsOf(raw),
       methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
       calls: callsOf(raw),
-      traces: [],
-      contracts: [],
-      tokens: [],
+      ...shows(raw),
       decimals: (address: string) => decimalsOf(1, `0x${address}`),
     }
     const documents = createBlockDocuments({ raw, ...decoded }, asJson)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { keccak256 } from 'viem'
 import type { StateQuestion } from '../../src/chain/source.ts'
 import type { Hex, RawBlock } from '../../src/chain/wire.ts'
+import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { type ContractsOptions, createContracts } from '../../src/ingest/contracts.ts'
 import { type ChainsieveError, retry } from '../../src/lib/errors.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
@@ -25,6 +26,8 @@ const creating = (...counts: number[]): RawBlock[] => {
 const setUp = (answer: (address: string) => string | ChainsieveError, rest: Partial<ContractsOptions> = {}) => {
   const asked: string[][] = []
   const contracts = createContracts({
+    readCode: createCodeReader(),
+    implementationOf: () => null,
     async state(questions: readonly StateQuestion[]) {
       const addresses = questions.map(question => ('codeOf' in question ? question.codeOf : ''))
       asked.push(addresses)
