@@ -1,11 +1,12 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../../src/chain/wire.ts'
+import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../../src/chain/wire.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
 import { createAbi } from './abi.ts'
 import { type Act, pickAction } from './actions.ts'
 import { createBloom, EMPTY_BLOOM } from './bloom.ts'
 import { addressBits, createPopulation, type Party, topicBits } from './population.ts'
 import { createRandom, mix, quantity, trimmed } from './random.ts'
+import { createTracer, type Emission } from './traces.ts'
 
 export interface MadeChain {
   /** The block of that number, made without those before it. */
@@ -20,8 +21,15 @@ const TX_HASH = 103
 const MAX_BLOBS = 9
 const BLOB_GAS = 131_072
 
+export interface ChainOptions {
+  seed: number
+  chainId: number
+  /** Whether blocks carry their traces; the rest of them is the same either way. */
+  traces: boolean
+}
+
 /** A chain shaped like Ethereum's of 2025, in the words of geth. Nothing in it depends on which blocks were asked for before. */
-export const createChain = (seed: number, chainId: number): MadeChain => {
+export const createChain = ({ seed, chainId, traces: isTraced }: ChainOptions): MadeChain => {
   const root = mix(seed) ^ mix(chainId + 0x1000193)
   const random = createRandom()
   const hasher = createRandom()
@@ -31,6 +39,7 @@ export const createChain = (seed: number, chainId: number): MadeChain => {
   const receiptBloom = createBloom()
   const blockBloom = createBloom()
   const chainIdText = quantity(chainId)
+  const tracer = isTraced ? createTracer(root) : undefined
 
   const hashOf = (kind: number, block: number, index: number): Hex => {
     hasher.seek(root, kind, block, index)
@@ -53,6 +62,7 @@ export const createChain = (seed: number, chainId: number): MadeChain => {
   const makeBlock = (number: number): RawBlock => {
     random.seek(root, BLOCK, number, 0)
     people.at(number)
+    tracer?.at(number)
     blockBloom.clear()
     const blockHash = hashOf(BLOCK_HASH, number, 0)
     const blockNumber = quantity(number)
@@ -65,6 +75,8 @@ export const createChain = (seed: number, chainId: number): MadeChain => {
 
     const transactions: RpcTransaction[] = []
     const receipts: RpcReceipt[] = []
+    const traces: RpcTrace[] = []
+    let emissions: Emission[] = []
     let logs: RpcLog[] = []
     let logIndex = 0
     let gasSum = 0
@@ -79,6 +91,7 @@ export const createChain = (seed: number, chainId: number): MadeChain => {
       input: '0x',
       gasUsed: 0,
       emit(emitter, topics, data) {
+        emissions.push({ emitter, topics, data })
         receiptBloom.add(addressBits(emitter))
         const texts: Hex[] = []
         for (const topic of topics) {
@@ -104,6 +117,7 @@ export const createChain = (seed: number, chainId: number): MadeChain => {
       transactionHash = hashOf(TX_HASH, number, i)
       transactionIndex = quantity(i)
       logs = []
+      emissions = []
       act.sender = people.sender()
       act.pays = random.unit() < 0.08
       act.input = '0x'
@@ -179,6 +193,24 @@ export const createChain = (seed: number, chainId: number): MadeChain => {
       if (kind === 4) tx.authorizationList = [authorization()]
       transactions.push(tx)
       receipts.push(receipt)
+      if (tracer) {
+        const { sender, to, input } = act
+        const block = { hash: blockHash, number }
+        const costs = { gas: Number(gas) - 21_000, gasUsed: used - 21_000 }
+        const rest = { created: receipt.contractAddress as Hex | null, failed, emissions }
+        const deed = {
+          block,
+          hash: transactionHash,
+          index: i,
+          sender,
+          to,
+          value: tx.value as Hex,
+          input,
+          ...costs,
+          ...rest,
+        }
+        for (const trace of tracer.traces(deed)) traces.push(trace)
+      }
     }
 
     const block = {
@@ -209,7 +241,7 @@ export const createChain = (seed: number, chainId: number): MadeChain => {
       withdrawals: withdrawals(number),
       withdrawalsRoot: word(),
     }
-    return { chainId, block, receipts }
+    return { chainId, block, receipts, ...(tracer && { traces }) }
   }
 
   const accessList = () =>

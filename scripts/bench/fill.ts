@@ -38,9 +38,13 @@ export interface Pace {
 }
 
 /** Writes a pack in a process of its own, so that making the blocks is not part of what is measured. */
-export const generatePack = async (file: string, { events, seed }: { events: number; seed: number }): Promise<void> => {
+export const generatePack = async (
+  file: string,
+  { events, seed, traces = false }: { events: number; seed: number; traces?: boolean },
+): Promise<void> => {
   const script = fileURLToPath(new URL('generate.ts', import.meta.url))
-  await startProgram(script, ['--events', String(events), '--seed', String(seed), '--out', file]).ended
+  const options = ['--events', String(events), '--seed', String(seed), '--out', file]
+  await startProgram(script, traces ? [...options, '--traces'] : options).ended
 }
 
 export interface FillOptions {

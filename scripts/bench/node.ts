@@ -67,6 +67,8 @@ export const startPackNode = async (blocks: Iterable<RawBlock>, head: number, fo
       case 'eth_getBlockReceipts':
         node.onAsked(Number(params[0]))
         return read(entry(params[0])?.receipts)
+      case 'eth_getCode':
+        return NO_CODE
       case 'eth_call':
         return DECIMALS
       default:
@@ -109,6 +111,7 @@ interface Call {
 }
 
 const NULL = Buffer.from('null')
+const NO_CODE = Buffer.from('"0x"')
 const OPEN_LIST = Buffer.from('[')
 const CLOSE_LIST = Buffer.from(']')
 const COMMA = Buffer.from(',')

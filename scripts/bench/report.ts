@@ -5,6 +5,7 @@ import { MILLION, SCAN } from './queries.ts'
 import type { Measured } from './searching.ts'
 import type { Streamed } from './serving.ts'
 import type { Times } from './times.ts'
+import type { Tracing } from './tracing.ts'
 
 /** What was measured, against what is to be reached. */
 export interface Results {
@@ -19,6 +20,8 @@ export interface Results {
   stream: Streamed
   /** Undefined where the store's newest block is not the generator's. */
   head: HeadSpeed | undefined
+  /** Undefined where it was not asked for. */
+  tracing: Tracing | undefined
 }
 
 export interface Row {
@@ -36,6 +39,7 @@ export const rowsOf = (results: Results): Row[] => [
   ...fillingRows(results),
   ...sizeRows(results),
   ...headRows(results),
+  ...tracingRows(results),
   ...results.queries.map(measured => queryRow(measured, results)),
   row('GET /health over HTTP, for comparison', showTimes(results.health)),
   row('start to first answer', `${fixed(results.start.p50)} ms (at most ${fixed(results.start.max)})`, {
@@ -63,6 +67,8 @@ const row = (name: string, value: string, judged?: Judged): Row => ({
 /** Stores come out a little larger or smaller than asked for. */
 const FIVE_MILLION = 4_900_000
 const ONE_MILLION = 980_000
+/** With fewer, the start of the program takes a good part of the time. */
+const TRACED_LOGS = 280_000
 
 const fillingRows = ({ filling }: Results): Row[] => {
   if (!filling) return []
@@ -111,6 +117,43 @@ const headRows = ({ head }: Results): Row[] => {
     row('head, one by one, while a back-fill runs', `${fixed(beside.head)} blocks/s`, judged(beside.head)),
     row('that back-fill meanwhile', beside.fill > 0 ? `${fixed(beside.fill)} blocks/s` : 'too short for a commit'),
     ...(beside.memory ? [row('server that follows and fills, memory', showMemory(beside.memory))] : []),
+  ]
+}
+
+/** The best of the imports of each way: what slows one down is others that use the machine. */
+const tracingRows = ({ tracing }: Results): Row[] => {
+  if (!tracing) return []
+  const { logs, traces, calls, bytes, tables, bytesOfCalls } = tracing
+  const best = (way: 'without' | 'with', time: 'seconds' | 'cpuSeconds') =>
+    Math.min(...tracing[way].map(one => one[time] ?? Number.NaN))
+  const share = best('without', 'seconds') / best('with', 'seconds')
+  const cpuShare = best('without', 'cpuSeconds') / best('with', 'cpuSeconds')
+  const seconds = best('with', 'seconds')
+  const applies = logs >= TRACED_LOGS
+  const each = bytes / traces
+  return [
+    row('back-fill with traces', `${count(logs / seconds)} logs/s, ${count(traces / seconds)} traces/s`),
+    row(
+      'of the rate without traces',
+      `${fixed(share)}${Number.isNaN(cpuShare) ? '' : ` (by processor time ${fixed(cpuShare)})`}`,
+      { target: '>= 0.5', ok: share >= 0.5, applies },
+    ),
+    row('disk per trace, with its call and index', `${count(each)} bytes/trace`, {
+      target: '< 200 bytes/trace',
+      ok: each < 200,
+      applies,
+    }),
+    row(
+      'that by table',
+      tables
+        .filter(table => table.bytes / traces >= 1)
+        .map(table => `${table.name} ${count(table.bytes / traces)}`)
+        .join(', '),
+    ),
+    row(
+      'disk per call',
+      `${count(bytesOfCalls.rows / calls)} bytes/call, and ${count(bytesOfCalls.index / calls)} of the index`,
+    ),
   ]
 }
 

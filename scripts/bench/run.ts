@@ -11,10 +11,11 @@ import { createRandom } from './random.ts'
 import { type Results, type Row, rowsOf, showRows } from './report.ts'
 import { type Effort, inProcess, type Measured, measureQuery, type Way } from './searching.ts'
 import { measureHealth, measureStart, measureStream, openServer } from './serving.ts'
+import { measureTracing } from './tracing.ts'
 
 const USAGE = `Measures how fast blocks go in, what they take on disk, and how fast queries are answered.
 
-npm run bench -- [--events N] [--seed S] [--pack FILE] [--keep DIR | --data DIR] [--program FILE] [--json FILE] [--quick]
+npm run bench -- [--events N] [--seed S] [--pack FILE] [--keep DIR | --data DIR] [--program FILE] [--json FILE] [--traces] [--quick]
 
 --events   logs of the made-up chain (default 1000000; a million take 1.9 GB for the pack while they are read)
 --seed     of the made-up chain (default 1)
@@ -23,6 +24,7 @@ npm run bench -- [--events N] [--seed S] [--pack FILE] [--keep DIR | --data DIR]
 --data     data folder that is filled already: nothing is imported
 --program  what is measured (default dist/chainsieve.mjs; dist/chainsieve is the executable)
 --json     where all figures go; - for standard output, in place of the table
+--traces   imports the same blocks without their traces and with them, too (4.1 GB more for a million logs)
 --quick    a few runs of everything: shows that all of it works, not how fast it is`
 
 export interface Options {
@@ -32,14 +34,17 @@ export interface Options {
   keep: string | undefined
   data: string | undefined
   program: string
-  /** Runs of each query, and starts of a server. */
-  effort: Effort & { starts: number }
+  /** Whether to measure what traces cost. */
+  traces: boolean
+  /** Runs of each query, starts of a server, and imports with traces. */
+  effort: Effort & { starts: number; imports: number }
   /** Told what is done now. */
   note: (what: string) => void
 }
 
 /** Fills a store, asks it, serves it, and at last lets it follow a chain. */
-export const bench = async ({ events, seed, pack, keep, data, program, effort, note }: Options): Promise<Results> => {
+export const bench = async (options: Options): Promise<Results> => {
+  const { events, seed, pack, keep, data, program, traces, effort, note } = options
   const temporary = mkdtempSync(join(tmpdir(), 'chainsieve-bench-'))
   const remove = () => rmSync(temporary, { recursive: true, force: true })
   process.once('exit', remove)
@@ -103,7 +108,15 @@ export const bench = async ({ events, seed, pack, keep, data, program, effort, n
       seed,
       blocks: headBlocks(held.logs),
     })
-    return { store: held, filling, sizes, queries: inPairs(queried), health, start, stream, head }
+    if (traces) note('Importing without traces and with them')
+    const tracing = traces
+      ? await measureTracing({
+          ...{ program, network, events, seed },
+          folder: join(temporary, 'tracing'),
+          runs: effort.imports,
+        })
+      : undefined
+    return { store: held, filling, sizes, queries: inPairs(queried), health, start, stream, head, tracing }
   } finally {
     remove()
     process.off('exit', remove)
@@ -111,8 +124,8 @@ export const bench = async ({ events, seed, pack, keep, data, program, effort, n
 }
 
 const NETWORK = 'ethereum/ethereum/mainnet'
-const FULL = { runs: 400, budgetMs: 15_000, warmMs: 300, starts: 7 }
-export const QUICK = { runs: 20, budgetMs: 500, warmMs: 0, starts: 1 }
+const FULL = { runs: 400, budgetMs: 15_000, warmMs: 300, starts: 7, imports: 3 }
+export const QUICK = { runs: 20, budgetMs: 500, warmMs: 0, starts: 1, imports: 1 }
 
 const measureQueries = async (
   queries: Query[],
@@ -157,6 +170,7 @@ export const main = async (args: string[]): Promise<void> => {
       data: { type: 'string' },
       program: { type: 'string', default: 'dist/chainsieve.mjs' },
       json: { type: 'string' },
+      traces: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -169,6 +183,8 @@ export const main = async (args: string[]): Promise<void> => {
   const { pack, keep, data, json } = values
   if (data !== undefined && (keep !== undefined || pack !== undefined))
     throw refuse('bad_option', '--data measures a store that is filled already: leave --keep and --pack out')
+  if (values.traces && (data !== undefined || pack !== undefined))
+    throw refuse('bad_option', '--traces measures blocks that are made with traces: leave --data and --pack out')
   const program = resolve(values.program)
   if (!existsSync(program))
     throw refuse(
@@ -185,6 +201,7 @@ export const main = async (args: string[]): Promise<void> => {
     keep,
     data,
     program,
+    traces: values.traces,
   }
 
   const machine = {

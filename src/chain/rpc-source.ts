@@ -2,11 +2,11 @@ import { refuse, retry } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { readHead } from './blocks.ts'
-import { type Answer, createEndpoint, resultOf } from './endpoint.ts'
+import { type Answer, createEndpoint, isMissingMethod, resultOf } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
 import { fetchRange } from './range.ts'
-import { createRpc } from './rpc.ts'
+import { createRpc, LACKS_METHOD } from './rpc.ts'
 import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
 
 export interface RpcSourceOptions {
@@ -124,6 +124,8 @@ const toCallResult = (answer: Answer, method: string): string | null => {
 }
 
 const toHex = (answer: Answer, method: string): string => {
+  if (answer.error !== undefined && isMissingMethod(answer.error))
+    throw retry(LACKS_METHOD, `${method}: ${answer.error.message} (${answer.error.code})`)
   const result = resultOf(answer, method)
   if (typeof result === 'string' && /^0x[0-9a-fA-F]*$/.test(result)) return result.toLowerCase()
   throw retry('node_bad_answer', `${method}: the answer is no hex text`)
@@ -151,4 +153,4 @@ const isRevert = ({ code, message }: { code: number; message: string }): boolean
   )
 
 /** A call that one node cannot run for reasons of its own must not hold up its caller for ever. */
-const CALL_TRIES = 6
+const CALL_TRIES = 3

@@ -91,8 +91,13 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
       } catch (error) {
         signal.throwIfAborted()
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
-        endpoint.failed(mark, error)
         failed.add(endpoint)
+        // Nothing is wrong with such a node, and asking again is of no use.
+        if (error.code === LACKS_METHOD) {
+          if (failed.size === endpoints.length) throw error
+          continue
+        }
+        endpoint.failed(mark, error)
         if (tried++ >= tries) throw error
       }
     }
@@ -105,5 +110,8 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     tracing: () => tracer.status(),
   }
 }
+
+/** Code of the error of a node that does not have a method at all. */
+export const LACKS_METHOD = 'node_lacks_method'
 
 const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }

@@ -28,18 +28,9 @@ export interface Services {
   openRules(config: Config, run: Run): RulesService
   status(config: Config, run: Run): Promise<Status>
   /** `redecode`: also for what is stored. */
-  addAbis(
-    config: Config,
-    files: string[],
-    where: { network: string | undefined; address: string | undefined },
-    redecode: boolean,
-  ): Promise<AbiFile[]>
-  /** Those of some names, narrowed down by network and address. */
-  removeAbis(
-    config: Config,
-    names: string[],
-    where: { network: string | undefined; address: string | undefined },
-  ): Promise<AbiFile[]>
+  addAbis(config: Config, files: string[], where: AbiPlace, redecode: boolean): Promise<AbiFile[]>
+  /** Those of some names, narrowed down by network, address and code. */
+  removeAbis(config: Config, names: string[], where: AbiPlace): Promise<AbiFile[]>
   listAbis(config: Config): Promise<AbiFile[]>
 }
 
@@ -158,11 +149,19 @@ export interface Summary {
   held: Range[]
 }
 
+/** What an ABI is given for. */
+export interface AbiPlace {
+  network: string | undefined
+  address: string | undefined
+  codeHash: string | undefined
+}
+
 /** What is known of an ABI that the user gave. */
 export interface AbiFile {
   name: string
-  /** The contract that it is for, or null where it is for whichever it fits. */
+  /** The contract that it is for, or the hash of the code; both null where it is for whichever it fits. */
   address: string | null
+  codeHash: string | null
   network: string | null
   /** Less than 1 for a list of signatures. */
   probability: number

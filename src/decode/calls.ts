@@ -22,19 +22,22 @@ export interface DecodedCall {
 export interface CallDecoderOptions {
   /** Declarations of a selector in lower case, the likeliest first. The same objects each time save compiling them again. */
   find(selector: string): readonly FunctionCandidate[]
-  /** Declarations that hold for one contract alone. Where there are any, no others are asked. */
-  own?(to: string, selector: string): readonly FunctionCandidate[]
+  /** Declarations that hold for some contracts alone, at a position of the chain. Where there are any, no others are asked. */
+  own?(to: string, selector: string, at: number): readonly FunctionCandidate[]
 }
 
 /** What is left of a guess when bytes behind the arguments, or the arguments themselves, speak against it. */
 const SURPLUS = 0.9
 const MISFIT = 0.5
 
+/** Decodes a call that is made at a position of the chain; by default at its end. */
+export type CallDecoder = (to: string, input: string, at?: number) => DecodedCall
+
 /**
  * Decodes calls one by one. The first declaration by which the calldata decodes without remainder is the call's meaning, then the
  * first one that leaves bytes behind its arguments; a guess that others fit as well is the less sure, by their share.
  */
-export const createCallDecoder = ({ find, own }: CallDecoderOptions): ((to: string, input: string) => DecodedCall) => {
+export const createCallDecoder = ({ find, own }: CallDecoderOptions): CallDecoder => {
   const decoders = new WeakMap<FunctionAbi, FunctionDecoder>()
   const decoderOf = (abi: FunctionAbi): FunctionDecoder => {
     let decoder = decoders.get(abi)
@@ -45,26 +48,36 @@ export const createCallDecoder = ({ find, own }: CallDecoderOptions): ((to: stri
     return decoder
   }
 
-  return (to, input) => {
+  return (to, input, at = Number.POSITIVE_INFINITY) => {
     const selector = selectorIn(input)
     if (selector === null) return unknown(null)
-    const special = own?.(to, selector)
+    const special = own?.(to, selector, at)
     const candidates = special?.length ? special : find(selector)
     if (candidates.length === 0) return unknown(selector)
+    if (candidates.length === 1) {
+      const [candidate] = candidates as [FunctionCandidate]
+      const { args, error } = decoderOf(candidate.function)(input)
+      return {
+        selector,
+        function: candidate.function,
+        probability: ownProbability(candidate, fitOf(args, error)),
+        args,
+        error,
+      }
+    }
 
     const results = candidates.map(candidate => ({ candidate, ...decoderOf(candidate.function)(input) }))
     const decoded = results.filter(({ error }) => error === null)
     const overlong = results.filter(({ args }) => args !== null)
     const fitting = decoded.length > 0 ? decoded : overlong.length > 0 ? overlong : results
     const { candidate, args, error } = fitting[0]!
-    const fit = error === null ? 1 : args?.length ? SURPLUS : MISFIT
     return {
       selector,
       function: candidate.function,
       probability: probabilityOf(
         candidate,
         fitting.map(result => result.candidate),
-        fit,
+        fitOf(args, error),
       ),
       args,
       error,
@@ -84,10 +97,16 @@ const CALLDATA = /^0x[0-9a-fA-F]{8}/
 
 const selectorIn = (input: string): string | null => (CALLDATA.test(input) ? input.slice(0, 10).toLowerCase() : null)
 
+const fitOf = (args: DecodedArg[] | null, error: string | null): number =>
+  error === null ? 1 : args?.length ? SURPLUS : MISFIT
+
+const ownProbability = ({ probability }: FunctionCandidate, fit: number): number =>
+  probability === 1 ? 1 : rounded(probability * fit)
+
 /** What the user says stands, unless the user says two things. */
 const probabilityOf = (best: FunctionCandidate, fitting: readonly FunctionCandidate[], fit: number): number => {
   const certain = best.probability === 1
-  const own = certain ? 1 : rounded(best.probability * fit)
+  const own = ownProbability(best, fit)
   if (fitting.length === 1) return own
   const meaning = canonicalSignature(best.function)
   const rivals = fitting.filter(

@@ -48,8 +48,8 @@ const designatedBy = (hex: string): string | null =>
 const hashOf = (text: string): bigint => BigInt(keccakHex(text))
 
 /** Slots that hold the address of the code. */
-const IMPLEMENTATION = hashOf('eip1967.proxy.implementation') - 1n
-const PROXIABLE = hashOf('PROXIABLE')
+export const IMPLEMENTATION = hashOf('eip1967.proxy.implementation') - 1n
+export const PROXIABLE = hashOf('PROXIABLE')
 
 const proxyOf = (delegates: readonly Value[], own: ReadonlySet<string>): CodeAnalysis['proxy'] => {
   for (const to of delegates) {

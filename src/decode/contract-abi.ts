@@ -1,11 +1,11 @@
 import type { Code } from './contract-code.ts'
-import type { OwnAbi } from './declarations.ts'
+import { holderOf, type LinksOf, type OwnAbi, probabilityOfLike } from './declarations.ts'
 
 /** What a contract's functions and events are known from. */
 export interface KnownAbi {
   /** Name that the ABI was given under. */
   name: string | null
-  source: 'address' | 'signatures' | null
+  source: 'address' | 'codeHash' | 'implementation' | 'similar' | 'signatures' | null
   /** How sure it is, null where nothing is known. */
   probability: number | null
 }
@@ -13,17 +13,41 @@ export interface KnownAbi {
 const UNKNOWN: KnownAbi = { name: null, source: null, probability: null }
 
 /**
- * Finds what is known of contracts: an ABI that was given for it goes before what its selectors tell, which are as sure as the share of them that have
- * a name.
+ * Finds what is known of contracts: an ABI that was given for it, for its code or for a contract whose code it runs goes before that of the
+ * contract whose code is nearest, and that before what its selectors tell, which are as sure as the share of them that have a name.
  */
 export const createAbiFinder = (
   own: readonly (OwnAbi & { name?: string })[],
   isNamed: (selector: string) => boolean,
+  linksOf: LinksOf,
+  /** The contract or code with an ABI to which a code is nearest. */
+  nearest: (codeHash: string) => { holder: string; similarity: number } | null = () => null,
 ) => {
-  const byAddress = new Map(own.flatMap(abi => (abi.address === null ? [] : [[abi.address.toLowerCase(), abi]])))
-  return ({ address, code }: { address: string; code: Code | null }): KnownAbi => {
-    const given = byAddress.get(address.toLowerCase())
-    if (given) return { name: given.name ?? null, source: 'address', probability: given.probability }
+  const byHolder = new Map(
+    own.flatMap(abi => {
+      const holder = holderOf(abi)
+      return holder === null ? [] : [[holder, abi]]
+    }),
+  )
+  const find = (holder: string | null | undefined, source: KnownAbi['source']): KnownAbi | null => {
+    const given = holder == null ? undefined : byHolder.get(holder)
+    return given ? { name: given.name ?? null, source, probability: given.probability } : null
+  }
+
+  return (
+    { address, code, implementation }: { address: string; code: Code | null; implementation: string | null },
+    at = Number.POSITIVE_INFINITY,
+  ): KnownAbi => {
+    const given = find(address.toLowerCase(), 'address') ?? find(code?.hash, 'codeHash')
+    if (given) return given
+    for (const link of implementation === null ? [] : linksOf(implementation, at)) {
+      if (link.likeness !== undefined) continue
+      const its = find(link.address, 'implementation') ?? find(link.codeHash, 'implementation')
+      if (its) return its
+    }
+    const like = code && nearest(code.hash)
+    const similar = like && find(like.holder, 'similar')
+    if (similar) return { ...similar, probability: probabilityOfLike(like.similarity) }
     const selectors = code?.selectors ?? []
     const named = selectors.filter(isNamed).length
     if (named === 0) return UNKNOWN

@@ -28,4 +28,23 @@ export const readCode = (code: string): Code => {
   }
 }
 
+/** Codes that are remembered: most contracts are copies of a few. */
+const CODES = 2_000
+
+/** The same of any `0x` hex, the same object for the same code; null for no code. */
+export const createCodeReader = (): ((code: string) => Code | null) => {
+  const codes = new Map<string, Code>()
+  return text => {
+    if (text.length <= 2) return null
+    const hash = hashOfCode(Buffer.from(text.slice(2), 'hex'))
+    let code = codes.get(hash)
+    if (!code) {
+      code = readCode(text)
+      if (codes.size >= CODES) codes.clear()
+      codes.set(hash, code)
+    }
+    return code
+  }
+}
+
 const hashOfCode = (bytes: Uint8Array): string => `0x${Buffer.from(keccak256(bytes)).toString('hex')}`

@@ -7,21 +7,55 @@ import type { EventAbi } from './types.ts'
 
 /** Declarations that the user gave. */
 export interface OwnAbi {
-  /** Lower-case `0x` address of the one contract that they hold for, or null for all. */
+  /** Lower-case `0x` address of the one contract that they hold for. */
   address: string | null
+  /** Lower-case `0x` hash of the code of the contracts that they hold for; without it and an address they hold for all. */
+  codeHash?: string | null
   /** 1 for an ABI; less for a list of signatures, which goes behind the registry and does not tell which arguments are indexed. */
   probability: number
   events: readonly EventAbi[]
   functions: readonly FunctionAbi[]
 }
 
+/** A contract whose ABI may hold for another one. */
+export interface Linked {
+  /** Lower-case. */
+  address: string
+  /** Null where it is not known. */
+  codeHash: string | null
+  /** How much its code has in common with one that is run, from 0 to 1; absent where it is run itself. */
+  likeness?: number
+}
+
+/**
+ * A contract, and those whose code it runs at a position of the chain, the nearest first; with a selector, those alone that a call of it is
+ * passed on to.
+ */
+export type LinksOf = (address: string, at: number, selector?: string) => readonly Linked[]
+
+const alone: LinksOf = address => [{ address: address.toLowerCase(), codeHash: null }]
+
+/** The first topics and selectors in ABIs that are not for all: for others it makes no difference which contract runs whose code. */
+export const boundKeys = (own: readonly OwnAbi[]): ReadonlySet<string> =>
+  new Set(
+    own
+      .filter(abi => holderOf(abi) !== null)
+      .flatMap(abi => [...eventsByTopic(abi), ...functionsBySelector(abi)].map(([key]) => key)),
+  )
+
 /** How sure a declaration of the registry is: it fits the log in all its bytes, but another contract may mean something else by it. */
 const REGISTRY_PROBABILITY = 0.9
+/** How sure the ABI of another contract of the same code is, which may have been given for what is not in the code. */
+const LIKENESS_PROBABILITY = 0.95
 
-/** What logs are decoded by: the user's ABIs for that contract, those for all, the registry, then lists of signatures. */
+/**
+ * What logs are decoded by: the user's ABIs for that contract, for its code, for the contracts whose code it runs, those for all, the
+ * registry, then lists of signatures.
+ */
 export const createDeclarations = (
   registry: Registry,
   own: readonly OwnAbi[],
+  linksOf: LinksOf = alone,
 ): Pick<LogDecoderOptions, 'find' | 'own'> => {
   const { general, special } = createIndexes(own, eventsByTopic)
   const inGeneral = createVariants(general)
@@ -39,14 +73,26 @@ export const createDeclarations = (
   }
   if (special.size === 0) return { find }
 
-  const inSpecial = new Map([...special].map(([address, byTopic]) => [address, createVariants(byTopic, find)]))
-  return { find, own: (address, topic, indexed) => inSpecial.get(address.toLowerCase())?.(topic, indexed) ?? [] }
+  const inSpecial = new Map([...special].map(([holder, byTopic]) => [holder, createVariants(byTopic)]))
+  const topics = keysIn(special)
+  return {
+    find,
+    own(address, topic, indexed, at) {
+      if (!topics.has(topic)) return NONE
+      const mine = linksOf(address, at).flatMap(link =>
+        eachOf(link, inSpecial).flatMap(its => likened(its(topic, indexed), link)),
+      )
+      if (mine.every(isCertain)) return mine
+      return [...mine.filter(isSure), ...find(topic, indexed), ...mine.filter(isUnsure)]
+    },
+  }
 }
 
 /** What calls are decoded by, in the same order. */
 export const createFunctionDeclarations = (
   registry: Pick<Functions, 'find'>,
   own: readonly OwnAbi[],
+  linksOf: LinksOf = alone,
 ): CallDecoderOptions => {
   const { general, special } = createIndexes(own, functionsBySelector)
 
@@ -57,18 +103,58 @@ export const createFunctionDeclarations = (
   }
   if (special.size === 0) return { find }
 
+  const selectors = keysIn(special)
   return {
     find,
-    own(to, selector) {
-      const mine = special.get(to.toLowerCase())?.get(selector) ?? []
-      if (mine.length === 0 || mine.some(isCertain)) return mine.filter(isCertain)
-      return [...find(selector), ...mine]
+    own(to, selector, at) {
+      if (!selectors.has(selector)) return []
+      const lists = linksOf(to, at, selector).flatMap(link =>
+        eachOf(link, special).flatMap(bySelector => [likened(bySelector.get(selector) ?? [], link)]),
+      )
+      const certain = lists.find(list => list.some(isCertain))?.filter(isCertain)
+      if (certain) return certain
+      const guesses = lists.flat()
+      if (guesses.length === 0) return guesses
+      return [...guesses.filter(isSure), ...find(selector), ...guesses.filter(isUnsure)]
     },
   }
 }
 
 const isCertain = ({ probability }: { probability: number }): boolean => probability === 1
 const isGuess = ({ probability }: { probability: number }): boolean => probability < 1
+
+/** Surer than the registry is. */
+const isSure = ({ probability }: { probability: number }): boolean => probability > REGISTRY_PROBABILITY
+const isUnsure = ({ probability }: { probability: number }): boolean => probability <= REGISTRY_PROBABILITY
+
+/** How sure the ABI of a contract is for another one whose code is like its own, in hundredths: declarations are kept for each. */
+export const probabilityOfLike = (likeness: number): number => Math.round(likeness * LIKENESS_PROBABILITY * 100) / 100
+
+/** The candidates of a contract that is only like the one at hand are the less sure; the same objects each time. */
+const likened = <C extends Candidate | FunctionCandidate>(
+  candidates: readonly C[],
+  { likeness }: Linked,
+): readonly C[] => {
+  if (likeness === undefined) return candidates
+  const share = probabilityOfLike(likeness)
+  return candidates.map(candidate => {
+    const known: Map<number, C> = likenings.get(candidate) ?? new Map()
+    likenings.set(candidate, known)
+    let less = known.get(share)
+    if (!less) {
+      const probability = Math.round(candidate.probability * share * 1000) / 1000
+      // What logs are decoded by is told apart by its declaration.
+      less =
+        'event' in candidate
+          ? { ...candidate, event: { ...candidate.event }, probability }
+          : { ...candidate, probability }
+      known.set(share, less)
+    }
+    return less
+  })
+}
+// biome-ignore lint/suspicious/noExplicitAny: of each candidate's own kind
+const likenings = new WeakMap<object, Map<number, any>>()
 
 const toCandidate = (event: EventAbi): Candidate => ({ event, probability: REGISTRY_PROBABILITY })
 
@@ -81,15 +167,29 @@ const eventsByTopic: Entries<Candidate> = ({ events, probability }) =>
 const functionsBySelector: Entries<FunctionCandidate> = ({ functions, probability }) =>
   functions.map(abi => [selectorOf(abi), { function: abi, probability }])
 
-/** Candidates by topic or selector: those for all contracts, and those for one by its address. */
+/** What the ABI is for, null for all contracts; no address is a hash. */
+export const holderOf = ({ address, codeHash = null }: OwnAbi): string | null => address ?? codeHash
+
+/** What was given for the contract, then what for its code. */
+const eachOf = <T>({ address, codeHash }: Linked, byHolder: ReadonlyMap<string, T>): T[] => {
+  const its = byHolder.get(address)
+  const ofCode = codeHash === null ? undefined : byHolder.get(codeHash)
+  return [...(its === undefined ? [] : [its]), ...(ofCode === undefined ? [] : [ofCode])]
+}
+
+const keysIn = (special: ReadonlyMap<string, ReadonlyMap<string, unknown>>): ReadonlySet<string> =>
+  new Set([...special.values()].flatMap(byKey => [...byKey.keys()]))
+
+/** Candidates by topic or selector: those for all contracts, and those for some by their address or the hash of their code. */
 const createIndexes = <C>(own: readonly OwnAbi[], entries: Entries<C>) => {
   const general = new Map<string, C[]>()
   const special = new Map<string, Map<string, C[]>>()
   for (const abi of own) {
     let index = general
-    if (abi.address !== null) {
-      index = special.get(abi.address) ?? new Map()
-      special.set(abi.address, index)
+    const holder = holderOf(abi)
+    if (holder !== null) {
+      index = special.get(holder) ?? new Map()
+      special.set(holder, index)
     }
     for (const [key, candidate] of entries(abi)) {
       const list = index.get(key)
@@ -100,14 +200,8 @@ const createIndexes = <C>(own: readonly OwnAbi[], entries: Entries<C>) => {
   return { general, special }
 }
 
-/**
- * The candidates of a topic that have so many indexed arguments, ABIs before guesses; the same objects each time. What `before` finds
- * goes between them, where there are guesses.
- */
-const createVariants = (
-  byTopic: ReadonlyMap<string, readonly Candidate[]>,
-  before?: (topic: string, indexed: number) => readonly Candidate[],
-) => {
+/** The candidates of a topic that have so many indexed arguments, ABIs before guesses; the same objects each time. */
+const createVariants = (byTopic: ReadonlyMap<string, readonly Candidate[]>) => {
   const answers = new Map<string, readonly Candidate[]>()
   return (topic: string, indexed: number): readonly Candidate[] => {
     const candidates = byTopic.get(topic)
@@ -117,8 +211,7 @@ const createVariants = (
     if (!answer) {
       const certain = candidates.filter(isCertain).filter(({ event }) => indexedIn(event) === indexed)
       const guesses = candidates.filter(isGuess).flatMap(candidate => variantsOf(candidate, indexed))
-      const between = guesses.length > 0 ? (before?.(topic, indexed) ?? NONE) : NONE
-      answer = [...certain, ...between, ...guesses]
+      answer = [...certain, ...guesses]
       answers.set(key, answer)
     }
     return answer

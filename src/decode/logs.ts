@@ -11,12 +11,13 @@ export interface Candidate {
 export interface LogDecoderOptions {
   /** Declarations of a first topic and a number of indexed arguments, the likeliest first. */
   find(topic: string, indexed: number): readonly Candidate[]
-  /** Declarations that hold for one contract alone; they go before all others. */
-  own?(address: string, topic: string, indexed: number): readonly Candidate[]
+  /** Declarations that hold for some contracts alone, at a position of the chain; they go before all others. */
+  own?(address: string, topic: string, indexed: number, at: number): readonly Candidate[]
   compile(event: EventAbi): (topics: readonly string[], data: string) => DecodeResult
 }
 
-export type LogDecoder = (log: Pick<RpcLog, 'address' | 'topics' | 'data'>) => DecodedLog
+/** Decodes a log that stands at a position of the chain; by default at its end. */
+export type LogDecoder = (log: Pick<RpcLog, 'address' | 'topics' | 'data'>, at?: number) => DecodedLog
 
 interface Compiled {
   decode: (topics: readonly string[], data: string) => DecodeResult
@@ -83,11 +84,11 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): Log
     return failure
   }
 
-  return log => {
+  return (log, at = Number.POSITIVE_INFINITY) => {
     const topic = log.topics[0]?.toLowerCase() ?? null
     if (topic === null) return { signature: unknownOf(null, 0), args: null }
     const indexed = log.topics.length - 1
-    const special = own?.(log.address, topic, indexed)
+    const special = own?.(log.address, topic, indexed, at)
     const candidates = special?.length
       ? [...special.map(candidate => compileOne(candidate, topic, indexed)), ...candidatesOf(topic, indexed)]
       : candidatesOf(topic, indexed)

@@ -8,7 +8,7 @@ import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } fro
 import { placesOf } from './places.ts'
 import * as show from './show.ts'
 import { type BlockToken, tokenDocument } from './tokens.ts'
-import { traceDocument, traceMember } from './traces.ts'
+import { traceDocument, traceReader } from './traces.ts'
 import { lowerHex, type Shown, shownOf } from './wire.ts'
 
 export interface BlockDocumentsInput {
@@ -82,8 +82,8 @@ export const createBlockDocuments = (
   const traceOf = (index: number): Document => {
     const trace = traces[index]!
     const fields = new Map<string, unknown>()
-    for (const { field, wire, from, shown } of MEMBERS.trace) {
-      const value = from === 'wire' ? traceMember(trace, wire) : undefined
+    for (const { field, read, shown } of TRACE_MEMBERS) {
+      const value = read(trace)
       if (value === undefined) continue
       const text = value === null ? null : shown(value, big)
       if (text !== undefined) fields.set(field, text)
@@ -209,7 +209,10 @@ const membersOf = (kind: 'block' | 'tx' | 'trace'): Member[] =>
     }
   })
 
-const MEMBERS = { block: membersOf('block'), tx: membersOf('tx'), trace: membersOf('trace') }
+const MEMBERS = { block: membersOf('block'), tx: membersOf('tx') }
+const TRACE_MEMBERS = membersOf('trace').flatMap(({ field, from, wire, shown }) =>
+  from === 'wire' ? [{ field, read: traceReader(wire), shown }] : [],
+)
 
 type Values = Readonly<Record<string, unknown>>
 

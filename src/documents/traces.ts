@@ -4,15 +4,15 @@ import type { BlockParts } from './logs.ts'
 import * as show from './show.ts'
 
 /**
- * A field of a trace, as its path in the mapping names it, in the wire's object. The type of a call stands among its other members there,
- * and that nothing went wrong is told by silence.
+ * Reads a field of a trace, as its path in the mapping names it, from the wire's object. The type of a call stands among its other members
+ * there, and that nothing went wrong is told by silence.
  */
-export const traceMember = (trace: RpcTrace, path: string): unknown => {
-  if (path === 'callType') return trace.type === 'call' ? trace.action.callType : undefined
-  if (path === 'error') return 'error' in trace ? trace.error : null
-  const dot = path.indexOf('.')
-  const object = trace as unknown as Record<string, Record<string, unknown> | null | undefined>
-  return dot < 0 ? object[path] : object[path.slice(0, dot)]?.[path.slice(dot + 1)]
+export const traceReader = (path: string): ((trace: RpcTrace) => unknown) => {
+  if (path === 'callType') return trace => (trace.type === 'call' ? trace.action.callType : undefined)
+  if (path === 'error') return trace => ('error' in trace ? trace.error : null)
+  const [outer = '', member] = path.split('.')
+  const read = (trace: RpcTrace) => (trace as unknown as Record<string, unknown>)[outer]
+  return member === undefined ? read : trace => (read(trace) as Record<string, unknown> | null | undefined)?.[member]
 }
 
 /** Where a trace stands: in a transaction, or as one of the block's rewards. */

@@ -12,9 +12,18 @@ import { nearest } from '../lib/nearest.ts'
  * tell whether anything has changed.
  */
 export interface StoredAbi extends Required<Abi> {
-  /** Lower-case address, or null where it is for whichever contract it fits. */
+  /** Lower-case address of the contract that it is for, or null. */
   address: string | null
+  /** Lower-case hash of the code of the contracts that it is for, or null; without both it is for whichever contract it fits. */
+  codeHash: string | null
   network: string | null
+}
+
+/** What an ABI is given for. */
+export interface Where {
+  network: string | null
+  address: string | null
+  codeHash?: string | null
 }
 
 export const abiFolder = (data: string): string => join(data, 'abis')
@@ -23,14 +32,11 @@ export const abiFolder = (data: string): string => join(data, 'abis')
 const LARGEST = 128 * 2 ** 20
 
 /** Reads ABI files and keeps them; nothing is kept where one of them is bad. */
-export const addAbis = (
-  folder: string,
-  files: readonly string[],
-  where: Pick<StoredAbi, 'address' | 'network'>,
-): StoredAbi[] => {
+export const addAbis = (folder: string, files: readonly string[], where: Where): StoredAbi[] => {
   const abis = files.map((file): StoredAbi => {
     const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(readText(file), file)
-    return { name, address: where.address?.toLowerCase() ?? null, network: where.network, ...abi }
+    const { address, codeHash } = lowerCase(where)
+    return { name, address, codeHash, network: where.network, ...abi }
   })
   mkdirSync(folder, { recursive: true })
   for (const abi of abis) {
@@ -45,7 +51,14 @@ export const addAbis = (
 export const abiFile = (abi: StoredAbi): string =>
   `${createHash('sha256').update(textOf(abi)).digest('hex').slice(0, 16)}.json`
 
-const textOf = (abi: StoredAbi): string => `${JSON.stringify(abi, undefined, 2)}\n`
+/** Without a code hash as older versions wrote it, so that the same ABI is not kept twice. */
+const textOf = (abi: StoredAbi): string =>
+  `${JSON.stringify({ ...abi, codeHash: abi.codeHash ?? undefined }, undefined, 2)}\n`
+
+const lowerCase = ({ address, codeHash }: Where) => ({
+  address: address?.toLowerCase() ?? null,
+  codeHash: codeHash?.toLowerCase() ?? null,
+})
 
 const readText = (file: string): string => {
   try {
@@ -63,17 +76,15 @@ const readText = (file: string): string => {
 }
 
 /** Removes the ABIs of some names, all of each; `where` narrows them down. Nothing is removed where one of the names is unknown. */
-export const removeAbis = (
-  folder: string,
-  names: readonly string[],
-  where: Pick<StoredAbi, 'address' | 'network'>,
-): StoredAbi[] => {
+export const removeAbis = (folder: string, names: readonly string[], where: Where): StoredAbi[] => {
   const all = readAll(folder)
+  const { address, codeHash } = lowerCase(where)
   const found = all.filter(
     ({ abi }) =>
       names.includes(abi.name) &&
       (where.network === null || abi.network === where.network) &&
-      (where.address === null || abi.address === where.address.toLowerCase()),
+      (address === null || abi.address === address) &&
+      (codeHash === null || abi.codeHash === codeHash),
   )
   for (const name of names) {
     if (found.some(({ abi }) => abi.name === name)) continue
@@ -81,7 +92,7 @@ export const removeAbis = (
     if (known.includes(name))
       throw refuse(
         'unknown_abi',
-        `no ABI ${name} is of that network and address: chainsieve abi list shows which there are`,
+        `no ABI ${name} is for that network, address or code: chainsieve abi list shows which there are`,
       )
     const similar = nearest(name, known)
     throw refuse(
@@ -100,7 +111,7 @@ const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
     const path = join(folder, name)
     try {
       const abi = JSON.parse(readFileSync(path, 'utf8')) as StoredAbi
-      return [{ path, abi: { ...abi, probability: abi.probability ?? 1 } }]
+      return [{ path, abi: { ...abi, probability: abi.probability ?? 1, codeHash: abi.codeHash ?? null } }]
     } catch (error) {
       // Removed in the meantime.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []

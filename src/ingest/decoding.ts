@@ -1,6 +1,6 @@
 import { createEventDecoder } from '../decode/abi.ts'
-import { createCallDecoder, type DecodedCall } from '../decode/calls.ts'
-import { createDeclarations, createFunctionDeclarations, type OwnAbi } from '../decode/declarations.ts'
+import { type CallDecoder, createCallDecoder } from '../decode/calls.ts'
+import { createDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from '../decode/declarations.ts'
 import type { Functions } from '../decode/functions.ts'
 import { createLogDecoder, type LogDecoder } from '../decode/logs.ts'
 import type { Registry } from '../decode/registry.ts'
@@ -8,23 +8,24 @@ import type { Registry } from '../decode/registry.ts'
 /** What logs, calls and transactions mean by the ABIs of one moment. */
 export interface Decoding {
   log: LogDecoder
-  call(to: string, input: string): DecodedCall
-  /** Name of the function of a contract that call data names, or null. */
-  methodOf(input: string, to: string): string | null
+  call: CallDecoder
+  /** Name of the function of a contract that call data names at a position of the chain, or null. */
+  methodOf(input: string, to: string, at: number): string | null
 }
 
 export const createDecoding = (
   registry: Registry,
   functions: Pick<Functions, 'find'>,
   own: readonly OwnAbi[],
+  linksOf?: LinksOf,
 ): Decoding => {
-  const called = createFunctionDeclarations(functions, own)
+  const called = createFunctionDeclarations(functions, own, linksOf)
   return {
-    log: createLogDecoder({ ...createDeclarations(registry, own), compile: createEventDecoder }),
+    log: createLogDecoder({ ...createDeclarations(registry, own, linksOf), compile: createEventDecoder }),
     call: createCallDecoder(called),
-    methodOf(input, to) {
+    methodOf(input, to, at) {
       const selector = input.slice(0, 10).toLowerCase()
-      const special = called.own?.(to, selector)
+      const special = called.own?.(to, selector, at)
       return (special?.length ? special : called.find(selector))[0]?.function.name ?? null
     },
   }

@@ -8,7 +8,8 @@ import type { BlockRef, ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import { createAbiFinder } from '../decode/contract-abi.ts'
-import { createFunctionDeclarations } from '../decode/declarations.ts'
+import { createCodeReader } from '../decode/contract-code.ts'
+import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '../decode/declarations.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
 import { tokensIn } from '../documents/tokens.ts'
@@ -25,6 +26,8 @@ import { createAbiWatch } from './abis.ts'
 import { type Contracts, createContracts } from './contracts.ts'
 import { createDecoding, type Decoding } from './decoding.ts'
 import { createHistory } from './history.ts'
+import { createLikeness, createStoredFeatures } from './likeness.ts'
+import { createLinks, createStoredLinks, type Links } from './links.ts'
 import type { FromIndexer, IndexerData, Job, Order, RedecodingReport, Report, ToIndexer, ToWriter } from './messages.ts'
 import { createPipeline, type LaneOf, type Pipeline } from './pipeline.ts'
 import { createPreparer, type Preparer } from './prepare.ts'
@@ -68,10 +71,10 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   let failure: unknown
   try {
     const chainId = await chainIdOf(data.job, source, db, signal)
-    const { tokens, contracts, preparer, decoding } = openDecoding(data, db, chainId, source, log)
+    const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, nativeOption())
-    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, log })
+    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, links, log })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     ruling.refresh(heldRanges(db))
     pipeline = createPipeline({
@@ -91,6 +94,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       ruling,
       tokens,
       contracts,
+      links,
       preparer,
       decoding,
       source,
@@ -150,6 +154,7 @@ interface Work extends IndexerData {
   decoding(age?: number): Decoding
   tokens: Tokens
   contracts: Contracts
+  links: Links
   source: ChainSource | undefined
   chainId: number | undefined
   state: State
@@ -209,7 +214,7 @@ const REDECODE_MS = 1000
 
 /** Has what is stored decoded anew where that is asked for. */
 const attendToAbis = async (work: Work) => {
-  const { network, data, store, abis, pipeline, preparer, decoding, state, log, signal } = work
+  const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
   while (!signal.aborted) {
     try {
       await redecode({
@@ -220,6 +225,7 @@ const attendToAbis = async (work: Work) => {
         folder: redecodeFolder(data),
         decoding,
         preparer,
+        links,
         revise: pipeline.revise,
         caughtUp: pipeline.caughtUp,
         letHeadPass: () => letHeadPass(state, signal),
@@ -244,7 +250,7 @@ const untilStopped = (signal: AbortSignal): Promise<void> =>
 
 /** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 const importPacks = async (work: Work, files: string[]) => {
-  const { pipeline, signal, state, chainId } = work
+  const { pipeline, links, signal, state, chainId } = work
   state.total = files.reduce((sum, file) => sum + sizeOf(file), 0)
   const lane = pipeline.lane('fill')
   let before = 0
@@ -257,6 +263,7 @@ const importPacks = async (work: Work, files: string[]) => {
       for await (const line of readPackLines(file, { signal, onRead })) {
         const raw = parsePackLine(line, chainId === undefined ? {} : { chainId })
         previous = linkPackBlock(line, previous, raw)
+        await links.learn([raw], -1, signal)
         await addFromPack(raw, line, pipeline, lane)
         signal.throwIfAborted()
         await breath()
@@ -362,7 +369,7 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
 const CATCH_UP = 2000
 
 const follow = async (work: Work, from: number, tip: number | undefined, finality: number) => {
-  const { source, pipeline, tokens, state, signal, log } = work
+  const { source, pipeline, tokens, links, state, signal, log } = work
   const lane = pipeline.lane('head')
   const held = tip === undefined ? undefined : pipeline.stored(tip)
   try {
@@ -370,7 +377,7 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
       if (event.type === 'rollback') {
         await lane.flush()
         await pipeline.rollback(event.to)
-        tokens.forget(positionOf(event.to + 1, 0))
+        for (const known of [tokens, links]) known.forget(positionOf(event.to + 1, 0))
         log.info('Followed a reorganisation', { keptUpTo: event.to })
         continue
       }
@@ -415,8 +422,9 @@ const fill = async (work: Work, from: number, to: number, order: Order) => {
 }
 
 /** What only the chain itself tells of the contracts and tokens in these blocks. */
-const learn = async ({ contracts, tokens, signal }: Work, blocks: readonly RawBlock[]) => {
+const learn = async ({ contracts, links, tokens, state, signal }: Work, blocks: readonly RawBlock[]) => {
   await contracts.learn(blocks, signal)
+  await links.learn(blocks, state.head ?? -1, signal)
   const shown = blocks.flatMap(raw => [...tokensIn(raw, contracts.in(raw)).keys()])
   await tokens.learn(
     shown.map(address => address.slice(2)),
@@ -441,7 +449,11 @@ const letHeadPass = async (state: State, signal: AbortSignal) => {
 const breath = () => new Promise<void>(resolve => setImmediate(resolve))
 
 /** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */
-const leaveOldBranch = async ({ source, pipeline, tokens, signal, log }: Work, tip: number, finality: number) => {
+const leaveOldBranch = async (
+  { source, pipeline, tokens, links, signal, log }: Work,
+  tip: number,
+  finality: number,
+) => {
   for (let number = tip; number >= 0 && number > tip - finality; number--) {
     const stored = pipeline.stored(number)
     if (stored) {
@@ -451,7 +463,7 @@ const leaveOldBranch = async ({ source, pipeline, tokens, signal, log }: Work, t
     }
     // Below what is held without a gap there is nothing left to differ.
     await pipeline.rollback(number)
-    tokens.forget(positionOf(number + 1, 0))
+    for (const known of [tokens, links]) known.forget(positionOf(number + 1, 0))
     log.info('Followed a reorganisation', { keptUpTo: number })
     return
   }
@@ -521,22 +533,50 @@ const openDecoding = (
     call: source?.call,
     log,
   })
+  const likeness = createLikeness(createStoredFeatures(db))
+  const linksOf: LinksOf = (address, at, selector) => links.of(address, at, selector)
   const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
-    const called = createFunctionDeclarations(functions, own)
+    const called = createFunctionDeclarations(functions, own, linksOf)
     return {
-      ...createDecoding(registry, functions, own),
-      abiOf: createAbiFinder(own, selector => called.find(selector).length > 0),
+      ...createDecoding(registry, functions, own, linksOf),
+      abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf, likeness.nearest),
+      keys: boundKeys(own),
+      holders: own.flatMap(abi => holderOf(abi) ?? []),
     }
   })
   let current = decoding()
-  const contracts = createContracts({ state: source?.state, abiOf: contract => current.abiOf(contract), log })
+  const read = createCodeReader()
+  const readCode = (text: string) => {
+    const code = read(text)
+    if (code) likeness.note(code)
+    return code
+  }
+  const contracts = createContracts({
+    state: source?.state,
+    readCode,
+    abiOf: (contract, at) => current.abiOf(contract, at),
+    implementationOf: (address, at) => links.implementationOf(address, at),
+    log,
+  })
+  const links = createLinks({
+    state: source?.state,
+    call: source?.call,
+    readCode,
+    stored: createStoredLinks(db),
+    keys: () => decoding().keys,
+    holders: () => decoding().holders,
+    likeness,
+    created: contracts.in,
+    log,
+  })
   const preparer = createPreparer({
     db,
-    decodeLog: log => current.log(log),
-    methodOf: (input, to) => current.methodOf(input, to),
-    decodeCall: (to, input) => current.call(to, input),
+    decodeLog: (log, at) => current.log(log, at),
+    methodOf: (input, to, at) => current.methodOf(input, to, at),
+    decodeCall: (to, input, at) => current.call(to, input, at),
     tokens,
     contracts,
+    links,
     traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
@@ -544,6 +584,7 @@ const openDecoding = (
   return {
     tokens,
     contracts,
+    links,
     decoding,
     preparer: {
       ...preparer,

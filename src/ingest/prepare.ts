@@ -6,6 +6,7 @@ import type { LogDecoder } from '../decode/logs.ts'
 import type { Signature } from '../decode/types.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
+import { placesOf } from '../documents/places.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
@@ -16,6 +17,7 @@ import { createRevision, type RevisionBuilder } from '../store/revision.ts'
 import { positionOf } from '../store/schema.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
 import type { Contracts } from './contracts.ts'
+import type { Links } from './links.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
@@ -39,12 +41,15 @@ export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish
 export interface PreparerOptions {
   /** The network's store, for what its dictionaries hold already. */
   db: Db
+  /** Of what stands at a position of the chain, as all of these. */
   decodeLog: LogDecoder
   /** Name of the function of a contract that call data names, or null. */
-  methodOf(input: string, to: string): string | null
-  decodeCall(to: string, input: string): DecodedCall
+  methodOf(input: string, to: string, at: number): string | null
+  decodeCall(to: string, input: string, at: number): DecodedCall
   tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
   contracts: Pick<Contracts, 'in'>
+  /** Default: what is learnt of proxies is not kept. */
+  links?: Pick<Links, 'takeLearnt'>
   /** Which steps are kept of blocks that come with some; default all. */
   traces?: 'calls' | 'all'
   /** EIP-155 chain id, where it is known. */
@@ -65,6 +70,7 @@ export const createPreparer = ({
   decodeCall,
   tokens,
   contracts,
+  links,
   traces = 'all',
   chainId,
   bloomsChecked = false,
@@ -97,6 +103,7 @@ export const createPreparer = ({
     code: codes.id,
     takeCodes: codes.takeAdded,
     takeTokens: tokens.takeLearnt,
+    takeLinks: () => links?.takeLearnt() ?? [],
     decimals: tokens.of,
     bloom: receipt => (bloomsChecked ? receipt.logsBloom : logsBloomOf(receipt.logs)),
   }
@@ -112,10 +119,13 @@ export const createPreparer = ({
   return {
     decode(raw) {
       const created = contracts.in(raw)
-      const calls = blockCalls(raw, decodeCall, callSignature)
+      const at = positionsIn(raw)
+      const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.txs.get(tx)!), callSignature)
       return {
-        logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
-        methods: raw.block.transactions.map(({ to, input }) => (to ? methodOf(input, to) : null)),
+        logs: raw.receipts.flatMap(({ logs }) => logs).map((log, i) => decodeLog(log, at.logs[i]!)),
+        methods: raw.block.transactions.map(({ to, input, transactionIndex }) =>
+          to ? methodOf(input, to, at.txs.get(Number(transactionIndex))!) : null,
+        ),
         ...(traces === 'calls' ? keepCalls(raw.traces ?? [], calls) : { traces: raw.traces ?? [], calls }),
         contracts: created,
         tokens: newTokens(raw, created),
@@ -145,6 +155,24 @@ export const createPreparer = ({
       context.names.written(names.first + names.texts.length - 1)
     },
   }
+}
+
+/**
+ * Positions of a block's logs and, by the places of its transactions, of the first log that is not before them: what a log changes holds for
+ * what comes behind it.
+ */
+const positionsIn = (raw: RawBlock): { logs: number[]; txs: Map<number, number> } => {
+  const number = Number(raw.block.number)
+  const places = placesOf(raw)
+  const count = raw.receipts.reduce((sum, { logs }) => sum + logs.length, 0)
+  const logs = Array.from({ length: count }, (_, i) => positionOf(number, places ? places.logs[i]! : i))
+  const txs = new Map<number, number>()
+  let next = 0
+  for (const [i, receipt] of raw.receipts.entries()) {
+    txs.set(places ? places.txs[i]! : i, logs[next] ?? positionOf(number + 1, 0))
+    next += receipt.logs.length
+  }
+  return { logs, txs }
 }
 
 /**

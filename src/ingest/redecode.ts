@@ -14,6 +14,8 @@ import { createStored } from '../store/stored.ts'
 import { argumentFacet, FACETS, HASHED, logFacet, termOf, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
 import { findAbi, readOwnAbis } from './abis.ts'
 import type { Decoding } from './decoding.ts'
+import { holdersOf } from './holders.ts'
+import type { Links } from './links.ts'
 import type { RedecodingReport, Revised } from './messages.ts'
 import type { Preparer } from './prepare.ts'
 import { endRedecoding, noteProgress, openRedecodings, type Redecoding } from './redecodings.ts'
@@ -29,6 +31,8 @@ export interface RedecodeOptions {
   /** What is decoded by, as of so many milliseconds ago at most. */
   decoding(age?: number): Decoding
   preparer: Pick<Preparer, 'revise'>
+  /** Default: nothing is asked about proxies. */
+  links?: Pick<Links, 'know'>
   revise(revision: Revision): Promise<Revised>
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
@@ -69,7 +73,8 @@ export const redecode = async (options: RedecodeOptions) => {
 }
 
 const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions) => {
-  const { store, native, network, abis, decoding, preparer, revise, caughtUp, letHeadPass, log, signal } = options
+  const { store, native, network, abis, decoding, preparer, links, revise, caughtUp, letHeadPass, log, signal } =
+    options
   const { name } = abi
   // Where one of the ABIs cannot be read, those from before would be gone by, without this one.
   readOwnAbis(abis, network)
@@ -77,7 +82,12 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
   await caughtUp()
   const reader = openReader(store, native)
   try {
-    const steps = createSteps(reader, abi, preparer)
+    reader.begin()
+    const holders = holdersOf(reader, abi)
+    const addresses = holders?.map(id => `0x${reader.addressDigits(id)}`) ?? []
+    reader.end()
+    await links?.know(addresses, signal)
+    const steps = createSteps(reader, abi, holders, preparer)
     const begun = { abi: name, ...(redecoding.next !== null && { from: redecoding.next }) }
     log.info('Decodes anew what is stored', begun)
     const counts = { logs: 0, calls: 0, transactions: 0 }
@@ -128,8 +138,13 @@ interface Candidates {
   calls: Uint32Array
 }
 
-const createSteps = (reader: Reader, abi: OwnAbi, preparer: Pick<Preparer, 'revise'>) => {
-  const find = createFinder(reader, abi)
+const createSteps = (
+  reader: Reader,
+  abi: OwnAbi,
+  holders: readonly number[] | null,
+  preparer: Pick<Preparer, 'revise'>,
+) => {
+  const find = createFinder(reader, abi, holders)
   const look = createLook(reader, abi)
   let left: Candidates | undefined
 
@@ -217,8 +232,8 @@ interface Wanted {
   facet: number
 }
 
-/** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contract where it is for one. */
-const createFinder = (reader: Reader, abi: OwnAbi) => {
+/** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contracts where it is for some. */
+const createFinder = (reader: Reader, abi: OwnAbi, holders: readonly number[] | null) => {
   const { topics, selectors } = namesOf(abi)
   const own = new Set([
     ...abi.events.map(event => JSON.stringify(event)),
@@ -253,11 +268,11 @@ const createFinder = (reader: Reader, abi: OwnAbi) => {
   let wanted: Record<'log' | 'call', Wanted> | undefined
 
   const listsOf = (segment: Segment, { names, signatures, shared, hashes, facet }: Wanted): Uint32Array[] => {
-    const value = abi.address === null ? 0 : reader.addressId(abi.address.slice(2))
-    if (value === undefined) return []
-    const lists = signatures.flatMap(({ id }) => postingsOf(segment, termOf(value, logFacet(id))))
-    const all = shared ? postingsOf(segment, termOf(value, logFacet(shared.id))) : []
-    if (all.length === 0 || value !== 0 || names.size > MOST_PROBED) return [...lists, ...all]
+    const listsIn = (signature: StoredSignature) =>
+      (holders ?? [ANY]).flatMap(value => postingsOf(segment, termOf(value, logFacet(signature.id))))
+    const lists = signatures.flatMap(listsIn)
+    const all = shared ? listsIn(shared) : []
+    if (all.length === 0 || holders !== null || names.size > MOST_PROBED) return [...lists, ...all]
     return [...lists, ...hashes.flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, facet), low))]
   }
 
@@ -276,6 +291,9 @@ const createFinder = (reader: Reader, abi: OwnAbi) => {
     return found.logs.length + found.calls.length > 0 ? found : undefined
   }
 }
+
+/** In place of a contract: all of them. */
+const ANY = 0
 
 /** Of unlisted signatures; where there are more, it is the documents that are asked. */
 const MOST_PROBED = 500
@@ -296,6 +314,14 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const argumentsIn = createArgumentsDecoder()
   const callSignature = createCallSignatures()
+  // An upgrade holds for the transactions behind its own.
+  const nextUpgrade = reader
+    .prepare('SELECT min(upgrade.pos) FROM upgrade JOIN log USING (pos) WHERE pos >= ? AND pos < ? AND log.tx >= ?')
+    .pluck()
+  const beginningOf = (block: number, tx: number): number => {
+    const end = positionOf(block + 1, 0)
+    return (nextUpgrade.get(positionOf(block, 0), end, tx) as number | null) ?? end
+  }
   const readMethod = reader.prepare('SELECT method FROM tx WHERE pos = ?').pluck()
   const addressOf = (id: number): string => `0x${reader.addressDigits(id)}`
   const names = namesOf(abi)
@@ -307,7 +333,7 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
       const { topics, data } = log
       if (!names.topics.has(topics[0]!)) continue
       const was = reader.signature(log.signature)
-      const now = decoding.log({ address: addressOf(log.address), topics, data })
+      const now = decoding.log({ address: addressOf(log.address), topics, data }, position)
       if (isBetter(now.signature, was))
         revision.log({ position, ordinal }, log, { signature: was, args: argumentsIn.log(was, topics, data) }, now)
     }
@@ -318,18 +344,19 @@ const createLook = (reader: Reader, abi: OwnAbi) => {
       if (!names.selectors.has(input.slice(0, 10))) continue
       const to = addressOf(call.to)
       const was = reader.signature(call.signature)
-      const decoded = decoding.call(to, input)
+      const at = beginningOf(blockOf(position), tx)
+      const decoded = decoding.call(to, input, at)
       const signature = callSignature(decoded)
       if (isBetter(signature, was)) {
         const before = { signature: was, args: argumentsIn.call(was, input) }
         revision.call({ position, ordinal }, call, before, { signature, args: decoded.args })
       }
       // A transaction calls the function that its call is of.
-      const method = traceAddress.length === 0 ? decoding.methodOf(input, to) : null
+      const method = traceAddress.length === 0 ? decoding.methodOf(input, to, at) : null
       if (method === null || isLessSure(signature, was)) continue
       const owner = positionOf(blockOf(position), tx)
-      const at = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
-      revision.method(at, readMethod.get(owner) as number | null, method)
+      const place = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
+      revision.method(place, readMethod.get(owner) as number | null, method)
     }
   }
 }

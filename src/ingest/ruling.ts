@@ -7,11 +7,13 @@ import { asJson } from '../documents/show.ts'
 import { tokensIn } from '../documents/tokens.ts'
 import type { Log } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
+import type { Kind } from '../mapping/index.ts'
 import { createMatcher, type Found } from '../rules/matcher.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import type { Db } from '../store/database.ts'
 import type { Contracts } from './contracts.ts'
+import type { Links } from './links.ts'
 import type { Range } from './messages.ts'
 import type { Decoded } from './prepare.ts'
 import type { Tokens } from './tokens.ts'
@@ -22,7 +24,7 @@ export interface Ruling {
   refresh(held: readonly Range[]): void
   /** Grows with each change: what was matched before knows nothing of it. */
   readonly generation: number
-  /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these may need. */
+  /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
   complete(raw: RawBlock, signal: AbortSignal): Promise<void>
   /**
    * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
@@ -48,9 +50,14 @@ export interface RulingOptions {
   db: Db
   tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'insist'>
   contracts: Pick<Contracts, 'in' | 'isOpen' | 'insist'>
+  /** Default: nothing is decoded by what proxies run. */
+  links?: Pick<Links, 'isOpen' | 'insist'>
   log: Log
   clock?: Clock
 }
+
+/** What is decoded, and so may depend on whose code a proxy runs. */
+const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
 const FIX_AGAIN_MS = 10_000
 
@@ -60,6 +67,7 @@ export const createRuling = ({
   db,
   tokens,
   contracts,
+  links,
   log,
   clock = systemClock,
 }: RulingOptions): Ruling => {
@@ -194,6 +202,12 @@ export const createRuling = ({
         () => matcher.looksAt('contract') && contracts.isOpen(raw),
         () => contracts.insist(raw, signal),
         'the code of a contract that it creates',
+      )
+      await until(
+        number,
+        () => links !== undefined && DECODED.some(matcher.looksAt) && links.isOpen(raw),
+        () => links!.insist(raw, signal),
+        'what a contract in it is a proxy of',
       )
       await until(
         number,

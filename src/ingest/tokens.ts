@@ -1,11 +1,11 @@
 import type { ChainSource } from '../chain/source.ts'
 import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../decode/token-answers.ts'
 import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
-import { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { type Clock, systemClock } from '../lib/retry.ts'
+import type { Clock } from '../lib/retry.ts'
 import type { LearntToken } from '../store/batch.ts'
 import type { Db } from '../store/database.ts'
+import { createAsking } from './asking.ts'
 
 /** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
 export interface Tokens {
@@ -54,23 +54,14 @@ export interface TokensOptions {
 
 /** Contracts that are asked in one go. */
 const CONTRACTS = 20
-/** Time for which nodes that do not answer are not asked. */
-const PAUSE_MS = 60_000
-/** Time between two tries to get what a rule cannot be decided without. */
-const AGAIN_MS = 3_000
-/** What passes; everything else a node may say to every such call. */
-const PASSING = ['node_unreachable', 'node_rate_limited']
 const MOST_KNOWN = 200_000
 
 const CALLS = Object.values(TOKEN_CALLS)
 
 export const createTokens = (options: TokensOptions): Tokens => {
-  const { listed, stored, call, log, now = () => performance.now(), clock = systemClock } = options
+  const { listed, stored, call, log, now, clock } = options
   const known = new Map<string, KnownToken>()
-  /** Those that are being asked, so that two lanes which meet a new token ask it once. */
-  const asked = new Map<string, Promise<void>>()
   let learnt: LearntToken[] = []
-  let pausedUntil = Number.NEGATIVE_INFINITY
 
   const find = (address: string): KnownToken => {
     let token = known.get(address)
@@ -91,26 +82,19 @@ export const createTokens = (options: TokensOptions): Tokens => {
     decimals: listed(address)?.decimals ?? decimals ?? null,
   })
 
-  /** Undefined where they were answered, else why not. */
-  const ask = async (addresses: readonly string[], signal: AbortSignal): Promise<ChainsieveError | undefined> => {
+  const ask = async (addresses: readonly string[], signal: AbortSignal) => {
     const calls = addresses.flatMap(address => CALLS.map(data => ({ to: `0x${address}`, data })))
-    for (;;) {
-      try {
-        const answers = await call!(calls, signal)
-        for (const [index, address] of addresses.entries()) {
-          const own = factsOf(answers.slice(index * CALLS.length, (index + 1) * CALLS.length))
-          const facts = { ...own, ...told(address, own) }
-          const token = find(address)
-          Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
-          learnt.push({ address, ...facts })
-        }
-        return undefined
-      } catch (error) {
-        if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
-        if (!PASSING.includes(error.code)) return error
-      }
+    const answers = await call!(calls, signal)
+    for (const [index, address] of addresses.entries()) {
+      const own = factsOf(answers.slice(index * CALLS.length, (index + 1) * CALLS.length))
+      const facts = { ...own, ...told(address, own) }
+      const token = find(address)
+      Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
+      learnt.push({ address, ...facts })
     }
   }
+  const asking = createAsking({ ask, most: CONTRACTS, what: 'what tokens tell of themselves', log, now, clock })
+  const unasked = (addresses: Iterable<string>) => [...new Set(addresses)].filter(address => !find(address).asked)
 
   return {
     of: decimalsOf,
@@ -124,33 +108,11 @@ export const createTokens = (options: TokensOptions): Tokens => {
       token.position = Math.min(position, token.position ?? position)
     },
     async learn(addresses, signal) {
-      if (!call) return
-      const unknown = [...new Set(addresses)].filter(address => !find(address).asked)
-      const others = unknown.flatMap(address => asked.get(address) ?? [])
-      const own = unknown.filter(address => !asked.has(address))
-      for (let i = 0; i < own.length && now() >= pausedUntil; i += CONTRACTS) {
-        const some = own.slice(i, i + CONTRACTS)
-        const asking = ask(some, signal).then(error => {
-          if (error === undefined) return
-          pausedUntil = now() + PAUSE_MS
-          log.warn('Cannot ask the node what tokens tell of themselves, goes on without', { error })
-        })
-        for (const address of some) asked.set(address, asking)
-        try {
-          await asking
-        } finally {
-          for (const address of some) asked.delete(address)
-        }
-      }
-      await Promise.all(others)
+      if (call) await asking.learn(unasked(addresses), signal)
     },
     isUndecided: address => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
     isUnasked: address => call !== undefined && !find(address).asked,
-    async insist(addresses, signal) {
-      const left = addresses.filter(address => !find(address).asked)
-      for (let i = 0; i < left.length; i += CONTRACTS)
-        if (await ask(left.slice(i, i + CONTRACTS), signal)) return clock.sleep(AGAIN_MS, signal)
-    },
+    insist: (addresses, signal) => asking.insist(unasked(addresses), signal),
     takeLearnt() {
       const taken = learnt
       learnt = []

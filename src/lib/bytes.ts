@@ -47,8 +47,13 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
       target[length++] = value
     },
     bytes(source, start = 0, end = source.length) {
-      reserve(end - start).set(start === 0 && end === source.length ? source : source.subarray(start, end), length)
-      length += end - start
+      const target = reserve(end - start)
+      // A view costs more than to copy a word.
+      if (end - start <= FEW) for (let at = start; at < end; at++) target[length++] = source[at]!
+      else {
+        target.set(start === 0 && end === source.length ? source : source.subarray(start, end), length)
+        length += end - start
+      }
     },
     hex(digits) {
       length += reserve(digits.length >> 1).write(digits, length, 'hex')
@@ -71,6 +76,8 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
   }
 }
+
+const FEW = 32
 
 /** Reads unsigned LEB128 numbers one after another. */
 export const createVarintReader = (bytes: Uint8Array, start = 0) => {

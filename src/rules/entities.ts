@@ -5,7 +5,7 @@ import type { BlockCall } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import type { Document } from '../documents/document.ts'
 import type { BlockToken } from '../documents/tokens.ts'
-import { traceMember } from '../documents/traces.ts'
+import { traceReader } from '../documents/traces.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
 import { type Face, valuesAt } from '../query/compare.ts'
@@ -211,7 +211,10 @@ const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
     type: ({ trace }) => trace!.type,
     ...Object.fromEntries(
       ['callType', 'action.from', 'action.to', 'action.value', 'action.address', 'result.address', 'error'].map(
-        path => [path, ({ trace }: Entity) => traceMember(trace!, path)],
+        path => {
+          const read = traceReader(path)
+          return [path, ({ trace }: Entity) => read(trace!)]
+        },
       ),
     ),
     transactionHash: ({ trace }) => (trace!.type === 'reward' ? undefined : trace!.transactionHash),

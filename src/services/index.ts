@@ -1,7 +1,7 @@
 import { openAccounts } from '../accounts/index.ts'
-import type { AbiFile, Run, Services, Summary } from '../cli/index.ts'
+import type { AbiFile, AbiPlace, Run, Services, Summary } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
-import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi } from '../ingest/abis.ts'
+import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi, type Where } from '../ingest/abis.ts'
 import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
@@ -81,18 +81,18 @@ export const services: Services = {
     return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
   },
 
-  async addAbis(config, files, { network, address }, redecode) {
-    const where = { network: network ?? null, address: address ?? null }
-    const abis = addAbis(abiFolder(config.data), files, where)
+  async addAbis(config, files, place, redecode) {
+    const abis = addAbis(abiFolder(config.data), files, toWhere(place))
     if (!redecode) return abis.map(toAbiFile)
-    const networks = storedNetworks(config.data).filter(stored => network === undefined || stored === network)
+    const networks = storedNetworks(config.data).filter(
+      stored => place.network === undefined || stored === place.network,
+    )
     for (const abi of abis) askToRedecode(redecodeFolder(config.data), abi, networks)
     const now = readStatus(config.data) !== undefined
     return abis.map(abi => ({ ...toAbiFile(abi), redecoding: { networks, now } }))
   },
 
-  removeAbis: async (config, names, { network, address }) =>
-    removeAbis(abiFolder(config.data), names, { network: network ?? null, address: address ?? null }).map(toAbiFile),
+  removeAbis: async (config, names, place) => removeAbis(abiFolder(config.data), names, toWhere(place)).map(toAbiFile),
 
   listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
 }
@@ -151,9 +151,16 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-const toAbiFile = ({ name, address, network, probability, events, functions }: StoredAbi): AbiFile => ({
+const toWhere = ({ network, address, codeHash }: AbiPlace): Where => ({
+  network: network ?? null,
+  address: address ?? null,
+  codeHash: codeHash ?? null,
+})
+
+const toAbiFile = ({ name, address, codeHash, network, probability, events, functions }: StoredAbi): AbiFile => ({
   name,
   address,
+  codeHash,
   network,
   probability,
   events: events.length,

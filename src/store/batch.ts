@@ -1,12 +1,14 @@
 import type { RawBlock, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { Code } from '../decode/contract-code.ts'
+import type { Delegation } from '../decode/proxies.ts'
 import type { DecodedLog, Signature } from '../decode/types.ts'
 import type { BlockCall } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { hasInteger } from '../documents/logs.ts'
 import { placesOf } from '../documents/places.ts'
 import type { BlockToken, TokenFacts, TokenStandard } from '../documents/tokens.ts'
-import { traceMember } from '../documents/traces.ts'
+import { traceReader } from '../documents/traces.ts'
+import { upgradesIn } from '../documents/upgrades.ts'
 import { snakeCase } from '../documents/wire.ts'
 import type { Hash62 } from '../lib/hash.ts'
 import { encodeRlp, type Rlp } from '../lib/rlp.ts'
@@ -34,6 +36,8 @@ export interface Batch extends SegmentCounts {
   numbers: Numbers
   /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
   sights: (TokenRow & { position: number })[]
+  /** Ids of addresses. */
+  upgrades: { position: number; address: number; implementation: number | null }[]
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
 }
@@ -48,6 +52,7 @@ export interface Additions {
   codes: CodeRow[]
   /** What contracts answered. */
   tokens: TokenRow[]
+  links: LinkRow[]
 }
 
 /** Texts by their ids in the dictionary of names, null where there is none. */
@@ -73,6 +78,22 @@ export interface LearntToken extends TokenFacts {
   address: string
   /** Null where the answers leave that open. */
   standard: TokenStandard | null
+}
+
+/** What a contract was found to run. */
+export interface LearntLink {
+  /** Lower-case. */
+  address: string
+  /** Of its own code, as `0x` hex; null where it has none. */
+  codeHash: string | null
+  delegation: Delegation | null
+  /** Up to where the chain was known when it was asked. */
+  position: number
+}
+
+/** `id` is that of its address. */
+export interface LinkRow extends Omit<LearntLink, 'address'> {
+  id: number
 }
 
 export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call' | 'contract'
@@ -101,6 +122,7 @@ export interface BatchContext {
   code(code: Code): number
   takeCodes(): { id: number; code: Code }[]
   takeTokens(): LearntToken[]
+  takeLinks(): LearntLink[]
   hash(text: string): Hash62
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
@@ -108,13 +130,25 @@ export interface BatchContext {
   bloom(receipt: RpcReceipt): unknown
 }
 
+/** Ids of what a block names, given if need be. */
+interface Ids {
+  /** Of an address as the wire has it. */
+  address(text: string): number
+  addressOfDigits: Dictionary['id']
+  name: Dictionary['id']
+  /** Packed forms of large data, by their text: a transaction's is that of its first trace too, and compressing takes time. */
+  packed: Map<string, Uint8Array>
+}
+
 const COLUMNS = {
   block: tableColumns('block', 'block'),
   tx: tableColumns('tx', 'tx'),
   tx_bulk: tableColumns('tx', 'tx_bulk'),
-  trace: tableColumns('trace', 'trace'),
-  trace_bulk: tableColumns('trace', 'trace_bulk'),
 }
+
+const readColumns = (table: 'trace' | 'trace_bulk') =>
+  tableColumns('trace', table).map(column => ({ column, read: traceReader(column.wire) }))
+const TRACE_COLUMNS = { trace: readColumns('trace'), trace_bulk: readColumns('trace_bulk') }
 
 export interface BatchBuilder {
   /** The block above the last one. It is taken apart at once: nothing of it is kept. */
@@ -138,6 +172,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     contract: createRowsBuilder(),
   }
   const sights: Batch['sights'] = []
+  const upgrades: Batch['upgrades'] = []
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
   const txEnds: number[] = []
@@ -155,33 +190,60 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   let calls = 0
   let events = 0
 
+  /** By the text of the wire: a block names the same addresses again and again. */
+  const known = new Map<string, number>()
+  const ids: Ids = {
+    address(text) {
+      let id = known.get(text)
+      if (id === undefined) {
+        id = context.addresses.id(digitsOf(text))
+        known.set(text, id)
+      }
+      return id
+    },
+    addressOfDigits: context.addresses.id,
+    name: context.names.id,
+    packed: new Map(),
+  }
+
+  const decimals = new Map<number, number | undefined>()
+  /** Of the token at an address, by its id; looked up once a block. */
+  const decimalsOf = (id: number, address: string): number | undefined => {
+    let found = decimals.get(id)
+    if (found === undefined && !decimals.has(id)) {
+      found = context.decimals(digitsOf(address))
+      decimals.set(id, found)
+    }
+    return found
+  }
+
   const indexing = createIndexing(context, postings, numbers)
   const { hashed } = indexing
   const addressTerm = (address: unknown, facet: number, ordinal: number) => {
-    if (typeof address === 'string') postings.add(termOf(context.addresses.id(digitsOf(address)), facet), 0, ordinal)
+    if (typeof address === 'string') postings.add(termOf(ids.address(address), facet), 0, ordinal)
   }
 
   const addCall = (position: number, call: BlockCall) => {
     const { tx, trace, from, to, signature, args, reverted, value, depth, callType } = call
     const numbered = context.signature(signature)
-    const target = digitsOf(to)
-    const targetId = context.addresses.id(target)
-    const decimals = args && hasInteger(args) ? context.decimals(target) : undefined
+    const targetId = ids.address(to)
+    const decimals = args && hasInteger(args) ? decimalsOf(targetId, to) : undefined
     const row = rows.call
     row.number(position)
     row.number(tx)
     if (trace === null) row.null()
     else row.number(trace)
-    row.number(context.addresses.id(digitsOf(from)))
+    const fromId = ids.address(from)
+    row.number(fromId)
     row.number(targetId)
     row.number(numbered.id)
     if (decimals === undefined) row.null()
     else row.number(decimals)
     row.number(reverted ? 1 : 0)
-    encode(row, AMOUNT, value, context)
+    encode(row, AMOUNT, value, ids)
     row.number(depth)
     row.number(context.names.id(callType))
-    addressTerm(from, FACETS['call.from'], calls)
+    postings.add(termOf(fromId, FACETS['call.from']), 0, calls)
     indexing.call({ signature, args, numbered, target: targetId, decimals }, calls)
   }
 
@@ -190,11 +252,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     rows.trace_bulk.number(position)
     if (trace.type === 'reward') rows.trace.null()
     else rows.trace.number(trace.transactionPosition)
-    for (const table of ['trace', 'trace_bulk'] as const)
-      for (const column of COLUMNS[table]) encode(rows[table], column, traceMember(trace, column.wire), context)
-    const error = traceMember(trace, 'error')
+    for (const { column, read } of TRACE_COLUMNS.trace) encode(rows.trace, column, read(trace), ids)
+    for (const { column, read } of TRACE_COLUMNS.trace_bulk) encode(rows.trace_bulk, column, read(trace), ids)
+    const error = readError(trace)
     if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
-    for (const { wire, facet } of TRACE_ADDRESSES) addressTerm(traceMember(trace, wire), facet, traces)
+    for (const { read, facet } of TRACE_ADDRESSES) addressTerm(read(trace), facet, traces)
   }
 
   const nameId = (text: string | null): number | null => (text === null ? null : context.names.id(text))
@@ -215,11 +277,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const { address, creator, tx, code, implementation, abi } = contract
     const row = rows.contract
     row.number(position)
-    row.number(context.addresses.id(digitsOf(address)))
-    row.number(context.addresses.id(digitsOf(creator)))
+    row.number(ids.address(address))
+    row.number(ids.address(creator))
     row.number(tx)
     numberOrNull(row, code === null ? null : context.code(code))
-    numberOrNull(row, implementation === null ? null : context.addresses.id(digitsOf(implementation)))
+    numberOrNull(row, implementation === null ? null : ids.address(implementation))
     numberOrNull(row, nameId(abi.name))
     numberOrNull(row, nameId(abi.source))
     numberOrNull(row, abi.probability)
@@ -228,10 +290,13 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   const add = (input: BlockInput) => {
     const index = times.length
     const number = Number(input.raw.block.number)
+    known.clear()
+    decimals.clear()
+    ids.packed.clear()
     if (index === 0) first = number
     const { block, receipts } = input.raw
     rows.block.number(positionOf(number, 0))
-    for (const column of COLUMNS.block) encode(rows.block, column, block[column.wire], context)
+    for (const column of COLUMNS.block) encode(rows.block, column, block[column.wire], ids)
     hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
     addressTerm(block.miner, FACETS['block.miner'], index)
 
@@ -251,7 +316,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           const value =
             column.origin === 'receipt' ? receipt[column.wire] : column.origin === 'decoded' ? method : tx[column.wire]
           if (column.form === 'bloom') encodeBloom(rows[table], value, receipt, context)
-          else encode(rows[table], column, value, context)
+          else encode(rows[table], column, value, ids)
         }
       hashed(tx.hash.toLowerCase(), FACETS['tx.hash'], txs)
       addressTerm(tx.from, FACETS['tx.from'], txs)
@@ -264,9 +329,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         const { signature, args } = input.logs[logIndex]!
         const numbered = context.signature(signature)
         const firstTopic = firstTopicOf(numbered)
-        const emitter = digitsOf(log.address)
-        const emitterId = context.addresses.id(emitter)
-        const decimals = args && hasInteger(args) ? context.decimals(emitter) : undefined
+        const emitterId = ids.address(log.address)
+        const decimals = args && hasInteger(args) ? decimalsOf(emitterId, log.address) : undefined
         const row = rows.log
         row.number(positionOf(number, places ? places.logs[logIndex]! : logIndex))
         row.number(emitterId)
@@ -281,7 +345,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
             topicIds[t - firstTopic] = packTopic(row.pool, log.topics[t]!, context.addresses.id)
           row.endBlob()
         }
-        words(row, log.data, context)
+        words(row, log.data, ids)
 
         const { topics } = log
         indexing.log({ signature, args, numbered, emitter: emitterId, decimals, topics, topicIds }, logs)
@@ -304,6 +368,12 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     for (const [at, contract] of input.contracts.entries()) addContract(positionOf(number, at), contract)
     for (const token of input.tokens)
       sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
+    for (const { address, place, implementation } of upgradesIn(input.raw))
+      upgrades.push({
+        position: positionOf(number, place),
+        address: context.addresses.id(digitsOf(address)),
+        implementation: implementation === null ? null : context.addresses.id(digitsOf(implementation)),
+      })
     txEnds.push(txs)
     logEnds.push(logs)
     times.push(Number(block.timestamp))
@@ -328,6 +398,12 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         }),
       )
       const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
+      const links = context.takeLinks().map(
+        ({ address, ...link }): LinkRow => ({
+          id: context.addresses.id(digitsOf(address)),
+          ...link,
+        }),
+      )
       const header = encodeHeader({
         first,
         last,
@@ -359,6 +435,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           contract: rows.contract.finish(),
         },
         sights,
+        upgrades,
         pairs: postings.finish(),
         numbers: numbers.finish(),
         added: {
@@ -367,6 +444,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           signatures: context.takeSignatures(),
           codes,
           tokens,
+          links,
         },
       }
     },
@@ -390,10 +468,19 @@ const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null
 
 const digitsOf = (address: string): string => address.slice(2).toLowerCase()
 
-const words = (row: RowsBuilder, data: string, context: BatchContext) => {
+/** Characters of data below which they may as well be packed again. */
+const LARGE = 1000
+
+const words = (row: RowsBuilder, data: string, ids: Ids) => {
   if (data.length <= 2) return row.null()
   row.beginBlob()
-  pack(row.pool, data, context.addresses.id)
+  const packed = data.length > LARGE ? ids.packed.get(data) : undefined
+  if (packed) row.pool.bytes(packed)
+  else {
+    const start = row.pool.length
+    pack(row.pool, data, ids.addressOfDigits)
+    if (data.length > LARGE) ids.packed.set(data, Buffer.from(row.pool.view(start)))
+  }
   row.endBlob()
 }
 
@@ -426,18 +513,18 @@ const withoutLeadingZeros = (hex: string): string => {
   return hex.slice(start)
 }
 
-const encode = (row: RowsBuilder, column: Column, value: unknown, context: BatchContext) => {
+const encode = (row: RowsBuilder, column: Column, value: unknown, ids: Ids) => {
   if (value === undefined) return row.null()
   if (value === null)
     return column.form === 'uint' || column.form === 'digits' ? row.explicitNull() : nullOf(row, column)
   switch (column.form) {
     case 'address':
-      return row.number(context.addresses.id(digitsOf(value as string)))
+      return row.number(ids.address(value as string))
     case 'bytes':
     case 'bloom':
       return bytes(row, value as string)
     case 'words':
-      return value === '0x' ? emptyBlob(row) : words(row, value as string, context)
+      return value === '0x' ? emptyBlob(row) : words(row, value as string, ids)
     case 'hashes':
       row.beginBlob()
       for (const hash of value as string[]) row.pool.hex(hash.slice(2))
@@ -457,7 +544,7 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, context: Batch
     case 'boolean':
       return row.number(isTrue(value) ? 1 : 0)
     case 'name':
-      return row.number(context.names.id(value as string))
+      return row.number(ids.name(value as string))
     case 'integers':
       row.beginBlob()
       for (const integer of value as number[]) row.pool.varint(integer)
@@ -470,8 +557,11 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, context: Batch
 }
 
 const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
-  name.startsWith('trace.') && name !== 'trace.error' ? [{ wire: name.slice('trace.'.length), facet }] : [],
+  name.startsWith('trace.') && name !== 'trace.error'
+    ? [{ read: traceReader(name.slice('trace.'.length)), facet }]
+    : [],
 )
+const readError = traceReader('error')
 
 const isTrue = (value: unknown): boolean => value === '0x1' || value === true
 

@@ -4,6 +4,7 @@ import {
   ALERT_SCHEMA,
   CALL_SCHEMA,
   CONTRACT_SCHEMA,
+  LINK_SCHEMA,
   MERGING_SCHEMA,
   REVISION_SCHEMA,
   SCHEMA,
@@ -99,5 +100,8 @@ const MIGRATIONS: ((db: Db) => void)[] = [
   },
   db => {
     for (const statement of REVISION_SCHEMA) db.exec(statement)
+  },
+  db => {
+    for (const statement of LINK_SCHEMA) db.exec(statement)
   },
 ]

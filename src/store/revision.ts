@@ -128,6 +128,7 @@ export const createRevision = (
         // They come with the next batch.
         codes: [],
         tokens: [],
+        links: [],
       },
     }),
   }

@@ -3,7 +3,7 @@ import { columnsOf, SQL_TYPES, type Stored } from './columns.ts'
 /**
  * Version of the layout; a store of a newer one is refused. Migrations in `migrate` bring older ones up, one step a version.
  */
-export const SCHEMA_VERSION = 8
+export const SCHEMA_VERSION = 9
 
 const table = (kind: Stored, name: string, own = ''): string => {
   const columns = columnsOf(kind)
@@ -114,6 +114,22 @@ export const MERGING_SCHEMA = ['CREATE TABLE dropped (segment INTEGER PRIMARY KE
 
 /** How often documents of a segment were decoded anew: what readers keep of its index holds for one state of it. */
 export const REVISION_SCHEMA = ['ALTER TABLE segment ADD COLUMN revised INT NOT NULL DEFAULT 0']
+
+/**
+ * `link`: what contracts told of the code that they run, by the id of their address: the hash of their own, NULL where there is none, and whose else
+ * (`Delegation`, the targets as JSON). `pos` is up to where the chain was known when they were asked.
+ *
+ * `upgrade`: logs by which contracts tell that they run other code from then on, whether or not anything is known of them; `implementation` is NULL where
+ * the log does not say whose.
+ */
+export const LINK_SCHEMA = [
+  'CREATE TABLE link (id INTEGER PRIMARY KEY, code BLOB, kind TEXT, targets TEXT, pos INT NOT NULL)',
+  'CREATE INDEX link_pos ON link (pos)',
+  'CREATE TABLE upgrade (pos INTEGER PRIMARY KEY, address INT NOT NULL, implementation INT)',
+  'CREATE INDEX upgrade_address ON upgrade (address)',
+  'CREATE INDEX upgrade_implementation ON upgrade (implementation)',
+  'CREATE INDEX contract_implementation ON contract (implementation) WHERE implementation IS NOT NULL',
+]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */
 export const PLACES = 2 ** 22

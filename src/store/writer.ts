@@ -29,7 +29,7 @@ export interface Writer {
   merge(block: number): boolean
   /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
   small(): number[]
-  /** Removes all blocks above this one. Below 0 another chain begins, and what was learnt of tokens goes too. */
+  /** Removes all blocks above this one. Below 0 another chain begins, and what was learnt of tokens and other contracts goes too. */
   rollback(to: number, within?: () => void): void
   /** Puts other decodings in place of those of some documents; false where the segment is no more: then they are to be looked at anew. */
   revise(revision: Revision): boolean
@@ -88,15 +88,27 @@ export const createWriter = (db: Db): Writer => {
        SET change = excluded.change, ${unlessAsked}, standard = ${unlessVault}, pos = excluded.pos
        WHERE pos IS NULL OR pos > excluded.pos`,
   )
+  const insertLink = db.prepare('INSERT OR REPLACE INTO link (id, code, kind, targets, pos) VALUES (?, ?, ?, ?, ?)')
+  const insertUpgrade = db.prepare('INSERT INTO upgrade (pos, address, implementation) VALUES (?, ?, ?)')
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
   let change = (db.prepare('SELECT max(change) FROM token').pluck().get() as number | null) ?? 0
   // Where another chain begins, other contracts may stand at the same addresses.
   const forgetTokens = db.prepare('DELETE FROM token WHERE pos >= ? OR ? < 0')
+  const forgetLinks = db.prepare('DELETE FROM link WHERE pos >= ?')
+  const forgetUpgrades = db.prepare('DELETE FROM upgrade WHERE pos >= ?')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
 
-  const writeDictionaries = ({ addresses, names, signatures, codes, tokens }: Additions) => {
+  const writeDictionaries = ({ addresses, names, signatures, codes, tokens, links }: Additions) => {
     for (const { id, decimals, name, symbol, standard, error } of tokens)
       insertToken.run(id, decimals, name, symbol, standard, error, ++change)
+    for (const { id, codeHash, delegation, position } of links)
+      insertLink.run(
+        id,
+        codeHash === null ? null : bytesOf([codeHash]),
+        delegation?.kind ?? null,
+        delegation && JSON.stringify(delegation.targets),
+        position,
+      )
     for (const { id, hash, size, selectors, topics, features, standard, source } of codes) {
       insertCode.run(id, bytesOf([hash]), size, bytesOf(selectors), bytesOf(topics), standard, source)
       similar.put(id, features)
@@ -161,6 +173,8 @@ export const createWriter = (db: Db): Writer => {
     for (const table of TABLES) insert[table].add(batch.rows[table])
     for (const { id, decimals, name, symbol, standard, error, position } of batch.sights)
       insertSight.run(id, decimals, name, symbol, standard, error, position, ++change)
+    for (const { position, address, implementation } of batch.upgrades)
+      insertUpgrade.run(position, address, implementation)
     const segment = insertSegment(batch, batch.header, batch)
     writeIndex(segment, postings, columns)
     within()
@@ -173,6 +187,8 @@ export const createWriter = (db: Db): Writer => {
     const from = (to + 1) * PLACES
     for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
     forgetTokens.run(from, to)
+    forgetLinks.run(from)
+    forgetUpgrades.run(from)
     within()
   })
 

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { decodeEventLog, getContractAddress, type Hex, parseAbi } from 'viem'
+import { decodeEventLog, decodeFunctionData, encodeFunctionData, getContractAddress, type Hex, parseAbi } from 'viem'
 import { COMMON, OTHER } from '../../scripts/bench/events.ts'
+import { CALLED, DEEDS, VIEWS } from '../../scripts/bench/functions.ts'
 import { generateBlocks, generateLines, main } from '../../scripts/bench/generate.ts'
 import { checkBlock, checkLink, refOf } from '../../src/chain/check.ts'
-import type { RawBlock, RpcLog } from '../../src/chain/wire.ts'
-import { bloomOf, gunzipLines, hasMainnet, mainnetPack, tempFolder } from '../support/pack.ts'
+import { readPack } from '../../src/chain/pack.ts'
+import type { RawBlock, RpcLog, RpcTrace } from '../../src/chain/wire.ts'
+import { bloomOf, gunzipLines, hasMainnet, mainnetFolder, mainnetPack, tempFolder } from '../support/pack.ts'
 
 const blocks = [...generateBlocks({ seed: 1, count: 200 })]
 const logs = blocks.flatMap(({ receipts }) => receipts.flatMap(receipt => receipt.logs))
@@ -248,6 +251,155 @@ test('what a real block carries, a made-up one carries too', { skip: !hasMainnet
   assert.deepEqual(missing(real.receipts[0]!, made.receipts[0]!), [])
   const logOf = (raw: RawBlock) => raw.receipts.flatMap(receipt => receipt.logs)[0]!
   assert.deepEqual(missing(logOf(real), logOf(made)), [])
+})
+
+const traced = [...generateBlocks({ seed: 1, count: 40, traces: true })]
+const traces = traced.flatMap(raw => raw.traces!)
+
+test('with their traces blocks are the same otherwise, and alone as after others', () => {
+  for (const [i, { traces, ...rest }] of traced.entries()) {
+    assert.deepEqual(rest, blocks[i])
+    assert.ok(traces!.length > 0)
+  }
+  const from = Number(blocks[0]!.block.number)
+  assert.deepEqual([...generateBlocks({ seed: 1, from: from + 17, count: 1, traces: true })], [traced[17]])
+})
+
+test('an import takes blocks with traces as they are', async t => {
+  const path = await (await tempFolder(t))('pack.ndjson', '')
+  await main(['--blocks', '5', '--traces', '--out', path])
+  const read: RawBlock[] = []
+  for await (const { block } of readPack(path)) read.push(block)
+  assert.deepEqual(read, traced.slice(0, 5))
+})
+
+test('the top-level trace is what the transaction says, and fails where it does', () => {
+  for (const { block, receipts, traces } of traced) {
+    const tops = traces!.filter(({ traceAddress }) => traceAddress.length === 0)
+    assert.equal(tops.length, block.transactions.length)
+    for (const [i, trace] of tops.entries()) {
+      const { from, to, input, value } = block.transactions[i]!
+      const action = { gas: 'gas' in trace.action && trace.action.gas, from, value }
+      if (trace.type === 'create') {
+        assert.deepEqual(trace.action, { ...action, creationMethod: 'create', init: input })
+        assert.equal(trace.result?.address ?? null, receipts[i]!.contractAddress)
+      } else assert.deepEqual(trace.action, { ...action, callType: 'call', to, input })
+      assert.equal('error' in trace, receipts[i]!.status === '0x0')
+    }
+  }
+})
+
+test('a step comes from the contract whose code runs, and uses no more gas than the one above', () => {
+  const path: RpcTrace[] = []
+  for (const trace of traces) {
+    path.length = trace.traceAddress.length
+    const above = path.at(-1)
+    path.push(trace)
+    if (!above) continue
+    assert.equal('from' in trace.action ? trace.action.from : fieldOf(trace, 'address'), selfOf(above))
+    const gasOf = (it: RpcTrace) => Number(it.result === null || !('gasUsed' in it.result) ? 0 : it.result.gasUsed)
+    if (above.result !== null) assert.ok(gasOf(trace) <= gasOf(above))
+  }
+})
+
+const fieldOf = ({ action }: RpcTrace, name: string) => (action as Record<string, unknown>)[name]
+const selfOf = (trace: RpcTrace): unknown =>
+  trace.type === 'create'
+    ? trace.result?.address
+    : fieldOf(trace, fieldOf(trace, 'callType') === 'delegatecall' ? 'from' : 'to')
+
+const FUNCTIONS = parseAbi([
+  'function transfer(address to, uint256 value)',
+  'function transferFrom(address from, address to, uint256 value)',
+  'function approve(address spender, uint256 value)',
+  'function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
+  'function balanceOf(address owner)',
+  'function getReserves()',
+  'function swap(uint256 amount0Out, uint256 amount1Out, address to, bytes data)',
+  'function swap(address recipient, bool zeroForOne, int256 amount, uint160 limit, bytes data)',
+  'function uniswapV3SwapCallback(int256 amount0, int256 amount1, bytes data)',
+  'function mint(address to)',
+  'function burn(address to)',
+  'function deposit()',
+  'function withdraw(uint256 value)',
+  'function safeTransferFrom(address from, address to, uint256 id)',
+  'function onERC721Received(address operator, address from, uint256 id, bytes data)',
+  'function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data)',
+  'function setApprovalForAll(address operator, bool approved)',
+])
+
+test('calls of known functions are what viem would call them with', () => {
+  const others = parseAbi(
+    [...VIEWS, ...DEEDS].map(({ signature }) => `function ${signature}`) as never,
+  ) as typeof FUNCTIONS
+  const abi = [...FUNCTIONS, ...others]
+  const selectors = new Set<string>([...Object.values(CALLED), ...[...VIEWS, ...DEEDS].map(({ selector }) => selector)])
+  const found: Record<string, number> = {}
+  let calls = 0
+  for (const { type, action, traceAddress } of traces.slice(0, 8000)) {
+    if (type !== 'call' || traceAddress.length === 0 || action.input === '0x') continue
+    calls++
+    const selector = action.input.slice(0, 10)
+    if (!selectors.has(selector)) continue
+    const data = action.input as Hex
+    const call = decodeFunctionData({ abi, data })
+    assert.equal(encodeFunctionData({ abi, ...call } as never), data)
+    found[selector] = (found[selector] ?? 0) + 1
+  }
+  const known = Object.values(found).reduce((a, b) => a + b) / calls
+  assert.ok(Math.abs(known - 0.96) < 0.02, `${known}`)
+  for (const [name, selector] of Object.entries(CALLED)) assert.ok(name === 'error' || found[selector]! > 0, name)
+})
+
+test('traces are shaped like mainnet’s', () => {
+  const sizes = [...Map.groupBy(traces, trace => fieldsOf(trace).transactionHash).values()].map(list => list.length)
+  const sorted = sizes.toSorted((a, b) => a - b)
+  const rank = (share: number) => sorted[Math.floor(share * sorted.length)]!
+  // Of block 17,073,191, the likest of those that are known: 6.7, 54 %, 12, 46.
+  const mean = traces.length / sizes.length
+  assert.ok(mean > 5 && mean < 7, `${mean}`)
+  assert.ok(Math.abs(share(sizes, size => size === 1) - 0.56) < 0.04)
+  assert.deepEqual([rank(0.5), rank(0.75) >= 6, rank(0.99) >= 25], [1, true, true])
+  const kindOf = (trace: RpcTrace) => fieldOf(trace, 'callType') ?? trace.type
+  const kinds = Object.fromEntries(
+    [...Map.groupBy(traces, kindOf)].map(([kind, { length }]) => [kind, length / traces.length]),
+  )
+  assert.ok(Math.abs(kinds.call! - 0.55) < 0.06, `${kinds.call}`)
+  assert.ok(Math.abs(kinds.staticcall! - 0.34) < 0.06, `${kinds.staticcall}`)
+  assert.ok(Math.abs(kinds.delegatecall! - 0.12) < 0.03, `${kinds.delegatecall}`)
+  assert.deepEqual(Object.keys(kinds).sort(), ['call', 'create', 'delegatecall', 'staticcall', 'suicide'])
+  const depths = [0, 1, 2, 3].map(depth => share(traces, ({ traceAddress }) => traceAddress.length === depth))
+  for (const [depth, due] of [0.16, 0.36, 0.3, 0.11].entries())
+    assert.ok(Math.abs(depths[depth]! - due) < 0.04, `${depth}`)
+  const bytes =
+    traces.reduce((sum, trace) => sum + ((fieldOf(trace, 'input') as Hex)?.length ?? 2) / 2 - 1, 0) / traces.length
+  assert.ok(bytes > 90 && bytes < 140, `${bytes} bytes of input a trace`)
+  assert.ok(Math.abs(share(traces, trace => 'error' in trace) - 0.01) < 0.005)
+})
+
+const fieldsOf = (trace: RpcTrace) => trace as Exclude<RpcTrace, { type: 'reward' }>
+
+test('what a real trace carries, a made-up one carries too', { skip: !hasMainnet }, async () => {
+  const lines = gunzipLines(await readFile(join(mainnetFolder, 'traces.ndjson.gz'))).map(
+    line => JSON.parse(line) as { traces: RpcTrace[] },
+  )
+  const namesOf = (list: readonly RpcTrace[]) =>
+    [
+      ...new Set(
+        list
+          .filter(({ type }) => type !== 'reward')
+          .flatMap(trace => [
+            ...Object.keys(trace),
+            ...Object.keys(trace.action).map(name => `${trace.type} ${name}`),
+            ...Object.keys(trace.result ?? {}).map(name => `${trace.type} ${name}`),
+          ]),
+      ),
+    ].sort()
+  const made = new Set(namesOf(traces))
+  assert.deepEqual(
+    namesOf(lines.at(-1)!.traces).filter(name => !made.has(name)),
+    [],
+  )
 })
 
 test('events end the blocks once there are enough', () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { paceOf } from '../../scripts/bench/fill.ts'
+import { generateBlocks } from '../../scripts/bench/generate.ts'
 import { measureHead } from '../../scripts/bench/head.ts'
 import { startPackNode } from '../../scripts/bench/node.ts'
 import { type Results, type Row, rowsOf, showRows } from '../../scripts/bench/report.ts'
@@ -74,6 +75,7 @@ test('the node of the benchmark passes every check that nodes have to pass, and 
 
 const times = { runs: 400, p50: 0.2, p99: 2, max: 3 }
 const measured = { ...times, cpu: 0.1, hits: { median: 7, most: 9 }, slowest: { value: 'x', p50: 1, hits: 9 } }
+const imported = (seconds: number, cpuSeconds: number) => ({ seconds, cpuSeconds, others: 0 })
 const good: Results = {
   store: { blocks: 17_000, txs: 2_500_000, logs: 5_000_000, events: 4_700_000 },
   filling: {
@@ -95,6 +97,14 @@ const good: Results = {
   start: { runs: 7, p50: 200, p99: 250, max: 250 },
   stream: { hits: 1_000_001, bytes: 1e9, seconds: 10, memory: { peak: 5e8, peakOwn: 2e8 } },
   head: { alone: 60, beside: { head: 45, fill: 100, memory: undefined } },
+  tracing: {
+    ...{ logs: 300_000, traces: 900_000, calls: 800_000, callsWithout: 80_000 },
+    without: [imported(12, 15), imported(10, 14)],
+    with: [imported(20, 30), imported(25, 28)],
+    bytes: 171e6,
+    tables: [{ name: 'trace', bytes: 171e6 }],
+    bytesOfCalls: { rows: 24e6, index: 40e6 },
+  },
 }
 const bad: Results = {
   ...good,
@@ -108,6 +118,7 @@ const bad: Results = {
   start: { ...good.start, p50: 301 },
   stream: { ...good.stream, seconds: 21, memory: { peak: 5e8, peakOwn: 3.1e8 } },
   head: { alone: 39, beside: { head: 38, fill: 100, memory: undefined } },
+  tracing: { ...good.tracing!, with: [imported(20.1, 30)], bytes: 180e6 },
 }
 const verdicts = (rows: readonly Row[]) => rows.filter(({ ok }) => ok !== undefined).map(({ name, ok }) => [name, ok])
 
@@ -118,6 +129,8 @@ test('every target is held against what was measured', () => {
     'disk',
     'head, one by one',
     'head, one by one, while a back-fill runs',
+    'of the rate without traces',
+    'disk per trace, with its call and index',
     'an example, in process',
     'an id, HTTP',
     'wide, HTTP',
@@ -136,6 +149,28 @@ test('every target is held against what was measured', () => {
   assert.ok(rowsOf(good).every(({ applies }) => applies))
 })
 
+test('what traces cost is told by the best import of each way, and by table', () => {
+  const own = rowsOf(good).filter(({ name }) => /trace|table|call/.test(name))
+  assert.deepEqual(
+    own.map(({ name, value }) => [name, value]),
+    [
+      ['disk by table', 'log 400'],
+      ['back-fill with traces', '15,000 logs/s, 45,000 traces/s'],
+      ['of the rate without traces', '0.500 (by processor time 0.500)'],
+      ['disk per trace, with its call and index', '190 bytes/trace'],
+      ['that by table', 'trace 190'],
+      ['disk per call', '30 bytes/call, and 50 of the index'],
+    ],
+  )
+  const none = rowsOf({ ...good, tracing: undefined })
+  assert.ok(!none.some(({ name }) => name.includes('trace')))
+  const small = rowsOf({ ...good, tracing: { ...good.tracing!, logs: 100_000 } })
+  assert.deepEqual(
+    small.filter(({ applies }) => !applies).map(({ name }) => name),
+    ['of the rate without traces', 'disk per trace, with its call and index'],
+  )
+})
+
 test('a target that is meant for a larger store is marked', () => {
   const small = rowsOf({ ...good, store: { ...good.store, logs: 1_000_000 } })
   assert.deepEqual(
@@ -143,7 +178,7 @@ test('a target that is meant for a larger store is marked', () => {
     ['an example, in process', 'an id, HTTP', 'start to first answer'],
   )
   assert.equal(
-    showRows(small.filter(({ name }) => name.startsWith('disk per') || name.startsWith('start'))),
+    showRows(small.filter(({ name }) => name.startsWith('disk per event') || name.startsWith('start'))),
     `
 |                       | value                | target   | ok    |
 |-----------------------|----------------------|----------|-------|
@@ -172,9 +207,9 @@ test('the whole benchmark runs on a small chain, and leaves a store that is ther
   t.after(() => delete process.env.NODE_COMPILE_CACHE)
   t.mock.method(console, 'log', () => {})
   t.mock.method(console, 'error', () => {})
-  await main(['--events', '1000', '--keep', keep, ...program])
+  await main(['--events', '1000', '--traces', '--keep', keep, ...program])
   const results = JSON.parse(readFileSync(json, 'utf8')) as Results & { options: { effort: unknown }; rows: Row[] }
-  const { store, filling, sizes, queries, stream, start, head, health } = results
+  const { store, filling, sizes, queries, stream, start, head, health, tracing } = results
   assert.deepEqual(results.options.effort, QUICK)
   assert.ok(store.logs >= 1000 && store.logs < 2000)
   const { blocks, txs, logs, events } = filling!
@@ -188,11 +223,19 @@ test('the whole benchmark runs on a small chain, and leaves a store that is ther
   for (let i = 0; i < queries.length; i += 2) assert.deepEqual(queries[i]!.hits, queries[i + 1]!.hits)
   assert.ok(stream.hits > 400 && stream.bytes > stream.hits * 500)
   assert.ok(start.p50 > 0 && health.p50 > 0 && head!.alone > 0 && head!.beside.head > 0)
+  assert.equal(tracing!.logs, store.logs)
+  assert.equal(tracing!.traces, tracesIn(1000))
+  assert.ok(tracing!.calls < tracing!.traces && tracing!.calls > 4 * tracing!.callsWithout)
+  assert.deepEqual([tracing!.without.length, tracing!.with.length], [1, 1])
+  assert.ok(tracing!.bytes > 100 * tracing!.traces && tracing!.bytesOfCalls.index > 0)
   assert.deepEqual(JSON.parse(JSON.stringify(rowsOf(results))), results.rows)
 
   await assert.rejects(main(['--keep', keep, ...program]), { code: 'store_exists' })
   assert.ok(existsSync(keep))
 })
+
+const tracesIn = (events: number): number =>
+  [...generateBlocks({ seed: 1, events, traces: true })].reduce((sum, { traces }) => sum + traces!.length, 0)
 
 test('a failure of the program ends the benchmark with what the program said', async t => {
   const pack = join(makeFolder(t), 'pack.ndjson')
@@ -208,6 +251,7 @@ test('options that mean nothing are refused', async t => {
   const program = ['--program', 'src/main.ts']
   await assert.rejects(main(['--events', 'many', ...program]), { code: 'bad_option' })
   await assert.rejects(main(['--data', folder, '--keep', folder, ...program]), { code: 'bad_option' })
+  await assert.rejects(main(['--data', folder, '--traces', ...program]), { code: 'bad_option' })
   await assert.rejects(main(['--data', folder, ...program]), { code: 'no_store' })
   await assert.rejects(main(['--pack', join(folder, 'none'), ...program]), { code: 'no_pack' })
   await assert.rejects(main(['--program', join(folder, 'none')]), { code: 'no_program' })

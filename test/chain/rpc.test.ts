@@ -396,6 +396,33 @@ test('calls: data, null for what reverts, and nothing known where the node fails
   })
 })
 
+test('codes and storage are read at the head, and a node that does not have the method is not asked again and again', async t => {
+  const [node, other] = [await startNode(t, chain), await startNode(t, chain)]
+  const address = `0x${'ab'.repeat(20)}`
+  const questions = [{ codeOf: address }, { storageOf: address, slot: '0x1' }]
+  const asked: unknown[] = []
+  const source = createRpcSource({ urls: [node.url, other.url], clock: fastClock(500) })
+  t.after(() => source.close())
+  await assert.rejects(source.state!(questions, never), { next: 'retry', code: 'node_lacks_method' })
+  const requests = () => source.endpoints().map(({ errors }) => errors)
+  assert.deepEqual(requests(), [0, 0], 'which is no fault of theirs')
+  assert.equal(await source.head(never), 39)
+
+  other.methods.set('eth_getCode', params => {
+    asked.push(params)
+    return '0x60AB'
+  })
+  other.methods.set('eth_getStorageAt', params => {
+    asked.push(params)
+    return '0x00'
+  })
+  assert.deepEqual(await source.state!(questions, never), ['0x60ab', '0x00'])
+  assert.deepEqual(asked, [
+    [address, 'latest'],
+    [address, '0x1', 'latest'],
+  ])
+})
+
 test('secrets of an address are used but never shown', async t => {
   const node = await startNode(t, chain)
   const { port } = new URL(node.url)

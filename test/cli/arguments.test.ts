@@ -127,7 +127,7 @@ Commands:
   token revoke      Makes a token invalid for good, within a second also in a running server.
   abi add           Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.
   abi list          Shows the ABIs that were given.
-  abi remove        Takes back all ABIs of that name, or those of one network or contract; what is stored stays decoded.
+  abi remove        Takes back all ABIs of that name, or those of one network, contract or code; what is stored stays decoded.
 
 chainsieve COMMAND --help tells of the options of a command, all of which can be set by environment variables and in a
 config file, too. Exit codes: 0 done, 1 failed, 2 used wrongly.

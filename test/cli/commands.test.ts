@@ -316,19 +316,28 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
     name: 'Token',
     network: 'a/b/c',
     address: `0x${'ab'.repeat(20)}`,
+    codeHash: null,
     probability: 1,
     events: 3,
     functions: 12,
   }
-  const other = { name: 'Pair', network: null, address: null, probability: 0.6, events: 1, functions: 0 }
+  const other = {
+    name: 'Pair',
+    network: null,
+    address: null,
+    codeHash: null,
+    probability: 0.6,
+    events: 1,
+    functions: 0,
+  }
   const addAbis: Services['addAbis'] = async (_, files, where) => {
-    assert.deepEqual([files, where], [['t.json'], { network: 'a/b/c', address: file.address }])
+    assert.deepEqual([files, where], [['t.json'], { network: 'a/b/c', address: file.address, codeHash: undefined }])
     return [file]
   }
   const argv = ['abi', 'add', 't.json', '--address', file.address]
   assert.deepEqual(await chainsieve([...argv, '--network', 'a/b/c'], { addAbis }), {
     code: 0,
-    out: `NAME   NETWORK  ADDRESS                                     PROBABILITY  EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  1            3       12\n`,
+    out: `NAME   NETWORK  FOR                                         PROBABILITY  EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  1            3       12\n`,
     err: '',
   })
   const redecoding = async (networks: string[], now: boolean, ...more: string[]) => {
@@ -355,12 +364,12 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
   const list = await chainsieve(['abi', 'list'], { listAbis: async () => [other] })
   assert.equal(
     list.out,
-    'NAME  NETWORK  ADDRESS  PROBABILITY  EVENTS  FUNCTIONS\nPair  any      any      0.6          1       0\n',
+    'NAME  NETWORK  FOR  PROBABILITY  EVENTS  FUNCTIONS\nPair  any      any  0.6          1       0\n',
   )
   const json = await chainsieve(['abi', 'list', '--json'], { listAbis: async () => [file, other] })
   assert.deepEqual(JSON.parse(json.out), [file, other])
   const removeAbis: Services['removeAbis'] = async (_, names, where) => {
-    assert.deepEqual([names, where], [['Pair', 'Token'], { network: 'a/b/c', address: undefined }])
+    assert.deepEqual([names, where], [['Pair', 'Token'], { network: 'a/b/c', address: undefined, codeHash: undefined }])
     return [file]
   }
   const remove = ['abi', 'remove', 'Pair', 'Token', '--network', 'a/b/c', '--json']
@@ -378,6 +387,31 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
   assert.equal(
     (await chainsieve(['abi', 'add', 't.json', '--address', '0x12'])).err,
     `chainsieve: --address takes 0x and 40 hex digits, not "0x12".\n${hint}`,
+  )
+
+  const codeHash = `0x${'cd'.repeat(32)}`
+  const ofCode = { ...file, network: null, address: null, codeHash }
+  const takes: Services['addAbis'] = async (_, files, where) => {
+    assert.deepEqual([files, where], [['t.json'], { network: undefined, address: undefined, codeHash }])
+    return [ofCode]
+  }
+  assert.equal(
+    (await chainsieve(['abi', 'add', 't.json', '--code-hash', codeHash], { addAbis: takes })).out,
+    `NAME   NETWORK  FOR${' '.repeat(70)}PROBABILITY  EVENTS  FUNCTIONS\nToken  any      code ${codeHash}  1            3       12\n`,
+  )
+  const takesBack: Services['removeAbis'] = async (_, names, where) => {
+    assert.deepEqual([names, where], [['Token'], { network: undefined, address: undefined, codeHash }])
+    return [ofCode]
+  }
+  const back = ['abi', 'remove', 'Token', '--code-hash', codeHash, '--json']
+  assert.deepEqual(JSON.parse((await chainsieve(back, { removeAbis: takesBack })).out), [ofCode])
+  assert.equal(
+    (await chainsieve([...argv, '--network', 'a/b/c', '--code-hash', codeHash])).err,
+    `chainsieve: An ABI is for a contract or for a code: give --address or --code-hash, not both.\n${hint}`,
+  )
+  assert.equal(
+    (await chainsieve(['abi', 'add', 't.json', '--code-hash', file.address])).err,
+    `chainsieve: --code-hash takes 0x and 64 hex digits, the Keccak-256 of a contract's code, not "${file.address}".\n${hint}`,
   )
 })
 

@@ -3,12 +3,18 @@ import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, parseAbi, toEventSelector, toFunctionSelector } from 'viem'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createCallDecoder } from '../../src/decode/calls.ts'
-import { createDeclarations, createFunctionDeclarations, type OwnAbi } from '../../src/decode/declarations.ts'
+import {
+  boundKeys,
+  createDeclarations,
+  createFunctionDeclarations,
+  type LinksOf,
+  type OwnAbi,
+} from '../../src/decode/declarations.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry } from '../../src/decode/registry.ts'
 import { formatSignature, parseSignature } from '../../src/decode/signature.ts'
 
-const [A, B] = [`0x${'Aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`]
+const [A, B, C] = [`0x${'Aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`, `0x${'cc'.repeat(20)}`]
 const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
 
 const given = (probability: number, address: string | null, ...texts: string[]): OwnAbi => ({
@@ -22,6 +28,17 @@ const list = (address: string | null, ...texts: string[]) => given(0.6, address,
 
 const MOVED = 'Moved(address indexed mover, uint256 amount)'
 const registry = createRegistry([{ topic0: toEventSelector('Moved(address,uint256)'), indexed: 1, signature: MOVED }])
+
+const HASHES = [1, 2, 3].map(n => `0x${String(n).repeat(64)}`)
+const [CODE = '', CODE_B = '', CODE_C = ''] = HASHES
+const ofCode = (codeHash: string, ...texts: string[]): OwnAbi => ({ ...abi(null, ...texts), codeHash })
+/** A runs the code of B, which runs that of C from position 5 on. */
+const linksOf: LinksOf = (address, at) =>
+  [
+    { address: A.toLowerCase(), codeHash: CODE },
+    { address: B, codeHash: CODE_B },
+    ...(at >= 5 ? [{ address: C, codeHash: CODE_C }] : []),
+  ].slice(address.toLowerCase() === A.toLowerCase() ? 0 : 1)
 
 /** What a log of `Moved` or `Passed(address,address,uint256)` is decoded by: `declaration probability`. */
 const decode = (own: OwnAbi[], name: 'Moved' | 'Passed', indexed: number, address = A) => {
@@ -134,4 +151,104 @@ test('functions are found in the same order, and the same objects each time', ()
   assert.deepEqual(called([list(A, listed), abi(null, mine)]), ['mine', 1, 7n])
   assert.deepEqual(called([list(A, listed), abi(A, its), abi(null, mine)]), ['its', 1, 7n])
   assert.deepEqual(called([list(A, listed), abi(A, its), abi(null, mine)], B), ['mine', 1, 7n])
+})
+
+test('the ABI of a contract goes before that of its code, and that before those of the contracts whose code it runs', () => {
+  const named = (name: string) => [`Moved(address indexed ${name}, uint256 amount)`, `function move(uint256 ${name})`]
+  /** From the nearest one on; each has to give way to all before it. */
+  const nearest = [
+    abi(A.toLowerCase(), ...named('its')),
+    ofCode(CODE, ...named('itsCode')),
+    abi(B, ...named('next')),
+    ofCode(CODE_B, ...named('nextCode')),
+    abi(C, ...named('last')),
+    ofCode(CODE_C, ...named('lastCode')),
+    abi(null, ...named('everybody')),
+  ]
+  const log = {
+    address: A,
+    topics: [toEventSelector('Moved(address,uint256)'), word(1)],
+    data: word(5),
+  } as Parameters<ReturnType<typeof createLogDecoder>>[0]
+  const input = encodeFunctionData({ abi: parseAbi(['function move(uint256)']), args: [7n] })
+  const decoded = (own: OwnAbi[], at?: number) => {
+    const decodeLog = createLogDecoder({ ...createDeclarations(registry, own, linksOf), compile: createEventDecoder })
+    const decodeCall = createCallDecoder(createFunctionDeclarations({ find: () => [] }, own, linksOf))
+    const { event, probability } = decodeLog(log, at).signature
+    const call = decodeCall(A, input, at)
+    return [event?.inputs[0]?.name, probability, call.function?.inputs[0]?.name, call.probability]
+  }
+  for (const [i, { functions }] of nearest.entries()) {
+    const { name } = functions[0]!.inputs[0]!
+    assert.deepEqual(decoded(nearest.slice(i).reverse()), [name, 1, name, 1])
+  }
+  assert.deepEqual(decoded(nearest.slice(4), 4), ['everybody', 1, 'everybody', 1])
+  assert.deepEqual(decoded(nearest.slice(4), 5), ['last', 1, 'last', 1])
+
+  // What a list of signatures guesses of the nearest one gives way to what is sure of another.
+  const guessed = list(A.toLowerCase(), 'Moved(address, uint256)', 'function move(uint256 guessed)')
+  assert.deepEqual(decoded([guessed, nearest[5]!]), ['lastCode', 1, 'lastCode', 1])
+  assert.deepEqual(decoded([guessed]), ['mover', 0.9, 'guessed', 0.6])
+})
+
+test('the ABI of a contract that another one is like is as sure as they are alike, and goes before the registry where that is surer', () => {
+  const its = abi(B, 'Moved(address indexed its, uint256 b)', 'function move(uint256 its)')
+  const call = encodeFunctionData({ abi: parseAbi(['function move(uint256)']), args: [7n] })
+  const log = {
+    address: A,
+    topics: [toEventSelector('Moved(address,uint256)'), word(1)],
+    data: word(5),
+  } as Parameters<ReturnType<typeof createLogDecoder>>[0]
+  const decoded = (likeness: number | undefined, ...more: OwnAbi[]) => {
+    const like: LinksOf = address => [
+      { address: address.toLowerCase(), codeHash: null },
+      ...(address === A ? [{ address: B, codeHash: null, ...(likeness !== undefined && { likeness }) }] : []),
+    ]
+    const own = [its, ...more]
+    const functions = {
+      find: () => [{ function: abi(null, 'function move(uint256 known)').functions[0]!, probability: 0.9 }],
+    }
+    const decodeLog = createLogDecoder({ ...createDeclarations(registry, own, like), compile: createEventDecoder })
+    const decodeCall = createCallDecoder(createFunctionDeclarations(functions, own, like))
+    const read = (address: string) => {
+      const { event, probability } = decodeLog({ ...log, address: address as `0x${string}` }).signature
+      const { function: called, probability: sure } = decodeCall(address, call)
+      return [event?.inputs[0]?.name, probability, called?.inputs[0]?.name, sure]
+    }
+    // The other contract's own ABI stays as sure as it is.
+    return [read(A), read(B), read(A)]
+  }
+  const sure = ['its', 1, 'its', 1]
+  assert.deepEqual(decoded(undefined), [sure, sure, sure])
+  assert.deepEqual(decoded(1), [['its', 0.95, 'its', 0.95], sure, ['its', 0.95, 'its', 0.95]])
+  assert.deepEqual(decoded(0.97)[0], ['its', 0.92, 'its', 0.92])
+  assert.deepEqual(decoded(0.8)[0], ['mover', 0.9, 'known', 0.9])
+  const own = abi(A.toLowerCase(), 'Moved(address indexed own, uint256 b)', 'function move(uint256 own)')
+  assert.deepEqual(decoded(1, own)[0], ['own', 1, 'own', 1])
+})
+
+test('a contract is looked up only for topics and selectors of ABIs that are not for all', () => {
+  const own = [
+    abi(null, 'Other(uint256 x)', 'function other()'),
+    abi(A.toLowerCase(), 'Moved(address indexed a, uint256 b)'),
+    ofCode(CODE, 'function move(uint256 b)'),
+  ]
+  const keys = boundKeys(own)
+  assert.deepEqual(
+    [...keys].sort(),
+    [toEventSelector('Moved(address,uint256)'), toFunctionSelector('move(uint256)')].sort(),
+  )
+  const looked: string[] = []
+  const watched: LinksOf = (address, at, selector) => {
+    looked.push(selector ?? 'log')
+    return linksOf(address, at, selector)
+  }
+  const calls = createFunctionDeclarations({ find: () => [] }, own, watched)
+  const logs = createDeclarations(registry, own, watched)
+  for (const key of [...keys, toEventSelector('Other(uint256)'), toFunctionSelector('other()')]) {
+    calls.own?.(A, key, 1)
+    logs.own?.(A, key, 1, 1)
+  }
+  assert.deepEqual(looked.sort(), [toFunctionSelector('move(uint256)'), 'log'].sort())
+  assert.deepEqual(boundKeys([own[0]!]).size, 0)
 })

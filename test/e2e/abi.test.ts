@@ -57,6 +57,7 @@ test('events of a contract are decoded by its ABI once it was given, and by no o
     {
       name: 'demo-abi',
       address: HARBOR.toLowerCase(),
+      codeHash: null,
       network: 'ethereum/demo/local',
       probability: 1,
       events: 5,

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { startRelay } from '../support/relay.ts'
 import { after, pause, type Server, serve, start, tempFolder, tokenOf, until } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
@@ -51,26 +50,6 @@ const tokensOn = async (anvil: Anvil) => {
   return { from, deploy, transfer, transferOf }
 }
 
-/** Passes requests on to a node and counts the calls in them. */
-const startProxy = async (t: TestContext, target: string) => {
-  const counts: Record<string, number> = {}
-  const server: HttpServer = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const body = Buffer.concat(chunks).toString()
-    for (const { method } of [JSON.parse(body)].flat()) counts[method] = (counts[method] ?? 0) + 1
-    const answer = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    response.setHeader('content-type', 'application/json')
-    response.end(await answer.text())
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  after(t, () => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, counts }
-}
-
 /** All events, oldest first, as `value scaled`. */
 const amounts = async (server: Server): Promise<string[]> => {
   const { hits } = await server.search(NETWORK, 'event', { size: -1, sort: '_doc' })
@@ -88,7 +67,7 @@ test('a chain is followed: new blocks can be searched within a second, decimals 
   const [dollar, relic] = [await deploy(6), await deploy(undefined)]
   await transfer(dollar, 1_500_000)
   await transfer(relic, 7)
-  const proxy = await startProxy(t, anvil.url)
+  const proxy = await startRelay({ after: fn => after(t, fn) }, anvil.url)
   const args = ['--network', NETWORK, '--rpc', proxy.url, '--ws', anvil.wsUrl]
   const server = await serve(t, data, args)
   await until(

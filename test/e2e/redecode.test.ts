@@ -119,7 +119,15 @@ test('what is stored is decoded anew by the next server, as if the ABI had been 
     assert.deepEqual(
       { ...added, events: 0, functions: 0 },
       {
-        ...{ name: 'demo-abi', network: where[1] ?? null, address: null, probability: 1, events: 0, functions: 0 },
+        ...{
+          name: 'demo-abi',
+          network: where[1] ?? null,
+          address: null,
+          codeHash: null,
+          probability: 1,
+          events: 0,
+          functions: 0,
+        },
         redecoding: { networks: [DEMO], now: true },
       },
     )

@@ -31,7 +31,7 @@ test('an ABI is kept under its own name or that of its file, with how sure it is
     file('written.txt', 'event B()'),
   ]
   const added = addAbis(folder, files, { address: ADDRESS, network: NETWORK })
-  const where = { address: ADDRESS.toLowerCase(), network: NETWORK }
+  const where = { address: ADDRESS.toLowerCase(), codeHash: null, network: NETWORK }
   const f = { name: 'f', inputs: [{ name: 'x', type: 'bool' }], outputs: [] }
   const transfer = { name: 'transfer', inputs: ['address', 'uint256'].map(type => ({ name: '', type })) }
   assert.deepEqual(added, [
@@ -65,7 +65,7 @@ test('what an older version kept counts as an ABI', t => {
   addAbis(folder, [file('A.json', '["event A()"]')], ANYWHERE)
   const old = { name: 'Old', ...ANYWHERE, events: [], functions: [] }
   writeFileSync(join(folder, '0123456789abcdef.json'), JSON.stringify(old))
-  assert.deepEqual(listAbis(folder)[0], { ...old, probability: 1 })
+  assert.deepEqual(listAbis(folder)[0], { ...old, probability: 1, codeHash: null })
 })
 
 test('ABIs are removed by name, all of it or those of one network and contract', t => {
@@ -84,7 +84,7 @@ test('ABIs are removed by name, all of it or those of one network and contract',
     message: `there is no ABI ${'x'.repeat(30)}: chainsieve abi list shows which there are`,
   })
   assert.throws(() => removeAbis(folder, ['Token'], { address: null, network: 'x/y/z' }), {
-    message: 'no ABI Token is of that network and address: chainsieve abi list shows which there are',
+    message: 'no ABI Token is for that network, address or code: chainsieve abi list shows which there are',
   })
   assert.equal(names().length, 6)
 
@@ -100,6 +100,24 @@ test('ABIs are removed by name, all of it or those of one network and contract',
   removeAbis(folder, ['Vault', 'Token'], ANYWHERE)
   assert.deepEqual(readdirSync(folder), [])
   assert.throws(() => removeAbis(join(folder, 'none'), ['Token'], ANYWHERE), { code: 'unknown_abi' })
+})
+
+test('an ABI for a code is kept, listed and removed as such, and one without is the same file as ever', t => {
+  const { folder, file, names } = setUp(t)
+  const hash = `0x${'Cd'.repeat(32)}`
+  const token = file('Token.json', '["event A()"]')
+  addAbis(folder, [token], { ...ANYWHERE, codeHash: hash })
+  const kept = { name: 'Token', address: null, codeHash: hash.toLowerCase(), network: null, probability: 1 }
+  assert.deepEqual(listAbis(folder), [{ ...kept, events: [{ name: 'A', inputs: [] }], functions: [] }])
+  assert.equal(readOwnAbis(folder, NETWORK)[0]?.codeHash, kept.codeHash)
+  addAbis(folder, [token], ANYWHERE)
+  assert.ok(readdirSync(folder).includes('068a90700b8756df.json'), String(readdirSync(folder)))
+  assert.deepEqual(names(), ['Token', 'Token'])
+  assert.throws(() => removeAbis(folder, ['Token'], { ...ANYWHERE, codeHash: `0x${'11'.repeat(32)}` }), {
+    code: 'unknown_abi',
+  })
+  assert.equal(removeAbis(folder, ['Token'], { ...ANYWHERE, codeHash: hash })[0]?.codeHash, kept.codeHash)
+  assert.equal(listAbis(folder)[0]?.codeHash, null)
 })
 
 test('what is made of ABIs is made anew where they change, at most once a second', t => {

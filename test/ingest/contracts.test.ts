@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { keccak256 } from 'viem'
 import type { StateQuestion } from '../../src/chain/source.ts'
 import type { Hex, RawBlock } from '../../src/chain/wire.ts'
+import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { type ContractsOptions, createContracts } from '../../src/ingest/contracts.ts'
 import { type ChainsieveError, retry } from '../../src/lib/errors.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
@@ -35,6 +36,7 @@ const setUp = (answer: (address: string) => string | ChainsieveError, rest: Part
       })
     },
     abiOf: () => ({ name: null, source: null, probability: null }),
+    readCode: createCodeReader(),
     log: silent,
     ...rest,
   })

@@ -4,6 +4,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { readCode } from '../../src/decode/contract-code.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
 import { createHistory } from '../../src/ingest/history.ts'
 import { createPipeline } from '../../src/ingest/pipeline.ts'
@@ -53,6 +54,7 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
   const rules = openRules(folder)
   const contracts = createContracts({
     state: undefined,
+    readCode,
     abiOf: () => ({ name: null, source: null, probability: null }),
     log: silent,
   })

@@ -65,6 +65,7 @@ const abiOf = (name: string, text: string, rest: Partial<StoredAbi> = {}): Store
   ...readAbi(text, name),
   name,
   address: null,
+  codeHash: null,
   network: null,
   ...rest,
 })
@@ -74,6 +75,7 @@ const eventsOnly = (name: string, events: readonly EventAbi[], rest: Partial<Sto
   functions: [],
   probability: 1,
   address: null,
+  codeHash: null,
   network: null,
   ...rest,
 })

@@ -3,10 +3,11 @@ import { type TestContext, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { tokensIn } from '../../src/documents/tokens.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
-import { createRuling } from '../../src/ingest/ruling.ts'
+import { createRuling, type RulingOptions } from '../../src/ingest/ruling.ts'
 import { createTokens } from '../../src/ingest/tokens.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -54,12 +55,13 @@ interface Options {
   decimalsOf?(address: string): string | null
   /** What the node says of every code. */
   code?(): string
+  links?: RulingOptions['links']
   stored?: readonly RawBlock[]
   clock?: Clock
 }
 
 const setUp = async (t: TestContext, options: Options = {}) => {
-  const { decimalsOf, code, stored = [], clock = quick, through = it => it } = options
+  const { decimalsOf, code, links, stored = [], clock = quick, through = it => it } = options
   const folder = await dataFolder(t)
   const accounts = openAccounts(folder)
   accounts.createToken('alice')
@@ -81,10 +83,12 @@ const setUp = async (t: TestContext, options: Options = {}) => {
     tokens,
     contracts: createContracts({
       state: code && (async questions => questions.map(code)),
+      readCode: createCodeReader(),
       abiOf: () => ({ name: null, source: null, probability: null }),
       log: silent,
       clock,
     }),
+    ...(links && { links }),
     log: silent,
     clock,
   })
@@ -245,7 +249,43 @@ test('a block waits for what only the node tells of its contracts and tokens, wh
   }
 })
 
-const ruleOn = (targetType: 'Contract' | 'Token'): RuleInput => {
+test('a block waits for what its proxies run, where a rule looks at what is decoded by it', async t => {
+  const asked: number[] = []
+  let answers = false
+  const { rules, ruling } = await setUp(t, {
+    clock: quick,
+    links: {
+      isOpen: () => !answers,
+      async insist(raw) {
+        asked.push(Number(raw.block.number))
+        await quick.sleep(1)
+      },
+    },
+  })
+  const block = transfer()
+  rules.create(1, ruleOn('Token'), 0)
+  ruling.refresh([])
+  await ruling.complete(block, never)
+  assert.deepEqual(asked, [])
+  for (const targetType of ['Event', 'Method', 'Transaction', 'Contract'] as const) {
+    answers = false
+    const { id } = rules.create(1, ruleOn(targetType), 0)
+    ruling.refresh([])
+    const completed = ruling.complete(block, never)
+    await until(() => asked.length > 2)
+    assert.equal(
+      ruling.waiting,
+      'block 10 waits for what a contract in it is a proxy of, which a rule may need and the node does not tell',
+    )
+    answers = true
+    await completed
+    assert.equal(ruling.waiting, null)
+    rules.remove(1, id)
+    asked.length = 0
+  }
+})
+
+const ruleOn = (targetType: 'Contract' | 'Token' | 'Event' | 'Method' | 'Transaction'): RuleInput => {
   const rule = ruleOf({}, { name: 'address', operator: 'Equals', value: '0x' })
   return { ...rule, config: { ...rule.config, targetType } }
 }

@@ -8,6 +8,7 @@ import { createEventDecoder } from '../../src/decode/abi.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import { createCallSignatures } from '../../src/decode/call-signatures.ts'
 import { createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
+import { readCode } from '../../src/decode/contract-code.ts'
 import type { OwnAbi } from '../../src/decode/declarations.ts'
 import { type Functions, openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
@@ -21,7 +22,7 @@ import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
 import { createDecoding, type Decoding } from '../../src/ingest/decoding.ts'
-import { createPreparer, type Preparer } from '../../src/ingest/prepare.ts'
+import { createPreparer, type Preparer, type PreparerOptions } from '../../src/ingest/prepare.ts'
 import { createStoredTokens, createTokens, type KnownToken } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -81,6 +82,8 @@ export interface TestStoreOptions {
   /** ABIs that blocks are decoded by in place of all that. */
   own?: readonly OwnAbi[]
   traces?: 'calls' | 'all'
+  /** See `PreparerOptions`. */
+  links?: PreparerOptions['links']
   /** A file that another store left, to go on with. */
   path?: string
 }
@@ -133,6 +136,7 @@ export const callsOf = (raw: RawBlock): BlockCall[] => blockCalls(raw, decodeCal
 /** Some contracts have an ABI; only traces tell their codes. */
 const contracts = createContracts({
   state: undefined,
+  readCode,
   abiOf({ address, code }) {
     if (/[0248a]$/.test(address)) return { name: `Silo of ${address.at(-1)}`, source: 'address', probability: 1 }
     return { name: null, source: code && 'signatures', probability: code && 0.5 }
@@ -173,7 +177,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
-  const { run = 16, events = [], own, listedSignatures, traces } = options
+  const { run = 16, events = [], own, listedSignatures, links, traces } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
   const log = createLogDecoder({
     find(topic, indexed) {
@@ -193,12 +197,13 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   })
   const preparer = createPreparer({
     db,
-    decodeLog: log => decoding.log(log),
-    methodOf: (input, to) => decoding.methodOf(input, to),
-    decodeCall: (to, input) => decoding.call(to, input),
+    decodeLog: (log, at) => decoding.log(log, at),
+    methodOf: (input, to, at) => decoding.methodOf(input, to, at),
+    decodeCall: (to, input, at) => decoding.call(to, input, at),
     tokens,
     contracts,
     ...(listedSignatures !== undefined && { listedSignatures }),
+    ...(links && { links }),
     ...(traces !== undefined && { traces }),
   })
   const writer = createWriter(db)

@@ -5,7 +5,7 @@ import { showTable } from '../show.ts'
 
 export const addAbis = command({
   name: 'abi add',
-  usage: '[--network T/B/N --address ADDRESS] [--redecode] FILE…',
+  usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE…',
   summary:
     'Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
   settings: ['network'],
@@ -15,6 +15,11 @@ export const addAbis = command({
       undefined,
       'The contract that the ABI is for; by default whichever it fits.',
     ),
+    codeHash: setting(
+      text('a hash', 'HASH'),
+      undefined,
+      'Keccak-256 of the code that the ABI is for, at whichever address it stands; contracts tell theirs as `codeHash`.',
+    ),
     redecode: setting(
       toggle,
       'false',
@@ -22,11 +27,13 @@ export const addAbis = command({
     ),
   },
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address, redecode }, print }) => {
-    checkAddress(address)
+  run: async ({ services, config, args, options: { address, codeHash, redecode }, print }) => {
+    check(address, codeHash)
+    if (address !== undefined && codeHash !== undefined)
+      throw misused('An ABI is for a contract or for a code: give --address or --code-hash, not both.')
     if (address !== undefined && config.network === undefined)
       throw misused('On which network is that contract? Add --network T/B/N.')
-    const files = await services.addAbis(config, args, { network: config.network, address }, redecode)
+    const files = await services.addAbis(config, args, { network: config.network, address, codeHash }, redecode)
     print(show(files, config.json))
     const [redecoding] = files.flatMap(file => file.redecoding ?? [])
     if (redecoding && !config.json) print(showRedecoding(redecoding))
@@ -45,22 +52,28 @@ export const listAbis = command({
 
 export const removeAbis = command({
   name: 'abi remove',
-  usage: '[--network T/B/N] [--address ADDRESS] NAME…',
-  summary: 'Takes back all ABIs of that name, or those of one network or contract; what is stored stays decoded.',
+  usage: '[--network T/B/N] [--address ADDRESS] [--code-hash HASH] NAME…',
+  summary: 'Takes back all ABIs of that name, or those of one network, contract or code; what is stored stays decoded.',
   settings: ['network'],
   options: {
     address: setting(text('an address', 'ADDRESS'), undefined, 'The contract that the ABI was given for.'),
+    codeHash: setting(text('a hash', 'HASH'), undefined, 'The hash of the code that the ABI was given for.'),
   },
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address }, print }) => {
-    checkAddress(address)
-    print(show(await services.removeAbis(config, args, { network: config.network, address }), config.json))
+  run: async ({ services, config, args, options: { address, codeHash }, print }) => {
+    check(address, codeHash)
+    const { network } = config
+    print(show(await services.removeAbis(config, args, { network, address, codeHash }), config.json))
   },
 })
 
-const checkAddress = (address: string | undefined) => {
+const check = (address: string | undefined, codeHash: string | undefined) => {
   if (address !== undefined && !/^0x[0-9a-f]{40}$/i.test(address))
     throw misused(`--address takes 0x and 40 hex digits, not ${JSON.stringify(address)}.`)
+  if (codeHash !== undefined && !/^0x[0-9a-f]{64}$/i.test(codeHash))
+    throw misused(
+      `--code-hash takes 0x and 64 hex digits, the Keccak-256 of a contract's code, not ${JSON.stringify(codeHash)}.`,
+    )
 }
 
 const showRedecoding = ({ networks, now }: NonNullable<AbiFile['redecoding']>): string => {
@@ -73,11 +86,11 @@ const show = (files: AbiFile[], json: boolean): string =>
   json
     ? JSON.stringify(files)
     : showTable(
-        ['NAME', 'NETWORK', 'ADDRESS', 'PROBABILITY', 'EVENTS', 'FUNCTIONS'],
-        files.map(({ name, network, address, probability, events, functions }) => [
+        ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS'],
+        files.map(({ name, network, address, codeHash, probability, events, functions }) => [
           name,
           network ?? 'any',
-          address ?? 'any',
+          address ?? (codeHash === null ? 'any' : `code ${codeHash}`),
           String(probability),
           String(events),
           String(functions),

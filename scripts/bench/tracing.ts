@@ -1,0 +1,113 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { isCallSignature } from '../../src/decode/call-signatures.ts'
+import { openForReading } from '../../src/store/database.ts'
+import { storeFile } from '../../src/store/files.ts'
+import { FACETS, facetOf, signatureOfFacet } from '../../src/store/terms.ts'
+import { type Filling, fill, generatePack, type Sizes, sizesOf } from './fill.ts'
+
+/** What traces cost: the same blocks are imported without them and with them, in turn, as a machine that others use is not always as fast. */
+export interface Tracing {
+  logs: number
+  traces: number
+  calls: number
+  /** Calls that are known without traces too: those that transactions are. */
+  callsWithout: number
+  without: Import[]
+  with: Import[]
+  /** What the store takes more with traces, in bytes, and the tables that do, the largest first. */
+  bytes: number
+  tables: Sizes['tables']
+  /** Rows of calls and their part of the index, with traces. */
+  bytesOfCalls: { rows: number; index: number }
+}
+
+type Import = Pick<Filling, 'seconds' | 'cpuSeconds' | 'others'>
+
+export interface TracingOptions {
+  program: string
+  network: string
+  /** Folder for packs and stores, which are left there. */
+  folder: string
+  events: number
+  seed: number
+  /** How often each of the two imports is done. */
+  runs: number
+}
+
+export const measureTracing = async ({ program, network, folder, events, seed, runs }: TracingOptions) => {
+  mkdirSync(folder)
+  const ways = {
+    without: { pack: join(folder, 'plain.ndjson'), data: join(folder, 'plain') },
+    with: { pack: join(folder, 'traced.ndjson'), data: join(folder, 'traced') },
+  }
+  await generatePack(ways.without.pack, { events, seed })
+  await generatePack(ways.with.pack, { events, seed, traces: true })
+  const imports: Record<keyof typeof ways, Import[]> = { without: [], with: [] }
+  let logs = 0
+  for (let run = 0; run < runs; run++)
+    for (const way of ['without', 'with'] as const) {
+      const { pack, data } = ways[way]
+      rmSync(data, { recursive: true, force: true })
+      const { seconds, cpuSeconds, others, ...held } = await fill({
+        ...{ program, network, pack, data },
+        store: storeFile(data, network),
+      })
+      logs = held.logs
+      imports[way].push({ seconds, cpuSeconds, others })
+    }
+  const [plain, traced] = [ways.without, ways.with].map(({ data }) => storeFile(data, network)) as [string, string]
+  const [before, after] = [sizesOf(plain), sizesOf(traced)]
+  const bytesBefore = new Map(before.tables.map(({ name, bytes }) => [name, bytes]))
+  const tracing: Tracing = {
+    logs,
+    ...stepsIn(traced),
+    callsWithout: stepsIn(plain).calls,
+    ...imports,
+    bytes: after.bytes - before.bytes,
+    tables: after.tables
+      .map(({ name, bytes }) => ({ name, bytes: bytes - (bytesBefore.get(name) ?? 0) }))
+      .sort((a, b) => b.bytes - a.bytes),
+    bytesOfCalls: bytesOfCalls(traced, after),
+  }
+  return tracing
+}
+
+const stepsIn = (store: string): { traces: number; calls: number } => {
+  const db = openForReading(store)
+  try {
+    return db.prepare('SELECT sum(traces) AS traces, sum(calls) AS calls FROM segment').get() as never
+  } finally {
+    db.close()
+  }
+}
+
+/** All kinds share the index; its bytes are shared out by what its rows hold. */
+const bytesOfCalls = (store: string, { tables }: Sizes): Tracing['bytesOfCalls'] => {
+  const sizeOf = (table: string) => tables.find(({ name }) => name === table)?.bytes ?? 0
+  const db = openForReading(store)
+  try {
+    const signatures = db.prepare('SELECT id, key FROM signature').all() as { id: number; key: string }[]
+    const ofCalls = new Set(signatures.filter(isCallSignature).map(({ id }) => id))
+    const isOfCalls = (facet: number): boolean => {
+      const signature = signatureOfFacet(facet)
+      if (signature !== undefined) return ofCalls.has(signature)
+      return facet === FACETS['call.from'] || facet === FACETS['call.selector']
+    }
+    const share = (sql: string, facet: (key: number) => number): number => {
+      let all = 0
+      let own = 0
+      for (const [key, bytes] of db.prepare(sql).raw().iterate() as IterableIterator<[number, number]>) {
+        all += bytes
+        if (isOfCalls(facet(key))) own += bytes
+      }
+      return all === 0 ? 0 : own / all
+    }
+    // A row of its own has some 16 bytes of keys and lengths.
+    const posts = share('SELECT term, 16 + length(ords) FROM post', facetOf)
+    const numbers = share('SELECT facet, 16 + length(vals) + length(ords) FROM num', facet => facet >> 1)
+    return { rows: sizeOf('call'), index: posts * sizeOf('post') + numbers * sizeOf('num') }
+  } finally {
+    db.close()
+  }
+}

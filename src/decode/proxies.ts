@@ -1,0 +1,105 @@
+import { keccakHex } from '../lib/keccak.ts'
+import { IMPLEMENTATION, PROXIABLE, type ProxyKind } from './code.ts'
+
+/** What a contract runs besides its own code, as far as it tells. */
+export interface Delegation {
+  /**
+   * `fixed`: the code of its target, which no log tells to have changed. `upgradeable`: the same, until an `Upgraded` log names another one.
+   * `beacon`: what its target offers. `offer`: it is such a beacon, and runs no code but its own. `diamond`: each target's for some selectors.
+   */
+  kind: 'fixed' | 'upgradeable' | 'beacon' | 'offer' | 'diamond'
+  targets: Target[]
+}
+
+export interface Target {
+  /** Lower-case. */
+  address: string
+  /** Functions that are passed on to it, in lower case; of a diamond alone. */
+  selectors?: string[]
+}
+
+const slotOf = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
+const selectorOfText = (signature: string): string => keccakHex(signature).slice(0, 10)
+
+/** What beacons tell, too. */
+export const IMPLEMENTATION_CALL = selectorOfText('implementation()')
+
+interface Question {
+  kind: Delegation['kind']
+  slot?: string
+  /** Selector of a function without arguments. */
+  call?: string
+}
+
+/** How proxies are asked for what their code does not name itself. */
+export const PROXY_QUESTIONS: Readonly<Record<ProxyKind, Question>> = {
+  'EIP-1167': { kind: 'fixed' },
+  'EIP-7702': { kind: 'fixed' },
+  'EIP-1967': { kind: 'upgradeable', slot: slotOf(IMPLEMENTATION) },
+  'EIP-1967 beacon': { kind: 'beacon', slot: slotOf(BigInt(keccakHex('eip1967.proxy.beacon')) - 1n) },
+  'EIP-1822': { kind: 'upgradeable', slot: slotOf(PROXIABLE) },
+  // Proxies from before EIP-1967 tell it to their administrator alone.
+  'EIP-897': {
+    kind: 'upgradeable',
+    call: IMPLEMENTATION_CALL,
+    slot: keccakHex('org.zeppelinos.proxy.implementation'),
+  },
+  'Safe proxy': { kind: 'fixed', slot: slotOf(0n) },
+  Diamond: { kind: 'diamond', call: selectorOfText('facets()') },
+}
+
+/** What a proxy answered: `word` of the slot, `answer` to the call, each undefined where it was not asked, and null where it reverted. */
+export const readDelegation = (
+  proxy: ProxyKind,
+  word: string | undefined,
+  answer: string | null | undefined,
+): Delegation | null => {
+  const { kind } = PROXY_QUESTIONS[proxy]
+  if (kind === 'diamond') {
+    const targets = readFacets(answer ?? null)
+    return targets.length === 0 ? null : { kind, targets }
+  }
+  const address = readAddress(answer ?? null) ?? readAddress(word ?? null)
+  // One that was not set up yet may be told of by a log.
+  return { kind, targets: address === null ? [] : [{ address }] }
+}
+
+/** The address in a word of storage or in what a function returned; null where it is none. */
+export const readAddress = (word: string | null): string | null => {
+  // Some nodes leave out zeros in front.
+  const digits = /^0{24}([0-9a-f]{40})$/.exec(word?.slice(2).padStart(64, '0') ?? '')?.[1]
+  return digits && !/^0+$/.test(digits) ? `0x${digits}` : null
+}
+
+/** Far more than the largest diamonds have. */
+const MOST_FACETS = 200
+const MOST_SELECTORS = 5_000
+
+/** What `facets()` returned: `(address, bytes4[])[]`; nothing where it is anything else. */
+export const readFacets = (answer: string | null): Required<Target>[] => {
+  const bytes = Buffer.from(answer?.slice(2) ?? '', 'hex')
+  const numberAt = (at: number): number =>
+    at + 32 <= bytes.length && bytes.subarray(at, at + 28).every(byte => byte === 0)
+      ? bytes.readUInt32BE(at + 28)
+      : Number.NaN
+  const facets: Required<Target>[] = []
+  const list = numberAt(0) + 32
+  const count = numberAt(list - 32)
+  let left = MOST_SELECTORS
+  if (!(count <= MOST_FACETS)) return []
+  for (let i = 0; i < count; i++) {
+    const facet = list + numberAt(list + i * 32)
+    const selectors = facet + numberAt(facet + 32) + 32
+    const size = numberAt(selectors - 32)
+    left -= size
+    if (!(left >= 0 && selectors + size * 32 <= bytes.length)) return []
+    facets.push({
+      address: `0x${bytes.toString('hex', facet + 12, facet + 32)}`,
+      selectors: Array.from(
+        { length: size },
+        (_, j) => `0x${bytes.toString('hex', selectors + j * 32, selectors + j * 32 + 4)}`,
+      ),
+    })
+  }
+  return facets
+}
