@@ -75,16 +75,3 @@ const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32
   const excerpt = header.excerpts.get(index)
   return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)
 }
-
-/** The segment that holds a block. */
-export const segmentOf = (segments: readonly Segment[], block: number): Segment | undefined => {
-  let low = 0
-  let high = segments.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (segments[middle]!.last < block) low = middle + 1
-    else high = middle
-  }
-  const found = segments[low]
-  return found && found.first <= block ? found : undefined
-}

@@ -38,6 +38,7 @@ const setUp = (answer: (address: string) => string | ChainsieveError, rest: Part
       })
     },
     abiOf: () => ({ name: null, source: null, probability: null }),
+    readCode: createCodeReader(),
     log: silent,
     ...rest,
   })
