@@ -225,7 +225,7 @@ const attendToAbis = async (work: Work) => {
         folder: redecodeFolder(data),
         decoding,
         preparer,
-        links,
+        askLinks: addresses => links.know(addresses, state.head ?? pipeline.held().at(-1)?.to ?? 0, signal),
         revise: pipeline.revise,
         caughtUp: pipeline.caughtUp,
         letHeadPass: () => letHeadPass(state, signal),

@@ -29,7 +29,7 @@ export interface Links {
   /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
   insist(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
-  know(addresses: readonly string[], signal: AbortSignal): Promise<void>
+  know(addresses: readonly string[], head: number, signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): LearntLink[]
   /** Blocks from this position on are gone, and what was known of contracts as of then. */
@@ -215,10 +215,16 @@ export const createLinks = (options: LinksOptions): Links => {
     positionOf(Number(last.block.number) + 1, 0),
   ]
 
+  /** With those that ABIs are of, which others may be like. */
+  const concernedOf = (blocks: readonly RawBlock[]): string[] => [
+    ...holders().filter(isAddress),
+    ...blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))]),
+  ]
+
   const openIn = (raw: RawBlock): string[] => {
     if (!askLinks || keys().size === 0) return []
     const [from, to] = rangeOf(raw)
-    const concerned = new Set(concernedIn(raw, keys(), created(raw)))
+    const concerned = new Set(concernedOf([raw]))
     let last = [...concerned]
     for (let step = 0; step < MOST_STEPS; step++) {
       last = last.flatMap(address => nextOf(address, from, to)).filter(address => !concerned.has(address))
@@ -258,13 +264,17 @@ export const createLinks = (options: LinksOptions): Links => {
       compareCodes()
       if (!askLinks) return
       const [from, to] = rangeOf(first, last)
-      const concerned = blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))])
-      await knowWithin([...holders().filter(isAddress), ...concerned], from, to, signal)
+      await knowWithin(concernedOf(blocks), from, to, signal)
       compareCodes()
     },
     isOpen: raw => openIn(raw).length > 0,
-    insist: (raw, signal) => asking.insist(openIn(raw), signal),
-    async know(addresses, signal) {
+    async insist(raw, signal) {
+      reached = Math.max(reached, Number(raw.block.number))
+      await asking.insist(openIn(raw), signal)
+      compareCodes()
+    },
+    async know(addresses, head, signal) {
+      reached = Math.max(reached, head)
       if (askLinks) await knowWithin(addresses, 0, Number.MAX_SAFE_INTEGER, signal)
       compareCodes()
     },

@@ -15,7 +15,6 @@ import { argumentFacet, FACETS, HASHED, logFacet, termOf, UNLISTED, UNLISTED_CAL
 import { findAbi, readOwnAbis } from './abis.ts'
 import type { Decoding } from './decoding.ts'
 import { holdersOf } from './holders.ts'
-import type { Links } from './links.ts'
 import type { RedecodingReport, Revised } from './messages.ts'
 import type { Preparer } from './prepare.ts'
 import { endRedecoding, noteProgress, openRedecodings, type Redecoding } from './redecodings.ts'
@@ -31,8 +30,8 @@ export interface RedecodeOptions {
   /** What is decoded by, as of so many milliseconds ago at most. */
   decoding(age?: number): Decoding
   preparer: Pick<Preparer, 'revise'>
-  /** Default: nothing is asked about proxies. */
-  links?: Pick<Links, 'know'>
+  /** Asks contracts whose code they run, where there is a node; default: nothing is asked. */
+  askLinks?(addresses: readonly string[]): Promise<void>
   revise(revision: Revision): Promise<Revised>
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
@@ -73,7 +72,7 @@ export const redecode = async (options: RedecodeOptions) => {
 }
 
 const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions) => {
-  const { store, native, network, abis, decoding, preparer, links, revise, caughtUp, letHeadPass, log, signal } =
+  const { store, native, network, abis, decoding, preparer, askLinks, revise, caughtUp, letHeadPass, log, signal } =
     options
   const { name } = abi
   // Where one of the ABIs cannot be read, those from before would be gone by, without this one.
@@ -86,7 +85,7 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
     const holders = holdersOf(reader, abi)
     const addresses = holders?.map(id => `0x${reader.addressDigits(id)}`) ?? []
     reader.end()
-    await links?.know(addresses, signal)
+    await askLinks?.(addresses)
     const steps = createSteps(reader, abi, holders, preparer)
     const begun = { abi: name, ...(redecoding.next !== null && { from: redecoding.next }) }
     log.info('Decodes anew what is stored', begun)

@@ -199,7 +199,12 @@ test('a contract is asked once, and only where ABIs of single contracts may be o
   ])
   const later = setUp(contracts, { stored: { link: address => stored.get(address), upgrades: () => [] } })
   await later.links.learn([relevant], 3, never)
-  assert.deepEqual([later.takeAsked(), later.ofAt(A)], [[], [A, B]])
+  assert.deepEqual([later.takeAsked(), later.ofAt(A), later.links.isOpen(relevant)], [[], [A, B], false])
+  stored.delete(B)
+  const part = setUp(contracts, { stored: { link: address => stored.get(address), upgrades: () => [] } })
+  assert.equal(part.links.isOpen(relevant), true)
+  await part.links.insist(relevant, never)
+  assert.deepEqual([part.takeAsked(), part.links.isOpen(relevant)], [['code bb'], false])
 })
 
 test('a log tells what a proxy runs from then on; before, it is what it tells now', async () => {
@@ -477,7 +482,7 @@ test('a node that does not answer holds up nothing, and is asked again after a w
   const other = block(2, { logs: [[D, TOPIC]] })
   await links.insist(other, never)
   assert.deepEqual([ofAt(D), links.isOpen(other), slept.length], [[D, B], false, 1])
-  await links.know([D, E], never)
+  await links.know([D, E], 2, never)
   assert.deepEqual([tries, ofAt(E)], [6, [E, B]])
 })
 

@@ -40,6 +40,8 @@ test('logs, calls and methods are decoded as of where they stand: what a log cha
   for (const whole of oddBlocks(20)) {
     const raw = Number(whole.block.number) % 2 ? whole : excerptOf(whole, index => index % 2 === 1)
     const block = Number(raw.block.number)
+    // Nothing comes behind some calls.
+    if (block % 3 === 0) for (const receipt of raw.receipts.slice(-2)) receipt.logs = []
     const logs = raw.receipts.flatMap(({ logs }) => logs)
     for (const { address, topics, data, logIndex } of logs)
       due.logs.add(`${positionOf(block, Number(logIndex))} ${address} ${topics} ${data}`)
