@@ -26,7 +26,6 @@ const creating = (...counts: number[]): RawBlock[] => {
 const setUp = (answer: (address: string) => string | ChainsieveError, rest: Partial<ContractsOptions> = {}) => {
   const asked: string[][] = []
   const contracts = createContracts({
-    readCode: createCodeReader(),
     implementationOf: () => null,
     async state(questions: readonly StateQuestion[]) {
       const addresses = questions.map(question => ('codeOf' in question ? question.codeOf : ''))
