@@ -40,7 +40,7 @@ test('requests that are refused, each with where and why', async t => {
       {},
       404,
       'index_not_found_exception',
-      'no such index [ethereum-test-net-blok]: there is no entity "blok". Did you mean "block"? (known: block, tx, log, event, trace, call)',
+      'no such index [ethereum-test-net-blok]: there is no entity "blok". Did you mean "block"? (known: block, tx, log, event, trace, call, contract, token)',
     ],
     [
       'no JSON',
