@@ -119,7 +119,8 @@ const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
     }
   })
 
-const fileNames = (folder: string): string[] => {
+/** The JSON files in a folder, none where there is no folder. */
+export const fileNames = (folder: string): string[] => {
   try {
     return readdirSync(folder)
       .filter(name => name.endsWith('.json'))

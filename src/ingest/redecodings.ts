@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { abiFile, type StoredAbi } from './abis.ts'
+import { abiFile, fileNames, type StoredAbi } from './abis.ts'
 
 /**
  * That what a network holds is to be decoded anew by an ABI. It is noted in a file of its own, beside which the store may be open elsewhere, and
@@ -49,15 +49,4 @@ export const endRedecoding = ({ path }: Redecoding) => rmSync(path, { force: tru
 const write = ({ path, ...redecoding }: Redecoding) => {
   writeFileSync(`${path}.new`, JSON.stringify(redecoding))
   renameSync(`${path}.new`, path)
-}
-
-const fileNames = (folder: string): string[] => {
-  try {
-    return readdirSync(folder)
-      .filter(name => name.endsWith('.json'))
-      .sort()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
 }

@@ -7,18 +7,9 @@ import { createNested } from './arguments.ts'
 import type { Condition } from './conditions.ts'
 import { byChildren, byParent, type JoinOptions } from './joins.ts'
 import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, union } from './part.ts'
-import {
-  endOf,
-  firstAt,
-  isSparse,
-  type Numbered,
-  numberedAs,
-  ordinalOfPosition,
-  positionOfOrdinal,
-  sizeOf,
-} from './places.ts'
+import { endOf, isSparse, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import type { Plan } from './plan.ts'
-import { and, atLeast, count, EMPTY, each, isEmpty, listed, not, type OrdinalSet, or, run } from './sets.ts'
+import { and, atLeast, count, EMPTY, each, isEmpty, listed, lowerBound, not, type OrdinalSet, or, run } from './sets.ts'
 
 /** Evaluates a plan on one kind, segment by segment. */
 export interface Evaluation {
@@ -164,8 +155,8 @@ const conjunction = (parts: Part[]): Part => ({
 })
 
 const atPositions = (positions: readonly number[], { segment, header }: Place, numbered: Numbered): OrdinalSet => {
-  const from = firstAt(positions, positionOf(segment.first, 0))
-  const inside = positions.slice(from, firstAt(positions, positionOf(segment.last + 1, 0)))
+  const from = lowerBound(positions, positionOf(segment.first, 0))
+  const inside = positions.slice(from, lowerBound(positions, positionOf(segment.last + 1, 0)))
   return listed(Uint32Array.from(inside, position => ordinalOfPosition(header, numbered, position)))
 }
 

@@ -1,6 +1,7 @@
 import type { Kind } from '../mapping/index.ts'
 import type { ReadHeader, Segment, Sparse } from '../store/reader.ts'
 import { blockOf, placeOf, positionOf } from '../store/schema.ts'
+import { lowerBound } from './sets.ts'
 
 /** What is numbered within a segment: all kinds, but events share their logs' numbers. */
 export type Numbered = Exclude<Kind, 'event'>
@@ -21,7 +22,7 @@ export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHead
 export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
   if (numbered === 'block') return index + 1
   if (index < 0) return 0
-  if (isSparse(numbered)) return firstAt(header.positions(numbered), positionOf(header.first + index + 1, 0))
+  if (isSparse(numbered)) return lowerBound(header.positions(numbered), positionOf(header.first + index + 1, 0))
   return header[ENDS[numbered]][index]!
 }
 
@@ -44,24 +45,12 @@ export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordina
 export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {
   const index = blockOf(position) - header.first
   if (numbered === 'block') return index
-  if (isSparse(numbered)) return firstAt(header.positions(numbered), position)
+  if (isSparse(numbered)) return lowerBound(header.positions(numbered), position)
   const place = placeOf(position)
   const start = endOf(header, numbered, index - 1)
   const places = placesOf(header, numbered, index)
   if (places) return start + firstFrom(places, place)
   return Math.min(start + place, endOf(header, numbered, index))
-}
-
-/** Index of the first of some ascending positions that is not below another one. */
-export const firstAt = (positions: ArrayLike<number>, position: number): number => {
-  let low = 0
-  let high = positions.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (positions[middle]! < position) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 const firstFrom = (places: Uint32Array, place: number): number => {

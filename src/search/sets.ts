@@ -131,7 +131,8 @@ export const some = (set: OrdinalSet, limit: number, descending: boolean): numbe
 /** A list is turned into a bitmap where it holds more than one in so many ordinals. */
 const DENSE = 32
 
-const lowerBound = (list: Uint32Array, ordinal: number): number => {
+/** Index of the first of some ascending numbers that is not below another one. */
+export const lowerBound = (list: ArrayLike<number>, ordinal: number): number => {
   let low = 0
   let high = list.length
   while (low < high) {

@@ -71,37 +71,27 @@ const migrate = (db: Db, path: string) => {
   })()
 }
 
+const execute = (statements: readonly string[]) => (db: Db) => {
+  for (const statement of statements) db.exec(statement)
+}
+
 /** Step n brings a store from version n to n + 1; the first one makes it. */
 const MIGRATIONS: ((db: Db) => void)[] = [
   db => {
-    for (const statement of SCHEMA) db.exec(statement)
+    execute(SCHEMA)(db)
     const meta = db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')
     const key = crypto.getRandomValues(new Uint32Array(2))
     meta.run('hash_key_0', key[0])
     meta.run('hash_key_1', key[1])
   },
-  db => {
-    for (const statement of ALERT_SCHEMA) db.exec(statement)
-  },
-  db => {
-    for (const statement of TRACE_SCHEMA) db.exec(statement)
-  },
-  db => {
-    for (const statement of CALL_SCHEMA) db.exec(statement)
-  },
-  db => {
-    for (const statement of CONTRACT_SCHEMA) db.exec(statement)
-  },
-  db => {
-    for (const statement of MERGING_SCHEMA) db.exec(statement)
-  },
-  db => {
-    for (const statement of SIMILAR_SCHEMA) db.exec(statement)
-  },
-  db => {
-    for (const statement of REVISION_SCHEMA) db.exec(statement)
-  },
-  db => {
-    for (const statement of LINK_SCHEMA) db.exec(statement)
-  },
+  ...[
+    ALERT_SCHEMA,
+    TRACE_SCHEMA,
+    CALL_SCHEMA,
+    CONTRACT_SCHEMA,
+    MERGING_SCHEMA,
+    SIMILAR_SCHEMA,
+    REVISION_SCHEMA,
+    LINK_SCHEMA,
+  ].map(execute),
 ]
