@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
-import type { RawBlock } from '../../src/chain/wire.ts'
+import type { CallTrace, RawBlock } from '../../src/chain/wire.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { type FakeNode, fastClock, firstTimes, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
@@ -77,6 +77,24 @@ test('traces come with their blocks, by whichever method the node has, in one fo
       assert.match(lines[0]!, new RegExp(`Takes traces from the node endpoint=\\S+ method=${method}`))
     }
   }
+})
+
+test('idle calls of precompiles, which nodes with trace_block do not tell, are left out of what others tell', async t => {
+  const node = await startTracingNode(t, ['debug_traceBlockByNumber'])
+  const hash: Act = { kind: 'staticcall', to: `0x${'2'.padStart(40, '0')}`, gasUsed: 72 }
+  const [raw] = chain.slice(3) as [RawBlock]
+  const [top] = raw.traces as [CallTrace]
+  const act = (...acts: Act[]): Act => ({ kind: 'call', to: top.action.to, acts })
+  const last: Act = { kind: 'call', to: `0x${'cc'.repeat(20)}` }
+  const told = [act(hash, last), act(last, hash)]
+  node.methods.set('debug_traceBlockByNumber', ([tag]) => {
+    const at = node.blocks.get(Number(tag))!
+    return callTrees(at, Number(tag) === Number(raw.block.number) ? traceBlock(raw, told) : at.traces!)
+  })
+  const { source } = sourceOf(t, [node])
+  const number = Number(raw.block.number)
+  const [block] = await rangeOf(source, number, number)
+  assert.deepEqual(block!.traces, traceBlock(raw, [act(last), act(last)]))
 })
 
 test('traces that are not wanted are not asked for', async t => {
