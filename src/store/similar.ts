@@ -24,7 +24,25 @@ export const createSimilar = (db: Db): Similar => {
   const getVector = db.prepare<[number], Buffer>('SELECT vector FROM similar WHERE id = ?').pluck()
   const putSigns = db.prepare('INSERT OR REPLACE INTO similar_signs (run, signs) VALUES (?, ?)')
   const getSigns = db.prepare<[number], Buffer>('SELECT signs FROM similar_signs WHERE run = ?').pluck()
-  const allSigns = db.prepare<[], [number, Buffer]>('SELECT run, signs FROM similar_signs').raw()
+  const signsFrom = db.prepare<[number], [number, Buffer]>('SELECT run, signs FROM similar_signs WHERE run >= ?').raw()
+  const newest = db.prepare<[], number | null>('SELECT max(id) FROM similar').pluck()
+  /** The signs of all codes up to the last one that was there when they were read, by run: 32 bytes a code. */
+  const runs = new Map<number, Uint32Array>()
+  let last = -1
+
+  /** Codes come with ascending numbers and stay as they are: only the new ones are read. */
+  const readSigns = (): ReadonlyMap<number, Uint32Array> => {
+    const now = newest.get() ?? -1
+    if (now < last) forget()
+    if (now !== last)
+      for (const [run, blob] of signsFrom.iterate(Math.floor(Math.max(last, 0) / RUN))) runs.set(run, wordsOf(blob))
+    last = now
+    return runs
+  }
+  const forget = () => {
+    runs.clear()
+    last = -1
+  }
 
   /** A code that is no longer there has nothing in common with any: its signs stay when its row goes. */
   const similarityTo = (vector: Int8Array, id: number): number => {
@@ -34,6 +52,7 @@ export const createSimilar = (db: Db): Similar => {
 
   return {
     put(id, vector) {
+      forget()
       putVector.run(id, Buffer.from(vector.buffer, vector.byteOffset, vector.length))
       const run = Math.floor(id / RUN)
       const signs = getSigns.get(run) ?? Buffer.alloc(RUN * SIGN_BYTES)
@@ -48,7 +67,7 @@ export const createSimilar = (db: Db): Similar => {
 
     nearest(vector, count) {
       const most = Math.max(CANDIDATES, 4 * count)
-      return nearestSigns(allSigns.iterate(), signsOf(vector), most)
+      return nearestSigns(readSigns(), signsOf(vector), most)
         .map(id => ({ id, similarity: similarityTo(vector, id) }))
         .filter(({ similarity }) => similarity > 0)
         .sort((a, b) => b.similarity - a.similarity || a.id - b.id)
@@ -72,14 +91,13 @@ const signsOf = (vector: Int8Array): Uint32Array => {
 }
 
 /** The numbers of the codes that differ in the fewest signs, at most so many; of those that differ in as many the first ones. */
-const nearestSigns = (runs: Iterable<[number, Buffer]>, asked: Uint32Array, most: number): number[] => {
+const nearestSigns = (runs: Iterable<[number, Uint32Array]>, asked: Uint32Array, most: number): number[] => {
   const ids: number[] = []
   const differences: number[] = []
   const counts = new Uint32Array(DIMENSIONS + 1)
   let reach = DIMENSIONS
   let within = 0
-  for (const [run, blob] of runs) {
-    const signs = wordsOf(blob)
+  for (const [run, signs] of runs) {
     for (let at = 0; at < signs.length; at += SIGN_WORDS) {
       let difference = 0
       let any = 0
@@ -101,10 +119,8 @@ const nearestSigns = (runs: Iterable<[number, Buffer]>, asked: Uint32Array, most
   return ids.filter((_, i) => differences[i]! < reach || (differences[i] === reach && ties-- > 0))
 }
 
-const wordsOf = (blob: Buffer): Uint32Array => {
-  const aligned = blob.byteOffset % 4 === 0 ? blob : new Uint8Array(blob)
-  return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4)
-}
+/** A copy, which may be kept. */
+const wordsOf = (blob: Buffer): Uint32Array => new Uint32Array(new Uint8Array(blob).buffer)
 
 const int8Of = (blob: Buffer): Int8Array => new Int8Array(blob.buffer, blob.byteOffset, blob.length)
 

@@ -130,6 +130,13 @@ test('what is put is part of the transaction, read by other connections, and out
   assert.deepEqual(found(), expected)
   db.exec('DELETE FROM similar WHERE id = 0; VACUUM')
   assert.deepEqual(found(), expected)
+  // What comes later is found as well, in a run that was read before and in others.
+  for (const id of [11, 12, 125, 126, 400]) {
+    const more = randomVector()
+    writing.put(id, more)
+    assert.deepEqual(nearest(more, 1), [{ id, similarity: 1 }])
+  }
+  assert.deepEqual(found(), expected)
   reader.close()
   db.close()
 })
