@@ -5,6 +5,7 @@ import type { DecodedArg, EventAbi, Signature } from '../decode/types.ts'
 import type { Document } from './document.ts'
 import { type BlockParts, hasInteger } from './logs.ts'
 import * as show from './show.ts'
+import { createFailures, hasFailed } from './traces.ts'
 
 /** A call of a function, in the order of the block's execution. */
 export interface BlockCall {
@@ -37,27 +38,19 @@ const callsIn = ({ block, receipts, traces }: RawBlock): UndecodedCall[] => {
   if (traces === undefined) {
     for (const [i, { from, to, input, value, transactionIndex }] of block.transactions.entries())
       if (to && namesFunction(input)) {
-        const status = receipts[i]!.status
-        const reverted = status === '0x0' || status === false
-        const own = { callType: 'call', depth: 0 }
-        calls.push({ tx: Number(transactionIndex), trace: null, from, to, input, value, ...own, reverted })
+        const own = { callType: 'call', depth: 0, reverted: hasFailed(receipts[i]!) }
+        calls.push({ tx: Number(transactionIndex), trace: null, from, to, input, value, ...own })
       }
     return calls
   }
-  /** Depth of the topmost step that failed of those around the one at hand. */
-  let failed = Number.POSITIVE_INFINITY
-  let transaction = -1
+  const failures = createFailures()
   for (const [place, trace] of traces.entries()) {
     if (trace.type === 'reward') continue
-    const { transactionPosition, traceAddress } = trace
-    if (transactionPosition !== transaction || traceAddress.length <= failed) failed = Number.POSITIVE_INFINITY
-    transaction = transactionPosition
-    if (trace.error !== undefined && failed === Number.POSITIVE_INFINITY) failed = traceAddress.length
+    const reverted = failures(trace)
     if (trace.type !== 'call' || !namesFunction(trace.action.input)) continue
     const { from, to, input, value, callType } = trace.action
-    const depth = traceAddress.length
-    const reverted = failed <= depth
-    calls.push({ tx: transactionPosition, trace: place, from, to, input, value, callType, depth, reverted })
+    const depth = trace.traceAddress.length
+    calls.push({ tx: trace.transactionPosition, trace: place, from, to, input, value, callType, depth, reverted })
   }
   return calls
 }

@@ -1,8 +1,10 @@
 import type { RawBlock } from '../chain/wire.ts'
+import type { KnownAbi } from '../decode/contract-abi.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { Document } from './document.ts'
 import type { BlockParts } from './logs.ts'
 import * as show from './show.ts'
+import { createFailures, hasFailed } from './traces.ts'
 
 /** A creation of a contract, in the order of the block's execution. */
 export interface Creation {
@@ -16,16 +18,6 @@ export interface Creation {
   delegate: string | undefined
 }
 
-/** Where a contract's functions and events are known from. */
-export type AbiSource = 'address' | 'codeHash' | 'implementation' | 'similar' | 'signatures'
-
-/** What a contract's ABI is, as far as it is known. */
-export interface ContractAbi {
-  name: string | null
-  source: AbiSource | null
-  probability: number | null
-}
-
 /** What documents show of a code. */
 export type ShownCode = Omit<Code, 'proxy' | 'features'>
 
@@ -37,35 +29,32 @@ export interface BlockContract {
   /** Null where the code is not known. */
   code: Code | null
   implementation: string | null
-  abi: ContractAbi
+  abi: KnownAbi
 }
 
 /** All contracts that a block creates. Of what failed nothing is left; what destroys itself at once was there, and may be what somebody looks for. */
 export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] => {
   const creations: Creation[] = []
   if (traces === undefined) {
-    for (const [i, { contractAddress, status }] of receipts.entries()) {
-      if (typeof contractAddress !== 'string' || status === '0x0' || status === false) continue
+    for (const [i, receipt] of receipts.entries()) {
+      const { contractAddress } = receipt
+      if (typeof contractAddress !== 'string' || hasFailed(receipt)) continue
       const { from, transactionIndex } = block.transactions[i]!
       const rest = { code: undefined, delegate: undefined }
       creations.push({ address: contractAddress, creator: from, tx: Number(transactionIndex), ...rest })
     }
     return creations
   }
-  /** Depth of the topmost step that failed of those around the one at hand. */
-  let failed = Number.POSITIVE_INFINITY
+  const failures = createFailures()
   let transaction = -1
   /** Those of the transaction at hand: a block may have a thousand of them, and a hundred thousand calls to be looked up. */
   const own = new Map<string, Creation>()
   for (const trace of traces) {
     if (trace.type === 'reward') continue
-    const { transactionPosition, traceAddress } = trace
-    const depth = traceAddress.length
-    if (transactionPosition !== transaction || depth <= failed) failed = Number.POSITIVE_INFINITY
+    const { transactionPosition } = trace
     if (transactionPosition !== transaction) own.clear()
     transaction = transactionPosition
-    if (trace.error !== undefined && failed === Number.POSITIVE_INFINITY) failed = depth
-    if (failed <= depth) continue
+    if (failures(trace)) continue
     if (trace.type === 'create' && trace.result?.address) {
       const { address, code } = trace.result
       const creation = { address, creator: trace.action.from, tx: transactionPosition, code, delegate: undefined }

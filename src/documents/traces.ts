@@ -1,4 +1,4 @@
-import type { RpcTrace } from '../chain/wire.ts'
+import type { RewardTrace, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { trace as mapping } from '../mapping/documents/trace.ts'
 import type { Document } from './document.ts'
 import type { BlockParts } from './logs.ts'
@@ -50,6 +50,23 @@ const READERS: Record<WirePath, (trace: Wire) => unknown> = {
   subtraces: ({ subtraces }) => subtraces,
   traceAddress: ({ traceAddress }) => traceAddress,
 }
+
+/** Tells of each step of a block, which are given in the order of their execution, whether it failed or one around it did. */
+export const createFailures = (): ((trace: Exclude<RpcTrace, RewardTrace>) => boolean) => {
+  /** Depth of the topmost step that failed of those around the one at hand. */
+  let failed = Number.POSITIVE_INFINITY
+  let transaction = -1
+  return ({ transactionPosition, traceAddress, error }) => {
+    const depth = traceAddress.length
+    if (transactionPosition !== transaction || depth <= failed) failed = Number.POSITIVE_INFINITY
+    transaction = transactionPosition
+    if (error !== undefined && failed === Number.POSITIVE_INFINITY) failed = depth
+    return failed <= depth
+  }
+}
+
+/** Of receipts from before Byzantium nothing is known. */
+export const hasFailed = ({ status }: RpcReceipt): boolean => status === '0x0' || status === false
 
 /** Where a trace stands: in a transaction, or as one of the block's rewards. */
 export type TracePlace =

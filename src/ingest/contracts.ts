@@ -1,7 +1,7 @@
 import type { ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { Code } from '../decode/contract-code.ts'
-import { type BlockContract, type ContractAbi, type Creation, creationsIn } from '../documents/contracts.ts'
+import { type BlockContract, type Creation, creationsIn } from '../documents/contracts.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
 import { positionOf } from '../store/schema.ts'
@@ -27,7 +27,7 @@ export interface ContractsOptions {
   /** Null for no code. */
   readCode(code: string): Code | null
   /** What is known of a contract's functions and events. */
-  abiOf(contract: Pick<BlockContract, 'address' | 'code' | 'implementation'>, at: number): ContractAbi
+  abiOf(contract: Pick<BlockContract, 'address' | 'code' | 'implementation'>, at: number): BlockContract['abi']
   /** Contract that a proxy passes its calls on to at a position, where that is known; default never. */
   implementationOf?: (address: string, at: number) => string | null
   log: Log

@@ -190,13 +190,9 @@ export const createLinks = (options: LinksOptions): Links => {
       for (const [place, { address, code }] of created(raw).entries()) {
         const target = code?.proxy?.target
         if (!code || (code.proxy && !target)) continue
-        const delegation = target ? ({ kind: 'fixed', targets: [{ address: target }] } as const) : null
+        const delegation: Delegation | null = target ? { kind: 'fixed', targets: [{ address: target }] } : null
         const position = positionOf(Number(raw.block.number), place)
-        remember(address.toLowerCase(), {
-          codeHash: code.hash,
-          delegation: delegation && { ...delegation, targets: [...delegation.targets] },
-          position,
-        })
+        remember(address.toLowerCase(), { codeHash: code.hash, delegation, position })
       }
   }
 

@@ -79,6 +79,10 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
 
 const FEW = 32
 
+/** The bytes of an array of numbers, in place. */
+export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
 /** Reads unsigned LEB128 numbers one after another. */
 export const createVarintReader = (bytes: Uint8Array, start = 0) => {
   let at = start

@@ -1,10 +1,8 @@
-import type { RawBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
+import type { RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
-import type { BlockDocuments } from '../documents/build.ts'
+import type { BlockDocuments, BlockDocumentsInput } from '../documents/build.ts'
 import type { BlockCall } from '../documents/calls.ts'
-import type { BlockContract } from '../documents/contracts.ts'
 import type { Document } from '../documents/document.ts'
-import type { BlockToken } from '../documents/tokens.ts'
 import { traceReader } from '../documents/traces.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
@@ -13,19 +11,7 @@ import { integer, showExact, simplest } from '../query/exact.ts'
 import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
 
 /** A block as rules look at it. */
-export interface BlockEntities {
-  raw: RawBlock
-  /** All logs of the block in order. */
-  logs: readonly DecodedLog[]
-  /** Name of the function that each transaction calls, where known. */
-  methods: readonly (string | null)[]
-  traces: readonly RpcTrace[]
-  calls: readonly BlockCall[]
-  contracts: readonly BlockContract[]
-  /** Those that no block before has shown. */
-  tokens: readonly BlockToken[]
-  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
-  decimals(address: string): number | undefined
+export interface BlockEntities extends BlockDocumentsInput {
   /** Whether the decimals of that address are not known *yet*. */
   undecided?(address: string): boolean
   /** The same as documents, built when they are asked for. */

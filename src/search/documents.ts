@@ -1,7 +1,7 @@
 import { createEventDecoder, createFunctionDecoder, type FunctionDecoder } from '../decode/abi.ts'
 import type { DecodedArg, DecodeResult } from '../decode/types.ts'
 import { callDocument } from '../documents/calls.ts'
-import { type AbiSource, contractDocument, type ShownCode } from '../documents/contracts.ts'
+import { type BlockContract, contractDocument, type ShownCode } from '../documents/contracts.ts'
 import type { Document } from '../documents/document.ts'
 import { type BlockParts, blockParts, eventDocument, logDocument } from '../documents/logs.ts'
 import * as show from '../documents/show.ts'
@@ -143,7 +143,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
         creator: address(creator),
         code: code === null ? null : codeAt(code),
         implementation: implementation === null ? null : address(implementation),
-        abi: { name: text(name), source: text(source) as AbiSource | null, probability },
+        abi: { name: text(name), source: text(source) as BlockContract['abi']['source'], probability },
       }
       return contractDocument(place, parts, big)
     },

@@ -1,4 +1,4 @@
-import { createByteWriter } from '../lib/bytes.ts'
+import { bytesOf, createByteWriter } from '../lib/bytes.ts'
 import { callSignatures, kindOfFacet } from './counted.ts'
 import type { Db } from './database.ts'
 import type { PostInserter } from './insert.ts'
@@ -84,9 +84,6 @@ export const cut = (db: Db, to: number, insertPost: PostInserter) => {
 
 type PostRow = [term: number, mark: number, n: number, ords: number | Buffer]
 type NumRow = [facet: number, vals: Buffer, ords: Buffer]
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView<ArrayBuffer>): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength)
 
 const remove = (db: Db, ids: string) => {
   for (const table of ['post', 'num']) db.prepare(`DELETE FROM ${table} WHERE segment IN (${ids})`).run()

@@ -1,6 +1,6 @@
-import { createByteWriter } from '../lib/bytes.ts'
+import { bytesOf, createByteWriter } from '../lib/bytes.ts'
 import type { Db } from './database.ts'
-import { type Column, columnsOfNumbers } from './numbers.ts'
+import { type Column, columnsOfNumbers, readColumn } from './numbers.ts'
 import { groupPairs, type Postings, readOrdinals, writeOrdinals } from './postings.ts'
 import type { Revision } from './revision.ts'
 
@@ -135,13 +135,10 @@ const merged = (
   gone: ReadonlySet<number>,
   come: Column | undefined,
 ): Column => {
-  const integers = facet % 2 === 0
-  const arrayOf = (buffer: ArrayBuffer) => (integers ? new BigInt64Array(buffer) : new Float64Array(buffer))
-  const [vals, ords] = row ?? [NOTHING, NOTHING]
-  const before = { values: arrayOf(aligned(vals)), ordinals: new Uint32Array(aligned(ords)) }
-  const after = come ?? { values: arrayOf(new ArrayBuffer(0)), ordinals: NONE }
+  const before = readColumn(facet, ...(row ?? [NOTHING, NOTHING]))
+  const after = come ?? readColumn(facet, NOTHING, NOTHING)
   const most = before.ordinals.length + after.ordinals.length
-  const values = arrayOf(new ArrayBuffer(most * 8))
+  const values = facet % 2 === 0 ? new BigInt64Array(most) : new Float64Array(most)
   const ordinals = new Uint32Array(most)
   let size = 0
   let at = 0
@@ -160,6 +157,3 @@ const merged = (
 
 const NOTHING = Buffer.alloc(0)
 const NONE = new Uint32Array(0)
-const aligned = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer
-const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array | Column['values']): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength)

@@ -1,3 +1,4 @@
+import { bytesOf } from '../lib/bytes.ts'
 import type { Db } from './database.ts'
 import { decodeHeader, type SegmentHeader } from './segment.ts'
 
@@ -60,5 +61,3 @@ export const segmentInserter = (db: Db) => {
     return Number(insert.run(...values).lastInsertRowid)
   }
 }
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)

@@ -1,4 +1,5 @@
 import { DIMENSIONS, similarityOf } from '../decode/features.ts'
+import { bytesOf } from '../lib/bytes.ts'
 import type { Db } from './database.ts'
 
 /**
@@ -53,7 +54,7 @@ export const createSimilar = (db: Db): Similar => {
   return {
     put(id, vector) {
       forget()
-      putVector.run(id, Buffer.from(vector.buffer, vector.byteOffset, vector.length))
+      putVector.run(id, bytesOf(vector))
       const run = Math.floor(id / RUN)
       const signs = getSigns.get(run) ?? Buffer.alloc(RUN * SIGN_BYTES)
       signs.set(new Uint8Array(signsOf(vector).buffer), (id % RUN) * SIGN_BYTES)
