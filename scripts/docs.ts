@@ -5,6 +5,7 @@ import { toggle } from '../src/config/kinds.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
 import { openFunctions } from '../src/decode/functions.ts'
 import { parseRegistry, parseTokens } from '../src/decode/registry.ts'
+import { LIMITS, type Limit } from '../src/limits/index.ts'
 import {
   type Comparison,
   ENCODINGS,
@@ -82,6 +83,17 @@ const settings = () =>
       fallback && code(fallback),
       `${meaning} Takes ${takes}.${list ? ' May be repeated.' : ''}`,
       takers(flag),
+    ]),
+  )
+
+const limits = () =>
+  table(
+    ['Limit', 'Default', 'Of', 'Beyond it'],
+    Object.entries<Limit>(LIMITS).map(([name, { fallback, who, what, code: type, remedy }]) => [
+      code(name),
+      code(fallback),
+      `${what} of ${who}`,
+      `${code(type)}. ${remedy}`,
     ]),
   )
 
@@ -164,6 +176,7 @@ const PARTS = {
   commands,
   'command-options': commandOptions,
   settings,
+  limits,
   clauses,
   ignored,
   fields: () => KINDS.map(fieldsOf).join('\n\n'),

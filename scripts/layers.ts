@@ -24,6 +24,11 @@ export const ROOMS: Record<string, Room> = {
     is: 'leaf code that knows nothing of chains: errors, log, retry, queue, progress bar, hex and hashes, secrets, the three forms in which the program runs',
     packages: ['@noble/hashes', 'hash-wasm'],
   },
+  limits: {
+    is: 'THE table of limits: what one caller, rule, node or file may ask of the program, and what is said beyond',
+    may: ['lib'],
+    pure: true,
+  },
   mapping: {
     is: 'THE declaration of entities and their fields; look-up of a field by its path',
     may: ['lib'],
@@ -31,13 +36,13 @@ export const ROOMS: Record<string, Room> = {
   },
   config: {
     is: 'the table of settings; reads flags, environment and config file',
-    may: ['lib'],
+    may: ['limits', 'lib'],
     packages: ['smol-toml', 'valibot'],
   },
-  accounts: { is: 'accounts and tokens, in a file of their own', may: ['lib'], packages: ['better-sqlite3'] },
+  accounts: { is: 'accounts and tokens, in a file of their own', may: ['limits', 'lib'], packages: ['better-sqlite3'] },
   chain: {
     is: 'where blocks come from: JSON-RPC and block packs behind one interface, what a source says being checked; following, reorganisations',
-    may: ['lib'],
+    may: ['limits', 'lib'],
     packages: ['undici'],
   },
   decode: {
@@ -54,7 +59,7 @@ export const ROOMS: Record<string, Room> = {
   },
   query: {
     is: 'from the query DSL to a checked tree, and from the tree to a predicate over a document',
-    may: ['documents', 'decode', 'mapping', 'lib'],
+    may: ['limits', 'documents', 'decode', 'mapping', 'lib'],
     pure: true,
   },
   store: {
@@ -65,12 +70,12 @@ export const ROOMS: Record<string, Room> = {
   },
   search: {
     is: 'from the tree to sets of documents, by index and columns; sorting, paging, the envelope; the pool of reading threads',
-    may: ['store', 'query', 'documents', 'decode', 'mapping', 'lib'],
+    may: ['limits', 'store', 'query', 'documents', 'decode', 'mapping', 'lib'],
     packages: ['minisearch'],
   },
   rules: {
     is: 'alerting rules: their schema and its faults, where they are kept, from a rule to a query, the matcher of many rules',
-    may: ['accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
+    may: ['limits', 'accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['better-sqlite3', 'valibot'],
   },
@@ -80,28 +85,28 @@ export const ROOMS: Record<string, Room> = {
   },
   delivery: {
     is: 'from the outbox to receivers: payloads, one file for each channel, retries, the ledger, the guard against inward targets',
-    may: ['alerts', 'rules', 'store', 'mapping', 'config', 'lib'],
+    may: ['limits', 'alerts', 'rules', 'store', 'mapping', 'config', 'lib'],
     packages: ['better-sqlite3', 'nodemailer', 'undici'],
   },
   ingest: {
     is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
-    may: ['chain', 'decode', 'store', 'search', 'documents', 'rules', 'alerts', 'lib'],
+    may: ['limits', 'chain', 'decode', 'store', 'search', 'documents', 'rules', 'alerts', 'lib'],
     types: ['config', 'mapping'],
   },
   http: {
     is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
-    may: ['search', 'rules', 'mapping', 'accounts', 'config', 'lib'],
+    may: ['limits', 'search', 'rules', 'mapping', 'accounts', 'config', 'lib'],
     types: ['ingest', 'alerts', 'delivery'],
     packages: ['hono', '@hono/node-server'],
   },
   cli: {
     is: 'the command line: one file for each command, help texts, what is printed',
-    may: ['search', 'rules', 'accounts', 'config', 'lib'],
+    may: ['limits', 'search', 'rules', 'accounts', 'config', 'lib'],
     types: ['ingest', 'alerts', 'delivery'],
   },
   services: {
     is: 'what the commands set to work, in the order in which it starts',
-    may: ['lib', 'config', 'accounts', 'store', 'search', 'rules', 'alerts', 'delivery', 'ingest', 'http'],
+    may: ['limits', 'lib', 'config', 'accounts', 'store', 'search', 'rules', 'alerts', 'delivery', 'ingest', 'http'],
     types: ['cli'],
   },
   'main.ts': {

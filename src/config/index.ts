@@ -4,12 +4,14 @@ import { parse, TomlError } from 'smol-toml'
 import * as v from 'valibot'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
 
 export type { BlockPoint } from './kinds.ts'
 
 /** Settings of the program, durations in milliseconds and sizes in bytes. */
-export interface Config extends Omit<Values<typeof SETTINGS>, 'config'> {
+export interface Config extends Omit<Values<typeof SETTINGS>, 'config' | 'limit'> {
+  limits: Limits
   /** The config file that was read. */
   file: string | undefined
   networks: NetworkConfig[]
@@ -55,9 +57,10 @@ export const loadConfig = ({
 
   const raw = { ...common, ...named }
   const values = check(SETTINGS, raw)
-  const { config: _, ...settings } = values
+  const { config: _, limit, ...settings } = values
   return {
     ...settings,
+    limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limit) },
     data: resolve(raw.data?.base ?? cwd, values.data),
     file: file?.path,
     ...checkNetworks(networks, pick(NETWORK_SETTINGS, named)),
@@ -216,7 +219,8 @@ const read = ({ kind, list }: Setting, { value, place }: Raw): unknown => {
     const result = v.safeParse(kind.schema, value)
     if (result.success) return result.output
     const got = kind.secret ? '' : `, not ${JSON.stringify(value)}`
-    throw refuse('bad_setting', `${place} takes ${kind.takes}${got}.`)
+    const why = kind.explains ? ` (${result.issues[0].message})` : ''
+    throw refuse('bad_setting', `${place} takes ${kind.takes}${got}${why}.`)
   }
   if (!list) return one(value)
   return (Array.isArray(value) ? value : [value]).map(one)

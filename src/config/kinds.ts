@@ -1,8 +1,10 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import * as v from 'valibot'
+import { didYouMean } from '../lib/nearest.ts'
 import { type Secret, secretUrl } from '../lib/secret.ts'
 import { parseTime } from '../lib/time.ts'
+import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
 
 /**
  * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
@@ -14,6 +16,8 @@ export interface Kind<T> {
   placeholder: string
   /** A bad value is not repeated in the error: it may hold a key. */
   secret?: true
+  /** Its schema's own message is part of the error. */
+  explains?: true
 }
 
 /** A network's name, `technology/blockchain/network`. It names files and URLs: lower case, no other separators. */
@@ -170,4 +174,24 @@ export const cidr: Kind<string> = {
   ),
   takes: 'an address range such as 10.0.0.0/8 or fd00::/8',
   placeholder: 'CIDR',
+}
+
+/** One limit with its new value, `name=value`. */
+export const limit: Kind<readonly [name: LimitName, most: number]> = {
+  schema: v.pipe(
+    v.string(),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const [, name = '', amount = ''] = /^([a-z][a-zA-Z]*)=(.*)$/.exec(dataset.value) ?? []
+      if (isLimit(name)) {
+        const { unit } = LIMITS[name]
+        const most = parseAmount(unit, amount)
+        if (most !== undefined) return [name, most] as const
+        addIssue({ message: `${name} takes ${TAKES[unit]}` })
+      } else addIssue({ message: `there is no limit ${JSON.stringify(name)}.${didYouMean(name, Object.keys(LIMITS))}` })
+      return NEVER
+    }),
+  ),
+  takes: 'the name of a limit and its value, such as clauses=2000',
+  placeholder: 'NAME=VALUE',
+  explains: true,
 }

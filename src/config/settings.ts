@@ -16,8 +16,8 @@ export const SETTINGS = {
   port: setting(kinds.port, '8640', 'Port that the server listens on.'),
   json: setting(kinds.toggle, 'false', 'Logs and results as JSON lines, for machines.'),
   queryDeadline: setting(kinds.duration, '10s', 'A query that takes longer is given up with an error.'),
-  bodyLimit: setting(kinds.size, '16MB', 'A request with a larger body is refused.'),
   readers: setting(kinds.threads, 'auto', 'Threads that answer queries.'),
+  limit: list(kinds.limit, 'Sets one of the limits that the README lists.'),
   allowTarget: list(kinds.cidr, 'Private address range that alert webhooks may reach.'),
   smtp: setting(
     kinds.smtpUrl,

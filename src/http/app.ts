@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import type { Account } from '../accounts/index.ts'
 import type { Status } from '../ingest/status.ts'
 import type { Log } from '../lib/log.ts'
+import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
 import { listAlerts } from './alerting/alerts.ts'
 import { redeliver } from './alerting/redeliver.ts'
@@ -25,8 +26,8 @@ export interface Services {
   status(): Status | Promise<Status>
   /** Absent where this process serves no rules. */
   alerting?: Alerting | undefined
-  /** Bytes of a request's body. */
-  bodyLimit: number
+
+  limits: Limits
   log: Log
 }
 
@@ -36,7 +37,7 @@ export const createApp = ({
   accounts,
   status: statusOf,
   alerting,
-  bodyLimit,
+  limits,
   log,
 }: Services): Hono<Env> => {
   const app = new Hono<Env>({ getPath: pathOf })
@@ -60,8 +61,8 @@ export const createApp = ({
   const es = `${base}/:entity`
   route(['GET'], base, info)
   route(['GET'], `${base}/suggest`, suggest(service, log))
-  route(['GET', 'POST'], `${es}/search`, search(service, bodyLimit, log))
-  route(['GET', 'POST'], `${es}/_search`, search(service, bodyLimit, log))
+  route(['GET', 'POST'], `${es}/search`, search(service, limits, log))
+  route(['GET', 'POST'], `${es}/_search`, search(service, limits, log))
   route(['GET'], `${es}/_doc/:id`, get(service, log))
   route(['GET'], `${base}/contract/:id/similar`, similar(service, log))
   route(['GET'], `${es}/:id`, get(service, log))
@@ -69,13 +70,13 @@ export const createApp = ({
   if (alerting) {
     const rules = '/alerting/rules'
     const rule = `${rules}/:id`
-    resource(rules, { GET: listRules(alerting), POST: createRule(alerting, bodyLimit) })
-    resource(`${rules}/simulate`, { POST: simulate(alerting, bodyLimit) })
-    resource(rule, { GET: getRule(alerting), PUT: updateRule(alerting, bodyLimit), DELETE: removeRule(alerting) })
-    resource(`${rule}/simulate`, { POST: simulateRule(alerting, bodyLimit) })
-    resource(`${rule}/test`, { POST: testRule(alerting, bodyLimit) })
+    resource(rules, { GET: listRules(alerting), POST: createRule(alerting, limits) })
+    resource(`${rules}/simulate`, { POST: simulate(alerting, limits) })
+    resource(rule, { GET: getRule(alerting), PUT: updateRule(alerting, limits), DELETE: removeRule(alerting) })
+    resource(`${rule}/simulate`, { POST: simulateRule(alerting, limits) })
+    resource(`${rule}/test`, { POST: testRule(alerting, limits) })
     resource(`${rule}/alerts`, { GET: listAlerts(alerting) })
-    resource(`${rule}/redeliver`, { POST: redeliver(alerting, bodyLimit) })
+    resource(`${rule}/redeliver`, { POST: redeliver(alerting, limits) })
   }
 
   return app

@@ -3,26 +3,21 @@ import { promisify } from 'node:util'
 // As a whole, as in src/store/pack.ts: an older Node has no zstd.
 import zlib from 'node:zlib'
 import { messageOf, refuse } from '../lib/errors.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
 import { type Context, header } from './context.ts'
 
 /**
  * The body of a request, undefined where it has none. Also that of a GET, which standard Request objects do not have but
- * Elasticsearch's clients send. More than `limit` bytes are refused and never held.
+ * Elasticsearch's clients send. More than the limit is refused and never held.
  */
-export const readBody = async (c: Context, limit: number): Promise<Uint8Array | undefined> => {
-  if (Number(header(c, 'content-length') ?? 0) > limit) throw tooLarge(limit)
+export const readBody = async (c: Context, limits: Limits): Promise<Uint8Array | undefined> => {
+  if (Number(header(c, 'content-length') ?? 0) > limits.body) throw overLimit('body', limits)
   const incoming = c.env?.incoming
-  const body = incoming ? await readIncoming(c, incoming, limit) : await readRequest(c.req.raw, limit)
-  return body.length === 0 ? undefined : decompress(body, header(c, 'content-encoding'), limit)
+  const body = incoming ? await readIncoming(c, incoming, limits) : await readRequest(c.req.raw, limits)
+  return body.length === 0 ? undefined : decompress(body, header(c, 'content-encoding'), limits)
 }
 
-const tooLarge = (limit: number) =>
-  refuse(
-    'content_too_large_exception',
-    `The body is larger than ${limit} bytes: ask for less in one request, or raise --body-limit.`,
-  )
-
-const readIncoming = (c: Context, incoming: IncomingMessage, limit: number): Promise<Uint8Array> => {
+const readIncoming = (c: Context, incoming: IncomingMessage, limits: Limits): Promise<Uint8Array> => {
   // The client waits for this before it sends a large body; one that is refused by its headers is never sent.
   if (incoming.headers.expect) c.env?.outgoing?.writeContinue()
   return new Promise((resolve, reject) => {
@@ -34,7 +29,7 @@ const readIncoming = (c: Context, incoming: IncomingMessage, limit: number): Pro
     }
     const onData = (chunk: Buffer) => {
       length += chunk.length
-      if (length > limit) settle(() => reject(tooLarge(limit)))
+      if (length > limits.body) settle(() => reject(overLimit('body', limits)))
       else chunks.push(chunk)
     }
     const onEnd = () => settle(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
@@ -44,12 +39,12 @@ const readIncoming = (c: Context, incoming: IncomingMessage, limit: number): Pro
   })
 }
 
-const readRequest = async (request: Request, limit: number): Promise<Uint8Array> => {
+const readRequest = async (request: Request, limits: Limits): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of request.body ?? []) {
     length += chunk.length
-    if (length > limit) throw tooLarge(limit)
+    if (length > limits.body) throw overLimit('body', limits)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -63,7 +58,7 @@ const DECOMPRESS = {
   zstd: promisify(zlib.zstdDecompress),
 }
 
-const decompress = async (body: Uint8Array, encoding = 'identity', limit: number): Promise<Uint8Array> => {
+const decompress = async (body: Uint8Array, encoding = 'identity', limits: Limits): Promise<Uint8Array> => {
   const name = encoding.trim().toLowerCase()
   if (name === 'identity' || name === '') return body
   if (!(name in DECOMPRESS))
@@ -72,9 +67,9 @@ const decompress = async (body: Uint8Array, encoding = 'identity', limit: number
       `A body in the encoding ${JSON.stringify(encoding)} cannot be read: send one of ${Object.keys(DECOMPRESS).join(', ')}, or none.`,
     )
   try {
-    return await DECOMPRESS[name as keyof typeof DECOMPRESS](body, { maxOutputLength: limit })
+    return await DECOMPRESS[name as keyof typeof DECOMPRESS](body, { maxOutputLength: limits.body })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit)
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw overLimit('body', limits)
     throw refuse(
       'parsing_exception',
       `The body is not ${name}, as its Content-Encoding says: ${messageOf(error)}`,

@@ -55,7 +55,7 @@ export const startServer = async (config: Config, served: Served, { log, shutdow
     accounts,
     status,
     alerting: { rules, service: alerting },
-    bodyLimit: config.bodyLimit,
+    limits: config.limits,
     log,
   })
   const server = await listen(app, config)

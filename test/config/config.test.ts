@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import * as v from 'valibot'
 import { loadConfig, type Sources } from '../../src/config/index.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, settingRows } from '../../src/config/settings.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'chainsieve-config-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -37,7 +38,7 @@ const DEFAULTS = {
   port: 8640,
   json: false,
   queryDeadline: 10_000,
-  bodyLimit: 16_000_000,
+  limits: DEFAULT_LIMITS,
   allowTarget: [],
   smtp: undefined,
   mailFrom: undefined,
@@ -211,8 +212,16 @@ test('what is not valid is refused with its place', () => {
       '--query-deadline takes a time with its unit (ms, s, m, h, d, w), such as 10s, not "10y".',
     ],
     [
-      { bodyLimit: '16 parsecs' },
-      '--body-limit takes a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB, not "16 parsecs".',
+      { limit: ['body=16 parsecs'] },
+      '--limit takes the name of a limit and its value, such as clauses=2000, not "body=16 parsecs" (body takes a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB).',
+    ],
+    [
+      { limit: ['boddy=1'] },
+      '--limit takes the name of a limit and its value, such as clauses=2000, not "boddy=1" (there is no limit "boddy". Did you mean "body"?).',
+    ],
+    [
+      { limit: ['constructor=1'] },
+      '--limit takes the name of a limit and its value, such as clauses=2000, not "constructor=1" (there is no limit "constructor".).',
     ],
     [{ readers: '0' }, '--readers takes auto or an integer from 1 to 64, not "0".'],
     [
@@ -253,9 +262,11 @@ test('what is not valid is refused with its place', () => {
 })
 
 test('values are read from text and from typed values alike', () => {
-  const config = fileOf('port = "81"\njson = true\nquery-deadline = "1.5 s"\nbody-limit = "1MiB"\nallow-target = "::1"')
-  const { port, json, queryDeadline, bodyLimit, allowTarget } = load({ flags: { config } })
-  assert.deepEqual([port, json, queryDeadline, bodyLimit, allowTarget], [81, true, 1_500, 1_048_576, ['::1/128']])
+  const config = fileOf(
+    'port = "81"\njson = true\nquery-deadline = "1.5 s"\nlimit = ["body=1MiB"]\nallow-target = "::1"',
+  )
+  const { port, json, queryDeadline, limits, allowTarget } = load({ flags: { config } })
+  assert.deepEqual([port, json, queryDeadline, limits.body, allowTarget], [81, true, 1_500, 1_048_576, ['::1/128']])
   const env = { CHAINSIEVE_JSON: 'yes', CHAINSIEVE_ALLOW_TARGET: '10.0.0.0/8, 192.168.0.1', CHAINSIEVE_HOST: '' }
   const fromEnv = load({ env })
   assert.deepEqual(
@@ -301,8 +312,8 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--port CHAINSIEVE_PORT port',
       '--json CHAINSIEVE_JSON json',
       '--query-deadline CHAINSIEVE_QUERY_DEADLINE query-deadline',
-      '--body-limit CHAINSIEVE_BODY_LIMIT body-limit',
       '--readers CHAINSIEVE_READERS readers',
+      '--limit CHAINSIEVE_LIMIT limit',
       '--allow-target CHAINSIEVE_ALLOW_TARGET allow-target',
       '--smtp CHAINSIEVE_SMTP smtp',
       '--mail-from CHAINSIEVE_MAIL_FROM mail-from',

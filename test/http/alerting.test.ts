@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { AlertingService } from '../../src/http/alerting/service.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
 import { appOf } from './support.ts'
@@ -67,7 +68,7 @@ const serve = () => {
       verify: token => ({ cs_alice: { id: 1, name: 'alice' }, cs_bob: { id: 2, name: 'bob' } })[token],
     },
     alerting: { rules, service },
-    bodyLimit: 100_000,
+    limits: { ...DEFAULT_LIMITS, body: 100_000 },
   })
   const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const reply = await app.request(path, {

@@ -230,7 +230,7 @@ test('a large body is refused, one of just the limit is not', async () => {
   const large = error(
     413,
     'content_too_large_exception',
-    'The body is larger than 1000 bytes: ask for less in one request, or raise --body-limit.',
+    'A request has more than 1kB of body. Ask for less in one request. The operator can raise this with --limit body=N.',
   )
   assert.equal((await post(`${ES}/tx/search/`, 'x'.repeat(1_000))).status, 200)
   assert.deepEqual(await post(`${ES}/tx/search/`, 'x'.repeat(1_001)), large)

@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import type { Services } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
 import { appOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []
@@ -24,11 +25,11 @@ const tooLarge = JSON.stringify({
     root_cause: [
       {
         type: 'content_too_large_exception',
-        reason: `The body is larger than ${LIMIT} bytes: ask for less in one request, or raise --body-limit.`,
+        reason: overLimit('body', { ...DEFAULT_LIMITS, body: LIMIT }).message,
       },
     ],
     type: 'content_too_large_exception',
-    reason: `The body is larger than ${LIMIT} bytes: ask for less in one request, or raise --body-limit.`,
+    reason: overLimit('body', { ...DEFAULT_LIMITS, body: LIMIT }).message,
   },
   status: 413,
 })

@@ -1,6 +1,7 @@
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { createApp, type Services } from '../../src/http/app.ts'
 import { silent } from '../../src/lib/log.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { Answer, SearchService } from '../../src/search/service.ts'
 
 export const TOKEN = 'cs_good'
@@ -24,7 +25,7 @@ export const appOf = (services: Partial<Services> = {}) =>
     search: echo,
     accounts: { verify: token => (token === TOKEN ? ALICE : undefined) },
     status: () => ({ version: '0', networks: [] }),
-    bodyLimit: 1_000,
+    limits: { ...DEFAULT_LIMITS, body: 1_000 },
     log: silent,
     ...services,
   })

@@ -9,7 +9,7 @@ export const search = command({
   name: 'search',
   usage: 'T/B/N ENTITY[,ENTITY] [JSON|-]',
   summary: 'Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.',
-  settings: ['queryDeadline', 'readers'],
+  settings: ['queryDeadline', 'readers', 'limit'],
   options: {},
   arity: [2, 3],
   run: async ({ services, config, args: [network = '', entities = '', query], streams, log, shutdown }) => {

@@ -1,4 +1,5 @@
 import { parseTime } from '../../lib/time.ts'
+import type { Limits } from '../../limits/index.ts'
 import { boolean, expected, filled, type Place } from '../../rules/place.ts'
 import type { Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
@@ -8,10 +9,10 @@ import type { Alerting, Redelivery } from './service.ts'
 
 /** `POST /alerting/rules/<id>/redeliver/`: sends again what one alert, or those of a time, or those that were given up had to tell. */
 export const redeliver =
-  (alerting: Alerting, bodyLimit: number): Handler =>
+  (alerting: Alerting, limits: Limits): Handler =>
   async c => {
     const rule = ruleOf(c, alerting)
-    const body = await readMembers(c, bodyLimit, ['alert', 'from', 'to', 'dead'], whichAt)
+    const body = await readMembers(c, limits, ['alert', 'from', 'to', 'dead'], whichAt)
     if (!('members' in body)) return invalid(body.faults)
     return json(await alerting.service.redeliver(rule, body.members))
   }

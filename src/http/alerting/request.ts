@@ -1,5 +1,6 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import type { Limits } from '../../limits/index.ts'
 import { type Fault, isRecord, listOf, type Place, placeOf } from '../../rules/place.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import { readBody } from '../body.ts'
@@ -18,8 +19,8 @@ export const absent = (id: string) =>
   refuse('resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
 
 /** The body as plain values; undefined where there is none. */
-export const readJson = async (c: Context, limit: number): Promise<unknown> => {
-  const body = await readBody(c, limit)
+export const readJson = async (c: Context, limits: Limits): Promise<unknown> => {
+  const body = await readBody(c, limits)
   if (body === undefined) return undefined
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown
@@ -29,8 +30,8 @@ export const readJson = async (c: Context, limit: number): Promise<unknown> => {
 }
 
 /** The body as an object. */
-export const readObject = async (c: Context, limit: number): Promise<Record<string, unknown>> => {
-  const body = await readJson(c, limit)
+export const readObject = async (c: Context, limits: Limits): Promise<Record<string, unknown>> => {
+  const body = await readJson(c, limits)
   if (isRecord(body)) return body
   throw refuse('parsing_exception', `The body must be a JSON object${body === undefined ? ', and is missing' : ''}.`)
 }
@@ -38,11 +39,11 @@ export const readObject = async (c: Context, limit: number): Promise<Record<stri
 /** Members of a body that has these alone: what `read` makes of them, or the faults of all. A missing body has none of them. */
 export const readMembers = async <T>(
   c: Context,
-  limit: number,
+  limits: Limits,
   known: readonly string[],
   read: (place: Place) => T,
 ): Promise<{ members: T; faults: [] } | { faults: Fault[] }> => {
-  const body = (await readJson(c, limit)) ?? {}
+  const body = (await readJson(c, limits)) ?? {}
   const faults: Fault[] = []
   const place = placeOf(body, faults, { label: 'The body' })
   if (!isRecord(body)) throw refuse('parsing_exception', 'The body must be a JSON object, or be left out.')

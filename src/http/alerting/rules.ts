@@ -1,3 +1,4 @@
+import type { Limits } from '../../limits/index.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { networkOf } from '../../rules/store.ts'
@@ -16,9 +17,9 @@ export const listRules =
 
 /** `POST /alerting/rules/` */
 export const createRule =
-  ({ rules, service }: Alerting, bodyLimit: number): Handler =>
+  ({ rules, service }: Alerting, limits: Limits): Handler =>
   async c => {
-    const checked = checkRule(await readObject(c, bodyLimit), service)
+    const checked = checkRule(await readObject(c, limits), service)
     if (!checked.rule) return invalid(checked.faults)
     const { startBlock, ...input } = checked.rule
     const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
@@ -37,10 +38,10 @@ export const getRule =
 
 /** `PUT /alerting/rules/<id>/`: changes what the body has and keeps the rest. */
 export const updateRule =
-  (alerting: Alerting, bodyLimit: number): Handler =>
+  (alerting: Alerting, limits: Limits): Handler =>
   async c => {
     const { rules, service } = alerting
-    const change = await readObject(c, bodyLimit)
+    const change = await readObject(c, limits)
     for (;;) {
       const before = ruleOf(c, alerting)
       checkIfMatch(c, before)

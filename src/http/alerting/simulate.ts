@@ -1,3 +1,4 @@
+import type { Limits } from '../../limits/index.ts'
 import { type Fault, integer, type Place, placeOf } from '../../rules/place.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { type Handler, whileConnected } from '../context.ts'
@@ -8,9 +9,9 @@ import type { Alerting, SimulationRange } from './service.ts'
 
 /** `POST /alerting/rules/simulate/`: a rule that need not be stored, over stored history; nothing is sent. */
 export const simulate =
-  ({ service }: Alerting, bodyLimit: number): Handler =>
+  ({ service }: Alerting, limits: Limits): Handler =>
   async c => {
-    const { fromBlock, toBlock, size, ...rule } = await readObject(c, bodyLimit)
+    const { fromBlock, toBlock, size, ...rule } = await readObject(c, limits)
     const faults: Fault[] = []
     const range = rangeAt(placeOf({ fromBlock, toBlock, size }, faults))
     const checked = checkRule(rule, service)
@@ -20,10 +21,10 @@ export const simulate =
 
 /** `POST /alerting/rules/<id>/simulate/` */
 export const simulateRule =
-  (alerting: Alerting, bodyLimit: number): Handler =>
+  (alerting: Alerting, limits: Limits): Handler =>
   async c => {
     const { input } = ruleOf(c, alerting)
-    const body = await readMembers(c, bodyLimit, ['fromBlock', 'toBlock', 'size'], rangeAt)
+    const body = await readMembers(c, limits, ['fromBlock', 'toBlock', 'size'], rangeAt)
     if (!('members' in body)) return invalid(body.faults)
     return json(await alerting.service.simulate(input, body.members, whileConnected(c)))
   }

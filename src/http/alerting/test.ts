@@ -1,3 +1,4 @@
+import type { Limits } from '../../limits/index.ts'
 import { filled } from '../../rules/place.ts'
 import { type Handler, whileConnected } from '../context.ts'
 import { invalid } from '../errors.ts'
@@ -7,10 +8,10 @@ import type { Alerting } from './service.ts'
 
 /** `POST /alerting/rules/<id>/test/`: sends each of its alerts once, marked as a test. */
 export const testRule =
-  (alerting: Alerting, bodyLimit: number): Handler =>
+  (alerting: Alerting, limits: Limits): Handler =>
   async c => {
     const rule = ruleOf(c, alerting)
-    const body = await readMembers(c, bodyLimit, ['_id'], place => {
+    const body = await readMembers(c, limits, ['_id'], place => {
       const id = place.member('_id')
       return id.value === undefined ? undefined : filled(id, 'the id of a stored document')
     })

@@ -1,4 +1,5 @@
 import type { Log } from '../../lib/log.ts'
+import type { Limits } from '../../limits/index.ts'
 import type { SearchService } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { readBody } from '../body.ts'
@@ -7,10 +8,10 @@ import { checkParameters, targetOf } from './path.ts'
 
 /** `POST …/es/<entity>[,<entity>]/search/`, or GET with or without a body. */
 export const search =
-  (service: SearchService, bodyLimit: number, log: Log): Handler =>
+  (service: SearchService, limits: Limits, log: Log): Handler =>
   async c => {
     const target = targetOf(c, service.networks())
     checkParameters(c)
-    const body = await readBody(c, bodyLimit)
+    const body = await readBody(c, limits)
     return sendAnswer(c, log, await service.search({ ...target, body, signal: whileConnected(c) }))
   }

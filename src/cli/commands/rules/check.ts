@@ -9,7 +9,7 @@ export const checkRules = command({
   usage: 'FILE…',
   summary:
     'Checks alert rules in JSON files as the server would, one or a list of them in each; - reads standard input.',
-  settings: ['allowTarget', 'smtp'],
+  settings: ['allowTarget', 'smtp', 'limit'],
   options: {},
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, log, shutdown, args, streams, print }) => {

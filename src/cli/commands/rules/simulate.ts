@@ -13,7 +13,7 @@ export const simulateRule = command({
   usage: 'FILE|ID [--from N|latest-K] [--to N|latest-K] [--size N]',
   summary:
     'Tells how often a rule would have fired in the blocks that are stored, and shows the newest hits; sends nothing.',
-  settings: ['queryDeadline'],
+  settings: ['queryDeadline', 'limit'],
   options: {
     from: setting(blockPoint, undefined, 'First block to look at; by default the first that is stored.'),
     to: setting(blockPoint, undefined, 'Last block to look at; by default the last that is stored.'),
