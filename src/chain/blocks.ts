@@ -68,9 +68,8 @@ export const readBlocks = async (
       try {
         const block = resultOf(answers[i * step]!, `block ${number}`) as RpcBlock | null
         if (block === null) throw retry('block_missing', `block ${number}: the node does not have it (null)`)
-        if (Number(block.number) !== number) {
-          throw retry('block_inconsistent', `block ${number}: the node gave block ${String(block.number)}`)
-        }
+        const given = checkHeader(block)
+        if (given !== number) throw retry('block_inconsistent', `block ${number}: the node gave block ${given}`)
         let receipts: RpcReceipt[]
         const answer = whole ? answers[i * step + 1]! : undefined
         if (answer === undefined || (answer.error !== undefined && isMissingMethod(answer.error))) {
@@ -89,8 +88,8 @@ export const readBlocks = async (
             traceMethod === 'trace_block' || number === 0
               ? fromTraceBlock(block, traced)
               : // As those nodes give them that have trace_block, so that it does not matter which node a block came from.
-                fromCallTracer(raw, traced, { precompiles: false })
-          checkTraces(raw)
+                fromCallTracer(raw, traced, { precompiles: false, limits: options.limits })
+          checkTraces(raw, options.limits)
         }
         return raw
       } catch (error) {

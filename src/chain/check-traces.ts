@@ -1,18 +1,23 @@
-import { inconsistent, isHash, show } from './check.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import { checkShape, inconsistent, MOST_PLACES } from './check.ts'
+import { TRACES } from './schema.ts'
+import { show } from './shape.ts'
 import { mayLackTraces } from './trace.ts'
 import type { RawBlock, RpcTrace } from './wire.ts'
 
 /**
- * Throws `retry('block_inconsistent')` unless the traces are this block's and all of them: they name its hash and number, every
+ * Throws `retry('block_inconsistent')` unless the traces have the form that schema.ts declares, are this block's and all of them: they name its hash and number, every
  * transaction that can have run has its tree, in the block's order, and every tree is whole: the outer before the inner, each at the
  * next free place, and as many below each as it says. The genesis block has none. The block itself must have passed `checkBlock`.
  */
-export const checkTraces = (raw: RawBlock): void => {
+export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): void => {
   const { block, traces } = raw
   const { hash, transactions } = block
   const number = Number(block.number)
   const where = `block ${number}`
-  if (!Array.isArray(traces)) throw inconsistent(`${where} has no list of traces: ${show(traces)}`)
+  checkShape(TRACES, 'traces', traces, where, limits)
+  if (traces === undefined) return
+  if (traces.length > MOST_PLACES) throw inconsistent(`${where} has more than ${MOST_PLACES} traces`)
 
   /** The place in the block of the transaction at hand. */
   let at = -1
@@ -33,7 +38,7 @@ export const checkTraces = (raw: RawBlock): void => {
 
   for (let i = 0; i < traces.length; i++) {
     const trace: RpcTrace = traces[i]!
-    const fault = shapeFault(trace)
+    const fault = resultFault(trace)
     if (fault !== undefined) throw inconsistent(`${where}: trace ${i} ${fault}`)
     if (trace.blockHash !== hash || trace.blockNumber !== number) {
       throw inconsistent(
@@ -91,58 +96,11 @@ export const checkTraces = (raw: RawBlock): void => {
   }
 }
 
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/
-const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
-
-const isAddress = (value: unknown) => typeof value === 'string' && ADDRESS.test(value)
-const isQuantity = (value: unknown) => typeof value === 'string' && QUANTITY.test(value)
-const isData = (value: unknown) => typeof value === 'string' && value.length % 2 === 0 && value.startsWith('0x')
-
-/** What each type has in `action` and, where it is not null, in `result`. */
-const FIELDS = {
-  call: {
-    action: { from: isAddress, to: isAddress, gas: isQuantity, input: isData, value: isQuantity },
-    result: { gasUsed: isQuantity, output: isData },
-  },
-  create: {
-    action: { from: isAddress, gas: isQuantity, init: isData, value: isQuantity },
-    result: { gasUsed: isQuantity, code: isData },
-  },
-  suicide: { action: { address: isAddress, refundAddress: isAddress, balance: isQuantity }, result: {} },
-  reward: { action: { author: isAddress, value: isQuantity }, result: {} },
-} satisfies Record<RpcTrace['type'], Record<'action' | 'result', Record<string, (value: unknown) => boolean>>>
-
-/** The same as lists, which every trace walks. */
-const CHECKS = new Map<unknown, { actions: Check[]; results: Check[] }>(
-  Object.entries(FIELDS).map(([type, { action, result }]) => [
-    type,
-    { actions: Object.entries(action), results: Object.entries(result) },
-  ]),
-)
-type Check = [name: string, is: (value: unknown) => boolean]
-
-const shapeFault = (trace: RpcTrace | null | undefined): string | undefined => {
-  if (typeof trace !== 'object' || trace === null) return 'is no object'
-  const checks = CHECKS.get(trace.type)
-  if (checks === undefined) return `has an unknown type: ${show(trace.type)}`
-  const action = trace.action as Record<string, unknown> | null
-  if (typeof action !== 'object' || action === null) return `has no action: ${show(action)}`
-  for (const [name, is] of checks.actions)
-    if (!is(action[name])) return `has a malformed action.${name}: ${show(action[name])}`
-  const result = trace.result as Record<string, unknown> | null
-  if (typeof result !== 'object') return `has a malformed result: ${show(result)}`
-  if (result !== null) {
-    for (const [name, is] of checks.results)
-      if (!is(result[name])) return `has a malformed result.${name}: ${show(result[name])}`
-  }
+const resultFault = (trace: RpcTrace): string | undefined => {
   if (trace.type === 'reward') return undefined
-  if (!isHash(trace.transactionHash)) return `has a malformed transactionHash: ${show(trace.transactionHash)}`
-  if (trace.error !== undefined && typeof trace.error !== 'string') return `has a malformed error: ${show(trace.error)}`
-  if (trace.type !== 'suicide' && result === null && trace.error === undefined) return 'has neither result nor error'
-  if (trace.type === 'create' && trace.error === undefined && !isAddress(trace.result?.address)) {
-    return `has a malformed result.address: ${show(trace.result?.address)}`
-  }
-  if (!Number.isInteger(trace.subtraces)) return `has a malformed count of subtraces: ${show(trace.subtraces)}`
-  if (!Array.isArray(trace.traceAddress)) return `has no traceAddress: ${show(trace.traceAddress)}`
+  const { type, result, error } = trace
+  if (type !== 'suicide' && !result && error === undefined) return 'has neither result nor error'
+  if (type === 'create' && error === undefined && typeof trace.result?.address !== 'string')
+    return `has no address of the contract that it made: ${show(trace.result?.address)}`
   return undefined
 }

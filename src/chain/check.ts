@@ -1,7 +1,10 @@
 import { createBloom } from '../lib/bloom.ts'
 import { retry } from '../lib/errors.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import { BLOCK, RECEIPTS } from './schema.ts'
+import { faultOf, type Shape, show } from './shape.ts'
 import type { BlockRef } from './source.ts'
-import type { Hex, RawBlock, RpcBlock, RpcLog } from './wire.ts'
+import type { Hex, RawBlock, RpcBlock } from './wire.ts'
 
 export interface CheckOptions {
   /**
@@ -14,11 +17,12 @@ export interface CheckOptions {
    * carries. Its indexes then ascend with holes and its bloom is not compared. For files alone. Default false.
    */
   excerpts?: boolean
+  limits?: Limits
 }
 
 /**
- * Throws `retry('block_inconsistent')` unless everything in the answer belongs to one block and is complete: receipts match
- * the transactions one by one, every log names its block, its transaction and the next log index, and the block's logs
+ * Throws `retry('block_inconsistent')` unless every member has the form that schema.ts declares and everything in the answer belongs to
+ * one block and is complete: receipts match the transactions one by one, every log names its block, its transaction and the next log index, and the block's logs
  * bloom is that of these logs, no bit more or less. A bit more means that logs are missing.
  *
  * A block whose bloom is all zeros although it has logs fails too: guessing that its chain has no blooms would let a
@@ -26,12 +30,14 @@ export interface CheckOptions {
  */
 export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   const { block, receipts } = raw
-  if (block === null || typeof block !== 'object') throw inconsistent('the block is null')
+  const { limits = DEFAULT_LIMITS } = options
   const number = checkHeader(block)
   const { hash, transactions } = block
   const where = `block ${number}`
-  if (!Array.isArray(transactions)) throw inconsistent(`${where} carries no list of transactions`)
-  if (!Array.isArray(receipts)) throw inconsistent(`${where} has no receipts`)
+  if (Array.isArray(transactions) && transactions.some(it => typeof it === 'string'))
+    throw inconsistent(`${where} carries only the hashes of its transactions, not the transactions`)
+  checkShape(BLOCK, '', block, where, limits)
+  checkShape(RECEIPTS, 'receipts', receipts, where, limits)
   if (receipts.length !== transactions.length) {
     throw inconsistent(`${where} has ${transactions.length} transactions but ${receipts.length} receipts`)
   }
@@ -44,11 +50,6 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   for (let i = 0; i < transactions.length; i++) {
     const tx = transactions[i]!
     const receipt = receipts[i]!
-    if (typeof tx !== 'object' || tx === null) {
-      throw inconsistent(`${where} carries only the hash of transaction ${i}, not the transaction`)
-    }
-    if (typeof receipt !== 'object' || receipt === null) throw inconsistent(`${where} has no receipt ${i}`)
-    if (!isHash(tx.hash)) throw inconsistent(`${where} has a malformed hash of transaction ${i}: ${show(tx.hash)}`)
     const index = excerpt ? parseIndex(tx.transactionIndex) : i
     if (excerpt ? !(index > lastTransaction && index < stated) : !isIndex(tx.transactionIndex, i)) {
       throw inconsistent(`${where} has transaction index ${show(tx.transactionIndex)} at place ${i}`)
@@ -69,14 +70,12 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
         `${where}: receipt ${index} is of transaction ${show(receipt.transactionIndex)} ${show(receipt.transactionHash)}, not ${tx.hash}`,
       )
     }
-    const logs = receipt.logs
-    if (!Array.isArray(logs)) throw inconsistent(`${where}: receipt ${index} has no list of logs`)
+    const { logs } = receipt
     receiptBloom.clear()
     for (const log of logs) {
-      const next = excerpt ? parseIndex(log?.logIndex) : lastLog + 1
+      const next = excerpt ? parseIndex(log.logIndex) : lastLog + 1
       const fault =
-        logFault(log) ??
-        (log.blockHash !== hash || !isSameNumber(log.blockNumber, block.number, number)
+        log.blockHash !== hash || !isSameNumber(log.blockNumber, block.number, number)
           ? `is of block ${show(log.blockNumber)} ${show(log.blockHash)}, not ${hash}`
           : log.transactionHash !== tx.hash || !isIndex(log.transactionIndex, index)
             ? `is of transaction ${show(log.transactionIndex)} ${show(log.transactionHash)}, not ${index} ${tx.hash}`
@@ -84,17 +83,19 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
               ? `has index ${show(log.logIndex)} where ${lastLog + 1} is due`
               : log.removed === true
                 ? 'is marked as removed'
-                : undefined)
+                : undefined
       if (fault !== undefined) throw inconsistent(`${where}: log ${lastLog + 1} (of transaction ${index}) ${fault}`)
       lastLog = next
-      addToBloom(log.address, where)
-      for (const topic of log.topics) addToBloom(topic, where)
+      receiptBloom.add(log.address)
+      for (const topic of log.topics) receiptBloom.add(topic)
     }
     if (logs.length > 0) bloom.include(receiptBloom)
     const ofReceipt = receipt.logsBloom
     if (options.bloom !== false && typeof ofReceipt === 'string' && !matches(ofReceipt, logs.length))
       throw inconsistent(`${where}: the logs bloom of receipt ${index} is not that of its ${logs.length} logs`)
   }
+  if (lastTransaction >= MOST_PLACES || lastLog >= MOST_PLACES)
+    throw inconsistent(`${where} has more than ${MOST_PLACES} transactions or logs`)
   if (!excerpt && options.bloom !== false) checkBloom(block.logsBloom, lastLog + 1, where)
 }
 
@@ -110,14 +111,21 @@ export const checkLink = (parent: BlockRef, block: RpcBlock): void => {
 
 export const refOf = (block: RpcBlock): BlockRef => ({ number: Number(block.number), hash: block.hash })
 
+/** Throws `retry('block_inconsistent')` with the path of the first value that has another form than is due. */
+export const checkShape = (shape: Shape, name: string, value: unknown, where: string, limits: Limits): void => {
+  const fault = faultOf(shape, name, value, limits)
+  if (fault !== undefined) throw inconsistent(`${where}: ${fault}`)
+}
+
 /** Checks what makes a header usable, and returns the block's number. */
 export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHash' | 'timestamp'>): number => {
+  if (typeof block !== 'object' || block === null) throw inconsistent(`the block is ${show(block)}`)
   const number = parseIndex(block.number)
   if (!(number <= MAX_BLOCK)) throw inconsistent(`the block has no usable number: ${show(block.number)}`)
   for (const name of ['hash', 'parentHash'] as const) {
     if (!isHash(block[name])) throw inconsistent(`block ${number} has a malformed ${name}: ${show(block[name])}`)
   }
-  if (!(parseIndex(block.timestamp) <= Number.MAX_SAFE_INTEGER)) {
+  if (!(parseIndex(block.timestamp) <= LAST_SECOND)) {
     throw inconsistent(`block ${number} has a malformed timestamp: ${show(block.timestamp)}`)
   }
   return number
@@ -125,15 +133,11 @@ export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHas
 
 /** A position is block number x 2^22 + ordinal and stays below 2^53. */
 const MAX_BLOCK = 2 ** 31 - 1
+export const MOST_PLACES = 2 ** 22
+/** The last one that a JavaScript date can hold. */
+const LAST_SECOND = 8_640_000_000_000
 
 export const inconsistent = (what: string) => retry('block_inconsistent', what)
-
-/** A value from outside, short enough for a message. */
-export const show = (value: unknown): string => {
-  const text =
-    value === undefined ? 'nothing' : typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text
-}
 
 const HASH = /^0x[0-9a-f]{64}$/
 export const isHash = (value: unknown): value is Hex => typeof value === 'string' && HASH.test(value)
@@ -157,28 +161,10 @@ const isIndex = (value: unknown, due: number): boolean => {
 const isSameNumber = (value: unknown, text: Hex, number: number): boolean =>
   value === text || parseIndex(value) === number
 
-const logFault = (log: RpcLog | null): string | undefined => {
-  if (log === null || typeof log !== 'object') return 'is no object'
-  if (typeof log.address !== 'string' || log.address.length !== 42)
-    return `has a malformed address: ${show(log.address)}`
-  if (!Array.isArray(log.topics) || log.topics.length > 4) return 'has no list of up to four topics'
-  for (const topic of log.topics) {
-    if (typeof topic !== 'string' || topic.length !== 66) return `has a malformed topic: ${show(topic)}`
-  }
-  const data = log.data
-  if (typeof data !== 'string' || data.length % 2 !== 0 || !data.startsWith('0x')) return 'has malformed data'
-  return undefined
-}
-
 /** One for all calls: `checkBlock` neither waits nor calls itself. */
 const bloom = createBloom()
 /** That of the receipt at hand. */
 const receiptBloom = createBloom()
-
-const addToBloom = (value: Hex, where: string): void => {
-  if (!receiptBloom.add(value))
-    throw inconsistent(`${where}: an address or topic of its logs is not hex: ${show(value)}`)
-}
 
 /** Most receipts have no logs: then a look at the text is enough. */
 const matches = (stated: Hex, logs: number): boolean =>

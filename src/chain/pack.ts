@@ -123,7 +123,7 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     checkBlock(raw, { excerpts: true, ...options })
     if (raw.traces !== undefined) {
       raw.traces = fromTraceBlock(raw.block, raw.traces)
-      checkTraces(raw)
+      checkTraces(raw, options.limits)
     }
   } catch (error) {
     if (!(error instanceof ChainsieveError)) throw error

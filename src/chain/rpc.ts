@@ -56,7 +56,8 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
     if (endpoint.chainId !== undefined) return
     const [answer] = await endpoint.send([CHAIN_ID], signal)
-    const id = Number(resultOf(answer!, CHAIN_ID.method))
+    const told = resultOf(answer!, CHAIN_ID.method)
+    const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
     if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not tell its chain id as a number')
     expected ??= id
     if (id !== expected) {

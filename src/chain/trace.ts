@@ -1,4 +1,7 @@
-import { inconsistent, show } from './check.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import { checkShape, inconsistent } from './check.ts'
+import { FRAME } from './schema.ts'
+import { show } from './shape.ts'
 import type { CallTrace, CreateTrace, Hex, RawBlock, RpcBlock, RpcTrace, RpcTransaction, SuicideTrace } from './wire.ts'
 
 export interface CallTracerOptions {
@@ -7,6 +10,7 @@ export interface CallTracerOptions {
    * Erigon, Nethermind and Reth leaves them out and counts addresses without them. Default true.
    */
   precompiles?: boolean
+  limits?: Limits | undefined
 }
 
 /**
@@ -19,7 +23,7 @@ export interface CallTracerOptions {
 export const fromCallTracer = (
   raw: Pick<RawBlock, 'block' | 'receipts'>,
   results: unknown,
-  { precompiles = true }: CallTracerOptions = {},
+  { precompiles = true, limits = DEFAULT_LIMITS }: CallTracerOptions = {},
 ): RpcTrace[] => {
   const { block, receipts } = raw
   const where = `block ${Number(block.number)}`
@@ -39,10 +43,10 @@ export const fromCallTracer = (
     if (isObject(item) && item.result === undefined && item.type === undefined) {
       throw inconsistent(`${at} could not be made: ${show(item.error ?? item)}`)
     }
-    const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at)
+    const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
     // Only what the transaction itself says tells a tree without a hash from another block's.
     if (named === undefined && !isOf(top, tx)) throw inconsistent(`${at} is not that of transaction ${tx.hash}`)
-    flatten(traces, top, { block, tx, position: i, precompiles, receipt: receipts[i] }, at)
+    flatten(traces, top, { block, tx, position: i, precompiles, limits, receipt: receipts[i] }, at)
     i++
   }
   while (i < block.transactions.length && mayLackTraces(block.transactions[i]!)) i++
@@ -96,6 +100,7 @@ interface Context {
   position: number
   receipt: RawBlock['receipts'][number] | undefined
   precompiles: boolean
+  limits: Limits
 }
 
 /** Appends the traces of one tree. Call depth goes to 1,024 and breadth to what a block's gas pays for, so it does not recurse. */
@@ -107,7 +112,7 @@ const flatten = (traces: RpcTrace[], top: Frame, context: Context, at: string): 
     const { frame, traceAddress, value } = next
     const children: { frame: Frame; value: Hex }[] = []
     for (const call of frame.calls ?? []) {
-      const child = toFrame(call, at)
+      const child = toFrame(call, at, context.limits)
       const moved = child.value ?? (/^delegatecall$/i.test(child.type) ? value : '0x0')
       if (context.precompiles || !isIdleCall(child, moved)) children.push({ frame: child, value: moved })
     }
@@ -191,8 +196,9 @@ const intrinsicGas = (block: RpcBlock, tx: RpcTransaction): number => {
   return gas
 }
 
-const toFrame = (value: unknown, at: string): Frame => {
+const toFrame = (value: unknown, at: string, limits: Limits): Frame => {
   if (!isObject(value) || typeof value.type !== 'string') throw inconsistent(`${at} has no call in it: ${show(value)}`)
+  checkShape(FRAME, '', value, at, limits)
   const { calls } = value
   if (calls !== undefined && calls !== null && !Array.isArray(calls)) {
     throw inconsistent(`${at} has no list of inner calls: ${show(calls)}`)
@@ -241,7 +247,8 @@ const unify = (
   const changes: Record<string, unknown> = {}
   const { type, error, result } = trace
   if (trace.blockHash === undefined || trace.blockHash === null) changes.blockHash = block.hash
-  if (typeof trace.blockNumber !== 'number') changes.blockNumber = Number(trace.blockNumber ?? block.number)
+  if (trace.blockNumber === undefined || trace.blockNumber === null) changes.blockNumber = Number(block.number)
+  else if (typeof trace.blockNumber === 'string') changes.blockNumber = Number(trace.blockNumber)
   if (typeof trace.transactionPosition === 'string') changes.transactionPosition = Number(trace.transactionPosition)
   if (result === undefined) changes.result = null
   if (error === null || error === '') changes.error = undefined
@@ -255,8 +262,10 @@ const unify = (
     }
   }
   if (type === 'call') {
-    if (action.value === undefined || action.value === null) changes.action = { ...action, value: '0x0' }
-    if (typeof action.callType !== 'string') changes.action = { ...action, callType: 'call' }
+    const added: Record<string, unknown> = {}
+    if (action.value === undefined || action.value === null) added.value = '0x0'
+    if (action.callType === undefined || action.callType === null) added.callType = 'call'
+    if (added.value !== undefined || added.callType !== undefined) changes.action = { ...action, ...added }
   }
   for (const _ in changes) {
     const changed = { ...trace, ...changes }

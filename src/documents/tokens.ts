@@ -30,7 +30,7 @@ const TRANSFER_BATCH = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c
 
 /** The standard whose contracts alone emit such a log. */
 const standardOfLog = (topics: readonly string[]): TokenStandard | undefined => {
-  switch (topics[0]) {
+  switch (topics[0]?.toLowerCase()) {
     case TRANSFER:
     case APPROVAL:
       return topics.length === 3 ? 'ERC-20' : topics.length === 4 ? 'ERC-721' : undefined

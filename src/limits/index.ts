@@ -45,6 +45,18 @@ export const LIMITS = {
     ['a query', 'clauses'],
     'Write values of one field as [terms], or ask in several searches.',
   ),
+  extraData: bytes(
+    '256kB',
+    'block_inconsistent',
+    ['a block', 'extraData'],
+    'Ethereum allows 32 bytes, chains with a list of validators some kilobytes: ask another node.',
+  ),
+  callData: bytes(
+    '16MB',
+    'block_inconsistent',
+    ['an input, output, code or log', 'data'],
+    'No more fits the gas of a block on the chains known: ask another node.',
+  ),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

@@ -69,20 +69,20 @@ test('every lie about a block is named', () => {
     [
       'no transactions',
       raw => Object.assign(raw.block, { transactions: undefined }),
-      'block 5 carries no list of transactions',
+      'block 5: transactions is nothing, not a list',
     ],
     [
       'hashes for transactions',
       raw => Object.assign(raw.block, { transactions: raw.block.transactions.map(it => it.hash) }),
-      'block 5 carries only the hash of transaction 0, not the transaction',
+      'block 5 carries only the hashes of its transactions, not the transactions',
     ],
-    ['null receipts', raw => Object.assign(raw, { receipts: null }), 'block 5 has no receipts'],
+    ['null receipts', raw => Object.assign(raw, { receipts: null }), 'block 5: receipts is null, not a list'],
     ['a receipt too few', raw => raw.receipts.pop(), 'block 5 has 3 transactions but 2 receipts'],
-    ['a null receipt', raw => Object.assign(raw.receipts, { 1: null }), 'block 5 has no receipt 1'],
+    ['a null receipt', raw => Object.assign(raw.receipts, { 1: null }), 'block 5: receipts[1] is null, not an object'],
     [
       'transaction hash',
       raw => Object.assign(raw.block.transactions[1]!, { hash: '0x1' }),
-      'block 5 has a malformed hash of transaction 1: 0x1',
+      'block 5: transactions[1].hash is 0x1, not a hash (0x and 64 hex digits in lower case)',
     ],
     ['transaction order', raw => raw.block.transactions.reverse(), 'block 5 has transaction index 0x2 at place 0'],
     [
@@ -102,7 +102,11 @@ test('every lie about a block is named', () => {
       'block 5 #: receipt 0 is of block 0x6 #',
     ],
     ['receipt order', raw => raw.receipts.reverse(), 'block 5: receipt 0 is of transaction 0x2 #, not #'],
-    ['no logs', raw => Object.assign(raw.receipts[1]!, { logs: null }), 'block 5: receipt 1 has no list of logs'],
+    [
+      'no logs',
+      raw => Object.assign(raw.receipts[1]!, { logs: null }),
+      'block 5: receipts[1].logs is null, not a list',
+    ],
     [
       'log of another block',
       raw => Object.assign(logs(raw)[4]!, { blockHash: other }),
@@ -157,7 +161,7 @@ test('every lie about a block is named', () => {
       raw => {
         raw.block.logsBloom = `0x${'g'.repeat(512)}`
       },
-      'block 5 has a malformed logs bloom',
+      `block 5: logsBloom is 0x${'g'.repeat(75)}..., not hex of up to 256 bytes`,
     ],
     [
       "another receipt's bloom",
@@ -171,43 +175,91 @@ test('every lie about a block is named', () => {
       raw => {
         logs(raw)[0]!.address = '0x1234'
       },
-      'block 5: log 0 (of transaction 0) has a malformed address: 0x1234',
+      'block 5: receipts[0].logs[0].address is 0x1234, not an address (0x and 40 hex digits)',
     ],
     [
       'address that is not hex',
       raw => {
         logs(raw)[0]!.address = `0x${'zz'.repeat(20)}`
       },
-      `block 5: an address or topic of its logs is not hex: 0x${'zz'.repeat(20)}`,
+      `block 5: receipts[0].logs[0].address is 0x${'zz'.repeat(20)}, not an address (0x and 40 hex digits)`,
     ],
     [
       'five topics',
       raw => {
         logs(raw)[0]!.topics = Array(5).fill(other)
       },
-      'block 5: log 0 (of transaction 0) has no list of up to four topics',
+      'block 5: receipts[0].logs[0].topics has 5 items, more than 4',
     ],
     [
       'short topic',
       raw => {
         logs(raw)[1]!.topics = ['0x01']
       },
-      'block 5: log 1 (of transaction 0) has a malformed topic: 0x01',
+      'block 5: receipts[0].logs[1].topics[0] is 0x01, not 32 bytes of hex (0x and 64 digits)',
     ],
     [
       'odd data',
       raw => {
         logs(raw)[0]!.data = '0x1'
       },
-      'block 5: log 0 (of transaction 0) has malformed data',
+      'block 5: receipts[0].logs[0].data is 0x1, not whole bytes of hex',
     ],
     [
       'null log',
       raw => Object.assign(raw.receipts[0]!.logs, { 1: null }),
-      'block 5: log 1 (of transaction 0) is no object',
+      'block 5: receipts[0].logs[1] is null, not an object',
     ],
   ]
   for (const [name, tamper, message] of lies) assert.equal(faultOf(tamper), message, name)
+})
+
+test('members that nothing relates to others are checked, too, and named by their path', () => {
+  const long = `0x${'00'.repeat(20_000_000)}`
+  type Lie = [name: string, of: (raw: RawBlock) => object, members: Record<string, unknown>, message: string]
+  const lies: Lie[] = [
+    ['no input', raw => raw.block.transactions[1]!, { input: undefined }, 'transactions[1].input is nothing'],
+    ['input', raw => raw.block.transactions[1]!, { input: 'abc' }, 'transactions[1].input is abc'],
+    ['half a byte', raw => raw.block.transactions[1]!, { input: '0xfff' }, 'transactions[1].input is 0xfff'],
+    ['no sender', raw => raw.block.transactions[0]!, { from: undefined }, 'transactions[0].from is nothing'],
+    ['sender', raw => raw.block.transactions[0]!, { from: `0x${'a'.repeat(80)}` }, 'transactions[0].from is #aaa'],
+    ['receiver', raw => raw.block.transactions[0]!, { to: {} }, 'transactions[0].to is {}'],
+    ['amount', raw => raw.block.transactions[0]!, { value: '-0x1' }, 'transactions[0].value is -0x1'],
+    ['gas', raw => raw.block.transactions[0]!, { gas: true }, 'transactions[0].gas is true'],
+    ['list', raw => raw.block.transactions[0]!, { accessList: {} }, 'transactions[0].accessList is {}'],
+    ['item', raw => raw.block.transactions[0]!, { accessList: [null] }, 'transactions[0].accessList[0] is null'],
+    ['miner', raw => raw.block, { miner: '' }, 'miner is "", not an address'],
+    ['withdrawals', raw => raw.block, { withdrawals: { a: [] } }, 'withdrawals is an object of 1 members, not a list'],
+    ['extraData', raw => raw.block, { extraData: long }, 'extraData is too long. A block has more than 256kB'],
+    ['a year beyond dates', raw => raw.block, { timestamp: '0x7dba8218001' }, 'block 5 has a malformed timestamp'],
+    ['created', raw => raw.receipts[2]!, { contractAddress: '0x' }, 'receipts[2].contractAddress is 0x,'],
+    ...[1, 5, 'abc', '0x01', '0x2'].map((status): Lie => {
+      const name = `receipts[2].status is ${status}`
+      return [name, raw => raw.receipts[2]!, { status }, name]
+    }),
+  ]
+  for (const [name, of, members, message] of lies) {
+    const told = faultOf(raw => Object.assign(of(raw), members))
+    assert.ok(told?.includes(message), `${name}: ${told}`)
+  }
+})
+
+test('what older and other chains leave out or write in their own way passes', () => {
+  const forms: ((raw: RawBlock) => object)[] = [
+    raw => Object.assign(raw.receipts[0]!, { status: true }),
+    raw => Object.assign(raw.receipts[0]!, { status: undefined, root: `0x${'cd'.repeat(32)}` }),
+    raw => Object.assign(raw.receipts[0]!, { status: null, logsBloom: null, effectiveGasPrice: null }),
+    raw => Object.assign(raw.block.transactions[0]!, { to: undefined, gas: 21_000, nonce: '0x', value: '0x00' }),
+    raw => Object.assign(raw.block.transactions[0]!, { type: '0x7e', mint: '0x0', sourceHash: '0x12', v: null }),
+    raw => Object.assign(raw.block, { miner: null, nonce: '0x0', uncles: null, l1BlockNumber: '0x1', size: 700 }),
+    raw => Object.assign(raw.block, { extraData: `0x${'AB'.repeat(8_000)}`, withdrawals: [] }),
+  ]
+  for (const form of forms)
+    assert.equal(
+      faultOf(raw => form(raw)),
+      undefined,
+      String(form),
+    )
 })
 
 test('a network can do without blooms', () => {

@@ -258,7 +258,7 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       `${one}${edit(raw => Object.assign(raw, { traces: [null] }))}`,
       1,
       'pack_inconsistent_block',
-      '@, line 2: block 11: trace 0 is no object. Record this block again, or take the line out',
+      '@, line 2: block 11: traces[0] is null, not an object. Record this block again, or take the line out',
     ],
     [
       'unlinked block',

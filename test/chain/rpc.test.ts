@@ -70,7 +70,7 @@ test('every lie of a node is asked again until it is true, and shows in its stat
   }
   const lies: [string, (method: string, params: unknown[], result: unknown) => unknown, RegExp][] = [
     ['null block', (m, p, it) => (isBlock(m, p) ? null : it), /^block 7: the node does not have it \(null\)$/],
-    ['null receipts', (m, p, it) => (isReceipts(m, p) ? null : it), /^block 7 has no receipts$/],
+    ['null receipts', (m, p, it) => (isReceipts(m, p) ? null : it), /^block 7: receipts is null, not a list$/],
     [
       "another fork's receipts",
       (m, p, it) => (isReceipts(m, p) ? other[7]!.receipts : it),
@@ -102,7 +102,7 @@ test('every lie of a node is asked again until it is true, and shows in its stat
           : it,
       /^block 7: its logs bloom does not cover its 4 logs/,
     ],
-    ['another block', (m, p, it) => (isBlock(m, p) ? chain[8]!.block : it), /^block 7: the node gave block 0x8$/],
+    ['another block', (m, p, it) => (isBlock(m, p) ? chain[8]!.block : it), /^block 7: the node gave block 8$/],
     [
       'transaction hashes alone',
       (m, p, it) =>

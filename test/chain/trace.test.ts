@@ -434,7 +434,7 @@ test('every lie about traces is named', () => {
   const inner = (raw: RawBlock, i: number) => raw.traces![i] as CallTrace
   const fork = makeChain({ from: 7, blocks: 1, txs: 3, logs: 0, salt: 'fork' })[0]!
   const lies: [string, (raw: RawBlock) => void, string][] = [
-    ['null', raw => Object.assign(raw, { traces: null }), 'block 7 has no list of traces: null'],
+    ['null', raw => Object.assign(raw, { traces: null }), 'block 7: traces is null, not a list'],
     ['none', raw => Object.assign(raw, { traces: [] }), 'block 7 has no traces of transaction 0 # and those after it'],
     [
       'half',
@@ -507,51 +507,63 @@ test('every lie about traces is named', () => {
       'block 7: trace 3 is of transaction 1 #, not of 0 #',
     ],
     ['an inner one first', raw => raw.traces!.shift(), 'block 7: trace 0 is of transaction 0 #, not of any'],
-    ['a number', raw => Object.assign(raw.traces!, { 2: 7 }), 'block 7: trace 2 is no object'],
-    ['type', raw => Object.assign(inner(raw, 2), { type: 'jump' }), 'block 7: trace 2 has an unknown type: jump'],
-    ['action', raw => Object.assign(inner(raw, 2), { action: null }), 'block 7: trace 2 has no action: null'],
+    ['a number', raw => Object.assign(raw.traces!, { 2: 7 }), 'block 7: traces[2] is 7, not an object'],
+    [
+      'type',
+      raw => Object.assign(inner(raw, 2), { type: 'jump' }),
+      'block 7: traces[2].type is jump, not call, create, suicide, reward',
+    ],
+    [
+      'action',
+      raw => Object.assign(inner(raw, 2), { action: null }),
+      'block 7: traces[2].action is null, not an object',
+    ],
     [
       'address',
       raw => Object.assign(inner(raw, 2).action, { to: null }),
-      'block 7: trace 2 has a malformed action.to: null',
+      'block 7: traces[2].action.to is null, not an address (0x and 40 hex digits)',
     ],
     [
       'amount',
-      raw => Object.assign(inner(raw, 2).action, { value: 7 }),
-      'block 7: trace 2 has a malformed action.value: 7',
+      raw => Object.assign(inner(raw, 2).action, { value: 7.5 }),
+      'block 7: traces[2].action.value is 7.5, not a quantity (0x and up to 64 hex digits)',
     ],
     [
       'input',
       raw => Object.assign(inner(raw, 2).action, { input: '0x1' }),
-      'block 7: trace 2 has a malformed action.input: 0x1',
+      'block 7: traces[2].action.input is 0x1, not whole bytes of hex',
     ],
     [
       'output',
       raw => Object.assign(inner(raw, 2).result!, { output: undefined }),
-      'block 7: trace 2 has a malformed result.output: nothing',
+      'block 7: traces[2].result.output is nothing, not whole bytes of hex',
     ],
     ['result', raw => Object.assign(inner(raw, 2), { result: null }), 'block 7: trace 2 has neither result nor error'],
     [
       'no address of a contract',
       raw => Object.assign(inner(raw, 11).result!, { address: undefined }),
-      'block 7: trace 11 has a malformed result.address: nothing',
+      'block 7: trace 11 has no address of the contract that it made: nothing',
     ],
     [
       'subtraces',
       raw => Object.assign(inner(raw, 2), { subtraces: '2' }),
-      'block 7: trace 2 has a malformed count of subtraces: 2',
+      'block 7: traces[2].subtraces is 2, not an integer',
     ],
     [
       'traceAddress',
       raw => Object.assign(inner(raw, 2), { traceAddress: null }),
-      'block 7: trace 2 has no traceAddress: null',
+      'block 7: traces[2].traceAddress is null, not a list',
     ],
     [
       'places as text',
       raw => Object.assign(inner(raw, 2), { traceAddress: ['1'] }),
-      'block 7: trace 2 of transaction 0 is at ["1"], which does not follow [0]',
+      'block 7: traces[2].traceAddress[0] is 1, not an integer',
     ],
-    ['error', raw => Object.assign(inner(raw, 2), { error: 7 }), 'block 7: trace 2 has a malformed error: 7'],
+    [
+      'error',
+      raw => Object.assign(inner(raw, 2), { error: 7 }),
+      'block 7: traces[2].error is 7, not a text of up to 4096 characters',
+    ],
   ]
   checkTraces(good())
   for (const [name, tamper, message] of lies) {

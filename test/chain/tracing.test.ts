@@ -209,7 +209,7 @@ test('trouble while a node is asked for the methods is no answer', async t => {
 test('every lie about traces is asked again until it is true, and shows in the status', async t => {
   const other = traced(24, 'other')
   const lies: [string, (result: unknown[]) => unknown, RegExp, RegExp][] = [
-    ['null', () => null, /^block 7 has no list of traces: null$/, /^block 7 has no list of call trees: null$/],
+    ['null', () => null, /^block 7: traces is null, not a list$/, /^block 7 has no list of call trees: null$/],
     ['none', () => [], /^block 7 has no traces of transaction 0/, /^block 7 has 2 transactions but 0 call trees$/],
     [
       'half',
