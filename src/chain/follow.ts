@@ -168,7 +168,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   /** A head that is not below our tip, from whichever node has one. */
   async function newerHead(ours: BlockRef): Promise<Head> {
     const read = async (endpoint: Endpoint) => {
-      const head = await readHead(endpoint, signal)
+      const head = await rpc.headOf(endpoint, signal)
       if (head.number >= ours.number) return head
       throw retry(
         'head_behind',

@@ -4,9 +4,9 @@ import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
-import { type Head, readHead, toHead } from './blocks.ts'
+import { type Head, toHead } from './blocks.ts'
 import { authorization, createHider, parseNodeUrl } from './endpoint.ts'
-import type { Rpc } from './rpc.ts'
+import { type Rpc, STRIDE } from './rpc.ts'
 import type { EndpointStatus } from './source.ts'
 
 /** Tells when the head of the chain may have moved. */
@@ -101,7 +101,7 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): Heads & Heads
         const before = highest
         let head: Head | undefined
         try {
-          head = await rpc.attempt(endpoint => readHead(endpoint, signal), signal, { tries: rpc.endpoints.length })
+          head = await rpc.attempt(endpoint => rpc.headOf(endpoint, signal), signal, { tries: rpc.endpoints.length })
           moved(head)
         } catch (error) {
           if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
@@ -123,6 +123,8 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): Heads & Heads
       poke()
     },
     push(head) {
+      // Nodes show by a poll what is far above.
+      if (head.number > highest + STRIDE) return poke()
       pushed = head
       pushedAt = clock.now()
       moved(head)
@@ -167,12 +169,16 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
       let loggedAt = 0
       while (!signal.aborted) {
         status.requests++
+        const since = clock.now()
         const fault = await subscribe(url, headers, timeoutMs, signal, heads, () => {
           if (failures > 0) log.info('Got new heads from the node again', { endpoint: name })
-          failures = 0
-          loggedAt = 0
         })
         if (signal.aborted) return
+        // A subscription that is soon lost again is no success: it would be made anew without a rest.
+        if (clock.now() - since >= STEADY_MS) {
+          failures = 0
+          loggedAt = 0
+        }
         failures++
         status.errors++
         status.lastError = hide(fault)
@@ -191,6 +197,11 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
   }
 }
 
+/** Time after which a subscription was a good one, however it ends. */
+const STEADY_MS = 60_000
+/** Headers take a kilobyte or two. */
+const MOST_MESSAGE_BYTES = 1 << 20
+
 /** One connection from its opening to its end; resolves with the reason why it ended. */
 const subscribe = (
   url: URL,
@@ -203,6 +214,7 @@ const subscribe = (
   const connect = buildConnector({ timeout: timeoutMs })
   let raw: Socket | undefined
   const agent = new Agent({
+    webSocket: { maxPayloadSize: MOST_MESSAGE_BYTES },
     connect: (options, callback) =>
       connect(options, (...result) => {
         raw = result[1] ?? undefined

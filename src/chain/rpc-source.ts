@@ -1,7 +1,6 @@
 import { refuse, retry } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
-import { readHead } from './blocks.ts'
 import { type Answer, createEndpoint, isMissingMethod, resultOf } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
@@ -99,7 +98,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
 
   return {
     chainId: signal => rpc.chainId(signal),
-    head: signal => rpc.attempt(async endpoint => (await readHead(endpoint, signal)).number, signal),
+    head: signal => rpc.attempt(async endpoint => (await rpc.headOf(endpoint, signal)).number, signal),
     range: range => fetchRange(rpc, range, { ...fetching, ahead: () => (isHeadBusy() ? 1 : concurrency) }),
     follow,
     call: (calls, signal) =>

@@ -1,6 +1,7 @@
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
+import { type Head, readHead, readHeads } from './blocks.ts'
 import { type Call, type Endpoint, resultOf } from './endpoint.ts'
 import type { Tracing } from './source.ts'
 import { createTracer } from './tracing.ts'
@@ -15,6 +16,11 @@ export interface Rpc {
    * does, and `endpoint.traces` is known when `work` runs.
    */
   attempt<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal, options?: AttemptOptions): Promise<T>
+  /**
+   * The newest block of a node. One far above all that were read before is believed only if the node can show it and the block below it by
+   * their numbers: whoever makes up a head must not lead everything after it.
+   */
+  headOf(endpoint: Endpoint, signal: AbortSignal): Promise<Head>
   /** The chain that all nodes have to be of. */
   chainId(signal: AbortSignal): Promise<number>
   /** See `ChainSource.tracing`. */
@@ -104,13 +110,29 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     }
   }
 
+  let highest = -1
+  const headOf: Rpc['headOf'] = async (endpoint, signal) => {
+    const head = await readHead(endpoint, signal)
+    if (head.number > highest + STRIDE) {
+      const shown = (await readHeads(endpoint, Math.max(0, head.number - 1), head.number, signal)).at(-1)!
+      if (shown.hash !== head.hash)
+        throw retry('block_inconsistent', `its head is block ${head.number} ${head.hash}, but it shows ${shown.hash}`)
+    }
+    highest = Math.max(highest, head.number)
+    return head
+  }
+
   return {
     endpoints,
     attempt,
+    headOf,
     chainId: signal => attempt(async endpoint => endpoint.chainId!, signal),
     tracing: () => tracer.status(),
   }
 }
+
+/** Blocks by which a head may rise before it has to be shown: what is no further off is found out when the blocks are read. */
+export const STRIDE = 32
 
 /** Code of the error of a node that does not have a method at all. */
 export const LACKS_METHOD = 'node_lacks_method'

@@ -406,3 +406,41 @@ test('a reorganisation near the first block that is held asks for none below it:
     await follower.stop()
   }
 })
+
+test('a head is believed of a node that can show it: one that makes heads up leads nobody', async t => {
+  const liar = await startNode(t, trunk.slice(0, 10))
+  const honest = await startNode(t, trunk.slice(0, 10))
+  liar.lie = ({ method, params }, result) =>
+    method === 'eth_getBlockByNumber' && params[0] === 'latest'
+      ? { ...(result as object), number: '0x7fffffff' }
+      : result
+  const source = createRpcSource({ urls: [liar.url, honest.url], clock: fastClock(50) })
+  t.after(() => source.close())
+  assert.equal(await source.head(AbortSignal.timeout(5_000)), 9)
+
+  const follower = startFollower(t, [liar, honest], { from: 3, wsUrl: liar.wsUrl })
+  assert.equal(await follower.until(trunk[9]!), '3 4 5 6 7 8 9')
+  for (const raw of trunk.slice(10, 14)) {
+    liar.extend([raw])
+    honest.extend([raw])
+    liar.announce({ number: 0x7fffffff, hash: raw.block.hash, parentHash: raw.block.parentHash })
+    assert.equal(await follower.until(raw), String(Number(raw.block.number)))
+  }
+  const asked = [...liar.calls, ...honest.calls]
+    .filter(({ params }) => params[1] === true)
+    .map(it => Number(it.params[0]))
+  assert.ok(Math.max(...asked) < 100, `${Math.max(...asked)}`)
+})
+
+test('a node that announces nonsense is asked again ever more rarely, and polled meanwhile', async t => {
+  const node = await startNode(t, trunk.slice(0, 10))
+  const nonsense = setInterval(() => node.announce({ number: 12, hash: 'nonsense', parentHash: '' }), 2)
+  t.after(async () => clearInterval(nonsense))
+  const follower = startFollower(t, node, { wsUrl: node.wsUrl, random: () => 0.5 })
+  await follower.until(trunk[9]!)
+  await pause(1_000)
+  node.extend(trunk.slice(10, 12))
+  assert.equal(await follower.until(trunk[11]!), '10 11')
+  const { requests } = follower.source.endpoints()[1]!
+  assert.ok(requests >= 3 && requests <= 15, `${requests} connections in 50 seconds`)
+})
