@@ -1,10 +1,11 @@
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
 import { Pool } from 'undici'
 import { ChainsieveError, messageOf, refuse, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock, parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
+import { type BodyOptions, readBody, TOO_LARGE } from './answer-body.ts'
+import type { Budget } from './budget.ts'
 import type { EndpointStatus } from './source.ts'
 import type { TraceMethod } from './tracing.ts'
 import { createWindow, type Outcome } from './window.ts'
@@ -30,6 +31,9 @@ export interface EndpointOptions {
   batch: number
   /** Most HTTP requests in flight. */
   concurrency: number
+  limits: Limits
+  /** Pays for the bytes of all answers under way, of other nodes too. */
+  budget: Budget
   log: Log
   clock: Clock
   random: () => number
@@ -67,6 +71,8 @@ export interface Endpoint {
    * overtake a back-fill's that wait for a place.
    */
   send(calls: readonly Call[], signal: AbortSignal, urgent?: boolean): Promise<Answer[]>
+  /** The same for calls whose answers are small: one that is not has the error `ANSWER_TOO_LARGE`, and tells nothing about the others. */
+  sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
   /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
   mark(): number
   well(mark: number): void
@@ -76,13 +82,12 @@ export interface Endpoint {
 }
 
 export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
-  const { timeoutMs, concurrency, log, clock, random } = options
+  const { timeoutMs, concurrency, limits, budget, log, clock, random } = options
   const url = parseNodeUrl(text, ['http:', 'https:'])
   const name = secretUrl(text).toString()
   const hide = createHider(url)
   const pool = new Pool(url.origin, {
     connections: concurrency,
-    maxResponseSize: MAX_ANSWER_BYTES,
     connectTimeout: timeoutMs,
   })
   const path = url.pathname + url.search
@@ -120,9 +125,11 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     calls: readonly Call[],
     signal: AbortSignal,
     urgent: boolean,
+    most = limits.nodeAnswer,
   ): Promise<Answer[] | 'too large'> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     const leave = await window.enter(signal, urgent)
+    const share = budget.open()
     let outcome: Outcome = 'overload'
     requests++
     try {
@@ -130,7 +137,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         timeoutMs,
         signal,
         () => retry('node_timeout', `no answer within ${timeoutMs} ms`),
-        inner => request(JSON.stringify(calls.length === 1 ? messages[0] : messages), inner),
+        inner => request(JSON.stringify(calls.length === 1 ? messages[0] : messages), { most, share, signal: inner }),
       )
       bytesPerCall =
         bytesPerCall === 0 ? body.length / calls.length : bytesPerCall * 0.9 + (body.length / calls.length) * 0.1
@@ -167,28 +174,25 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         outcome = 'neutral'
         throw error
       }
-      if (TOO_LARGE_CODES.has((error as { code?: unknown }).code)) {
+      if ((error as { code?: unknown }).code === TOO_LARGE) {
         outcome = 'neutral'
         return 'too large'
       }
       if (error instanceof ChainsieveError) throw error
       throw retry('node_unreachable', hide(describeNetwork(error)), { cause: error })
     } finally {
+      share.close()
       leave(outcome)
     }
   }
 
-  const request = async (body: string, signal: AbortSignal) => {
-    const response = await pool.request({ path, method: 'POST', headers, body, signal })
-    const bytes = Buffer.from(await response.body.arrayBuffer())
-    const text =
-      response.headers['content-encoding'] === 'gzip'
-        ? await gunzipAsync(bytes, { maxOutputLength: MAX_ANSWER_BYTES })
-        : bytes
+  const request = async (message: string, reading: Omit<BodyOptions, 'packed'>) => {
+    const response = await pool.request({ path, method: 'POST', headers, body: message, signal: reading.signal })
+    const packed = response.headers['content-encoding'] === 'gzip'
     return {
       status: response.statusCode,
       retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()),
-      body: text.toString(),
+      body: await readBody(response.body, { ...reading, packed }),
     }
   }
 
@@ -209,7 +213,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     if (calls.length === 1) {
       throw retry(
         'node_answer_too_large',
-        `cannot give the answer to a single ${calls[0]!.method}: it is too large for the node or for us`,
+        overLimit('nodeAnswer', limits, `The answer to a single ${calls[0]!.method}, if the node gives it at all,`)
+          .message,
       )
     }
     const smaller = Math.floor(calls.length / 2)
@@ -219,6 +224,23 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       log.info('Shrank the batches to a node', { endpoint: name, calls: smaller })
     }
     return send(calls, signal, urgent)
+  }
+
+  const sendSmall = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
+    if (calls.length === 0) return []
+    const size = Math.max(1, Math.floor(batch))
+    const answers =
+      calls.length > size
+        ? 'too large'
+        : await post(calls, signal, false, calls.length * (limits.callAnswer + ENVELOPE_BYTES))
+    if (answers !== 'too large') return answers
+    if (calls.length === 1) {
+      const { message } = overLimit('callAnswer', limits, `The answer to ${calls[0]!.method}`)
+      return [{ error: { code: ANSWER_TOO_LARGE, message } }]
+    }
+    // Not with smaller batches from now on: a contract chooses what it answers.
+    const half = Math.min(size, Math.ceil(calls.length / 2))
+    return [...(await sendSmall(calls.slice(0, half), signal)), ...(await sendSmall(calls.slice(half), signal))]
   }
 
   return {
@@ -236,6 +258,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     lacks: new Set(),
     traces: { method: undefined, why: '', asked: false },
     send,
+    sendSmall,
     mark: () => epoch,
     well(mark) {
       if (mark !== epoch || failures === 0) return
@@ -326,14 +349,11 @@ export const resultOf = (answer: Answer, what: string): unknown => {
   throw retry('node_error', `${what}: ${answer.error.message} (${answer.error.code})`)
 }
 
-/** Well below the longest string that there can be. */
-const MAX_ANSWER_BYTES = 400 << 20
-/** Of undici, of zlib. */
-const TOO_LARGE_CODES = new Set<unknown>(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'ERR_BUFFER_TOO_LARGE'])
+/** What an answer has around its result. */
+const ENVELOPE_BYTES = 1000
 const DOUBT_MS = 10_000
 const LOG_EVERY_MS = 60_000
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-const gunzipAsync = promisify(gunzip)
 
 /** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
 const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
@@ -366,7 +386,7 @@ const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' | undef
     const answer = toAnswer(item)
     if (answer === undefined) return undefined
     if (answer.error !== undefined && RATE_LIMIT_CODES.has(answer.error.code)) return [answer]
-    if (answer.error?.code === RESPONSE_TOO_LARGE) return 'too large'
+    if (answer.error?.code === ANSWER_TOO_LARGE) return 'too large'
     const index = Number((item as { id: unknown }).id) - 1
     if (!(index >= 0 && index < calls) || answers[index] !== undefined) {
       // An error for the batch as a whole carries no id, or the first one's.
@@ -382,7 +402,7 @@ const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' | undef
 }
 
 /** Code of go-ethereum for a batch whose answers have grown too large on the way. */
-const RESPONSE_TOO_LARGE = -32003
+export const ANSWER_TOO_LARGE = -32003
 
 const toAnswer = (item: unknown): Answer | undefined => {
   if (typeof item !== 'object' || item === null) return undefined

@@ -1,7 +1,10 @@
-import { constants, isAscii } from 'node:buffer'
+import { constants } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
+import { bytesOf } from '../lib/bytes.ts'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
+import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
+import { BLOATED, isBloated, textOf } from './answer-body.ts'
 import { type CheckOptions, checkBlock, refOf } from './check.ts'
 import { checkTraces } from './check-traces.ts'
 import { findJsonFault } from './json-fault.ts'
@@ -26,8 +29,6 @@ export interface PackOptions extends CheckOptions {
   chainId?: number
   /** Told how many bytes of the file were read so far, packed ones where it is gzip, as often as it has changed. */
   onRead?: (bytes: number) => void
-  /** Longest line in bytes; beyond what fits a JavaScript string (512 MiB) there is nothing to raise. */
-  maxLineBytes?: number
 }
 
 /**
@@ -49,7 +50,8 @@ export async function* readPack(
 
 /** The lines of a pack as bytes, for callers that parse them elsewhere (`parsePackLine`). */
 export async function* readPackLines(path: string, options: PackOptions = {}): AsyncGenerator<PackLine> {
-  const limit = Math.min(options.maxLineBytes ?? Number.POSITIVE_INFINITY, constants.MAX_STRING_LENGTH)
+  const { limits = DEFAULT_LIMITS } = options
+  const most = Math.min(limits.packLine, constants.MAX_STRING_LENGTH)
   let line = 0
   let found = 0
   /** The pieces of the line that is not finished yet. */
@@ -59,12 +61,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
     if (piece.length === 0) return
     pieces.push(piece)
     size += piece.length
-    if (size > limit) {
-      throw refuse(
-        'pack_line_too_long',
-        `${path}, line ${line + 1}: longer than ${limit} bytes. A line holds one block; is this a block pack, one JSON object a line?`,
-      )
-    }
+    if (size > most) throw overLimit('packLine', { ...limits, packLine: most }, `${path}, line ${line + 1}`)
   }
   const take = (last: boolean): PackLine | undefined => {
     line++
@@ -111,7 +108,9 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 
 /** Parses and checks one line. */
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
-  const text = textOf(packLine.bytes)
+  const bytes = bytesOf(packLine.bytes)
+  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${place(packLine)}: ${BLOATED}. Take the line out`)
+  const text = textOf(bytes)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -134,12 +133,6 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     )
   }
   return raw
-}
-
-/** JSON-RPC is ASCII all through, and ASCII is copied many times faster than UTF-8 is decoded. */
-const textOf = ({ buffer, byteOffset, length }: Uint8Array): string => {
-  const bytes = Buffer.from(buffer, byteOffset, length)
-  return isAscii(bytes) ? bytes.toString('latin1') : bytes.toString()
 }
 
 /** Checks that a block which follows the block of the line before it also links to it, and returns what the next is held against. */

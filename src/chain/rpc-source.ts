@@ -1,7 +1,9 @@
 import { refuse, retry } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
-import { type Answer, createEndpoint, isMissingMethod, resultOf } from './endpoint.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import { createBudget } from './budget.ts'
+import { ANSWER_TOO_LARGE, type Answer, createEndpoint, isMissingMethod, resultOf } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
 import { fetchRange } from './range.ts'
@@ -32,6 +34,7 @@ export interface RpcSourceOptions {
   traces?: 'off' | 'calls' | 'all'
   /** Whether the chain may be cut back, as development nodes can; see `FollowSettings`. Default false. */
   shrinks?: boolean
+  limits?: Limits
   log?: Log
   clock?: Clock
   /** Numbers from 0 to 1, for jitter. */
@@ -47,10 +50,13 @@ const HEAD_BUSY_MS = 100
  */
 export const createRpcSource = (options: RpcSourceOptions): ChainSource & { close(): Promise<void> } => {
   const { urls, wsUrl, timeoutMs = 20_000, batch = 20, concurrency = 16, log = silent } = options
+  const { limits = DEFAULT_LIMITS } = options
   const { clock = systemClock, random = Math.random } = options
   const traces = (options.traces ?? 'off') !== 'off'
   if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the address of at least one')
-  const endpoints = urls.map(url => createEndpoint(url, { timeoutMs, batch, concurrency, log, clock, random }))
+  const budget = createBudget(limits.nodeAnswers)
+  const reaching = { timeoutMs, batch, concurrency, limits, budget, log, clock, random }
+  const endpoints = urls.map(url => createEndpoint(url, reaching))
   const rpc = createRpc({
     endpoints,
     log,
@@ -60,7 +66,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   })
   const announcer = wsUrl === undefined ? undefined : createAnnouncer({ url: wsUrl, timeoutMs, log, clock, random })
   const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
-  const fetching = { chunk, ahead: () => concurrency, bloom: options.bloom ?? true, traces, log }
+  const fetching = { chunk, ahead: () => concurrency, bloom: options.bloom ?? true, traces, limits, log }
 
   /** While blocks of the head come in, a back-fill asks for one piece at a time: the node answers both from one queue. */
   let headAt = Number.NEGATIVE_INFINITY
@@ -89,7 +95,8 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
     signal: AbortSignal,
   ): Promise<T[]> =>
     rpc.attempt(
-      async endpoint => (await endpoint.send(messages, signal)).map((answer, i) => read(answer, messages[i]!.method)),
+      async endpoint =>
+        (await endpoint.sendSmall(messages, signal)).map((answer, i) => read(answer, messages[i]!.method)),
       signal,
       {
         tries: CALL_TRIES * endpoints.length,
@@ -116,9 +123,9 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   }
 }
 
-/** What a contract refuses is an answer; what the node cannot do now is not. */
+/** What a contract refuses is an answer, and so is what it answers at too great length; what the node cannot do now is not. */
 const toCallResult = (answer: Answer, method: string): string | null => {
-  if (answer.error !== undefined && isRevert(answer.error)) return null
+  if (answer.error !== undefined && (answer.error.code === ANSWER_TOO_LARGE || isRevert(answer.error))) return null
   return toHex(answer, method)
 }
 

@@ -19,6 +19,7 @@ import type { Log } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding, readAsset, readTextAsset } from '../lib/runtime.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
+import type { Limits } from '../limits/index.ts'
 import { openRules } from '../rules/store.ts'
 import { type Db, openForReading } from '../store/database.ts'
 import { positionOf } from '../store/schema.ts'
@@ -50,7 +51,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
 
   const db = openForReading(data.store, nativeBinding())
-  const source = 'node' in data.job ? createRpcSource({ ...data.job.node, log }) : undefined
+  const source = 'node' in data.job ? createRpcSource({ ...data.job.node, limits: data.limits, log }) : undefined
   const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
   let pipeline: Pipeline | undefined
   let ruling: Ruling | undefined
@@ -70,7 +71,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
   let failure: unknown
   try {
-    const chainId = await chainIdOf(data.job, source, db, signal)
+    const chainId = await chainIdOf(data, source, db, signal)
     const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, nativeOption())
@@ -250,7 +251,7 @@ const untilStopped = (signal: AbortSignal): Promise<void> =>
 
 /** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 const importPacks = async (work: Work, files: string[]) => {
-  const { pipeline, links, signal, state, chainId } = work
+  const { pipeline, links, signal, state, chainId, limits } = work
   state.total = files.reduce((sum, file) => sum + sizeOf(file), 0)
   const lane = pipeline.lane('fill')
   let before = 0
@@ -260,8 +261,8 @@ const importPacks = async (work: Work, files: string[]) => {
         state.done = before + bytes
       }
       let previous: BlockRef | undefined
-      for await (const line of readPackLines(file, { signal, onRead })) {
-        const raw = parsePackLine(line, chainId === undefined ? {} : { chainId })
+      for await (const line of readPackLines(file, { signal, onRead, limits })) {
+        const raw = parsePackLine(line, chainId === undefined ? { limits } : { chainId, limits })
         previous = linkPackBlock(line, previous, raw)
         await links.learn([raw], -1, signal)
         await addFromPack(raw, line, pipeline, lane)
@@ -486,14 +487,14 @@ const resolvePoint = (point: BlockPoint | undefined, head: number, fallback: num
 
 /** The chain of the source, which must be the chain of the store. */
 const chainIdOf = async (
-  job: Job,
+  { job, limits }: Pick<IndexerData, 'job' | 'limits'>,
   source: ChainSource | undefined,
   db: Db,
   signal: AbortSignal,
 ): Promise<number | undefined> => {
   const stored = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
   if (job.type === 'watch') return stored
-  if (job.type === 'import') return stored ?? packChainId(job.files, signal)
+  if (job.type === 'import') return stored ?? packChainId(job.files, limits, signal)
   const chainId = await source!.chainId(signal)
   const mayDiffer = 'node' in job && job.node.shrinks === true
   if (stored !== undefined && stored !== chainId && !mayDiffer)
@@ -505,9 +506,13 @@ const chainIdOf = async (
 }
 
 /** What the first block of the packs says; undefined where packs do not tell. */
-const packChainId = async (files: readonly string[], signal: AbortSignal): Promise<number | undefined> => {
+const packChainId = async (
+  files: readonly string[],
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<number | undefined> => {
   try {
-    return await createPackSource(files).chainId(signal)
+    return await createPackSource(files, { limits }).chainId(signal)
   } catch (error) {
     if (error instanceof ChainsieveError && error.code === 'pack_without_chain_id') return undefined
     throw error

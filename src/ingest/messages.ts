@@ -4,6 +4,7 @@ import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
+import type { Limits } from '../limits/index.ts'
 import type { Batch } from '../store/batch.ts'
 import type { Revision } from '../store/revision.ts'
 
@@ -48,6 +49,7 @@ export interface IndexerData {
   job: Job
   /** Most blocks in one transaction of a back-fill. */
   storeBatch: number
+  limits: Limits
 }
 
 export type Job =
@@ -67,7 +69,7 @@ export type Job =
 export type Order = 'newest' | 'oldest'
 
 /** What can travel to a thread of how nodes are reached. */
-export type NodeOptions = Omit<RpcSourceOptions, 'log' | 'clock' | 'random'>
+export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random'>
 
 export type ToIndexer = { type: 'stop' }
 

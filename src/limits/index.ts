@@ -45,6 +45,30 @@ export const LIMITS = {
     ['a query', 'clauses'],
     'Write values of one field as [terms], or ask in several searches.',
   ),
+  nodeAnswer: bytes(
+    '64MB',
+    'node_answer_too_large',
+    ['an answer of a node', 'JSON'],
+    'Fewer blocks are asked for at once, down to one.',
+  ),
+  nodeAnswers: bytes(
+    '256MB',
+    'node_answer_too_large',
+    ['a network', 'answers of nodes under way'],
+    'The answers that began later wait.',
+  ),
+  callAnswer: bytes(
+    '256kB',
+    'node_answer_too_large',
+    ['an answer to eth_call, eth_getCode or eth_getStorageAt', 'JSON'],
+    'It counts as none.',
+  ),
+  packLine: bytes(
+    '128MB',
+    'pack_line_too_long',
+    ['a line of a block pack', 'JSON'],
+    'A line holds one block: see whether this is a block pack, one JSON object a line.',
+  ),
   extraData: bytes(
     '256kB',
     'block_inconsistent',

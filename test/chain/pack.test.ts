@@ -12,6 +12,7 @@ import { formatPackLine, type PackOptions, readPack, readPackLines } from '../..
 import { createPackSource } from '../../src/chain/pack-source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { hasMainnet, mainnetPack, makeChain, tempFolder } from '../support/pack.ts'
 import { type Act, traceBlock } from '../support/traces.ts'
 
@@ -286,10 +287,15 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
   }
 
   await assert.rejects(readAll(await put('damaged', damaged)), { next: 'refuse', code: 'pack_damaged' })
-  await assert.rejects(readAll(await put('long', text), { maxLineBytes: 500 }), {
+  await assert.rejects(readAll(await put('long', text), { limits: { ...DEFAULT_LIMITS, packLine: 500 } }), {
     next: 'refuse',
     code: 'pack_line_too_long',
-    message: /long, line 1: longer than 500 bytes\. A line holds one block/,
+    message: /long, line 1 has more than 500B of JSON\. A line holds one block.*--limit packLine=N/,
+  })
+  await assert.rejects(readAll(await put('bloated', `{"block":[${'[],'.repeat(2_000_000)}[]]}`)), {
+    next: 'refuse',
+    code: 'pack_not_a_block',
+    message: /bloated, line 1: there are more arrays, objects and members in it than in any block/,
   })
   await assert.rejects(readAll('/nowhere/pack'), {
     code: 'pack_not_found',

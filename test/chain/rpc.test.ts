@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { createRpcSource, type RpcSourceOptions } from '../../src/chain/rpc-source.ts'
 import type { RawBlock, RpcBlock, RpcReceipt } from '../../src/chain/wire.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
@@ -324,6 +325,54 @@ test('a node that limits batches gets smaller ones', async t => {
   cut.lie = ({ method }, result) =>
     cut.batches.at(-1)! > 4 && method === 'eth_getBlockReceipts' ? new NodeError(-32003, 'response too large') : result
   assert.deepEqual((await rangeOf(sourceOf(t, cut), 0, 9)).flat(), chain.slice(0, 10))
+})
+
+test('an answer that unpacks to more than there may be is given up on the way, and another node is asked', async t => {
+  const liar = await startNode(t, chain)
+  const honest = await startNode(t, chain)
+  const bomb = gzipSync(`[${'[],'.repeat(100_000_000)}[]]`, { level: 1 })
+  let sent = 0
+  liar.trouble = calls => {
+    if (!calls.some(({ method }) => method === 'eth_getBlockByNumber')) return undefined
+    sent++
+    return { status: 200, headers: { 'content-encoding': 'gzip' }, body: bomb }
+  }
+  const source = sourceOf(t, [liar, honest])
+  const before = process.memoryUsage().rss
+  let most = 0
+  const watch = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().rss - before)
+  }, 5)
+  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  clearInterval(watch)
+  assert.ok(sent > 0)
+  assert.ok(most < 600e6, `${most} bytes more`)
+})
+
+test('an answer of empty lists is not made into objects', async t => {
+  const liar = await startNode(t, chain)
+  const honest = await startNode(t, chain)
+  liar.trouble = calls =>
+    calls.some(({ method }) => method === 'eth_getBlockByNumber')
+      ? { garbage: `{"id":1,"result":{"number":"0x0","junk":[${'[],'.repeat(2_000_000)}[]]}}` }
+      : undefined
+  const source = sourceOf(t, [liar, honest])
+  assert.deepEqual((await rangeOf(source, 0, 3)).flat(), chain.slice(0, 4))
+  assert.match(source.endpoints()[0]!.lastError!, /more arrays, objects and members in it than in any block/)
+})
+
+test('a contract that answers at great length counts as one that does not answer, and disturbs no other', async t => {
+  const node = await startNode(t, chain)
+  node.methods.set('eth_call', ([call]) =>
+    (call as { to: string }).to.endsWith('13') ? `0x${'00'.repeat(5_000_000)}` : '0x01',
+  )
+  const source = sourceOf(t, node, { batch: 20 })
+  const calls = Array.from({ length: 40 }, (_, i) => ({ to: `0x${String(i).padStart(40, '0')}`, data: '0x' }))
+  const expected = calls.map(({ to }) => (to.endsWith('13') ? null : '0x01'))
+  assert.deepEqual(await source.call!(calls, AbortSignal.timeout(20_000)), expected)
+  // Blocks are asked for in batches as large as before.
+  assert.deepEqual((await rangeOf(source, 0, 39)).flat(), chain)
+  assert.ok(node.batches.at(-1)! >= 16, `${node.batches.at(-1)}`)
 })
 
 test('a node without eth_getBlockReceipts is asked for them one by one, and only once whether it has it', async t => {

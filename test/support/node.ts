@@ -14,7 +14,7 @@ export interface NodeCall {
 
 /** What the node does with one HTTP request instead of answering it. */
 export type Trouble =
-  | { status: number; headers?: Record<string, string>; body?: string }
+  | { status: number; headers?: Record<string, string>; body?: string | Buffer }
   | 'hang'
   | 'reset'
   | { garbage: string }

@@ -1,0 +1,65 @@
+import { isAscii } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { retry } from '../lib/errors.ts'
+import type { Share } from './budget.ts'
+
+export interface BodyOptions {
+  /** Whether it is gzip, as its header says. */
+  packed: boolean
+  /** Most bytes, unpacked. */
+  most: number
+  /** Pays for the bytes while they are held. */
+  share: Share
+  signal: AbortSignal
+}
+
+/** Code of the error for a body with more bytes than it may have: what comes behind them is not read. */
+export const TOO_LARGE = 'ERR_ANSWER_TOO_LARGE'
+
+/** The text of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
+export const readBody = async (body: Readable, { packed, most, share, signal }: BodyOptions): Promise<string> => {
+  const source = packed ? body.pipe(createGunzip()) : body
+  // Its reason comes out of the reading below; without a listener it would end the process.
+  body.on('error', error => source.destroy(error))
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > most) throw Object.assign(new Error(`the answer has more than ${most} bytes`), { code: TOO_LARGE })
+      chunks.push(chunk)
+      await share.take(chunk.length, signal)
+    }
+  } finally {
+    source.destroy()
+    body.destroy()
+  }
+  const bytes = Buffer.concat(chunks)
+  if (isBloated(bytes)) throw retry('node_bad_answer', BLOATED)
+  return textOf(bytes)
+}
+
+/** JSON-RPC is ASCII all through, and ASCII is copied many times faster than UTF-8 is decoded. */
+export const textOf = (bytes: Buffer): string => (isAscii(bytes) ? bytes.toString('latin1') : bytes.toString())
+
+/**
+ * Whether JSON would take far more memory than its text: arrays, objects and members that hold next to nothing. A thousand bytes of `[],`
+ * become fifteen thousand. In blocks a value takes some 20 bytes and more; what is small may be as it likes.
+ */
+export const isBloated = (bytes: Uint8Array): boolean => {
+  if (bytes.length < BLOAT_BYTES) return false
+  const most = bytes.length / LEAST_BYTES_PER_VALUE
+  let values = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    // An array, an object, a member.
+    if (byte === 91 || byte === 123 || byte === 58) values++
+  }
+  return values > most
+}
+
+export const BLOATED = 'there are more arrays, objects and members in it than in any block of that size'
+
+const BLOAT_BYTES = 4 << 20
+const LEAST_BYTES_PER_VALUE = 8
