@@ -70,7 +70,7 @@ export const createApp = ({
   if (alerting) {
     const rules = '/alerting/rules'
     const rule = `${rules}/:id`
-    resource(rules, { GET: listRules(alerting), POST: createRule(alerting, limits) })
+    resource(rules, { GET: listRules(alerting, log), POST: createRule(alerting, limits) })
     resource(`${rules}/simulate`, { POST: simulate(alerting, limits) })
     resource(rule, { GET: getRule(alerting), PUT: updateRule(alerting, limits), DELETE: removeRule(alerting) })
     resource(`${rule}/simulate`, { POST: simulateRule(alerting, limits) })

@@ -43,7 +43,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         indexings.find(({ network }) => network === rule.network)?.report().withoutTraces ?? null,
       ),
 
-    warnings: input => warningsOf(input, config),
+    warnings: ({ input }) => warningsOf(input, config),
 
     async startBlockOf(network) {
       const known = await top(network)
@@ -53,7 +53,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     refusedHost: guard.refusedHost,
 
     async triggerCounts(rules) {
-      return delivery.counts(rules.map(({ id }) => id))
+      return delivery.counts(rules)
     },
 
     simulate: (rule, range, signal) => simulate(options, rule, range, signal),
