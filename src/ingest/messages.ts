@@ -4,6 +4,7 @@ import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
+import type { Limits } from '../limits/index.ts'
 import type { Batch } from '../store/batch.ts'
 import type { Revision } from '../store/revision.ts'
 
@@ -48,6 +49,7 @@ export interface IndexerData {
   job: Job
   /** Most blocks in one transaction of a back-fill. */
   storeBatch: number
+  limits: Limits
 }
 
 export type Job =
@@ -99,6 +101,8 @@ export interface Report {
   alerts: AlertCounts
   /** What is decoded anew, null where nothing is. */
   redecoding: RedecodingReport | null
+  /** Why rules did not do all that they should, by their ids. */
+  troubles: ReadonlyMap<number, string>
 }
 
 export interface RedecodingReport {

@@ -4,6 +4,7 @@ import { systemFault } from '../lib/errors.ts'
 import { fromFailure, toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { openForWriting } from '../store/database.ts'
 import { makeStoreFolder, storeFile } from '../store/files.ts'
 import { abiFolder } from './abis.ts'
@@ -27,6 +28,7 @@ export interface IndexingOptions {
   network: string
   job: Job
   storeBatch: number
+  limits?: Limits
   log: Log
   onReport?: (report: Report) => void
   /** Told when there may be something in the outbox. */
@@ -46,6 +48,7 @@ const NOTHING: Report = {
   withoutTraces: null,
   alerts: {},
   redecoding: null,
+  troubles: new Map(),
 }
 
 /** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */
@@ -66,6 +69,7 @@ export const startIndexing = ({
   network,
   job,
   storeBatch,
+  limits = DEFAULT_LIMITS,
   log,
   onReport,
   onAlerts,
@@ -75,7 +79,7 @@ export const startIndexing = ({
   const writer = startWorker('writer', { store, port: port1 }, { transferList: [port1] })
   const indexer = startWorker(
     'indexer',
-    { network, data, store, abis: abiFolder(data), job, storeBatch, port: port2 } satisfies IndexerData & {
+    { network, data, store, abis: abiFolder(data), job, storeBatch, limits, port: port2 } satisfies IndexerData & {
       port: unknown
     },
     // Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it.

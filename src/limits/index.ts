@@ -81,6 +81,18 @@ export const LIMITS = {
     ['an alert', 'fields in its payload'],
     'Name what is above them: all of it is sent then.',
   ),
+  matches: count(
+    10_000,
+    'validation_exception',
+    ['an account', 'matches in one block'],
+    'Beyond that none are told: make the conditions of its rules narrower.',
+  ),
+  simulations: count(
+    4,
+    'es_rejected_execution_exception',
+    ['an account', 'simulations and tests of rules at once'],
+    'Ask again when one of them is done.',
+  ),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

@@ -1,3 +1,4 @@
+import type { Document } from '../documents/document.ts'
 import type { Compare } from '../query/ast.ts'
 import { documentOf, type Entity, emitterOf } from './entities.ts'
 import { frequencyOf } from './match-frequency.ts'
@@ -21,14 +22,24 @@ import {
 import { keyOfText } from './match-keys.ts'
 import { createProbed } from './match-probes.ts'
 import { type Choice, nameOfAttribute, type Shape, shapeOf } from './match-shape.ts'
-import type { Found } from './matcher.ts'
 import type { StoredRule } from './rule.ts'
+
+/** What comes of one block. */
+export interface Matching {
+  readonly block: number
+  found(rule: StoredRule, entity: Entity, document: Document): void
+  /** For want of the decimals of that token. */
+  undecided(token: string): void
+  failed(rule: StoredRule, error: unknown): void
+  /** What failed in this block already, and is not tried for more of it. */
+  readonly broken: Set<Group | Attribute>
+}
 
 export interface KindMatcher {
   readonly size: number
   add(rule: StoredRule, nodes: readonly Compare[]): Member
   remove(member: Member, nodes: readonly Compare[]): void
-  match(entity: Entity, block: number, found: Found[], undecided: Set<string>): void
+  match(entity: Entity, matching: Matching): void
 }
 
 /** The rules of one kind of entity. */
@@ -180,25 +191,49 @@ export const createKindMatcher = (): KindMatcher => {
       if (group.live === 0) dropGroup(group)
       size--
     },
-    match(entity, block, found, undecided) {
+    match(entity, matching) {
+      const { block, broken } = matching
       const hits: Member[] = []
       const hit = (member: Member) => void hits.push(member)
-      const open = () => void undecided.add(emitterOf(entity.log!))
-      const tried = (group: Group) => attempt(group, entity, hit, open, block)
+      const open = () => matching.undecided(emitterOf(entity.log!))
+      const tried = (group: Group) => {
+        if (broken.size > 0 && broken.has(group)) return
+        try {
+          attempt(group, entity, hit, open, block)
+        } catch (error) {
+          blame(group, error, matching)
+        }
+      }
       const probe = (attribute: Attribute) => {
-        const keys = keysOf(attribute, entity)
-        if (typeof keys === 'string') attribute.table.forEach(keys, tried)
-        else if (keys !== undefined) for (const key of keys) attribute.table.forEach(key, tried)
+        if (broken.size > 0 && broken.has(attribute)) return
+        try {
+          const keys = keysOf(attribute, entity)
+          if (typeof keys === 'string') attribute.table.forEach(keys, tried)
+          else if (keys !== undefined) for (const key of keys) attribute.table.forEach(key, tried)
+        } catch (error) {
+          broken.add(attribute)
+          for (const group of groups.values()) if (group.key?.attribute === attribute) blame(group, error, matching)
+        }
       }
       probed.forEach(entity, probe)
       loose.forEach(tried)
       if (hits.length === 0) return
-      const document = documentOf(entity)
-      if (document === undefined) return
-      hits.sort((a, b) => a.rule.id - b.rule.id)
-      for (const { rule } of hits) found.push({ rule, kind: entity.kind, document })
+      try {
+        const document = documentOf(entity)
+        if (document === undefined) return
+        hits.sort((a, b) => a.rule.id - b.rule.id)
+        for (const { rule } of hits) matching.found(rule, entity, document)
+      } catch (error) {
+        for (const { rule } of hits) matching.failed(rule, error)
+      }
     },
   }
+}
+
+/** Rules of a group ask for the same: what fails for one fails for all of them. */
+const blame = (group: Group, error: unknown, { block, broken, failed }: Matching) => {
+  broken.add(group)
+  for (const { live, rule } of group.members.items) if (live && rule.startBlock! <= block) failed(rule, error)
 }
 
 /** Conditions up to which a rule keeps the order of their cost. */

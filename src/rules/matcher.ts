@@ -4,7 +4,7 @@ import { TARGET_KINDS } from './attributes.ts'
 import { type BlockEntities, entitiesOf } from './entities.ts'
 import { lower } from './lower.ts'
 import type { Member } from './match-group.ts'
-import { createKindMatcher, type KindMatcher } from './match-kind.ts'
+import { createKindMatcher, type KindMatcher, type Matching } from './match-kind.ts'
 import type { StoredRule } from './rule.ts'
 
 export type { BlockEntities } from './entities.ts'
@@ -31,6 +31,15 @@ export interface Matches {
    * when they are.
    */
   undecided: string[]
+  /** Rules that could not be asked, by a fault of the program: others are not touched by it. */
+  failed: Failed[]
+  /** Rules that found more than their account may have of one block; what is in `found` is the first of it. */
+  cut: StoredRule[]
+}
+
+export interface Failed {
+  rule: StoredRule
+  error: unknown
 }
 
 export interface Found {
@@ -39,7 +48,12 @@ export interface Found {
   document: Document
 }
 
-export const createMatcher = (): Matcher => {
+export interface MatcherOptions {
+  /** Matches that an account may have in one block. */
+  most?: number
+}
+
+export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOptions = {}): Matcher => {
   const members = new Map<number, Member>()
   const kinds = new Map<Kind, KindMatcher>()
   const starts = createStarts()
@@ -79,10 +93,25 @@ export const createMatcher = (): Matcher => {
     match(block) {
       const found: Found[] = []
       const undecided = new Set<string>()
+      const failed = new Map<number, Failed>()
+      const cut = new Map<number, StoredRule>()
+      const counts = new Map<number, number>()
       const number = Number(block.raw.block.number)
+      const matching: Matching = {
+        block: number,
+        found(rule, { kind }, document) {
+          const count = (counts.get(rule.account) ?? 0) + 1
+          if (count > most) return void cut.set(rule.id, rule)
+          counts.set(rule.account, count)
+          found.push({ rule, kind, document })
+        },
+        undecided: token => void undecided.add(token),
+        failed: (rule, error) => void failed.set(rule.id, { rule, error }),
+        broken: new Set(),
+      }
       if (number >= starts.first)
-        for (const entity of entitiesOf(block, kinds)) kinds.get(entity.kind)!.match(entity, number, found, undecided)
-      return { found, undecided: [...undecided] }
+        for (const entity of entitiesOf(block, kinds)) kinds.get(entity.kind)!.match(entity, matching)
+      return { found, undecided: [...undecided], failed: [...failed.values()], cut: [...cut.values()] }
     },
   }
 }

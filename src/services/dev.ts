@@ -67,7 +67,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     }
     const { storeBatch } = network
     const onAlerts = () => parts.delivery.wake(network.network)
-    indexings[0] = startIndexing({ data, network: network.network, job, storeBatch, log, onAlerts })
+    indexings[0] = startIndexing({ data, network: network.network, job, storeBatch, limits: own.limits, log, onAlerts })
   }
 
   let waiting = false

@@ -107,7 +107,15 @@ const startFollowing = (
 ): Indexing => {
   const { network: name, from, order, finality, storeBatch } = network
   const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality }
-  return startIndexing({ data: config.data, network: name, job, storeBatch, log, onAlerts: () => onAlerts(name) })
+  return startIndexing({
+    data: config.data,
+    network: name,
+    job,
+    storeBatch,
+    limits: config.limits,
+    log,
+    onAlerts: () => onAlerts(name),
+  })
 }
 
 /** Runs a job that has an end, showing how far it is. */
@@ -122,7 +130,7 @@ const runToEnd = async (
   const lock = lockDataFolder(config.data, doing, nativeBinding(config.data))
   const onReport = ({ blocks, logs, events, done, total }: Report) =>
     progress?.update({ blocks, logs, events, done, total })
-  const indexing = startIndexing({ data: config.data, network, job, storeBatch, log, onReport })
+  const indexing = startIndexing({ data: config.data, network, job, storeBatch, limits: config.limits, log, onReport })
   const stop = () => void indexing.stop()
   shutdown.signal.addEventListener('abort', stop, { once: true })
   if (shutdown.signal.aborted) stop()

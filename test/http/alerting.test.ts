@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { AlertingService } from '../../src/http/alerting/service.ts'
+import { refuse } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../src/limits/index.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
@@ -566,4 +567,32 @@ test('a rule that another version stored and that is too large now says so, and 
   assert.deepEqual(calls, [])
   assert.equal((await call('PUT', `${RULES}1`, { enabled: true })).status, 400)
   assert.deepEqual(await bodyOf(call('PUT', `${RULES}1`, rule())), shown({ startBlock: 1 }))
+})
+
+test('an account has so many simulations and tests at once, and another one its own', async () => {
+  const { call, service } = serve({ simulations: 2 })
+  await bodyOf(call('POST', RULES, rule()), 201)
+  const waiting: (() => void)[] = []
+  const answer = { total: 0, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [] }
+  service.simulate = () => new Promise(resolve => waiting.push(() => resolve(answer)))
+  service.test = () => new Promise((_, reject) => waiting.push(() => reject(refuse('parsing_exception', 'no'))))
+  const first = [call('POST', `${RULES}simulate`, rule()), call('POST', `${RULES}1/test`)]
+  while (waiting.length < 2) await new Promise(resolve => setImmediate(resolve))
+  for (const path of ['simulate', '1/simulate', '1/test']) {
+    const refused = await call('POST', RULES + path, path === 'simulate' ? rule() : undefined)
+    const { message } = overLimit('simulations', { ...DEFAULT_LIMITS, simulations: 2 })
+    assert.deepEqual(refused.body, error(429, 'es_rejected_execution_exception', message))
+    assert.equal(refused.headers.get('retry-after'), '1')
+  }
+  const bobs = call('POST', `${RULES}simulate`, rule(), { authorization: 'Bearer cs_bob' })
+  while (waiting.length < 3) await new Promise(resolve => setImmediate(resolve))
+  for (const go of waiting) go()
+  assert.deepEqual(
+    (await Promise.all([...first, bobs])).map(({ status }) => status),
+    [200, 400, 200],
+  )
+  const again = call('POST', `${RULES}1/simulate`)
+  while (waiting.length < 4) await new Promise(resolve => setImmediate(resolve))
+  waiting[3]!()
+  await bodyOf(again)
 })
