@@ -5,6 +5,7 @@ import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
 import { listAlerts } from './alerting/alerts.ts'
+import { createGate } from './alerting/gate.ts'
 import { redeliver } from './alerting/redeliver.ts'
 import { createRule, getRule, listRules, removeRule, updateRule } from './alerting/rules.ts'
 import type { Alerting } from './alerting/service.ts'
@@ -69,12 +70,13 @@ export const createApp = ({
 
   if (alerting) {
     const rules = '/alerting/rules'
+    const gate = createGate(limits)
     const rule = `${rules}/:id`
-    resource(rules, { GET: listRules(alerting), POST: createRule(alerting, limits) })
-    resource(`${rules}/simulate`, { POST: simulate(alerting, limits) })
+    resource(rules, { GET: listRules(alerting, log), POST: createRule(alerting, limits) })
+    resource(`${rules}/simulate`, { POST: simulate(alerting, limits, gate) })
     resource(rule, { GET: getRule(alerting), PUT: updateRule(alerting, limits), DELETE: removeRule(alerting) })
-    resource(`${rule}/simulate`, { POST: simulateRule(alerting, limits) })
-    resource(`${rule}/test`, { POST: testRule(alerting, limits) })
+    resource(`${rule}/simulate`, { POST: simulateRule(alerting, limits, gate) })
+    resource(`${rule}/test`, { POST: testRule(alerting, limits, gate) })
     resource(`${rule}/alerts`, { GET: listAlerts(alerting) })
     resource(`${rule}/redeliver`, { POST: redeliver(alerting, limits) })
   }

@@ -66,6 +66,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
     redecoding: state.redecoding,
+    troubles: ruling?.troubles ?? new Map(),
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 
@@ -74,8 +75,8 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const chainId = await chainIdOf(data, source, db, signal)
     const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, chainId, source, log)
     const { port, storeBatch } = data
-    const rules = openRules(data.data, nativeOption())
-    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, links, log })
+    const rules = openRules(data.data, { ...nativeOption(), limits: data.limits })
+    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, links, log, limits: data.limits })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     ruling.refresh(heldRanges(db))
     pipeline = createPipeline({

@@ -101,6 +101,8 @@ export interface Report {
   alerts: AlertCounts
   /** What is decoded anew, null where nothing is. */
   redecoding: RedecodingReport | null
+  /** Why rules did not do all that they should, by their ids. */
+  troubles: ReadonlyMap<number, string>
 }
 
 export interface RedecodingReport {

@@ -48,6 +48,7 @@ const NOTHING: Report = {
   withoutTraces: null,
   alerts: {},
   redecoding: null,
+  troubles: new Map(),
 }
 
 /** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */

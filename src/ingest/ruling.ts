@@ -7,8 +7,9 @@ import { asJson } from '../documents/show.ts'
 import { tokensIn } from '../documents/tokens.ts'
 import type { Log } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import { createMatcher, type Found } from '../rules/matcher.ts'
+import { createMatcher, type Found, type Matches } from '../rules/matcher.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import type { Db } from '../store/database.ts'
@@ -17,6 +18,7 @@ import type { Links } from './links.ts'
 import type { Range } from './messages.ts'
 import type { Decoded } from './prepare.ts'
 import type { Tokens } from './tokens.ts'
+import { createTroubles } from './troubles.ts'
 
 /** The rules of one network, as its indexing thread knows them. */
 export interface Ruling {
@@ -40,6 +42,8 @@ export interface Ruling {
   fixStarts(head: number): void
   /** What is waited for, null where nothing is. */
   readonly waiting: string | null
+  /** Why rules did not do all that they should, in sentences, until they are changed. */
+  readonly troubles: ReadonlyMap<number, string>
   close(): void
 }
 
@@ -53,6 +57,7 @@ export interface RulingOptions {
   /** Default: nothing is decoded by what proxies run. */
   links?: Pick<Links, 'isOpen' | 'insist'>
   log: Log
+  limits?: Limits
   clock?: Clock
 }
 
@@ -69,9 +74,11 @@ export const createRuling = ({
   contracts,
   links,
   log,
+  limits = DEFAULT_LIMITS,
   clock = systemClock,
 }: RulingOptions): Ruling => {
-  const matcher = createMatcher()
+  const matcher = createMatcher({ most: limits.ruleMatches })
+  const troubles = createTroubles(log)
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
   const scans = readScans(db)
@@ -112,6 +119,25 @@ export const createRuling = ({
     }
   }
 
+  const take = (rule: StoredRule) => {
+    try {
+      matcher.set(rule)
+    } catch (error) {
+      troubles.add(rule, 'The rule is not looked for: it could not be taken up, by a fault of the server.', error)
+    }
+  }
+
+  /** What was found of the others holds, whatever one rule does. */
+  const noteTroubles = ({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) => {
+    for (const { rule, error } of failed)
+      troubles.add(rule, `The rule could not be asked of all of block ${block}, by a fault of the server.`, error)
+    for (const rule of cut)
+      troubles.add(
+        rule,
+        `Not all that the rule finds in block ${block} is told. ${overLimit('ruleMatches', limits).message}`,
+      )
+  }
+
   const refresh = (held: readonly Range[]) => {
     if (open.size > 0 && clock.now() >= fixAt)
       for (const id of open.keys()) {
@@ -128,6 +154,7 @@ export const createRuling = ({
     const wasPaused = paused.size
     let pausing = false
     for (const id of removed) {
+      troubles.forget(id)
       pausing = paused.delete(id) || pausing
       scans.delete(id)
       news.scans.delete(id)
@@ -137,7 +164,9 @@ export const createRuling = ({
     for (const rule of changed.map(withoutActions)) {
       if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
       known.set(rule.id, rule)
-      matcher.set(rule)
+      troubles.forget(rule.id)
+      if (rule.unfit !== undefined) troubles.add(rule, rule.unfit)
+      take(rule)
       register(rule, held)
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
@@ -224,14 +253,17 @@ export const createRuling = ({
       try {
         for (;;) {
           const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: tokens.of }, asJson)
-          const { found, undecided } = matcher.match({
+          const { found, undecided, ...trouble } = matcher.match({
             raw,
             ...decoded,
             decimals: tokens.of,
             undecided: tokens.isUndecided,
             documents,
           })
-          if (undecided.length === 0) return toHits(found, raw, receivedAt)
+          if (undecided.length === 0) {
+            noteTroubles(trouble, number)
+            return toHits(found, raw, receivedAt)
+          }
           const token = `0x${undecided[0]}`
           waits.set(
             number,
@@ -263,6 +295,7 @@ export const createRuling = ({
       const [first] = waits.values()
       return first ?? null
     },
+    troubles: troubles.all,
     close: rules.close,
   }
 }

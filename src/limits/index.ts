@@ -81,6 +81,59 @@ export const LIMITS = {
     ['an input, output, code or log', 'data'],
     'No more fits the gas of a block on the chains known: ask another node.',
   ),
+  rule: bytes('128kB', 'content_too_large_exception', ['a rule', 'JSON'], 'Make several rules of it.'),
+  rules: count(
+    10_000,
+    'validation_exception',
+    ['an account', 'rules'],
+    'Delete what is needed no more, or make one rule of several with [Equals any].',
+  ),
+  ruleBytes: bytes(
+    '16MB',
+    'validation_exception',
+    ['an account', 'rules in all'],
+    'Delete what is needed no more, or make the lists in them shorter.',
+  ),
+  ruleName: bytes('1kB', 'validation_exception', ['a rule', 'name'], 'Write what is long into its description.'),
+  ruleText: bytes('16kB', 'validation_exception', ['a description or the text of an alert', 'text'], 'Shorten it.'),
+  ruleConditions: count(
+    250,
+    'validation_exception',
+    ['a rule', 'conditions'],
+    'Write values of one field as [Equals any], or make several rules of it.',
+  ),
+  ruleValues: count(
+    2_000,
+    'validation_exception',
+    ['a rule', 'values to compare with'],
+    'Spread them over several rules.',
+  ),
+  ruleValue: bytes(
+    '4kB',
+    'validation_exception',
+    ['a name or a value of a rule', 'text'],
+    'Compare with something shorter.',
+  ),
+  ruleUrl: bytes('4kB', 'validation_exception', ['the URL of an alert', 'text'], 'Send what is long as [payload].'),
+  ruleRecipients: count(50, 'validation_exception', ['an alert', 'recipients'], 'Send it to a mailing list.'),
+  rulePayload: count(
+    100,
+    'validation_exception',
+    ['an alert', 'fields in its payload'],
+    'Name what is above them: all of it is sent then.',
+  ),
+  ruleMatches: count(
+    10_000,
+    'validation_exception',
+    ['an account', 'matches in one block'],
+    'Beyond that none are told: make the conditions of its rules narrower.',
+  ),
+  simulations: count(
+    4,
+    'es_rejected_execution_exception',
+    ['an account', 'simulations and tests of rules at once'],
+    'Ask again when one of them is done.',
+  ),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

@@ -6,25 +6,29 @@ import type { PayloadItem, RuleInput } from './rule.ts'
 /** A token of a URL, such as `{transactionHash}` or `{args.value}`. */
 export const TOKEN: RegExp = /\{([\w$.]+)\}/g
 
-/** What the rule asks to be sent and its entities never have, each in a sentence. It is left out of what is sent. */
-export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput): string[] => {
+/** What the rule asks to be sent and its entities never have, each in a sentence, `most` of them. It is left out of what is sent. */
+export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, most = 20): string[] => {
   const kind = TARGET_KINDS[targetType]
   if (kind === undefined) return []
-  const missing = (name: string, what: string) =>
-    leadsToAttribute(kind, name)
-      ? []
-      : [
-          `${NAMES[kind]} has no "${cut(name)}", which ${what} names: it will be left out.${didYouMean(cut(name), attributesOf(kind))}`,
-        ]
-  const ofPayload = (items: readonly PayloadItem[], around: string, what: string): string[] =>
-    items.flatMap(({ fieldName, subPayloads }) => {
-      const found = missing(around + fieldName, what)
-      return found.length > 0 ? found : ofPayload(subPayloads ?? [], `${around}${fieldName}.`, what)
-    })
-  return alerts.flatMap(({ parameters, payload = [] }, index) => [
-    ...('url' in parameters
-      ? [...parameters.url.matchAll(TOKEN)].flatMap(([, name]) => missing(name!, `the URL of alerts[${index}]`))
-      : []),
-    ...ofPayload(payload, '', `the payload of alerts[${index}]`),
-  ])
+  const found: string[] = []
+  /** Whether it is there. */
+  const look = (name: string, what: string): boolean => {
+    if (leadsToAttribute(kind, name)) return true
+    if (found.length < most)
+      found.push(
+        `${NAMES[kind]} has no "${cut(name)}", which ${what} names: it will be left out.${didYouMean(cut(name), attributesOf(kind))}`,
+      )
+    return false
+  }
+  const lookInPayload = (items: readonly PayloadItem[], around: string, what: string) => {
+    for (const { fieldName, subPayloads } of items)
+      if (look(around + fieldName, what)) lookInPayload(subPayloads ?? [], `${around}${fieldName}.`, what)
+  }
+  for (const [index, { parameters, payload = [] }] of alerts.entries()) {
+    if ('url' in parameters)
+      for (const name of new Set([...parameters.url.matchAll(TOKEN)].map(([, name]) => name!)))
+        look(name, `the URL of alerts[${index}]`)
+    lookInPayload(payload, '', `the payload of alerts[${index}]`)
+  }
+  return found
 }

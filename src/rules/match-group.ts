@@ -117,8 +117,8 @@ export interface Member {
 /** Rules that are equal in everything but one bound. */
 export interface Group {
   readonly name: string
-  /** All have to hold; scaled ones stand last. */
-  readonly conditions: readonly Condition[]
+  /** All have to hold. The cheapest stand first, until those of many that fail take their places. */
+  readonly conditions: Condition[]
   readonly bound: Bound | undefined
   /** Whose keys find the group; undefined where no condition has any: it is tried for every entity then. */
   key: Condition | undefined

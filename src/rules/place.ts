@@ -1,4 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
+import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
 import { cut } from '../query/cut.ts'
 
 /** What is wrong at one place of a rule, e.g. at `config.targetMap[0].value`: what was expected, what came, what to do. */
@@ -22,7 +23,7 @@ export interface Place {
 }
 
 /** More faults than anybody reads; a list of a million wrong elements makes no answer of a hundred megabytes. */
-const MOST_FAULTS = 1_000
+const MOST_FAULTS = 100
 
 export const placeOf = (
   value: unknown,
@@ -83,7 +84,7 @@ export const object = (
       .member(name)
       .fault(
         why ??
-          `${cut(JSON.stringify(name))} is no property of ${what}, which has ${listOf(known)}.${didYouMean(name, known)}`,
+          `${cut(JSON.stringify(name))} is no property of ${what}, which has ${listOf(known)}.${didYouMean(cut(name), known)}`,
       )
   }
   return true
@@ -93,6 +94,17 @@ export const string = (place: Place, what = 'a string'): string | undefined => {
   const { value } = place
   if (typeof value === 'string') return value
   return expected(place, what, typeof value === 'number' ? `Put it in quotes: "${value}".` : '')
+}
+
+/** Whether a text, if it is one, has no more bytes than its limit allows. */
+export const atMost = ({ value, label, fault }: Place, limit: LimitName, limits: Limits): boolean => {
+  if (typeof value !== 'string' || Buffer.byteLength(value) <= limits[limit]) return true
+  fault(overLimit(limit, limits, label).message)
+  return false
+}
+
+export const optional = (place: Place, check: (place: Place) => void): void => {
+  if (place.value !== undefined) check(place)
 }
 
 /** A string that is not empty. */
@@ -107,7 +119,7 @@ export const oneOf = <const T extends string>(place: Place, known: readonly T[],
   return expected(
     place,
     `${what}: ${listOf(known, 'or')}`,
-    typeof value === 'string' ? didYouMean(value, known).trim() : '',
+    typeof value === 'string' ? didYouMean(cut(value), known).trim() : '',
   )
 }
 

@@ -85,6 +85,8 @@ export interface StoredRule {
   /** First block that it looks at; null while the network's head is not known: it is fixed when the head is first followed. */
   startBlock: number | null
   input: RuleInput
+  /** Why it cannot be worked with, in sentences; it is paused then, and its input says nothing. */
+  unfit?: string
   /** Epoch milliseconds. */
   createdAt: number
   updatedAt: number

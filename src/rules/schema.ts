@@ -1,23 +1,22 @@
-import { parseExact } from '../query/exact.ts'
-import { checkRecipients, checkUrl, type RuleOptions } from './addresses.ts'
-import { checkAttribute, checkOutermost } from './attributes.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import type { RuleOptions } from './addresses.ts'
+import { checkAlerts } from './check-alerts.ts'
+import { checkConditions } from './check-conditions.ts'
 import {
+  atMost,
   boolean,
   expected,
   type Fault,
-  filled,
   integer,
   isRecord,
-  list,
-  listOf,
   object,
   oneOf,
+  optional,
   type Place,
   placeOf,
   string,
-  wrongOf,
 } from './place.ts'
-import { type Action, OPERATORS, type Operator, type RuleInput, TARGET_TYPES, type TargetType } from './rule.ts'
+import { type RuleInput, TARGET_TYPES } from './rule.ts'
 
 export type { RuleOptions } from './addresses.ts'
 export type { Fault } from './place.ts'
@@ -31,7 +30,10 @@ export type CheckedRule = { rule: RuleInput; faults: [] } | { rule?: undefined; 
  * Not by valibot: of an object's unknown properties it names the first alone, after a wrong discriminator it looks no further, and it takes
  * arrays for objects.
  */
-export const checkRule = (value: unknown, options: RuleOptions = {}): CheckedRule => {
+export const checkRule = (
+  value: unknown,
+  { refusedHost, limits = DEFAULT_LIMITS }: RuleOptions & { limits?: Limits } = {},
+): CheckedRule => {
   const faults: Fault[] = []
   const rule = placeOf(value, faults, { label: 'The rule' })
   if (!isRecord(value)) {
@@ -44,14 +46,21 @@ export const checkRule = (value: unknown, options: RuleOptions = {}): CheckedRul
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MOST_LEVELS} levels deep: make it flatter.`)
     return { faults }
   }
+  // Nor is what is too large looked through.
+  if (bytesOf(kept) > limits.rule) {
+    rule.fault(overLimit('rule', limits, rule.label).message)
+    return { faults }
+  }
 
   string(rule.member('name'))
+  atMost(rule.member('name'), 'ruleName', limits)
   integer(rule.member('maxConfirmationCount'), { min: 0, max: 100_000 })
   for (const name of NETWORK_PARTS) networkPart(rule.member(name))
-  config(rule.member('config'), options)
+  config(rule.member('config'), { ...(refusedHost && { refusedHost }), limits })
   optional(rule.member('version'), integer)
   optional(rule.member('description'), place => {
     if (place.value !== null && typeof place.value !== 'string') expected(place, 'a string or null')
+    atMost(place, 'ruleText', limits)
   })
   optional(rule.member('enabled'), boolean)
   optional(rule.member('startBlock'), place => integer(place, { min: 0, orNull: true }))
@@ -92,9 +101,9 @@ const levelsExceed = (value: unknown, most: number): boolean => {
   return false
 }
 
-const optional = (place: Place, check: (place: Place) => void) => {
-  if (place.value !== undefined) check(place)
-}
+/** Of the JSON that is stored. */
+const bytesOf = (rule: object): number =>
+  Buffer.byteLength(JSON.stringify(rule, (_, value) => (typeof value === 'bigint' ? String(value) : value)))
 
 /** As a network's name is written in the configuration and in URLs. */
 const NETWORK_PART = /^[a-z0-9][a-z0-9_.-]{0,63}$/
@@ -134,173 +143,9 @@ const inexact = (value: unknown): (string | number)[] | undefined => {
   return undefined
 }
 
-const config = (place: Place, options: RuleOptions) => {
+const config = (place: Place, options: RuleOptions & { limits: Limits }) => {
   if (!object(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
   const target = oneOf(place.member('targetType'), TARGET_TYPES, 'a kind of entity')
-  const targets = [...list(place.member('targetMap'), { of: 'conditions', min: 1, max: 10 })]
-  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false })
-  distinct(targets)
-  const alerts = [...list(place.member('alerts'), { of: 'alerts', min: 1, max: 10 })]
-  for (const it of alerts) action(it, options)
-  distinct(alerts)
-}
-
-const distinct = (places: readonly Place[]) => {
-  const seen = new Map<string, Place>()
-  for (const place of places) {
-    const key = JSON.stringify(place.value, sorted)
-    const same = seen.get(key)
-    if (same) place.fault(`${place.label} is the same as ${same.label}: leave one of them out.`)
-    else seen.set(key, place)
-  }
-}
-
-/** The order of an object's properties is no difference. */
-const sorted = (_: string, value: unknown): unknown => {
-  if (isRecord(value)) return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-  return typeof value === 'bigint' ? String(value) : value
-}
-
-interface Way {
-  /** Undefined where it is not known for a fault. */
-  target: TargetType | undefined
-  /** Names of the conditions around. */
-  steps: readonly string[]
-  /** An `Inspect` around asks for scaled values. */
-  scaled: boolean
-}
-
-const CONDITION = ['name', 'operator', 'value', 'operatorParameters'] as const
-const SECOND = ['name', 'operator', 'value', 'useScaledValue', 'operatorParameters'] as const
-const COMPARING = OPERATORS.filter(it => it !== 'Inspect')
-const WITH_LIST: readonly (Operator | undefined)[] = ['Equals any', 'Equals any (ignore case)']
-/** Those whose entities have arguments. */
-const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
-
-const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
-  const { target, steps } = around
-  const known = level === 2 ? SECOND : CONDITION
-  if (!object(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
-  const name = filled(place.member('name'))
-  const operator = operatorAt(place.member('operator'), level)
-  operandAt(place.member('value'), operator)
-  const scaled = level === 2 ? scaledAt(place.member('useScaledValue'), around) : around.scaled
-  if (scaled) numericAt(place.member('value'), operator)
-
-  const unknown =
-    target && name !== undefined && operator === 'Inspect' && level === 1 ? checkOutermost(target, name) : undefined
-  if (unknown !== undefined) place.member('name').fault(unknown)
-  // What is inside of nothing is not told of once more.
-  const inside = unknown === undefined && name !== undefined
-  const way: Way = inside ? { target, steps: [...steps, name], scaled } : { target: undefined, steps: [], scaled }
-  const inner = place.member('operatorParameters')
-  const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
-  if (inspects && level !== 3) {
-    const min = operator === 'Inspect' ? 1 : 0
-    const parameters = list(inner, { of: 'conditions on what is inspected', min })
-    for (const parameter of parameters) condition(parameter, level === 1 ? 2 : 3, way)
-  } else if (operator !== undefined && inner.value !== undefined && inner.value !== null)
-    expected(
-      inner,
-      'null or left out',
-      `Only "Inspect" takes it${level === 3 ? ', and the third level is the last' : ''}.`,
-    )
-
-  if (way.target === undefined || inspects) return
-  const complaint = checkAttribute(way.target, way.steps)
-  if (complaint !== undefined) place.member('name').fault(complaint)
-}
-
-const ELSEWHERE = {
-  useScaledValue:
-    'useScaledValue belongs to conditions of the second level, which compare an argument: leave it out here.',
-}
-
-const operatorAt = (place: Place, level: 1 | 2 | 3): Operator | undefined => {
-  if (level < 3) return oneOf(place, OPERATORS, 'an operator')
-  if (place.value !== 'Inspect') return oneOf(place, COMPARING, 'an operator')
-  return expected(place, 'another operator', 'The third level is the last: it compares.')
-}
-
-const operandAt = (place: Place, operator: Operator | undefined) => {
-  const { value } = place
-  if (operator === undefined) return
-  // Nothing is compared with it, but clients that fill every property send one.
-  if (operator === 'Inspect' && (value === undefined || value === null)) return
-  if (!WITH_LIST.includes(operator)) {
-    const instead = operator === 'Equals (ignore case)' ? 'Equals any (ignore case)' : 'Equals any'
-    if (Array.isArray(value))
-      expected(place, `a string with "${operator}"`, operator.startsWith('Equals') ? `"${instead}" takes a list.` : '')
-    else string(place, `a string with "${operator}"`)
-  } else if (typeof value === 'string')
-    expected(
-      place,
-      `a list of strings with "${operator}"`,
-      `Put it in brackets, or use "${operator.replace(' any', '')}".`,
-    )
-  else if (!Array.isArray(value)) expected(place, `a list of strings with "${operator}"`)
-  else for (const it of wrongOf(place, isString)) string(it)
-}
-
-const scaledAt = (place: Place, { target, steps }: Way): boolean => {
-  if (place.value === undefined || boolean(place) !== true) return false
-  if ((target !== undefined && !WITH_ARGS.includes(target)) || (steps.length > 0 && steps[0] !== 'args'))
-    place.fault(
-      `useScaledValue can be true for arguments alone, which are the "args" of ${listOf(WITH_ARGS)}: leave it out.`,
-    )
-  return true
-}
-
-const numericAt = (place: Place, operator: Operator | undefined) => {
-  if (operator === undefined || operator === 'Inspect') return
-  // Whatever is no text has been told of.
-  const numeric = (operand: unknown) => typeof operand !== 'string' || parseExact(operand) !== undefined
-  for (const operand of numeric(place.value) ? wrongOf(place, numeric) : [place])
-    expected(operand, 'a decimal or 0x-hex number, since useScaledValue is true', 'Write an amount as "1000.5".')
-}
-
-const isString = (value: unknown) => typeof value === 'string'
-
-type Check = (place: Place, options: RuleOptions) => unknown
-
-const PARAMETERS = {
-  'Webhook (GET)': { url: checkUrl },
-  'Webhook (POST)': { url: checkUrl },
-  Email: { recipients: checkRecipients },
-  Chat: {
-    url: checkUrl,
-    text: place => string(place),
-    channel: place => string(place),
-    username: place => string(place),
-  },
-} as const satisfies Record<Action['type'], Record<string, Check>>
-const TYPES = Object.keys(PARAMETERS) as Action['type'][]
-
-const action = (place: Place, options: RuleOptions) => {
-  if (!object(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
-  const type = oneOf(place.member('type'), TYPES, 'a way to alert')
-  const parameters = place.member('parameters')
-  if (type !== undefined) {
-    const checks: Record<string, Check> = PARAMETERS[type]
-    if (object(parameters, { what: `the parameters of "${type}"`, known: Object.keys(checks) }))
-      for (const [name, check] of Object.entries(checks)) check(parameters.member(name), options)
-  } else if (!isRecord(parameters.value)) expected(parameters, 'an object')
-  optional(place.member('payload'), it => {
-    const items = [...list(it, { of: 'fields', max: 10 })]
-    for (const item of items) payloadItem(item, 1)
-    distinct(items)
-  })
-}
-
-const payloadItem = (place: Place, level: 1 | 2 | 3) => {
-  if (!object(place, { what: 'a field of a payload', known: ['fieldType', 'fieldName', 'subPayloads'] })) return
-  const type = place.member('fieldType')
-  const sub = type.value === 'Sub Field'
-  if (sub && level === 3) expected(type, '"Field"', 'The third level is the last.')
-  else oneOf(type, ['Field', 'Sub Field'], 'one of two')
-  filled(place.member('fieldName'))
-  const inner = place.member('subPayloads')
-  if (sub && level !== 3) for (const it of list(inner, { of: 'fields' })) payloadItem(it, level === 1 ? 2 : 3)
-  else if (type.value === 'Field' && inner.value !== undefined && inner.value !== null)
-    expected(inner, 'null or left out', 'Only "Sub Field" takes it.')
+  checkConditions(place.member('targetMap'), target, options.limits)
+  checkAlerts(place.member('alerts'), options)
 }

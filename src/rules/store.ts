@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { connect } from '../accounts/file.ts'
+import { messageOf } from '../lib/errors.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleInput, StoredRule } from './rule.ts'
 
 /** What has become of a network's rules: those made or changed, and the ids of those that are gone from it. */
@@ -12,6 +14,10 @@ export interface RuleChanges {
 
 export interface Rules {
   list(account: number): StoredRule[]
+  /** Of an account's rules, ascending. */
+  ids(account: number): number[]
+  /** What an account has: how many rules, and bytes of their JSON. */
+  sizeOf(account: number): { rules: number; bytes: number }
   /** Undefined also where the rule is another account's. */
   get(account: number, id: number): StoredRule | undefined
   /** Whosever it is. */
@@ -46,12 +52,22 @@ export interface Rules {
 /** Opens the rules of a data folder, which several processes and threads may do at once. `native` is the path of SQLite's binding. */
 export const openRules = (
   folder: string,
-  { native, now = Date.now }: { native?: string; now?: () => number } = {},
+  {
+    native,
+    now = Date.now,
+    limits = DEFAULT_LIMITS,
+  }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
 ): Rules => {
   const db = connect(folder, native)
-  const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock, input,
+  // What is larger than a rule may be was stored by another version, and would fill the memory.
+  const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
+    iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
     created_at AS createdAt, updated_at AS updatedAt FROM rules`
   const byAccount = db.prepare<[number], Row>(`${select} WHERE account = ? ORDER BY id`)
+  const idsOf = db.prepare<[number], number>('SELECT id FROM rules WHERE account = ? ORDER BY id').pluck()
+  const size = db.prepare<[number], { rules: number; bytes: number }>(
+    'SELECT count(*) AS rules, ifnull(sum(octet_length(input)), 0) AS bytes FROM rules WHERE account = ?',
+  )
   const byId = db.prepare<[number], Row>(`${select} WHERE id = ?`)
   const networks = db.prepare<[], string>('SELECT DISTINCT network FROM rules ORDER BY network').pluck()
   const everything = db.prepare<[], Row>(`${select} ORDER BY id`)
@@ -76,6 +92,8 @@ export const openRules = (
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   let written = 0
 
+  const toRule = (row: Row): StoredRule => readRow(row, limits)
+
   const find = (id: number) => {
     const row = byId.get(id)
     return row && toRule(row)
@@ -94,6 +112,8 @@ export const openRules = (
 
   return {
     list: account => byAccount.all(account).map(toRule),
+    ids: account => idsOf.all(account),
+    sizeOf: account => size.get(account)!,
     get,
     find,
 
@@ -117,13 +137,14 @@ export const openRules = (
 
     update: (account, id, input, { ifRevision, startBlock } = {}) =>
       write(() => {
-        const before = get(account, id)
-        if (!before) return 'absent'
+        const row = byId.get(id)
+        if (row?.account !== account) return 'absent'
+        const { unfit: _, ...before } = toRule(row)
         if (ifRevision !== undefined && before.revision !== ifRevision) return 'changed'
         const rule: StoredRule = {
           ...before,
           revision: before.revision + 1,
-          enabled: input.enabled ?? before.enabled,
+          enabled: input.enabled ?? row.enabled === 1,
           network: networkOf(input),
           startBlock: startBlock === undefined ? before.startBlock : startBlock,
           input,
@@ -176,18 +197,34 @@ export const openRules = (
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
   `${technology}/${blockchain}/${network}`
 
-interface Row extends Omit<StoredRule, 'enabled' | 'input'> {
+interface Row extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   enabled: number
-  input: string
+  /** Null where it is too large. */
+  input: string | null
 }
 
-const toRule = (row: Row): StoredRule => ({
-  ...row,
-  enabled: row.enabled === 1,
-  input: JSON.parse(row.input) as RuleInput,
-})
+/** One that cannot be read is paused, and says why: it is no reason to leave others undone. */
+const readRow = (row: Row, limits: Limits): StoredRule => {
+  if (row.input === null) return unfitRule(row, overLimit('rule', limits).message)
+  try {
+    return { ...row, enabled: row.enabled === 1, input: JSON.parse(row.input) as RuleInput }
+  } catch (error) {
+    return unfitRule(row, `What is stored of the rule is damaged: ${messageOf(error)}.`)
+  }
+}
 
-const toRow = (rule: Omit<StoredRule, 'id'>) => ({
+const unfitRule = (row: Row, why: string): StoredRule => {
+  const [technology = '', blockchain = '', network = ''] = row.network.split('/')
+  const config: RuleInput['config'] = { targetType: 'Block', targetMap: [], alerts: [] }
+  return {
+    ...row,
+    enabled: false,
+    input: { name: '', maxConfirmationCount: 0, technology, blockchain, network, config },
+    unfit: `${why} The rule is not looked for: write it anew, or delete it.`,
+  }
+}
+
+const toRow = (rule: Omit<StoredRule, 'id' | 'unfit'>) => ({
   ...rule,
   enabled: Number(rule.enabled),
   input: JSON.stringify(rule.input),

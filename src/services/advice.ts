@@ -34,9 +34,18 @@ export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp'>): stri
   ...actionWarnings(input, config),
 ]
 
+/** More of a kind than anybody reads. */
+const MOST_WARNINGS = 20
+
 const conditionWarnings = ({ config }: RuleInput): string[] => {
   const kind = TARGET_KINDS[config.targetType]
-  return lower(config).flatMap(condition => neverMatches(kind, condition) ?? [])
+  const found: string[] = []
+  for (const condition of lower(config)) {
+    const warning = neverMatches(kind, condition)
+    if (warning !== undefined) found.push(warning)
+    if (found.length === MOST_WARNINGS) break
+  }
+  return found
 }
 
 const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config, 'smtp'>): string[] =>

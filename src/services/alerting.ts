@@ -43,7 +43,13 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         indexings.find(({ network }) => network === rule.network)?.report().withoutTraces ?? null,
       ),
 
-    warnings: input => warningsOf(input, config),
+    warnings({ id, network, input }) {
+      const trouble = indexings
+        .find(it => it.network === network)
+        ?.report()
+        .troubles.get(id)
+      return [...(trouble === undefined ? [] : [trouble]), ...warningsOf(input, config)]
+    },
 
     async startBlockOf(network) {
       const known = await top(network)
@@ -53,7 +59,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     refusedHost: guard.refusedHost,
 
     async triggerCounts(rules) {
-      return delivery.counts(rules.map(({ id }) => id))
+      return delivery.counts(rules)
     },
 
     simulate: (rule, range, signal) => simulate(options, rule, range, signal),

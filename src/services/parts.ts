@@ -29,7 +29,7 @@ export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
   shutdown.add('accounts', accounts.close)
   const pool = openPool(config, shutdown)
   pool.warm()
-  const rules = openRules(config.data, nativeOption(config))
+  const rules = openRules(config.data, { ...nativeOption(config), limits: config.limits })
   shutdown.add('rules', rules.close)
   const delivery = startDeliveries(config, log)
   shutdown.add('deliveries', delivery.stop)

@@ -50,7 +50,7 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
     }
   }
   const accounts = opened<Accounts>('accounts', () => openAccounts(data, native))
-  const rules = opened<Rules>('rules', () => openRules(data, native))
+  const rules = opened<Rules>('rules', () => openRules(data, { ...native, limits: config.limits }))
   const store = opened<DeliveryStore>('deliveries', () => openDeliveries(data, native))
   /** Undefined where nothing was ever delivered. */
   const deliveries = (): DeliveryStore | undefined => {
@@ -97,7 +97,7 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
     },
 
     check(value) {
-      const { rule, faults } = checkRule(value, guard)
+      const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, limits: config.limits })
       if (!rule) return { faults }
       // Which networks a server has is known from its folder and its config file together.
       const here = existsSync(data) && config.file !== undefined ? known() : undefined

@@ -43,6 +43,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
         network,
         job: { type: 'watch' },
         storeBatch: 1,
+        limits: config.limits,
         log,
         onAlerts: () => onAlerts(network),
       })

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { AlertingService } from '../../src/http/alerting/service.ts'
-import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { refuse } from '../../src/lib/errors.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../../src/limits/index.ts'
+import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
 import { appOf } from './support.ts'
@@ -32,7 +34,7 @@ const shown = (change: Json = {}): Json => ({
 })
 
 /** A server of two accounts, alice (`cs_alice`) and bob; `calls` are those of its service that do something. */
-const serve = () => {
+const serve = (limits: Partial<Limits> = {}) => {
   const folder = join(root, String(++folders))
   const accounts = openAccounts(folder)
   for (const name of ['alice', 'bob']) accounts.createToken(name)
@@ -42,10 +44,11 @@ const serve = () => {
   const calls: unknown[] = []
   const service: AlertingService = {
     idle: ({ network }) => (network === 'ethereum/ethereum/mainnet' ? undefined : `${network} is not configured.`),
-    warnings: ({ config }) => (config.alerts.some(({ type }) => type === 'Email') ? ['Email is undeliverable.'] : []),
+    warnings: ({ input: { config } }) =>
+      config.alerts.some(({ type }) => type === 'Email') ? ['Email is undeliverable.'] : [],
     startBlockOf: async network => (network === 'ethereum/ethereum/mainnet' ? 1_001 : null),
     refusedHost: host => (host === '10.0.0.1' ? 'a private address' : undefined),
-    triggerCounts: async rules => new Map(rules.map(({ id }) => [id, id * 10])),
+    triggerCounts: async rules => new Map(rules.map(id => [id, id * 10])),
     simulate: async (input, range) => {
       calls.push({ simulate: input.name, ...range })
       return { total: 1, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [{ _id: '0x' }] }
@@ -68,7 +71,7 @@ const serve = () => {
       verify: token => ({ cs_alice: { id: 1, name: 'alice' }, cs_bob: { id: 2, name: 'bob' } })[token],
     },
     alerting: { rules, service },
-    limits: { ...DEFAULT_LIMITS, body: 100_000 },
+    limits: { ...DEFAULT_LIMITS, body: 100_000, ...limits },
   })
   const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const reply = await app.request(path, {
@@ -481,4 +484,115 @@ test('a wrong method or path below the rules is told; without rules there is not
   assert.deepEqual(await bodyOf(call('GET', '/alerting/rulez/'), 404), nothing('/alerting/rulez'))
   const reply = await appOf().request(RULES, { headers: { authorization: 'Bearer cs_good' } })
   assert.deepEqual(await reply.json(), nothing('/alerting/rules'))
+})
+
+test('a body that no rule could be is refused while it is read', async () => {
+  const limits = { ...DEFAULT_LIMITS, body: 16e6 }
+  const { call, rules } = serve(limits)
+  const refused = error(413, 'content_too_large_exception', overLimit('rule', limits).message)
+  for (const size of [300_000, 14_600_000]) {
+    const body = rule({ x: 'x'.repeat(size) })
+    for (const [method, path] of [
+      ['POST', ''],
+      ['PUT', '1'],
+      ['POST', 'simulate'],
+    ] as const)
+      assert.deepEqual(await bodyOf(call(method, RULES + path, body), 413), refused)
+  }
+  assert.deepEqual(rules.all(), [])
+  // What an answer adds, and indentation, is no part of a rule.
+  const large = await bodyOf(call('POST', RULES, rule({ x: 'x'.repeat(limits.rule - 1_000) })), 201)
+  await bodyOf(call('PUT', `${RULES}1`, `${JSON.stringify({ ...large, warnings: ['x'.repeat(10_000)] }, null, 8)}`))
+})
+
+test('an account has so many rules, and so many bytes of them, and another one its own', async () => {
+  const bytes = JSON.stringify(rule({ x: 'x'.repeat(1_000) })).length
+  const limits = { ...DEFAULT_LIMITS, rules: 3, ruleBytes: 2 * bytes + 10 }
+  const { call } = serve(limits)
+  const bob = { authorization: 'Bearer cs_bob' }
+  const large = rule({ x: 'x'.repeat(1_000) })
+  await bodyOf(call('POST', RULES, large), 201)
+  await bodyOf(call('POST', RULES, large), 201)
+  const tooLarge = error(400, 'validation_exception', overLimit('ruleBytes', limits).message)
+  assert.deepEqual(await bodyOf(call('POST', RULES, rule()), 400), tooLarge)
+  assert.deepEqual(await bodyOf(call('PUT', `${RULES}1`, { x: 'x'.repeat(1_100) }), 400), tooLarge)
+  await bodyOf(call('POST', RULES, large, bob), 201)
+  for (const id of [1, 2]) await bodyOf(call('PUT', RULES + id, { x: '' }))
+  await bodyOf(call('POST', RULES, rule()), 201)
+  assert.deepEqual(
+    await bodyOf(call('POST', RULES, rule()), 400),
+    error(400, 'validation_exception', overLimit('rules', limits).message),
+  )
+  await bodyOf(call('DELETE', `${RULES}1`), 204)
+  await bodyOf(call('POST', RULES, rule()), 201)
+})
+
+test('a long list is given in pieces, between which others are served', async () => {
+  const { call, rules, service } = serve()
+  const count = 3_000
+  rules.together(() => {
+    for (let i = 0; i < count; i++) rules.create(1, rule({ name: `Rule ${i}` }) as RuleInput, 1)
+  })
+  service.warnings = () => {
+    const until = performance.now() + 0.1
+    while (performance.now() < until);
+    return []
+  }
+  let most = 0
+  let last = performance.now()
+  const timer = setInterval(() => {
+    most = Math.max(most, performance.now() - last)
+    last = performance.now()
+  }, 1)
+  const lists = await Promise.all(Array.from({ length: 5 }, () => call('GET', RULES)))
+  clearInterval(timer)
+  for (const { status, body } of lists) assert.deepEqual([status, body.length], [200, count])
+  assert.deepEqual(lists[0]!.body[7].name, 'Rule 7')
+  assert.ok(most < 250, `${most} ms`)
+})
+
+test('a rule that another version stored and that is too large now says so, and is written anew', async () => {
+  const { call, rules, calls } = serve({ rule: 2_000 })
+  rules.create(1, rule({ x: 'x'.repeat(200_000) }) as RuleInput, 1)
+  await bodyOf(call('POST', RULES, rule()), 201)
+  const [first, second] = await bodyOf(call('GET', RULES))
+  assert.deepEqual([first.id, first.name, first.enabled, second], [1, '', false, shown({ id: 2, triggerCount: 20 })])
+  const [warning] = first.warnings
+  assert.match(
+    warning,
+    /^A rule has more than 128kB of JSON\. .* The rule is not looked for: write it anew, or delete it\.$/,
+  )
+  for (const path of ['simulate', 'test'])
+    assert.deepEqual(await bodyOf(call('POST', `${RULES}1/${path}`), 400), error(400, 'validation_exception', warning))
+  assert.deepEqual(calls, [])
+  assert.equal((await call('PUT', `${RULES}1`, { enabled: true })).status, 400)
+  assert.deepEqual(await bodyOf(call('PUT', `${RULES}1`, rule())), shown({ startBlock: 1 }))
+})
+
+test('an account has so many simulations and tests at once, and another one its own', async () => {
+  const { call, service } = serve({ simulations: 2 })
+  await bodyOf(call('POST', RULES, rule()), 201)
+  const waiting: (() => void)[] = []
+  const answer = { total: 0, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [] }
+  service.simulate = () => new Promise(resolve => waiting.push(() => resolve(answer)))
+  service.test = () => new Promise((_, reject) => waiting.push(() => reject(refuse('parsing_exception', 'no'))))
+  const first = [call('POST', `${RULES}simulate`, rule()), call('POST', `${RULES}1/test`)]
+  while (waiting.length < 2) await new Promise(resolve => setImmediate(resolve))
+  for (const path of ['simulate', '1/simulate', '1/test']) {
+    const refused = await call('POST', RULES + path, path === 'simulate' ? rule() : undefined)
+    const { message } = overLimit('simulations', { ...DEFAULT_LIMITS, simulations: 2 })
+    assert.deepEqual(refused.body, error(429, 'es_rejected_execution_exception', message))
+    assert.equal(refused.headers.get('retry-after'), '1')
+  }
+  const bobs = call('POST', `${RULES}simulate`, rule(), { authorization: 'Bearer cs_bob' })
+  while (waiting.length < 3) await new Promise(resolve => setImmediate(resolve))
+  for (const go of waiting) go()
+  assert.deepEqual(
+    (await Promise.all([...first, bobs])).map(({ status }) => status),
+    [200, 400, 200],
+  )
+  const again = call('POST', `${RULES}1/simulate`)
+  while (waiting.length < 4) await new Promise(resolve => setImmediate(resolve))
+  waiting[3]!()
+  await bodyOf(again)
 })

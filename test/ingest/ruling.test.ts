@@ -10,8 +10,9 @@ import { createContracts } from '../../src/ingest/contracts.ts'
 import { createRuling, type RulingOptions } from '../../src/ingest/ruling.ts'
 import { createTokens } from '../../src/ingest/tokens.ts'
 import { retry } from '../../src/lib/errors.ts'
-import { silent } from '../../src/lib/log.ts'
+import { type Log, silent } from '../../src/lib/log.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
 import type { Condition, RuleInput } from '../../src/rules/rule.ts'
 import { openRules, type Rules } from '../../src/rules/store.ts'
 import { dataFolder } from '../support/delivery.ts'
@@ -58,13 +59,24 @@ interface Options {
   links?: RulingOptions['links']
   stored?: readonly RawBlock[]
   clock?: Clock
+  limits?: Limits
+  log?: Log
 }
 
 const setUp = async (t: TestContext, options: Options = {}) => {
-  const { decimalsOf, code, links, stored = [], clock = quick, through = it => it } = options
+  const {
+    decimalsOf,
+    code,
+    links,
+    stored = [],
+    clock = quick,
+    through = it => it,
+    limits = DEFAULT_LIMITS,
+    log = silent,
+  } = options
   const folder = await dataFolder(t)
   const accounts = openAccounts(folder)
-  accounts.createToken('alice')
+  for (const name of ['alice', 'bob']) accounts.createToken(name)
   accounts.close()
   const store = createTestStore(stored)
   const rules = openRules(folder)
@@ -89,7 +101,8 @@ const setUp = async (t: TestContext, options: Options = {}) => {
       clock,
     }),
     ...(links && { links }),
-    log: silent,
+    limits,
+    log,
     clock,
   })
   t.after(() => {
@@ -377,4 +390,52 @@ test('a network whose node is not there to be asked goes on without, and so does
 
 const until = async (holds: () => boolean) => {
   while (!holds()) await systemClock.sleep(2)
+}
+
+test('a rule that fails holds up no other, is told of once, and is tried again when it is changed', async t => {
+  const told: [string, unknown][] = []
+  const log: Log = { ...silent, error: (message, fields) => void told.push([message, fields?.rule]) }
+  const { rules, ruling, match } = await setUp(t, { log })
+  const config = ruleOf().config
+  rules.create(1, ruleOf({ config: { ...config, targetType: 'Transaction', targetMap: [SENDER] } }), 0)
+  rules.create(1, ruleOf(), 0)
+  ruling.refresh([])
+  const [raw] = makeChain({ blocks: 1, txs: 2 })
+  const broken: RawBlock = {
+    ...raw!,
+    block: {
+      ...raw!.block,
+      transactions: raw!.block.transactions.map(tx => Object.defineProperty({ ...tx }, 'from', { get: fail })),
+    },
+  }
+  for (let i = 0; i < 2; i++) assert.deepEqual(await match(broken), ['2 block'])
+  assert.deepEqual(told, [['A rule does not do all that it should', 1]])
+  assert.deepEqual(
+    [...ruling.troubles],
+    [[1, `The rule could not be asked of all of block ${Number(raw!.block.number)}, by a fault of the server.`]],
+  )
+  rules.update(1, 1, ruleOf())
+  ruling.refresh([])
+  assert.deepEqual([...ruling.troubles], [])
+  assert.deepEqual(await match(broken), ['1 block', '2 block'])
+})
+
+test('what an account finds beyond its limit is not told, and that is said', async t => {
+  const limits = { ...DEFAULT_LIMITS, matches: 2 }
+  const { rules, ruling, match } = await setUp(t, { limits })
+  for (let i = 0; i < 3; i++) rules.create(1, ruleOf(), 0)
+  rules.create(2, ruleOf(), 0)
+  ruling.refresh([])
+  assert.deepEqual(await match(makeChain({ blocks: 1 })[0]!), ['1 block', '2 block', '4 block'])
+  const [[id, why] = []] = ruling.troubles
+  assert.equal(id, 3)
+  assert.match(
+    why!,
+    /^Not all that the rule finds in block \d+ is told\. An account has more than 2 matches in one block\./,
+  )
+})
+
+const SENDER: Condition = { name: 'from', operator: 'Greater', value: '0' }
+const fail = () => {
+  throw new Error('a fault of the program')
 }

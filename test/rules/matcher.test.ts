@@ -544,7 +544,7 @@ describe('the matcher', () => {
       [3, 0],
     ] as const)
       matcher.set(rule(id, start))
-    assert.deepEqual(matcher.match(open(raw)), { found: [], undecided: ['1'.repeat(40)] })
+    assert.deepEqual(matcher.match(open(raw)), { found: [], undecided: ['1'.repeat(40)], failed: [], cut: [] })
     matcher.remove(2)
     assert.deepEqual(matcher.match(open(raw)).undecided, ['1'.repeat(40)])
     // Another rule looks at the block.
@@ -628,8 +628,61 @@ describe('the matcher', () => {
     matcher.set(rule)
     matcher.remove(1)
     matcher.remove(1)
-    assert.deepEqual(matcher.match(open(raws[0]!)), { found: [], undecided: [] })
+    assert.deepEqual(matcher.match(open(raws[0]!)), { found: [], undecided: [], failed: [], cut: [] })
     assert.deepEqual([matcher.size, matcher.wants(Number.MAX_SAFE_INTEGER)], [0, false])
+  })
+})
+
+describe('a rule that fails', () => {
+  const from = `0x${'a'.repeat(40)}`
+  const rules = [
+    storedRule(1, { targetType: 'Transaction', targetMap: [{ name: 'from', operator: 'Equals any', value: [from] }] }),
+    storedRule(2, { targetType: 'Transaction', targetMap: [{ name: 'from', operator: 'Greater', value: '0' }] }),
+    storedRule(3, { targetType: 'Transaction', targetMap: [{ name: 'from', operator: 'Greater', value: '1' }] }),
+    storedRule(4, { targetType: 'Transaction', targetMap: [{ name: 'hash', operator: 'Greater', value: '0' }] }),
+    storedRule(5, { targetType: 'Block', targetMap: [{ name: 'hash', operator: 'Greater', value: '0' }] }),
+  ]
+  const raw = raws.find(({ block }) => block.transactions.length > 2)!
+  const broken = new Error('a fault of the program')
+  /** The block with a transaction whose sender cannot be read. */
+  const brokenAt = (at: number): BlockEntities => {
+    const transactions = raw.block.transactions.map((tx, i) =>
+      i === at
+        ? Object.defineProperty({ ...tx }, 'from', {
+            get() {
+              throw broken
+            },
+          })
+        : tx,
+    )
+    return { ...open(raw), raw: { ...raw, block: { ...raw.block, transactions } } }
+  }
+
+  it('holds up no other, and is named', () => {
+    const matcher = createMatcher()
+    for (const rule of rules) matcher.set(rule)
+    const all = raw.block.transactions.length
+    const { found, failed, undecided, cut } = matcher.match(brokenAt(1))
+    assert.deepEqual(
+      failed.map(({ rule, error }) => [rule.id, error]).sort(),
+      [1, 2, 3].map(id => [id, broken]),
+    )
+    const count = (id: number) => found.filter(({ rule }) => rule.id === id).length
+    // What came before the fault was found, what comes after it is not looked for in this block.
+    assert.deepEqual([2, 4, 5].map(count), [1, all, 1])
+    assert.deepEqual([undecided, cut], [[], []])
+    // The next block is asked again.
+    const next = matcher.match(open(raw))
+    assert.deepEqual([next.failed, next.found.filter(({ rule }) => rule.id === 2).length], [[], all])
+  })
+
+  it('of an account that finds more than it may of one block leaves the others theirs', () => {
+    const matcher = createMatcher({ most: 3 })
+    for (const rule of rules) matcher.set(rule)
+    matcher.set({ ...rules[4]!, id: 6, account: 2 })
+    const { found, cut } = matcher.match(open(raw))
+    assert.deepEqual(found.map(({ rule }) => rule.id).sort(), [2, 4, 5, 6])
+    assert.deepEqual(cut.map(({ id }) => id).sort(), [2, 4])
   })
 })
 

@@ -522,16 +522,16 @@ test('a hostile body is refused, whatever it is', () => {
     faultsOf(JSON.parse('{"__proto__": {"name": "x"}}')).includes('name: name must be a string, and is missing.'),
     true,
   )
-  const long = 'x'.repeat(1_000_000)
-  accepted(rule({ name: long, description: `\ud800${long}` }))
+  const long = 'x'.repeat(30_000)
+  accepted(rule({ kept: `\ud800${long}` }))
   for (const fault of faultsOf(
     rule({ technology: long, [long]: 2 ** 60, config: config({ [long]: 1, targetType: long }) }),
   ))
     assert.ok(fault.length < 1_000, fault.slice(0, 1_000))
-  // A million faults are not told one by one.
+  // A thousand faults are not told one by one.
   assert.equal(
-    faultsOf(targets({ name: 'event', operator: 'Equals any', value: new Array(1_000_000).fill(0) })).length,
-    1_000,
+    faultsOf(targets({ name: 'event', operator: 'Equals any', value: new Array(1_000).fill(0) })).length,
+    100,
   )
 })
 

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
+import { connect } from '../../src/accounts/file.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
+import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
 import type { RuleInput, StoredRule } from '../../src/rules/rule.ts'
 import { openSecrets } from '../../src/rules/secrets.ts'
 import { openRules } from '../../src/rules/store.ts'
@@ -263,4 +265,41 @@ test('a signing secret is made on first use, and a rotation leaves the one befor
   assert.deepEqual(secrets.current(1), [fourth])
   assert.notEqual(secrets.ensure(2), fourth)
   assert.equal(secrets.ensure(1), fourth)
+})
+
+test('a rule that cannot be read is paused and says why, and others are read', () => {
+  const { folder, rules } = open()
+  const large = input({ x: 'x'.repeat(DEFAULT_LIMITS.rule) })
+  for (const it of [large, input(), input({ enabled: true })]) rules.create(1, it, 100)
+  const db = connect(folder, undefined)
+  db.prepare('UPDATE rules SET input = \'{"name":\' WHERE id = 2').run()
+  db.close()
+
+  const config = { targetType: 'Block', targetMap: [], alerts: [] }
+  const nothing = { ...input({ name: '', maxConfirmationCount: 0 }), config }
+  const why = [
+    `${overLimit('rule', DEFAULT_LIMITS).message} The rule is not looked for: write it anew, or delete it.`,
+    'What is stored of the rule is damaged: Unexpected end of JSON input. The rule is not looked for: write it anew, or delete it.',
+  ]
+  const { changed } = rules.changes(MAINNET, 0)
+  assert.deepEqual(changed, [
+    stored({ id: 1, enabled: false, input: nothing as RuleInput, unfit: why[0]! }),
+    stored({ id: 2, enabled: false, input: nothing as RuleInput, unfit: why[1]! }),
+    stored({ id: 3, input: input({ enabled: true }) }),
+  ])
+  assert.deepEqual([rules.list(1), rules.all(), rules.get(1, 2)], [changed, changed, changed[1]])
+  assert.deepEqual(rules.ids(1), [1, 2, 3])
+  assert.equal(rules.sizeOf(1).rules, 3)
+  assert.ok(rules.sizeOf(1).bytes > DEFAULT_LIMITS.rule)
+  // Written anew, it goes on as it was.
+  assert.deepEqual(
+    rules.update(1, 1, input()),
+    stored({ id: 1, revision: 2, matching: 2, enabled: true, input: input() }),
+  )
+  assert.equal(rules.remove(1, 2), 'removed')
+  const raised = openRules(folder, { limits: { ...DEFAULT_LIMITS, rule: 1e6 } })
+  rules.create(1, large, 100)
+  assert.equal(raised.get(1, 4)!.unfit, undefined)
+  raised.close()
+  rules.close()
 })

@@ -1,6 +1,6 @@
-import { messageOf, refuse } from '../../lib/errors.ts'
+import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import type { Limits } from '../../limits/index.ts'
+import { LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { type Fault, isRecord, listOf, type Place, placeOf } from '../../rules/place.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import { readBody } from '../body.ts'
@@ -12,6 +12,13 @@ export const ruleOf = (c: Context, { rules }: Alerting): StoredRule => {
   const id = c.req.param('id')!
   const rule = /^[1-9]\d{0,14}$/.test(id) ? rules.get(c.get('account').id, Number(id)) : undefined
   if (!rule) throw absent(id)
+  return rule
+}
+
+/** The same, where something is to be done by what it says. */
+export const fitRuleOf = (c: Context, alerting: Alerting): StoredRule => {
+  const rule = ruleOf(c, alerting)
+  if (rule.unfit !== undefined) throw refuse('validation_exception', rule.unfit)
   return rule
 }
 
@@ -34,6 +41,18 @@ export const readObject = async (c: Context, limits: Limits): Promise<Record<str
   const body = await readJson(c, limits)
   if (isRecord(body)) return body
   throw refuse('parsing_exception', `The body must be a JSON object${body === undefined ? ', and is missing' : ''}.`)
+}
+
+/** What clients write around a rule: indentation, and what an answer adds to it. */
+const AROUND = 2
+
+/** The body of what takes a rule: more is refused than a rule could be, however it is written. */
+export const readRule = async (c: Context, limits: Limits): Promise<Record<string, unknown>> => {
+  try {
+    return await readObject(c, { ...limits, body: Math.min(limits.body, AROUND * limits.rule) })
+  } catch (error) {
+    throw error instanceof ChainsieveError && error.code === LIMITS.body.code ? overLimit('rule', limits) : error
+  }
 }
 
 /** Members of a body that has these alone: what `read` makes of them, or the faults of all. A missing body has none of them. */

@@ -1,31 +1,48 @@
-import type { Limits } from '../../limits/index.ts'
+import type { Log } from '../../lib/log.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule } from '../../rules/schema.ts'
-import { networkOf } from '../../rules/store.ts'
+import { networkOf, type Rules } from '../../rules/store.ts'
+import { sendAnswer } from '../answer.ts'
 import type { Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
-import { checkIfMatch, etagOf, isKnown, readObject, ruleOf } from './request.ts'
+import { checkIfMatch, etagOf, isKnown, readRule, ruleOf } from './request.ts'
 import type { Alerting, AlertingService } from './service.ts'
-import { showRules } from './show.ts'
+import { listText, showRule } from './show.ts'
 
 /** `GET /alerting/rules/`: all of the account's. */
 export const listRules =
-  ({ rules, service }: Alerting): Handler =>
-  async c =>
-    json(await showRules(service, rules.list(c.get('account').id)))
+  (alerting: Alerting, log: Log): Handler =>
+  c =>
+    sendAnswer(c, log, {
+      status: 200,
+      body: ReadableStream.from(listText(alerting, c.get('account').id)).pipeThrough(new TextEncoderStream()),
+    })
 
 /** `POST /alerting/rules/` */
 export const createRule =
   ({ rules, service }: Alerting, limits: Limits): Handler =>
   async c => {
-    const checked = checkRule(await readObject(c, limits), service)
+    const checked = checkRule(await readRule(c, limits), { refusedHost: service.refusedHost, limits })
     if (!checked.rule) return invalid(checked.faults)
     const { startBlock, ...input } = checked.rule
+    const { id } = c.get('account')
     const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
-    const rule = rules.create(c.get('account').id, input, start)
+    const rule = rules.together(() => {
+      checkRoom(rules.sizeOf(id), input, limits)
+      return rules.create(id, input, start)
+    })
     return answer({ service }, rule, 201, { location: `/alerting/rules/${rule.id}/` })
   }
+
+/** Refuses a rule that its account has no room for beside what it has. */
+const checkRoom = ({ rules, bytes }: ReturnType<Rules['sizeOf']>, input: RuleInput, limits: Limits) => {
+  if (rules >= limits.rules) throw overLimit('rules', limits)
+  if (bytes + sizeOf(input) > limits.ruleBytes) throw overLimit('ruleBytes', limits)
+}
+
+const sizeOf = (input: RuleInput): number => Buffer.byteLength(JSON.stringify(input))
 
 /** `GET /alerting/rules/<id>/` */
 export const getRule =
@@ -41,15 +58,21 @@ export const updateRule =
   (alerting: Alerting, limits: Limits): Handler =>
   async c => {
     const { rules, service } = alerting
-    const change = await readObject(c, limits)
+    const change = await readRule(c, limits)
     for (;;) {
       const before = ruleOf(c, alerting)
       checkIfMatch(c, before)
-      const checked = checkRule({ ...before.input, ...change }, service)
+      const checked = checkRule({ ...before.input, ...change }, { refusedHost: service.refusedHost, limits })
       if (!checked.rule) return invalid(checked.faults)
       const { startBlock, ...input } = checked.rule
       const start = startBlock ?? (await startAfterMove(service, before, input))
-      const after = rules.update(before.account, before.id, input, { ifRevision: before.revision, startBlock: start })
+      // What has become no larger is let through also where there is too much already.
+      const grown = sizeOf(input) - sizeOf(before.input)
+      const after = rules.together(() => {
+        if (grown > 0 && rules.sizeOf(before.account).bytes + grown > limits.ruleBytes)
+          throw overLimit('ruleBytes', limits)
+        return rules.update(before.account, before.id, input, { ifRevision: before.revision, startBlock: start })
+      })
       // Somebody else's change came between reading and writing: this one is made to what that has left.
       if (after === 'absent' || after === 'changed') continue
       return answer(alerting, after)
@@ -78,6 +101,5 @@ const answer = async (
   status = 200,
   headers: Record<string, string> = {},
 ): Promise<Response> => {
-  const [shown] = await showRules(service, [rule])
-  return json(shown, status, { etag: etagOf(rule), ...headers })
+  return json(await showRule(service, rule), status, { etag: etagOf(rule), ...headers })
 }

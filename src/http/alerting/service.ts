@@ -16,13 +16,13 @@ export interface AlertingService {
   /** Why the rule matches nothing for now, in a sentence: its network is not configured, its entities are not indexed … */
   idle(rule: StoredRule): string | undefined
   /** What will not do what its owner may expect, each in a sentence: a value that nothing equals, a channel that is not configured … */
-  warnings(input: RuleInput): string[]
+  warnings(rule: StoredRule): string[]
   /** The first block that a rule made now looks at (`technology/blockchain/network`); null while the network's head is not known. */
   startBlockOf(network: string): Promise<number | null>
   /** Why nothing is sent to the host of a URL, to complete "the host is …". */
   refusedHost(hostname: string): string | undefined
   /** How often each rule has fired, by rule id; one that is missing has not. */
-  triggerCounts(rules: readonly StoredRule[]): Promise<ReadonlyMap<number, number>>
+  triggerCounts(rules: readonly number[]): Promise<ReadonlyMap<number, number>>
   simulate(rule: RuleInput, range: SimulationRange, signal: AbortSignal): Promise<Simulation>
   /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResult>

@@ -1,19 +1,46 @@
+import { createTurns } from '../../lib/turns.ts'
 import { missingExtracts } from '../../rules/extracts.ts'
 import type { StoredRule } from '../../rules/rule.ts'
-import type { AlertingService } from './service.ts'
+import type { Alerting, AlertingService } from './service.ts'
 
-/** Rules as their owner sees them: what was written, and what the server knows of each. */
-export const showRules = async (service: AlertingService, rules: readonly StoredRule[]): Promise<object[]> => {
-  const counts = await service.triggerCounts(rules)
-  return rules.map(rule => ({
-    id: rule.id,
-    ...rule.input,
-    enabled: rule.enabled,
-    startBlock: rule.startBlock,
-    createdAt: new Date(rule.createdAt).toISOString(),
-    updatedAt: new Date(rule.updatedAt).toISOString(),
-    triggerCount: counts.get(rule.id) ?? 0,
-    idle: service.idle(rule) ?? null,
-    warnings: [...service.warnings(rule.input), ...missingExtracts(rule.input)],
-  }))
+/** A rule as its owner sees it: what was written, and what the server knows of it. */
+export const showRule = async (service: AlertingService, rule: StoredRule): Promise<object> =>
+  shownWith(service, rule, await service.triggerCounts([rule.id]))
+
+const shownWith = (service: AlertingService, rule: StoredRule, counts: ReadonlyMap<number, number>): object => ({
+  id: rule.id,
+  ...rule.input,
+  enabled: rule.enabled,
+  startBlock: rule.startBlock,
+  createdAt: new Date(rule.createdAt).toISOString(),
+  updatedAt: new Date(rule.updatedAt).toISOString(),
+  triggerCount: counts.get(rule.id) ?? 0,
+  idle: service.idle(rule) ?? null,
+  warnings: rule.unfit === undefined ? [...service.warnings(rule), ...missingExtracts(rule.input)] : [rule.unfit],
+})
+
+/** Time for which one piece of a list keeps the event loop. */
+const PIECE_MS = 4
+
+const turn = createTurns()
+
+/** An account's rules as the text of a JSON list, in pieces: there may be many, and nobody waits for them who did not ask. */
+export async function* listText({ rules, service }: Alerting, account: number): AsyncGenerator<string, void> {
+  const ids = rules.ids(account)
+  const counts = await service.triggerCounts(ids)
+  let separator = '['
+  for (let at = 0; at < ids.length; ) {
+    await turn()
+    const started = performance.now()
+    let piece = ''
+    do {
+      // One may have been deleted meanwhile.
+      const rule = rules.get(account, ids[at++]!)
+      if (rule === undefined) continue
+      piece += separator + JSON.stringify(shownWith(service, rule, counts))
+      separator = ','
+    } while (at < ids.length && performance.now() - started < PIECE_MS)
+    yield piece
+  }
+  yield separator === '[' ? '[]' : ']'
 }

@@ -4,29 +4,32 @@ import { checkRule } from '../../rules/schema.ts'
 import { type Handler, whileConnected } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
-import { readMembers, readObject, ruleOf } from './request.ts'
+import type { Gate } from './gate.ts'
+import { fitRuleOf, readMembers, readRule } from './request.ts'
 import type { Alerting, SimulationRange } from './service.ts'
 
 /** `POST /alerting/rules/simulate/`: a rule that need not be stored, over stored history; nothing is sent. */
 export const simulate =
-  ({ service }: Alerting, limits: Limits): Handler =>
+  ({ service }: Alerting, limits: Limits, gate: Gate): Handler =>
   async c => {
-    const { fromBlock, toBlock, size, ...rule } = await readObject(c, limits)
+    const { fromBlock, toBlock, size, ...rule } = await readRule(c, limits)
     const faults: Fault[] = []
     const range = rangeAt(placeOf({ fromBlock, toBlock, size }, faults))
-    const checked = checkRule(rule, service)
+    const checked = checkRule(rule, { refusedHost: service.refusedHost, limits })
     if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
-    return json(await service.simulate(checked.rule, range, whileConnected(c)))
+    const { rule: input } = checked
+    return json(await gate(c.get('account').id, () => service.simulate(input, range, whileConnected(c))))
   }
 
 /** `POST /alerting/rules/<id>/simulate/` */
 export const simulateRule =
-  (alerting: Alerting, limits: Limits): Handler =>
+  (alerting: Alerting, limits: Limits, gate: Gate): Handler =>
   async c => {
-    const { input } = ruleOf(c, alerting)
+    const { account, input } = fitRuleOf(c, alerting)
     const body = await readMembers(c, limits, ['fromBlock', 'toBlock', 'size'], rangeAt)
     if (!('members' in body)) return invalid(body.faults)
-    return json(await alerting.service.simulate(input, body.members, whileConnected(c)))
+    const { members } = body
+    return json(await gate(account, () => alerting.service.simulate(input, members, whileConnected(c))))
   }
 
 const MOST_HITS = 1_000

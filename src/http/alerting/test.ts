@@ -3,18 +3,20 @@ import { filled } from '../../rules/place.ts'
 import { type Handler, whileConnected } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
-import { readMembers, ruleOf } from './request.ts'
+import type { Gate } from './gate.ts'
+import { fitRuleOf, readMembers } from './request.ts'
 import type { Alerting } from './service.ts'
 
 /** `POST /alerting/rules/<id>/test/`: sends each of its alerts once, marked as a test. */
 export const testRule =
-  (alerting: Alerting, limits: Limits): Handler =>
+  (alerting: Alerting, limits: Limits, gate: Gate): Handler =>
   async c => {
-    const rule = ruleOf(c, alerting)
+    const rule = fitRuleOf(c, alerting)
     const body = await readMembers(c, limits, ['_id'], place => {
       const id = place.member('_id')
       return id.value === undefined ? undefined : filled(id, 'the id of a stored document')
     })
     if (!('members' in body)) return invalid(body.faults)
-    return json(await alerting.service.test(rule, body.members, whileConnected(c)))
+    const { members } = body
+    return json(await gate(rule.account, () => alerting.service.test(rule, members, whileConnected(c))))
   }

@@ -1,6 +1,7 @@
 import { blockPoint, count } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { ChainsieveError, refuse } from '../../../lib/errors.ts'
+import type { Limits } from '../../../limits/index.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
 import { checkRule } from '../../../rules/schema.ts'
 import type { Simulation } from '../../../rules/search.ts'
@@ -24,7 +25,9 @@ export const simulateRule = command({
     if (from && to && 'block' in from && 'block' in to && to.block < from.block)
       throw misused(`The last block, ${to.block}, is before the first, ${from.block}.`)
     const rules = services.openRules(config, { log, shutdown })
-    const rule = /^\d{1,15}$/.test(which) ? rules.get(Number(which)).input : await readRule(which, streams)
+    const rule = /^\d{1,15}$/.test(which)
+      ? rules.get(Number(which)).input
+      : await readRule(which, streams, config.limits)
     if (rule === undefined) return 1
     const simulation = await rules.simulate(rule, { from, to, size })
     print(config.json ? JSON.stringify(simulation) : show(rule, simulation))
@@ -33,7 +36,7 @@ export const simulateRule = command({
 })
 
 /** The rule of a file; undefined where it is none, its faults being told. Where it would send to is no matter: nothing is sent. */
-const readRule = async (file: string, { stdin, stderr }: Streams): Promise<RuleInput | undefined> => {
+const readRule = async (file: string, { stdin, stderr }: Streams, limits: Limits): Promise<RuleInput | undefined> => {
   let value: unknown
   try {
     value = await readJson(file, stdin)
@@ -44,7 +47,7 @@ const readRule = async (file: string, { stdin, stderr }: Streams): Promise<RuleI
   }
   if (Array.isArray(value))
     throw refuse('many_rules', `${nameOf(file)} holds a list: put the one rule that is meant into a file of its own.`)
-  const { rule, faults } = checkRule(value)
+  const { rule, faults } = checkRule(value, { limits })
   for (const fault of faults) stderr.write(`${showText(showFault(file, fault), 2_000)}\n`)
   return rule
 }

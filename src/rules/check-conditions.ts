@@ -1,0 +1,160 @@
+import { type Limits, overLimit } from '../limits/index.ts'
+import { parseExact } from '../query/exact.ts'
+import { checkAttribute, checkOutermost } from './attributes.ts'
+import { distinct } from './distinct.ts'
+import {
+  atMost,
+  boolean,
+  expected,
+  filled,
+  isRecord,
+  list,
+  listOf,
+  object,
+  oneOf,
+  type Place,
+  string,
+  wrongOf,
+} from './place.ts'
+import { OPERATORS, type Operator, type TargetType } from './rule.ts'
+
+/** A rule's `targetMap`. `target`: undefined where it is not known for a fault. */
+export const checkConditions = (place: Place, target: TargetType | undefined, limits: Limits): void => {
+  const counts = countsIn(place.value)
+  const over = (['ruleConditions', 'ruleValues'] as const).filter(limit => counts[limit] > limits[limit])
+  for (const limit of over) place.fault(overLimit(limit, limits, place.label).message)
+  // A list that is too long is not looked through.
+  if (over.length > 0) return
+  const targets = [...list(place, { of: 'conditions', min: 1, max: 10 })]
+  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false, limits })
+  distinct(targets)
+}
+
+/** Conditions of all levels, and elements of the lists that they compare with. */
+const countsIn = (targetMap: unknown): { ruleConditions: number; ruleValues: number } => {
+  const counts = { ruleConditions: 0, ruleValues: 0 }
+  let level = listAt(targetMap)
+  for (let depth = 1; depth <= 3 && level.length > 0; depth++) {
+    counts.ruleConditions += level.length
+    const records = level.filter(isRecord)
+    for (const { value } of records) counts.ruleValues += listAt(value).length
+    level = records.flatMap(({ operatorParameters }) => listAt(operatorParameters))
+  }
+  return counts
+}
+
+const listAt = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+interface Way {
+  /** Undefined where it is not known for a fault. */
+  target: TargetType | undefined
+  /** Names of the conditions around. */
+  steps: readonly string[]
+  /** An `Inspect` around asks for scaled values. */
+  scaled: boolean
+  limits: Limits
+}
+
+const CONDITION = ['name', 'operator', 'value', 'operatorParameters'] as const
+const SECOND = ['name', 'operator', 'value', 'useScaledValue', 'operatorParameters'] as const
+const COMPARING = OPERATORS.filter(it => it !== 'Inspect')
+const WITH_LIST: readonly (Operator | undefined)[] = ['Equals any', 'Equals any (ignore case)']
+/** Those whose entities have arguments. */
+const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
+
+const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
+  const { target, steps, limits } = around
+  const known = level === 2 ? SECOND : CONDITION
+  if (!object(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
+  const name = filled(place.member('name'))
+  atMost(place.member('name'), 'ruleValue', limits)
+  const operator = operatorAt(place.member('operator'), level)
+  operandAt(place.member('value'), operator)
+  for (const it of longOperands(place.member('value'), limits)) atMost(it, 'ruleValue', limits)
+  const scaled = level === 2 ? scaledAt(place.member('useScaledValue'), around) : around.scaled
+  if (scaled) numericAt(place.member('value'), operator)
+
+  const unknown =
+    target && name !== undefined && operator === 'Inspect' && level === 1 ? checkOutermost(target, name) : undefined
+  if (unknown !== undefined) place.member('name').fault(unknown)
+  // What is inside of nothing is not told of once more.
+  const inside = unknown === undefined && name !== undefined
+  const way: Way = inside
+    ? { target, steps: [...steps, name], scaled, limits }
+    : { target: undefined, steps: [], scaled, limits }
+  const inner = place.member('operatorParameters')
+  const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
+  if (inspects && level !== 3) {
+    const min = operator === 'Inspect' ? 1 : 0
+    const parameters = list(inner, { of: 'conditions on what is inspected', min })
+    for (const parameter of parameters) condition(parameter, level === 1 ? 2 : 3, way)
+  } else if (operator !== undefined && inner.value !== undefined && inner.value !== null)
+    expected(
+      inner,
+      'null or left out',
+      `Only "Inspect" takes it${level === 3 ? ', and the third level is the last' : ''}.`,
+    )
+
+  if (way.target === undefined || inspects) return
+  const complaint = checkAttribute(way.target, way.steps)
+  if (complaint !== undefined) place.member('name').fault(complaint)
+}
+
+const ELSEWHERE = {
+  useScaledValue:
+    'useScaledValue belongs to conditions of the second level, which compare an argument: leave it out here.',
+}
+
+const operatorAt = (place: Place, level: 1 | 2 | 3): Operator | undefined => {
+  if (level < 3) return oneOf(place, OPERATORS, 'an operator')
+  if (place.value !== 'Inspect') return oneOf(place, COMPARING, 'an operator')
+  return expected(place, 'another operator', 'The third level is the last: it compares.')
+}
+
+const operandAt = (place: Place, operator: Operator | undefined) => {
+  const { value } = place
+  if (operator === undefined) return
+  // Nothing is compared with it, but clients that fill every property send one.
+  if (operator === 'Inspect' && (value === undefined || value === null)) return
+  if (!WITH_LIST.includes(operator)) {
+    const instead = operator === 'Equals (ignore case)' ? 'Equals any (ignore case)' : 'Equals any'
+    if (Array.isArray(value))
+      expected(place, `a string with "${operator}"`, operator.startsWith('Equals') ? `"${instead}" takes a list.` : '')
+    else string(place, `a string with "${operator}"`)
+  } else if (typeof value === 'string')
+    expected(
+      place,
+      `a list of strings with "${operator}"`,
+      `Put it in brackets, or use "${operator.replace(' any', '')}".`,
+    )
+  else if (!Array.isArray(value)) expected(place, `a list of strings with "${operator}"`)
+  else for (const it of wrongOf(place, isString)) string(it)
+}
+
+/** Those that may be too long: a list of many short ones costs no more than a look at each. */
+const longOperands = (place: Place, { ruleValue: most }: Limits): Iterable<Place> => {
+  const isShort = (value: unknown) => typeof value === 'string' && value.length * BYTES <= most
+  return Array.isArray(place.value) ? wrongOf(place, isShort) : [place]
+}
+
+/** Most of UTF-8 for one code unit. */
+const BYTES = 3
+
+const scaledAt = (place: Place, { target, steps }: Way): boolean => {
+  if (place.value === undefined || boolean(place) !== true) return false
+  if ((target !== undefined && !WITH_ARGS.includes(target)) || (steps.length > 0 && steps[0] !== 'args'))
+    place.fault(
+      `useScaledValue can be true for arguments alone, which are the "args" of ${listOf(WITH_ARGS)}: leave it out.`,
+    )
+  return true
+}
+
+const numericAt = (place: Place, operator: Operator | undefined) => {
+  if (operator === undefined || operator === 'Inspect') return
+  // Whatever is no text has been told of.
+  const numeric = (operand: unknown) => typeof operand !== 'string' || parseExact(operand) !== undefined
+  for (const operand of numeric(place.value) ? wrongOf(place, numeric) : [place])
+    expected(operand, 'a decimal or 0x-hex number, since useScaledValue is true', 'Write an amount as "1000.5".')
+}
+
+const isString = (value: unknown) => typeof value === 'string'

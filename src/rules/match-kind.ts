@@ -1,0 +1,266 @@
+import type { Document } from '../documents/document.ts'
+import type { Compare } from '../query/ast.ts'
+import { documentOf, type Entity, emitterOf } from './entities.ts'
+import { frequencyOf } from './match-frequency.ts'
+import {
+  type Attribute,
+  addMember,
+  type Condition,
+  createAttribute,
+  createOrdered,
+  dropMember,
+  facesOf,
+  type Group,
+  hasKeys,
+  holds,
+  isScaled,
+  keysOf,
+  keysOfCondition,
+  type Member,
+  passing,
+} from './match-group.ts'
+import { keyOfText } from './match-keys.ts'
+import { createProbed } from './match-probes.ts'
+import { type Choice, nameOfAttribute, type Shape, shapeOf } from './match-shape.ts'
+import type { StoredRule } from './rule.ts'
+
+/** What comes of one block. */
+export interface Matching {
+  readonly block: number
+  found(rule: StoredRule, entity: Entity, document: Document): void
+  /** For want of the decimals of that token. */
+  undecided(token: string): void
+  failed(rule: StoredRule, error: unknown): void
+  /** What failed in this block already, and is not tried for more of it. */
+  readonly broken: Set<Group | Attribute>
+}
+
+export interface KindMatcher {
+  readonly size: number
+  add(rule: StoredRule, nodes: readonly Compare[]): Member
+  remove(member: Member, nodes: readonly Compare[]): void
+  match(entity: Entity, matching: Matching): void
+}
+
+/** The rules of one kind of entity. */
+export const createKindMatcher = (): KindMatcher => {
+  const attributes = new Map<string, Attribute>()
+  const conditions = new Map<string, Condition>()
+  const groups = new Map<string, Group>()
+  /** Names of groups that rules of several bounds could be in, with the number of these rules. */
+  const choices = new Map<string, number>()
+  /** Groups that no key finds. */
+  const loose = new Set<Group>()
+  const probed = createProbed()
+  let size = 0
+
+  const useAttribute = (node: Compare): Attribute => {
+    const name = nameOfAttribute(node)
+    let attribute = attributes.get(name)
+    if (attribute === undefined) {
+      attribute = createAttribute(name, node)
+      attributes.set(name, attribute)
+    }
+    attribute.uses++
+    return attribute
+  }
+
+  const releaseAttribute = (attribute: Attribute) => {
+    if (--attribute.uses === 0) attributes.delete(attribute.name)
+  }
+
+  const useCondition = (name: string, node: Compare): Condition => {
+    let condition = conditions.get(name)
+    if (condition === undefined) {
+      condition = { name, attribute: useAttribute(node), node, uses: 0, keys: undefined, test: undefined }
+      conditions.set(name, condition)
+    }
+    condition.uses++
+    return condition
+  }
+
+  const releaseCondition = (condition: Condition) => {
+    if (--condition.uses > 0) return
+    conditions.delete(condition.name)
+    releaseAttribute(condition.attribute)
+  }
+
+  /** By the bound that most rules differ in from others which are equal in the rest. */
+  const choose = ({ choices: [first, ...others] }: Shape): Choice => {
+    const count = ({ name }: Choice) => choices.get(name) ?? 0
+    return others.reduce((best, it) => (count(it) > count(best) ? it : best), first!)
+  }
+
+  const countChoices = (shape: Shape, change: 1 | -1) => {
+    if (shape.choices.length < 2) return
+    for (const { name } of shape.choices) {
+      const count = (choices.get(name) ?? 0) + change
+      if (count > 0) choices.set(name, count)
+      else choices.delete(name)
+    }
+  }
+
+  const createGroup = ({ nodes }: Shape, { name, bound }: Choice): Group => {
+    const rest: Condition[] = []
+    for (const [nodeName, node] of nodes) if (node !== bound) rest.push(useCondition(nodeName, node))
+    const group: Group = {
+      name,
+      conditions: rest.sort(cheapestFirst),
+      bound: bound && {
+        attribute: useAttribute(bound),
+        how: bound.how,
+        numeric: bound.operands[0]!.number !== undefined,
+      },
+      key: undefined,
+      live: 0,
+      members: createOrdered(),
+      texts: undefined,
+      tried: 0,
+    }
+    group.key = chooseKey(group)
+    if (group.key === undefined) loose.add(group)
+    else {
+      const { attribute } = group.key
+      if (attribute.table.size === 0) probed.add(attribute)
+      for (const key of keysOfCondition(group.key)) attribute.table.add(key, group)
+    }
+    groups.set(name, group)
+    return group
+  }
+
+  const dropGroup = (group: Group) => {
+    groups.delete(group.name)
+    if (group.key === undefined) loose.delete(group)
+    else {
+      const { attribute } = group.key
+      for (const key of keysOfCondition(group.key)) attribute.table.remove(key, group)
+      if (attribute.table.size === 0) probed.remove(attribute)
+    }
+    for (const condition of group.conditions) releaseCondition(condition)
+    if (group.bound) releaseAttribute(group.bound.attribute)
+  }
+
+  const attempt = (group: Group, entity: Entity, found: (member: Member) => void, open: () => void, block: number) => {
+    if (group.tried === entity.stamp) return
+    group.tried = entity.stamp
+    let waits = false
+    const { conditions } = group
+    for (let i = 0; i < conditions.length; i++) {
+      const condition = conditions[i]!
+      if (holds(condition, entity)) continue
+      if (isOpen(condition.attribute, entity)) {
+        waits = true
+        continue
+      }
+      // What has failed will fail again: of a wide rule it is asked first from now on.
+      if (i >= WIDE) [conditions[0], conditions[i]] = [condition, conditions[0]!]
+      return
+    }
+    const { bound } = group
+    const boundWaits = bound !== undefined && isOpen(bound.attribute, entity)
+    if (boundWaits) {
+      for (const { live, rule } of group.members.items) if (live && rule.startBlock! <= block) return open()
+      return
+    }
+    passing(group, entity, member => {
+      if (!member.live || member.rule.startBlock! > block || member.found === entity.stamp) return
+      member.found = entity.stamp
+      if (waits) open()
+      else found(member)
+    })
+  }
+
+  return {
+    get size() {
+      return size
+    },
+    add(rule, nodes) {
+      const shape = shapeOf(nodes)
+      countChoices(shape, 1)
+      const choice = choose(shape)
+      const group = groups.get(choice.name) ?? createGroup(shape, choice)
+      const member: Member = { rule, group, operand: choice.bound?.operands[0], live: true, found: 0 }
+      addMember(group, member)
+      size++
+      return member
+    },
+    remove(member, nodes) {
+      const { group } = member
+      countChoices(shapeOf(nodes), -1)
+      dropMember(group, member)
+      if (group.live === 0) dropGroup(group)
+      size--
+    },
+    match(entity, matching) {
+      const { block, broken } = matching
+      const hits: Member[] = []
+      const hit = (member: Member) => void hits.push(member)
+      const open = () => matching.undecided(emitterOf(entity.log!))
+      const tried = (group: Group) => {
+        if (broken.size > 0 && broken.has(group)) return
+        try {
+          attempt(group, entity, hit, open, block)
+        } catch (error) {
+          blame(group, error, matching)
+        }
+      }
+      const probe = (attribute: Attribute) => {
+        if (broken.size > 0 && broken.has(attribute)) return
+        try {
+          const keys = keysOf(attribute, entity)
+          if (typeof keys === 'string') attribute.table.forEach(keys, tried)
+          else if (keys !== undefined) for (const key of keys) attribute.table.forEach(key, tried)
+        } catch (error) {
+          broken.add(attribute)
+          for (const group of groups.values()) if (group.key?.attribute === attribute) blame(group, error, matching)
+        }
+      }
+      probed.forEach(entity, probe)
+      loose.forEach(tried)
+      if (hits.length === 0) return
+      try {
+        const document = documentOf(entity)
+        if (document === undefined) return
+        hits.sort((a, b) => a.rule.id - b.rule.id)
+        for (const { rule } of hits) matching.found(rule, entity, document)
+      } catch (error) {
+        for (const { rule } of hits) matching.failed(rule, error)
+      }
+    },
+  }
+}
+
+/** Rules of a group ask for the same: what fails for one fails for all of them. */
+const blame = (group: Group, error: unknown, { block, broken, failed }: Matching) => {
+  broken.add(group)
+  for (const { live, rule } of group.members.items) if (live && rule.startBlock! <= block) failed(rule, error)
+}
+
+/** Conditions up to which a rule keeps the order of their cost. */
+const WIDE = 8
+
+/** The rarest equality, by what its operands are and how many groups are found by them already. */
+const chooseKey = ({ conditions }: Group): Condition | undefined => {
+  let chosen: Condition | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const condition of conditions) {
+    if (!hasKeys(condition)) continue
+    let cost = 0
+    for (const { text } of condition.node.operands)
+      cost += frequencyOf(condition.node, text) * (1 + condition.attribute.table.count(keyOfText(text)))
+    if (cost < least) [chosen, least] = [condition, cost]
+  }
+  return chosen
+}
+
+/** Whether it is only for want of the decimals, which are not known yet, that nothing stands there. */
+const isOpen = (attribute: Attribute, entity: Entity): boolean =>
+  attribute.scaled &&
+  entity.kind === 'event' &&
+  entity.block.undecided?.(emitterOf(entity.log!)) === true &&
+  facesOf(attribute, entity).length === 0 &&
+  attribute.source.needsDecimals(entity)
+
+/** What is read from the wire and asked by keys goes before what has to be read exactly; amounts in whole tokens come last. */
+const cheapestFirst = (a: Condition, b: Condition): number => rankOf(a) - rankOf(b)
+const rankOf = (condition: Condition): number => (isScaled(condition.node) ? 2 : hasKeys(condition) ? 0 : 1)

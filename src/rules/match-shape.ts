@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import type { Compare } from '../query/ast.ts'
+import { isScaled } from './match-group.ts'
+
+/** A rule's conditions by their names, in the order of these, and the groups that it could be in. */
+export interface Shape {
+  nodes: ReadonlyMap<string, Compare>
+  /** One or more. */
+  choices: readonly Choice[]
+}
+
+/** A group, and the bound that it leaves open. */
+export interface Choice {
+  /** Equal for rules that differ in nothing but the operand of the bound. */
+  name: string
+  bound: Compare | undefined
+}
+
+/** Bounds of one rule that are thought of: each costs a name as long as the rule. More are in hardly any. */
+const MOST_BOUNDS = 10
+
+export const shapeOf = (nodes: readonly Compare[]): Shape => {
+  const named = new Map(nodes.map(node => [nameOf(node), node]))
+  const inOrder = new Map([...named.keys()].sort().map(name => [name, named.get(name)!]))
+  const bounds = [...inOrder.values()].filter(isBound).slice(0, MOST_BOUNDS)
+  const choices = bounds.length === 0 ? [undefined] : bounds
+  return { nodes: inOrder, choices: choices.map(bound => ({ name: nameOfGroup(inOrder, bound), bound })) }
+}
+
+/** An amount in whole tokens has no key: there an equality is a bound, too. */
+const isBound = (node: Compare): boolean =>
+  node.operands.length === 1 && (node.how !== 'equal' || (isScaled(node) && node.operands[0]!.number !== undefined))
+
+export const nameOfAttribute = ({ steps, scaled }: Pick<Compare, 'steps' | 'scaled'>): string =>
+  `${JSON.stringify(steps)}${scaled ? 's' : ''}`
+
+const nameOf = (node: Compare): string =>
+  `${nameOfAttribute(node)}${SIGNS[node.how]}${node.ignoreCase ? 'i' : ''}${JSON.stringify(node.operands.map(({ text }) => text))}`
+
+const SIGNS = {
+  equal: '=',
+  greater: '>',
+  greaterOrEqual: '>=',
+  less: '<',
+  lessOrEqual: '<=',
+} as const satisfies Record<Compare['how'], string>
+
+const nameOfGroup = (nodes: Shape['nodes'], bound: Compare | undefined): string => {
+  const names: string[] = []
+  for (const [name, node] of nodes) if (node !== bound) names.push(name)
+  if (bound !== undefined)
+    names.push(
+      `${nameOfAttribute(bound)}${SIGNS[bound.how]}${bound.operands[0]!.number === undefined ? 'text' : 'number'}`,
+    )
+  const name = names.join('\n')
+  return name.length <= LONGEST ? name : createHash('sha256').update(name).digest('base64')
+}
+
+/** Longer names are kept as their hash, so that wide rules do not stand in memory many times over. No name looks like one. */
+const LONGEST = 400
