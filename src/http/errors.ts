@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
@@ -13,10 +14,19 @@ export const errorResponse = (
   headers?: Record<string, string>,
   more?: Record<string, unknown>,
 ) =>
-  new Response(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason, ...more }, status }), {
-    status,
-    headers: { ...headers, ...JSON_TYPE },
-  })
+  new Response(JSON.stringify(errorOf(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
+
+/** The same as bytes, for a connection that no request was read from. */
+export const rawError = (status: number, type: string, reason: string): string => {
+  const body = JSON.stringify(errorOf(status, type, reason))
+  const headers = [`content-length: ${Buffer.byteLength(body)}`, ...Object.entries(JSON_TYPE).map(it => it.join(': '))]
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'connection: close', ...headers, '', body].join('\r\n')
+}
+
+const errorOf = (status: number, type: string, reason: string, more?: Record<string, unknown>) => ({
+  error: { root_cause: [{ type, reason }], type, reason, ...more },
+  status,
+})
 
 /** A body with faults, all of which are told. */
 export const invalid = (faults: readonly Fault[]): Response => {

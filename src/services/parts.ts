@@ -58,7 +58,7 @@ export const startServer = async (config: Config, served: Served, { log, shutdow
     limits: config.limits,
     log,
   })
-  const server = await listen(app, config)
+  const server = await listen(app, { ...config, log })
   shutdown.add('server', () => server.close())
   log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
   return server
