@@ -51,7 +51,7 @@ export const showStatus = ({ networks }: Status): string =>
 
 const showNetwork = (status: NetworkStatus): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
-  const { redecoding } = status
+  const { redecoding, waiting, restarts } = status
   const rows: [string, string][] = [
     ['state', state],
     ['blocks', showRanges(ranges)],
@@ -68,7 +68,15 @@ const showNetwork = (status: NetworkStatus): string => {
     rows.push(['node', `${url}: ${count(requests, 'request')}, ${count(errors, 'error')}${last}`])
   }
   if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${count(redecoding.blocksLeft, 'block')} left`])
-  if (error !== null) rows.push(['error', error])
+  if (waiting) rows.push(['waits', `since ${waiting.since} for ${waiting.for}`])
+  else if (error !== null) rows.push(['error', error])
+  if (restarts) {
+    const { count: times, endedAt, nextAt } = restarts
+    rows.push([
+      'failed',
+      `${count(times, 'time')}, last at ${endedAt}${nextAt ? `, is started again at ${nextAt}` : ''}`,
+    ])
+  }
   return [network, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')
 }
 

@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import type { AlertCounts } from '../alerts/book.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
+import { every } from '../lib/every.ts'
+import type { Log } from '../lib/log.ts'
+import type { RestartStatus } from '../lib/restarts.ts'
 import { version } from '../lib/runtime.ts'
-import type { Range, RedecodingReport, Report } from './messages.ts'
+import type { Range, RedecodingReport, Report, Waiting } from './messages.ts'
 import type { Indexing } from './network.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */
@@ -16,8 +19,15 @@ export interface Status {
 
 export interface NetworkStatus {
   network: string
-  /** `following` the head, `filling` older blocks, both being `filling`; `serving` what is stored where there is no source; `stopped` by `error`. */
-  state: 'following' | 'filling' | 'serving' | 'stopped'
+  /**
+   * `following` the head, `filling` older blocks, both being `filling`; `waiting` for something, such as an answer of a node; `serving` what
+   * is stored where there is no source; `restarting` after `error`, `stopped` by it.
+   */
+  state: 'following' | 'filling' | 'waiting' | 'serving' | 'restarting' | 'stopped'
+  /** What it waits for, and since when. */
+  waiting?: Waiting
+  /** That its threads ended by a fault, and were started again. */
+  restarts?: RestartStatus
   /** Blocks that are held, ascending and inclusive; between two ranges is a hole. */
   ranges: Range[]
   /** Newest block of the source; null where it is not known. */
@@ -44,11 +54,15 @@ export interface StatusOptions {
   ranges(network: string): Promise<Range[]>
 }
 
+export interface LiveStatusOptions extends StatusOptions {
+  log: Log
+}
+
 /** Time over which speeds are measured. */
 const WINDOW_MS = 10_000
 
 /** The status of a running server; speeds are those of the last seconds. */
-export const createStatus = (options: StatusOptions) => {
+export const createStatus = (options: LiveStatusOptions) => {
   const samples = new Map<Indexing, { at: number; report: Report }[]>()
   const sample = () => {
     for (const indexing of options.indexings) {
@@ -58,7 +72,7 @@ export const createStatus = (options: StatusOptions) => {
       samples.set(indexing, list)
     }
   }
-  setInterval(sample, 1000).unref()
+  every(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
   return async () => {
     sample()
     return {
@@ -80,17 +94,15 @@ const PUBLISH_MS = 1000
 const FRESH_MS = 5000
 
 /** Writes a running server's status beside its data again and again, for `chainsieve status`; the returned function ends that. */
-export const publishStatus = (data: string, status: () => Promise<Status>) => {
+export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
   const path = join(data, FILE)
   const publish = async () => {
-    await writeFile(`${path}.new`, JSON.stringify(await status()))
+    await writeFile(`${path}.new`, JSON.stringify(await status()), { mode: 0o600 })
     await rename(`${path}.new`, path)
   }
-  // A disk that is full is told of by those who need it more.
-  const timer = setInterval(() => void publish().catch(() => {}), PUBLISH_MS)
-  timer.unref()
+  const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"' })
   return async () => {
-    clearInterval(timer)
+    end()
     await rm(path, { force: true })
   }
 }
@@ -118,19 +130,22 @@ const statusOf = async (
     return []
   })
   if (!indexing) {
+    const attending = watching?.(network)
+    const restarts = attending?.restarts()
     return {
       network,
-      state: 'serving',
+      state: restarts?.nextAt ? 'restarting' : 'serving',
+      ...(restarts && { restarts }),
       ranges: held,
       head: null,
       lag: null,
       blocksPerSecond: null,
       eventsPerSecond: null,
       secondsLeft: null,
-      error: watching?.(network)?.error()?.message ?? fault,
+      error: attending?.error()?.message ?? (restarts?.nextAt ? restarts.error : fault),
       endpoints: [],
-      alerts: watching?.(network)?.report().alerts ?? {},
-      ...redecodingOf(watching?.(network)),
+      alerts: attending?.report().alerts ?? {},
+      ...redecodingOf(attending),
     }
   }
   const report = indexing.report()
@@ -138,20 +153,30 @@ const statusOf = async (
   const [first] = samples.get(indexing) ?? []
   const seconds = first ? (performance.now() - first.at) / 1000 : 0
   const speed = (key: 'blocks' | 'events' | 'done'): number | null =>
-    first && seconds > 0 ? (report[key] - first.report[key]) / seconds : null
+    first && seconds > 0 ? Math.max(0, report[key] - first.report[key]) / seconds : null
   const filling = report.done < report.total
   const filled = speed('done')
   const top = held.at(-1)?.to
+  const restarts = indexing.restarts()
+  const { waiting } = report
+  const [state, why] = ((): [NetworkStatus['state'], string | null] => {
+    if (error) return ['stopped', error.message]
+    if (restarts?.nextAt) return ['restarting', restarts.error]
+    if (waiting) return ['waiting', waiting.for]
+    return [filling ? 'filling' : 'following', fault]
+  })()
   return {
     network,
-    state: error ? 'stopped' : filling ? 'filling' : 'following',
+    state,
+    ...(waiting && { waiting }),
+    ...(restarts && { restarts }),
     ranges: held,
     head: report.head,
     lag: report.head === null || top === undefined ? null : Math.max(0, report.head - top),
     blocksPerSecond: speed('blocks'),
     eventsPerSecond: speed('events'),
     secondsLeft: filling && filled ? (report.total - report.done) / filled : null,
-    error: error?.message ?? report.waiting ?? fault,
+    error: why,
     endpoints: report.endpoints,
     alerts: report.alerts,
     ...redecodingOf(indexing),
