@@ -52,6 +52,18 @@ export const LIMITS = {
   ),
   headers: bytes('32kB', 'too_long_http_header_exception', ['a request', 'headers'], 'Send longer things in its body.'),
   body: bytes('16MB', 'content_too_large_exception', ['a request', 'body'], 'Ask for less in one request.'),
+  queuedBodies: bytes(
+    '128MB',
+    'es_rejected_execution_exception',
+    ['the server', 'bodies of requests at once'],
+    'Ask again in a moment.',
+  ),
+  queuedBodiesByAccount: bytes(
+    '48MB',
+    'es_rejected_execution_exception',
+    ['an account', 'bodies of requests at once'],
+    'Send smaller ones, or wait for answers before the next.',
+  ),
   clauses: count(
     4_096,
     'too_many_clauses',
