@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
-import { ChainsieveError } from '../lib/errors.ts'
+import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
 import { type Context, disconnected, type Handler } from './context.ts'
@@ -46,6 +46,13 @@ const STATUS: Record<string, number> = {
   search_timeout_exception: 429,
 }
 
+/** What the system refuses, told without the names of files. */
+const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = new Map([
+  ['disk_full', [507, 'The disk of the server is full, and nothing was stored: its operator has to free some space.']],
+  ['too_many_open_files', [503, 'The server has as many files open as it may: ask again in a moment.']],
+  ['file_busy', [503, 'What this changes is being changed by another process: ask again in a moment.']],
+])
+
 const HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
 }
@@ -68,6 +75,8 @@ export const renderError =
 
     const request = randomUUID()
     log.error('Failed to answer a request', { request, method: c.req.method, path: c.req.path, error })
+    const [status, reason] = SYSTEM.get(systemFault(error)?.code ?? '') ?? []
+    if (status !== undefined) return errorResponse(status, systemFault(error)!.code, reason!)
     return error instanceof ChainsieveError
       ? errorResponse(500, error.code, error.message)
       : errorResponse(
