@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AlertCounts } from '../alerts/book.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
@@ -15,6 +16,31 @@ import type { Indexing } from './network.ts'
 export interface Status {
   version: string
   networks: NetworkStatus[]
+  /** Absent where no server runs. */
+  deliveries?: DeliveryState
+}
+
+/** How what sends alerts is. */
+export interface DeliveryState {
+  state: 'delivering' | 'restarting'
+  /** Why it does not deliver now. */
+  error: string | null
+  restarts?: RestartStatus
+  /** Receivers that take nothing now, those that have failed longest first. */
+  failing: FailingState[]
+}
+
+export interface FailingState {
+  account: number
+  rule: number
+  channel: string
+  /** Without its secrets. */
+  target: string
+  error: string
+  status: number | null
+  /** ISO-8601 UTC. */
+  since: string
+  at: string
 }
 
 export interface NetworkStatus {
@@ -55,6 +81,7 @@ export interface StatusOptions {
 }
 
 export interface LiveStatusOptions extends StatusOptions {
+  deliveries?(): DeliveryState
   log: Log
 }
 
@@ -73,12 +100,37 @@ export const createStatus = (options: LiveStatusOptions) => {
     }
   }
   every(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
+  const live = { ...options, ranges: promptly(options.ranges) }
   return async () => {
     sample()
     return {
       version,
-      networks: await Promise.all(options.networks().map(network => statusOf(network, options, samples))),
+      networks: await Promise.all(options.networks().map(network => statusOf(network, live, samples))),
+      ...(options.deliveries && { deliveries: options.deliveries() }),
     }
+  }
+}
+
+/** Longest time that a status waits for what is newer than what it told last. */
+const PATIENCE_MS = 200
+
+/** Where readers are busy, the ranges of the last time are told: they need not be asked more than once at a time either. */
+const promptly = (ask: StatusOptions['ranges']): StatusOptions['ranges'] => {
+  const told = new Map<string, Range[]>()
+  const asked = new Map<string, Promise<Range[]>>()
+  const askOnce = (network: string) => {
+    const now = asked.get(network) ?? ask(network).finally(() => asked.delete(network))
+    asked.set(network, now)
+    return now.then(ranges => {
+      told.set(network, ranges)
+      return ranges
+    })
+  }
+  return network => {
+    const fresh = askOnce(network)
+    const known = told.get(network)
+    if (!known) return fresh
+    return Promise.race([fresh.catch(() => known), sleep(PATIENCE_MS, known, { ref: false })])
   }
 }
 

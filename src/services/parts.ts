@@ -47,7 +47,14 @@ export interface Served extends Parts {
 export const startServer = async (config: Config, served: Served, { log, shutdown }: Run): Promise<HttpServer> => {
   const { accounts, pool, rules, delivery, indexings, watching } = served
   const networks = () => networksOf(config)
-  const status = createStatus({ networks, indexings, ...(watching && { watching }), ranges: pool.ranges, log })
+  const status = createStatus({
+    networks,
+    indexings,
+    ...(watching && { watching }),
+    ranges: pool.ranges,
+    deliveries: delivery.status,
+    log,
+  })
   shutdown.add('status', publishStatus(config.data, status, log))
   const alerting = createAlerting({ config, networks, indexings, pool, delivery })
   const app = createApp({
