@@ -26,8 +26,11 @@ interface Trouble extends Receiver {
   status: number | null
   since: number
   at: number
+  /** When its failure was logged last. */
+  toldAt: number
 }
 
+const TELL_MS = 60_000
 /** Receivers that are kept in mind; further ones are not told. */
 const MOST_KNOWN = 1_000
 const MOST_TOLD = 200
@@ -48,16 +51,18 @@ export const createTroubles = (log: Log): Troubles => {
         return log.info('A receiver takes deliveries again', { channel, target, seconds })
       }
       const status = 'status' in outcome ? outcome.status : null
-      // Once when it begins, and once for each other reason.
-      if (known?.error !== outcome.why)
-        log.warn('A receiver does not take deliveries', { channel, target, error: outcome.why })
       if (known === undefined && troubles.size >= MOST_KNOWN) return
-      troubles.set(key, { ...receiver, error: outcome.why, status, since: known?.since ?? now, at: now })
+      // Once when it begins, then where the reason is another, which may be so after each attempt.
+      const tells = known === undefined || (known.error !== outcome.why && now - known.toldAt >= TELL_MS)
+      if (tells) log.warn('A receiver does not take deliveries', { channel, target, error: outcome.why })
+      const { since, toldAt } = known ?? { since: now, toldAt: now }
+      const told = tells ? now : toldAt
+      troubles.set(key, { ...receiver, error: outcome.why, status, since, at: now, toldAt: told })
     },
 
     remember(known) {
       if (troubles.size >= MOST_KNOWN) return
-      troubles.set(keyOf(known), known)
+      troubles.set(keyOf(known), { ...known, toldAt: 0 })
     },
 
     list(isThere) {
@@ -65,7 +70,7 @@ export const createTroubles = (log: Log): Troubles => {
       return [...troubles.values()]
         .sort((a, b) => a.since - b.since)
         .slice(0, MOST_TOLD)
-        .map(({ since, at, ...trouble }) => ({ ...trouble, since: iso(since), at: iso(at) }))
+        .map(({ since, at, toldAt: _, ...trouble }) => ({ ...trouble, since: iso(since), at: iso(at) }))
     },
   }
 }

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { createBook } from '../../src/alerts/book.ts'
-import { startDelivery } from '../../src/delivery/service.ts'
+import { type DeliveryOptions, startDelivery } from '../../src/delivery/service.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/retry.ts'
@@ -21,7 +21,7 @@ import { startReceiver } from '../support/receiver.ts'
 import { createTestStore } from '../support/store.ts'
 
 /** A data folder with a rule and a network whose blocks all match it; the thread as the server starts it. */
-const setUp = async (t: TestContext, actions: (url: string) => Action[]) => {
+const setUp = async (t: TestContext, actions: (url: string) => Action[], retries = [100, 100]) => {
   const receiver = await startReceiver(t)
   const data = await dataFolder(t)
   const accounts = openAccounts(data)
@@ -52,7 +52,7 @@ const setUp = async (t: TestContext, actions: (url: string) => Action[]) => {
     store.writer.apply(store.prepare([raw]), () => book.stored({ hits: [hit] }))
   }
   const lines: string[] = []
-  const delivery = startDelivery({
+  const options: DeliveryOptions = {
     data,
     stores: () => new Map([[NETWORK, path]]),
     settings: {
@@ -60,17 +60,18 @@ const setUp = async (t: TestContext, actions: (url: string) => Action[]) => {
       smtp: secret('smtp://user:hidden@127.0.0.1:1'),
       mailFrom: undefined,
       mailDigest: 0,
-      retries: [100, 100],
+      retries,
       timeoutMs: 2_000,
     },
     log: createLog({ write: line => lines.push(line), json: true, level: 'debug' }),
-  })
+  }
+  const delivery = startDelivery(options)
   t.after(async () => {
     await delivery.stop()
     rules.close()
     store.close()
   })
-  return { receiver, data, rule, put, delivery, lines, secrets: () => openSecrets(data).current(1) }
+  return { receiver, data, rules, rule, put, options, delivery, lines, secrets: () => openSecrets(data).current(1) }
 }
 
 const until = async (is: () => boolean | Promise<boolean>) => {
@@ -201,6 +202,24 @@ describe('the thread that delivers', () => {
     await until(async () => (await delivery.redeliver({ dead: true })) === 1)
     await until(() => delivery.status().failing.length === 0)
     assert.ok(lines.some(line => line.includes('A receiver takes deliveries again')))
+  })
+
+  it('remembers over a restart which receivers fail, and forgets those of rules that are gone', async t => {
+    const { receiver, rules, rule, put, options, delivery } = await setUp(t, url => [post(`${url}/hook`)], [60_000])
+    receiver.behave = () => ({ status: 503 })
+    put()
+    await until(() => delivery.status().failing.length === 1)
+    const before = delivery.status().failing
+    await delivery.stop()
+    const again = startDelivery(options)
+    t.after(again.stop)
+    await until(() => again.status().failing.length === 1)
+    const [known] = again.status().failing
+    assert.deepEqual({ ...known, since: '', at: '' }, { ...before[0], since: '', at: '' })
+    assert.ok(Math.abs(Date.parse(known!.since) - Date.parse(before[0]!.since)) < 1_000)
+    assert.equal(receiver.calls.length, 1)
+    rules.remove(1, rule.id)
+    await until(() => again.status().failing.length === 0)
   })
 
   it('is started again when it dies, and says so meanwhile', async t => {
