@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { messageOf, stop } from '../lib/errors.ts'
+import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
@@ -51,7 +51,7 @@ const explain = (error: unknown, path: string): unknown => {
       `${path} cannot be written (${messageOf(error)}): make its folder writable, or choose another with --data.`,
       error,
     )
-  if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
+  if (systemFault(error)?.code === 'disk_full')
     return stop('disk_full', `${path} cannot be written: the disk is full.`, error)
   if (/^(ENOTDIR|EEXIST)$/.test(code))
     return stop('data_folder_no_folder', `The data folder of ${path} is no folder: choose another with --data.`, error)

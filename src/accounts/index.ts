@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { refuse } from '../lib/errors.ts'
 import { connect } from './file.ts'
+import { keepReserve, withReserve } from './reserve.ts'
 
 export interface Account {
   id: number
@@ -28,7 +29,7 @@ export interface Accounts {
   list(): TokenInfo[]
   /** All of them, in the order in which they were made. */
   accounts(): Account[]
-  /** Takes effect at once here, and within `FRESH_MS` in every other process. */
+  /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
   revoke(id: number): void
   close(): void
 }
@@ -44,7 +45,8 @@ export const openAccounts = (
   folder: string,
   { native, now = Date.now }: { native?: string; now?: () => number } = {},
 ): Accounts => {
-  const db = connect(folder, native)
+  const db = withReserve(folder, () => connect(folder, native))
+  keepReserve(folder)
   const insertAccount = db.prepare('INSERT INTO accounts (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertToken = db.prepare(
     'INSERT INTO tokens (account, hash, hint, created_at, expires_at) SELECT id, ?, ?, ?, ? FROM accounts WHERE name = ?',
@@ -81,6 +83,7 @@ export const openAccounts = (
     } catch {
       // Who used a token when is nice to know, no reason to fail; it is written with the next uses.
     }
+    keepReserve(folder)
   }
 
   const forgetStale = (at: number) => {
@@ -130,7 +133,7 @@ export const openAccounts = (
     accounts: () => listAccounts.all(),
 
     revoke: id => {
-      if (revokeToken.run(now(), id).changes === 0)
+      if (withReserve(folder, () => revokeToken.run(now(), id)).changes === 0)
         throw refuse('unknown_token', `There is no token ${id}: chainsieve token list shows those there are.`)
       valid.clear()
     },

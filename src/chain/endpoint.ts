@@ -287,7 +287,14 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       if (error.code === 'node_unreachable') this.chainId = undefined
       restUntil = now + (error.retryAfterMs ?? 0) + backoff(failures, { random })
     },
-    status: () => ({ url: name, lastError, lastErrorAt, requests, errors }),
+    status: () => ({
+      url: name,
+      lastError,
+      lastErrorAt,
+      requests,
+      errors,
+      ...(failures > 0 && { failingSince: new Date(failingSince).toISOString() }),
+    }),
     close: () => pool.destroy(),
   }
 }

@@ -49,6 +49,8 @@ export interface EndpointStatus {
   lastErrorAt: string | null
   requests: number
   errors: number
+  /** Since when nothing usable came from it, ISO-8601 UTC; absent where the last answer was good, and of a WebSocket. */
+  failingSince?: string
 }
 
 /** A question about the state at the head. */

@@ -1,5 +1,6 @@
-import type { NetworkStatus, Status } from '../ingest/status.ts'
+import type { DeliveryState, NetworkStatus, Status } from '../ingest/status.ts'
 import { timeOf } from '../lib/progress.ts'
+import type { RestartStatus } from '../lib/restarts.ts'
 import type { Range, Summary } from './command.ts'
 
 export const showTable = (head: string[], rows: string[][]): string => {
@@ -46,12 +47,27 @@ export const showSummary = (network: string, summary: Summary, json: boolean): s
 export const holesOf = (held: Range[]): Range[] =>
   held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
 
-export const showStatus = ({ networks }: Status): string =>
-  networks.length === 0 ? 'No network is configured, and none is stored.' : networks.map(showNetwork).join('\n\n')
+export const showStatus = ({ networks, deliveries }: Status): string =>
+  [
+    ...(networks.length === 0 ? ['No network is configured, and none is stored.'] : networks.map(showNetwork)),
+    ...(deliveries ? showDeliveries(deliveries) : []),
+  ].join('\n\n')
+
+/** Nothing where all is well. */
+const showDeliveries = ({ error, restarts, failing }: DeliveryState): string[] => {
+  const rows: [string, string][] = restarts ? [['failed', showRestarts(restarts)]] : []
+  if (error !== null) rows.push(['error', error])
+  for (const { target, rule, since, error } of failing)
+    rows.push(['takes', `nothing since ${since}: ${showText(target)} of rule ${rule}: ${showText(error)}`])
+  return rows.length === 0 ? [] : [showRows('deliveries', rows)]
+}
+
+const showRestarts = ({ count: times, endedAt, nextAt }: RestartStatus): string =>
+  `${count(times, 'time')}, last at ${endedAt}${nextAt ? `, is started again at ${nextAt}` : ''}`
 
 const showNetwork = (status: NetworkStatus): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
-  const { redecoding } = status
+  const { redecoding, waiting, restarts } = status
   const rows: [string, string][] = [
     ['state', state],
     ['blocks', showRanges(ranges)],
@@ -68,9 +84,14 @@ const showNetwork = (status: NetworkStatus): string => {
     rows.push(['node', `${url}: ${count(requests, 'request')}, ${count(errors, 'error')}${last}`])
   }
   if (redecoding) rows.push(['anew', `decoded by ${redecoding.abi}, ${count(redecoding.blocksLeft, 'block')} left`])
-  if (error !== null) rows.push(['error', error])
-  return [network, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')
+  if (waiting) rows.push(['waits', `since ${waiting.since} for ${waiting.for}`])
+  else if (error !== null) rows.push(['error', error])
+  if (restarts) rows.push(['failed', showRestarts(restarts)])
+  return showRows(network, rows)
 }
+
+const showRows = (title: string, rows: [string, string][]): string =>
+  [title, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')
 
 const MOST_RANGES = 20
 

@@ -175,7 +175,7 @@ const readTable = (
 }
 
 const pick = (settings: Record<string, Setting>, raw: RawSettings): RawSettings =>
-  Object.fromEntries(Object.entries(raw).filter(([name]) => name in settings))
+  Object.fromEntries(Object.entries(raw).filter(([name]) => Object.hasOwn(settings, name)))
 
 const checkNetworks = (fromFile: RawSettings[], named: RawSettings): Pick<Config, 'networks' | 'network'> => {
   const networks = fromFile.map((raw, i) => {

@@ -79,16 +79,18 @@ export const threads: Kind<number> = {
   placeholder: 'N',
 }
 
-const measured = (units: Record<string, number>, max: number) =>
-  v.pipe(
+const measured = (units: Record<string, number>, max: number) => {
+  const scales = new Map(Object.entries(units))
+  return v.pipe(
     v.string(),
     v.transform(text => text.match(/^(\d+(?:\.\d+)?) ?([a-z]+)$/i)),
     v.nonNullable(v.any()),
-    v.transform(([, amount, unit]) => Math.round(Number(amount) * (units[unit.toLowerCase()] ?? Number.NaN))),
+    v.transform(([, amount, unit]) => Math.round(Number(amount) * (scales.get(unit.toLowerCase()) ?? Number.NaN))),
     v.safeInteger(),
     v.minValue(0),
     v.maxValue(max),
   )
+}
 
 /** Milliseconds. */
 export const duration: Kind<number> = {

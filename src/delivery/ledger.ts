@@ -64,6 +64,18 @@ export interface RedeliverFilter {
   dead?: boolean | undefined
 }
 
+/** A receiver that took nothing when it was tried last. Times are epoch milliseconds. */
+export interface Failed {
+  account: number
+  rule: number
+  channel: Action['type']
+  target: string
+  error: string
+  status: number | null
+  since: number
+  at: number
+}
+
 export interface Ledger {
   /** What became of alerts, with every attempt; in the order in which it was made. */
   deliveriesOf(rule: number, alerts: readonly string[]): DeliveryRecord[]
@@ -79,6 +91,8 @@ export interface Ledger {
   counts(rules?: readonly number[]): Map<number, number>
   /** How many deliveries are in each state, by channel. */
   states(): { channel: Action['type']; state: DeliveryState; count: number }[]
+  /** Receivers whose last attempt has failed, with what is queued for them. */
+  failing(limit: number): Failed[]
   /**
    * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
    */
@@ -104,6 +118,15 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
   const states = db.prepare<[], { channel: Action['type']; state: DeliveryState; count: number }>(
     `SELECT r.channel, d.state, count(*) AS count FROM delivery d JOIN receiver r ON r.id = d.receiver
      WHERE d.type <> 'alert.test' GROUP BY 1, 2 ORDER BY 1, 2`,
+  )
+  const failing = db.prepare<[number], Failed>(
+    // Of the row that has the least; since when it fails is told by the first attempt of what has waited longest.
+    `SELECT d.account, d.rule, r.channel, r.shown AS target, coalesce(d.last_error, '') AS error, d.last_status AS status,
+       min((SELECT min(at) FROM attempt WHERE delivery = d.id)) AS since,
+       (SELECT max(at) FROM attempt WHERE delivery = d.id) AS at
+     FROM delivery d JOIN receiver r ON r.id = d.receiver
+     WHERE d.state = 'queued' AND d.tries > 0 AND d.type <> 'alert.test'
+     GROUP BY d.account, r.channel, r.shown HAVING since IS NOT NULL ORDER BY since LIMIT ?`,
   )
   const old = db.prepare<[number, number, number], { id: number; message: number }>(
     `SELECT id, message FROM (
@@ -179,6 +202,8 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
       ),
 
     states: () => states.all(),
+
+    failing: limit => failing.all(limit),
 
     prune: ({ settledBefore, deadBefore }, limit) =>
       db

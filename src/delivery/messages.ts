@@ -2,7 +2,7 @@ import type { AlertState, StoredAlert } from '../alerts/alert.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
-import type { StoredRule } from '../rules/rule.ts'
+import type { Action, StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, DeliveryRecord, DeliveryState, ListFilter, RedeliverFilter } from './ledger.ts'
 import type { TestResult } from './worker.ts'
 
@@ -40,6 +40,23 @@ export interface AlertsPage {
   state?: AlertState | undefined
 }
 
+/** A receiver that takes nothing now. */
+export interface FailingReceiver {
+  account: number
+  /** One of those that tell it. */
+  rule: number
+  channel: Action['type']
+  /** Without its secrets. */
+  target: string
+  error: string
+  /** HTTP status of its last answer, null where there was none. */
+  status: number | null
+  /** Of the first failure since it last took something, ISO-8601 UTC. */
+  since: string
+  /** Of the last one. */
+  at: string
+}
+
 /** Questions by name: what is asked, and what is answered. */
 export interface Questions {
   test: { ask: { rule: StoredRule; alert: StoredAlert }; answer: TestResult[] }
@@ -61,7 +78,8 @@ export type ToDelivery =
   | { type: 'stop' }
 
 export type FromDelivery =
-  | { type: 'ready' }
+  /** Told when it changes. */
+  | { type: 'failing'; receivers: FailingReceiver[] }
   | { type: 'answer'; id: number; answer: unknown }
   | { type: 'failed'; id: number; failure: Failure }
   | LogMessage

@@ -4,7 +4,7 @@ import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
-import { backoff } from '../lib/retry.ts'
+import { createRestarts, type RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { StoredRule } from '../rules/rule.ts'
@@ -13,6 +13,7 @@ import type {
   AlertRecord,
   AlertsPage,
   DeliveryData,
+  FailingReceiver,
   FromDelivery,
   Question,
   Questions,
@@ -37,8 +38,20 @@ export interface Delivery {
   metrics(): Promise<MetricSnapshot[]>
   /** How many deliveries are in each state, by channel. */
   states(): Promise<Questions['states']['answer']>
+  /** How deliveries are, without asking the thread. */
+  status(): DeliveryStatus
   /** Gives what is under way a short while; what is not sent is sent after the next start. */
   stop(): Promise<void>
+}
+
+export interface DeliveryStatus {
+  state: 'delivering' | 'restarting'
+  /** Why the thread has ended, while it is not there. */
+  error: string | null
+  /** That it ended by a fault, and was started again. */
+  restarts?: RestartStatus
+  /** Receivers that take nothing now, those that have failed longest first. */
+  failing: FailingReceiver[]
 }
 
 export interface DeliveryOptions {
@@ -70,11 +83,10 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
   const { allowTarget, smtp, mailFrom, mailDigest, retries, timeoutMs, keepMs } = settings
   const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
   let ids = 0
-  let failures = 0
   let stopping = false
   let told = ''
   let worker: Worker
-  let restart: NodeJS.Timeout | undefined
+  let failing: FailingReceiver[] = []
 
   const post = (message: ToDelivery) => worker.postMessage(message)
 
@@ -86,8 +98,8 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     worker = one
     one.on('message', (message: FromDelivery) => {
       if (message.type === 'log') return log[message.level](message.message, message.fields)
-      if (message.type === 'ready') {
-        failures = 0
+      if (message.type === 'failing') {
+        failing = message.receivers
         return
       }
       const asked = waiting.get(message.id)
@@ -95,15 +107,17 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
       if (message.type === 'failed') asked?.reject(fromFailure(message.failure))
       else asked?.resolve(message.answer)
     })
-    one.on('error', error => log.error('The thread that delivers has failed', { error }))
-    one.on('exit', () => {
+    let fault: unknown
+    one.on('error', error => {
+      fault = error
+    })
+    one.on('exit', code => {
       for (const { reject } of waiting.values()) reject(ended())
       waiting.clear()
-      if (stopping) return
-      failures++
-      restart = setTimeout(start, 500 + backoff(failures))
+      if (!stopping) restarts.ended(fault ?? new Error(`it has ended, with code ${code}`))
     })
   }
+  const restarts = createRestarts({ start, log, what: 'The thread that delivers' })
 
   /** The thread hears of networks that are new. */
   const tellStores = () => {
@@ -157,9 +171,19 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     redeliver: filter => ask('redeliver', filter),
     metrics: () => ask('metrics', {}),
     states: () => ask('states', {}),
+    status() {
+      const known = restarts.status()
+      const waits = known !== undefined && known.nextAt !== null
+      return {
+        state: waits ? 'restarting' : 'delivering',
+        error: waits ? known.error : null,
+        ...(known && { restarts: known }),
+        failing,
+      }
+    },
     async stop() {
       stopping = true
-      clearTimeout(restart)
+      restarts.stop()
       if (worker.threadId < 0) return
       const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
       post({ type: 'stop' })

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { every } from '../lib/every.ts'
 import { toFailure } from '../lib/failure.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { systemClock } from '../lib/retry.ts'
@@ -11,7 +12,11 @@ import { createChannels } from './index.ts'
 import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDelivery } from './messages.ts'
 import { createOutboxes } from './outboxes.ts'
 import { openDeliveries } from './store.ts'
+import { createTroubles } from './troubles.ts'
 import { createWorker } from './worker.ts'
+
+const TELL_MS = 1_000
+const MOST_FAILING = 1_000
 
 /** The thread that delivers: it alone sends, and answers what is asked of the ledger. */
 export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
@@ -31,6 +36,8 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     mailFrom,
     timeoutMs,
   })
+  const troubles = createTroubles(log)
+  for (const known of store.failing(MOST_FAILING)) troubles.remember(known)
   const worker = createWorker({
     store,
     outboxes: outboxes.all,
@@ -44,6 +51,10 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     clock: systemClock,
     log,
     metrics,
+    onOutcome({ account, action, messages }, outcome, now) {
+      const target = channels.of(action).shown(action)
+      troubles.note({ account, rule: messages[0]!.rule.id, channel: action.type, target }, outcome, now)
+    },
     options: {
       digestMs,
       ...(retries.length > 0 && { schedule: [0, ...retries] }),
@@ -100,7 +111,18 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     }
   }
 
+  let told = '[]'
+  const tellTroubles = () => {
+    const receivers = troubles.list(rule => rules.find(rule) !== undefined)
+    const text = JSON.stringify(receivers)
+    if (text === told) return
+    told = text
+    tell({ type: 'failing', receivers })
+  }
+  const telling = every(TELL_MS, tellTroubles, { log, doing: 'tell which receivers fail' })
+
   const stop = async () => {
+    telling()
     await worker.stop()
     await channels.close()
     outboxes.close()
@@ -129,5 +151,5 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       }
     }
   })
-  tell({ type: 'ready' })
+  tellTroubles()
 }

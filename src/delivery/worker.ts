@@ -27,6 +27,8 @@ export interface WorkerOptions {
   clock: Clock
   log: Log
   metrics?: Metrics
+  /** Told what every attempt came to. */
+  onOutcome?(job: Job, outcome: Attempt['outcome'], now: number): void
   options?: {
     /** Attempts at once to one destination; default 10. */
     perDestination?: number
@@ -93,6 +95,7 @@ export const createWorker = ({
   clock,
   log,
   metrics = createMetrics(),
+  onOutcome,
   options = {},
 }: WorkerOptions): DeliveryWorker => {
   const {
@@ -366,6 +369,7 @@ export const createWorker = ({
     for (const one of settled) count(one, now)
     for (const { flight, job, attempt } of landed) {
       judge(flight, job, attempt.outcome, now)
+      onOutcome?.(job, attempt.outcome, now)
       land(flight, now)
     }
   }

@@ -12,6 +12,7 @@ import type { Alerting } from './alerting/service.ts'
 import { simulate, simulateRule } from './alerting/simulate.ts'
 import { testRule } from './alerting/test.ts'
 import { authenticate } from './auth.ts'
+import { limitBodies } from './body.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { get } from './es/get.ts'
@@ -55,6 +56,7 @@ export const createApp = ({
   route(['GET'], '/health', health)
 
   app.use(authenticate(token => accounts.verify(token)))
+  app.use(limitBodies(limits))
   route(['GET'], '/status', status(statusOf))
   route(['GET'], '/', info)
 

@@ -1,79 +1,129 @@
 import type { IncomingMessage } from 'node:http'
-import { promisify } from 'node:util'
+import type { Transform } from 'node:stream'
 // As a whole, as in src/store/pack.ts: an older Node has no zstd.
 import zlib from 'node:zlib'
-import { messageOf, refuse } from '../lib/errors.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
-import { type Context, header } from './context.ts'
+import type { MiddlewareHandler } from 'hono'
+import { ChainsieveError, messageOf, refuse, retry } from '../lib/errors.ts'
+import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
+import { type Context, type Env, header } from './context.ts'
+
+/** Bounds the bytes of bodies that are held at once; those of a request are given back when it is answered. */
+export const limitBodies = (limits: Limits): MiddlewareHandler<Env> => {
+  let all = 0
+  const byAccount = new Map<number, number>()
+  const tooMany = (name: LimitName) => retry('es_rejected_execution_exception', overLimit(name, limits).message)
+
+  return async (c, next) => {
+    const { id } = c.get('account')
+    let held = 0
+    const check = (bytes: number) => {
+      if ((byAccount.get(id) ?? 0) + bytes > limits.queuedBodiesByAccount) throw tooMany('queuedBodiesByAccount')
+      if (all + bytes > limits.queuedBodies) throw tooMany('queuedBodies')
+    }
+    const move = (bytes: number) => {
+      held += bytes
+      all += bytes
+      const own = (byAccount.get(id) ?? 0) + bytes
+      if (own === 0) byAccount.delete(id)
+      else byAccount.set(id, own)
+    }
+    const add = (bytes: number) => {
+      check(bytes)
+      move(bytes)
+    }
+    c.set('held', { check, add })
+    try {
+      await next()
+    } finally {
+      if (held > 0) move(-held)
+    }
+  }
+}
 
 /**
  * The body of a request, undefined where it has none. Also that of a GET, which standard Request objects do not have but
  * Elasticsearch's clients send. More than the limit is refused and never held.
  */
 export const readBody = async (c: Context, limits: Limits): Promise<Uint8Array | undefined> => {
-  if (Number(header(c, 'content-length') ?? 0) > limits.body) throw overLimit('body', limits)
+  const stated = Number(header(c, 'content-length') ?? 0)
+  if (stated > limits.body) throw overLimit('body', limits)
+  c.get('held').check(stated)
   const incoming = c.env?.incoming
-  const body = incoming ? await readIncoming(c, incoming, limits) : await readRequest(c.req.raw, limits)
-  return body.length === 0 ? undefined : decompress(body, header(c, 'content-encoding'), limits)
+  const chunks = collect(c, limits)
+  if (incoming) await readIncoming(c, incoming, chunks.add)
+  else for await (const chunk of c.req.raw.body ?? []) chunks.add(chunk)
+  const body = chunks.all()
+  return body.length === 0 ? undefined : decompress(c, body, header(c, 'content-encoding'), limits)
 }
 
-const readIncoming = (c: Context, incoming: IncomingMessage, limits: Limits): Promise<Uint8Array> => {
+/** Bytes as they come in; what is too much is refused before it is kept. */
+const collect = (c: Context, limits: Limits) => {
+  const held = c.get('held')
+  const chunks: Uint8Array[] = []
+  let length = 0
+  return {
+    add(chunk: Uint8Array) {
+      length += chunk.length
+      if (length > limits.body) throw overLimit('body', limits)
+      held.add(chunk.length)
+      chunks.push(chunk)
+    },
+    all: (): Uint8Array => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
+  }
+}
+
+const readIncoming = (c: Context, incoming: IncomingMessage, add: (chunk: Uint8Array) => void): Promise<void> => {
   // The client waits for this before it sends a large body; one that is refused by its headers is never sent.
   if (incoming.headers.expect) c.env?.outgoing?.writeContinue()
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
     const settle = (settled: () => void) => {
       incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
       settled()
     }
     const onData = (chunk: Buffer) => {
-      length += chunk.length
-      if (length > limits.body) settle(() => reject(overLimit('body', limits)))
-      else chunks.push(chunk)
+      try {
+        add(chunk)
+      } catch (error) {
+        settle(() => reject(error))
+      }
     }
-    const onEnd = () => settle(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    const onEnd = () => settle(resolve)
     const onClose = () =>
       settle(() => reject(refuse('cut_off_body', 'The connection ended in the middle of the body.')))
     incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
   })
 }
 
-const readRequest = async (request: Request, limits: Limits): Promise<Uint8Array> => {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length
-    if (length > limits.body) throw overLimit('body', limits)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
+/** By names that come from outside. */
+const DECOMPRESS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['gzip', () => zlib.createGunzip()],
+  ['x-gzip', () => zlib.createGunzip()],
+  ['deflate', () => zlib.createInflate()],
+  ['br', () => zlib.createBrotliDecompress()],
+  ['zstd', () => zlib.createZstdDecompress()],
+])
 
-const DECOMPRESS = {
-  gzip: promisify(zlib.gunzip),
-  'x-gzip': promisify(zlib.gunzip),
-  deflate: promisify(zlib.inflate),
-  br: promisify(zlib.brotliDecompress),
-  zstd: promisify(zlib.zstdDecompress),
-}
-
-const decompress = async (body: Uint8Array, encoding = 'identity', limits: Limits): Promise<Uint8Array> => {
+const decompress = async (c: Context, body: Uint8Array, encoding = 'identity', limits: Limits): Promise<Uint8Array> => {
   const name = encoding.trim().toLowerCase()
   if (name === 'identity' || name === '') return body
-  if (!(name in DECOMPRESS))
+  const create = DECOMPRESS.get(name)
+  if (!create)
     throw refuse(
       'unsupported_media_type_exception',
-      `A body in the encoding ${JSON.stringify(encoding)} cannot be read: send one of ${Object.keys(DECOMPRESS).join(', ')}, or none.`,
+      `A body in the encoding ${JSON.stringify(encoding)} cannot be read: send one of ${[...DECOMPRESS.keys()].join(', ')}, or none.`,
     )
+  const chunks = collect(c, limits)
+  const stream = create()
+  stream.end(body)
   try {
-    return await DECOMPRESS[name as keyof typeof DECOMPRESS](body, { maxOutputLength: limits.body })
+    for await (const chunk of stream) chunks.add(chunk as Buffer)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw overLimit('body', limits)
+    if (error instanceof ChainsieveError) throw error
     throw refuse(
       'parsing_exception',
       `The body is not ${name}, as its Content-Encoding says: ${messageOf(error)}`,
       error,
     )
   }
+  return chunks.all()
 }

@@ -5,7 +5,15 @@ import type { Account } from '../accounts/index.ts'
 export interface Env {
   /** Node's own request and response; absent, or even without `env` around them, where the app is called without a socket. */
   Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
-  Variables: { account: Account }
+  Variables: { account: Account; held: Held }
+}
+
+/** What a request holds of the bytes that bodies may have at once, in all and by account. */
+export interface Held {
+  /** Refuses so many further bytes where there is no room for them now. */
+  check(bytes: number): void
+  /** Takes them, or refuses. */
+  add(bytes: number): void
 }
 
 export type Context = HonoContext<Env>

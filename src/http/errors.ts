@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { ChainsieveError } from '../lib/errors.ts'
+import { STATUS_CODES } from 'node:http'
+import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
 import { type Context, disconnected, type Handler } from './context.ts'
@@ -13,10 +14,19 @@ export const errorResponse = (
   headers?: Record<string, string>,
   more?: Record<string, unknown>,
 ) =>
-  new Response(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason, ...more }, status }), {
-    status,
-    headers: { ...headers, ...JSON_TYPE },
-  })
+  new Response(JSON.stringify(errorOf(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
+
+/** The same as bytes, for a connection that no request was read from. */
+export const rawError = (status: number, type: string, reason: string): string => {
+  const body = JSON.stringify(errorOf(status, type, reason))
+  const headers = [`content-length: ${Buffer.byteLength(body)}`, ...Object.entries(JSON_TYPE).map(it => it.join(': '))]
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'connection: close', ...headers, '', body].join('\r\n')
+}
+
+const errorOf = (status: number, type: string, reason: string, more?: Record<string, unknown>) => ({
+  error: { root_cause: [{ type, reason }], type, reason, ...more },
+  status,
+})
 
 /** A body with faults, all of which are told. */
 export const invalid = (faults: readonly Fault[]): Response => {
@@ -35,6 +45,13 @@ const STATUS: Record<string, number> = {
   unsupported_media_type_exception: 415,
   search_timeout_exception: 429,
 }
+
+/** What the system refuses, told without the names of files. */
+const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = new Map([
+  ['disk_full', [507, 'The disk of the server is full, and nothing was stored: its operator has to free some space.']],
+  ['too_many_open_files', [503, 'The server has as many files open as it may: ask again in a moment.']],
+  ['file_busy', [503, 'What this changes is being changed by another process: ask again in a moment.']],
+])
 
 const HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
@@ -58,6 +75,8 @@ export const renderError =
 
     const request = randomUUID()
     log.error('Failed to answer a request', { request, method: c.req.method, path: c.req.path, error })
+    const [status, reason] = SYSTEM.get(systemFault(error)?.code ?? '') ?? []
+    if (status !== undefined) return errorResponse(status, systemFault(error)!.code, reason!)
     return error instanceof ChainsieveError
       ? errorResponse(500, error.code, error.message)
       : errorResponse(

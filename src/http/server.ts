@@ -1,10 +1,13 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { messageOf, stop } from '../lib/errors.ts'
+import { type Log, silent } from '../lib/log.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import { limitConnections } from './connections.ts'
 import type { Env } from './context.ts'
-import { errorResponse } from './errors.ts'
+import { errorResponse, rawError } from './errors.ts'
 
 export interface HttpServer {
   /** Where it can be reached from this machine, without a slash at the end. */
@@ -14,7 +17,20 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>
 }
 
-export const listen = async (app: Hono<Env>, { host, port }: { host: string; port: number }): Promise<HttpServer> => {
+export interface ListenOptions {
+  host: string
+  port: number
+  limits?: Limits
+  log?: Log
+}
+
+/** How often it is looked for clients that take too long. */
+const CHECK_MS = 2_000
+
+export const listen = async (
+  app: Hono<Env>,
+  { host, port, limits = DEFAULT_LIMITS, log = silent }: ListenOptions,
+): Promise<HttpServer> => {
   const listener = getRequestListener((request, env) => app.fetch(request, env as Env['Bindings']), {
     hostname: host,
     errorHandler: error =>
@@ -26,15 +42,20 @@ export const listen = async (app: Hono<Env>, { host, port }: { host: string; por
       keepAliveTimeout: 75_000,
       headersTimeout: 20_000,
       requestTimeout: 120_000,
+      connectionsCheckingInterval: CHECK_MS,
+      maxHeaderSize: limits.headers,
     },
     (incoming, outgoing) => void listener(incoming, outgoing),
   )
   // Whether a client may send on is said when its body is about to be read.
   server.on('checkContinue', (incoming, outgoing) => void listener(incoming, outgoing))
+  answerUnreadable(server, limits)
+  limitConnections(server, limits, log)
   await new Promise<void>((resolve, reject) => {
     server.once('error', error => reject(explain(error, host, port)))
     server.listen(port, host, resolve)
   })
+  server.on('error', error => log.warn('Could not take a connection', { error }))
   const bound = (server.address() as AddressInfo).port
   return {
     url: `http://${hostOf(host)}:${bound}`,
@@ -51,6 +72,32 @@ export const listen = async (app: Hono<Env>, { host, port }: { host: string; por
         })
       }),
   }
+}
+
+/** What Node cannot read as a request, and what does not come in time, is answered as all other errors are. */
+const answerUnreadable = (server: Server, limits: Limits) => {
+  const answers = new Map<string | undefined, () => string>([
+    [
+      'HPE_HEADER_OVERFLOW',
+      () => rawError(431, 'too_long_http_header_exception', overLimit('headers', limits).message),
+    ],
+    [
+      'ERR_HTTP_REQUEST_TIMEOUT',
+      () =>
+        rawError(
+          408,
+          'timeout_exception',
+          'The request did not come in time: send its headers, then its body, at once.',
+        ),
+    ],
+  ])
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }) => {
+    const begun = socket._httpMessage?.headersSent === true
+    if (error.code === 'ECONNRESET' || !socket.writable || begun) return socket.destroy()
+    const malformed = () => rawError(400, 'illegal_argument_exception', `This is no HTTP request: ${messageOf(error)}`)
+    socket.write((answers.get(error.code) ?? malformed)())
+    socket.destroySoon()
+  })
 }
 
 const hostOf = (host: string): string => {

@@ -5,8 +5,16 @@ import { json } from './json.ts'
 /** `GET /status` */
 export const status =
   (service: () => Status | Promise<Status>): Handler =>
-  async () =>
-    json(await service())
+  async c =>
+    json(statusFor(c.get('account').id, await service()))
 
 /** `GET /health`: open to everybody, so it tells nothing but that the server answers. */
 export const health: Handler = () => json({ status: 'ok' })
+
+/** What an account may see of it: of receivers its own alone. */
+const statusFor = (account: number, status: Status): Status => {
+  const { deliveries } = status
+  if (!deliveries) return status
+  const failing = deliveries.failing.filter(it => it.account === account)
+  return { ...status, deliveries: { ...deliveries, failing } }
+}

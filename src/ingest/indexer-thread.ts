@@ -37,6 +37,7 @@ import { redecode } from './redecode.ts'
 import { redecodeFolder } from './redecodings.ts'
 import { createRuling, type Ruling } from './ruling.ts'
 import { createStoredTokens, createTokens, type Tokens } from './tokens.ts'
+import { createSince, silence } from './waiting.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
@@ -55,13 +56,18 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
   let pipeline: Pipeline | undefined
   let ruling: Ruling | undefined
+  const startedAt = Date.now()
+  const since = createSince()
+  const waiting = () =>
+    since(pipeline?.stuck ?? ruling?.waiting) ??
+    silence(source?.endpoints() ?? [], { answered: state.head !== null, startedAt, now: Date.now() })
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
     done: state.done,
     total: state.total,
     head: state.head,
     added: pipeline?.added() ?? [],
-    waiting: pipeline?.stuck ?? ruling?.waiting ?? null,
+    waiting: waiting() ?? null,
     endpoints: source?.endpoints() ?? [],
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},

@@ -92,8 +92,8 @@ export interface Report {
   head: number | null
   /** Ranges that were added, ascending. */
   added: Range[]
-  /** What it waits for, null where it goes on. */
-  waiting: string | null
+  /** Null where it goes on. */
+  waiting: Waiting | null
   endpoints: EndpointStatus[]
   /** Why blocks come without traces; null where they have some, and while that is not known. */
   withoutTraces: string | null
@@ -103,6 +103,12 @@ export interface Report {
   redecoding: RedecodingReport | null
   /** Why rules did not do all that they should, by their ids. */
   troubles: ReadonlyMap<number, string>
+}
+
+/** What something waits for, as a reason, and since when (ISO-8601 UTC). */
+export interface Waiting {
+  for: string
+  since: string
 }
 
 export interface RedecodingReport {

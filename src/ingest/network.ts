@@ -3,6 +3,7 @@ import { MessageChannel, type Worker } from 'node:worker_threads'
 import { systemFault } from '../lib/errors.ts'
 import { fromFailure, toFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
+import type { RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { openForWriting } from '../store/database.ts'
@@ -18,6 +19,8 @@ export interface Indexing {
   report(): Report
   /** Why it ended, null while it goes on and where it ended well. */
   error(): Error | null
+  /** Why and when it was last started again; undefined where it never was. */
+  restarts(): RestartStatus | undefined
   /** Resolves when everything is committed and both threads have ended; rejects with what went wrong. */
   ended: Promise<Report>
   stop(): Promise<void>
@@ -89,24 +92,31 @@ export const startIndexing = ({
   let error: Error | null = null
 
   const ended = new Promise<Report>((resolve, reject) => {
-    const fail = (reason: Error) => {
+    /** Rejects once both threads are gone, so that others can take their place. */
+    const fail = async (reason: Error) => {
       error ??= reason
-      reject(reason)
+      void indexer.terminate()
+      void writer.terminate()
+      await Promise.all([indexer, writer].map(exited))
+      reject(error)
     }
+    let over = false
     indexer.on('message', (message: FromIndexer) => {
       if (message.type === 'log') return log[message.level](message.message, { network, ...message.fields })
       if (message.type === 'alerts') return onAlerts?.()
       report = message.report
       onReport?.(report)
       if (message.type === 'report') return
+      over = true
       void exited(writer).then(() => (message.failure ? fail(fromFailure(message.failure)) : resolve(report)))
     })
-    for (const thread of [indexer, writer])
-      thread.on('error', reason => {
-        void indexer.terminate()
-        void writer.terminate()
-        fail(fromFailure(toFailure(reason)))
-      })
+    for (const thread of [indexer, writer]) thread.on('error', reason => void fail(fromFailure(toFailure(reason))))
+    indexer.on('exit', code => {
+      if (!over) void fail(new Error(`the thread that indexes has ended, with code ${code}`))
+    })
+    writer.on('exit', code => {
+      if (code !== 0) void fail(new Error(`the thread that writes has ended, with code ${code}`))
+    })
   })
   // Told through `error()` as well: whoever does not wait for the end must not die of it.
   ended.catch(() => {})
@@ -116,6 +126,7 @@ export const startIndexing = ({
     job: job.type,
     report: () => report,
     error: () => error,
+    restarts: () => undefined,
     ended,
     async stop() {
       indexer.postMessage({ type: 'stop' })

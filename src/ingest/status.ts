@@ -1,23 +1,59 @@
 import { readFileSync, statSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AlertCounts } from '../alerts/book.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
+import { every } from '../lib/every.ts'
+import type { Log } from '../lib/log.ts'
+import type { RestartStatus } from '../lib/restarts.ts'
 import { version } from '../lib/runtime.ts'
-import type { Range, RedecodingReport, Report } from './messages.ts'
+import type { Range, RedecodingReport, Report, Waiting } from './messages.ts'
 import type { Indexing } from './network.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */
 export interface Status {
   version: string
   networks: NetworkStatus[]
+  /** Absent where no server runs. */
+  deliveries?: DeliveryState
+}
+
+/** How what sends alerts is. */
+export interface DeliveryState {
+  state: 'delivering' | 'restarting'
+  /** Why it does not deliver now. */
+  error: string | null
+  restarts?: RestartStatus
+  /** Receivers that take nothing now, those that have failed longest first. */
+  failing: FailingState[]
+}
+
+export interface FailingState {
+  account: number
+  rule: number
+  channel: string
+  /** Without its secrets. */
+  target: string
+  error: string
+  status: number | null
+  /** ISO-8601 UTC. */
+  since: string
+  at: string
 }
 
 export interface NetworkStatus {
   network: string
-  /** `following` the head, `filling` older blocks, both being `filling`; `serving` what is stored where there is no source; `stopped` by `error`. */
-  state: 'following' | 'filling' | 'serving' | 'stopped'
+  /**
+   * `following` the head, `filling` older blocks, both being `filling`; `waiting` for something, such as an answer of a node; `serving` what
+   * is stored where there is no source; `restarting` after `error`, `stopped` by it.
+   */
+  state: 'following' | 'filling' | 'waiting' | 'serving' | 'restarting' | 'stopped'
+  /** What it waits for, and since when. */
+  waiting?: Waiting
+  /** That its threads ended by a fault, and were started again. */
+  restarts?: RestartStatus
   /** Blocks that are held, ascending and inclusive; between two ranges is a hole. */
   ranges: Range[]
   /** Newest block of the source; null where it is not known. */
@@ -44,11 +80,16 @@ export interface StatusOptions {
   ranges(network: string): Promise<Range[]>
 }
 
+export interface LiveStatusOptions extends StatusOptions {
+  deliveries?(): DeliveryState
+  log: Log
+}
+
 /** Time over which speeds are measured. */
 const WINDOW_MS = 10_000
 
 /** The status of a running server; speeds are those of the last seconds. */
-export const createStatus = (options: StatusOptions) => {
+export const createStatus = (options: LiveStatusOptions) => {
   const samples = new Map<Indexing, { at: number; report: Report }[]>()
   const sample = () => {
     for (const indexing of options.indexings) {
@@ -58,13 +99,38 @@ export const createStatus = (options: StatusOptions) => {
       samples.set(indexing, list)
     }
   }
-  setInterval(sample, 1000).unref()
+  every(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
+  const live = { ...options, ranges: promptly(options.ranges) }
   return async () => {
     sample()
     return {
       version,
-      networks: await Promise.all(options.networks().map(network => statusOf(network, options, samples))),
+      networks: await Promise.all(options.networks().map(network => statusOf(network, live, samples))),
+      ...(options.deliveries && { deliveries: options.deliveries() }),
     }
+  }
+}
+
+/** Longest time that a status waits for what is newer than what it told last. */
+const PATIENCE_MS = 200
+
+/** Where readers are busy, the ranges of the last time are told: they need not be asked more than once at a time either. */
+const promptly = (ask: StatusOptions['ranges']): StatusOptions['ranges'] => {
+  const told = new Map<string, Range[]>()
+  const asked = new Map<string, Promise<Range[]>>()
+  const askOnce = (network: string) => {
+    const now = asked.get(network) ?? ask(network).finally(() => asked.delete(network))
+    asked.set(network, now)
+    return now.then(ranges => {
+      told.set(network, ranges)
+      return ranges
+    })
+  }
+  return network => {
+    const fresh = askOnce(network)
+    const known = told.get(network)
+    if (!known) return fresh
+    return Promise.race([fresh.catch(() => known), sleep(PATIENCE_MS, known, { ref: false })])
   }
 }
 
@@ -80,17 +146,15 @@ const PUBLISH_MS = 1000
 const FRESH_MS = 5000
 
 /** Writes a running server's status beside its data again and again, for `chainsieve status`; the returned function ends that. */
-export const publishStatus = (data: string, status: () => Promise<Status>) => {
+export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
   const path = join(data, FILE)
   const publish = async () => {
-    await writeFile(`${path}.new`, JSON.stringify(await status()))
+    await writeFile(`${path}.new`, JSON.stringify(await status()), { mode: 0o600 })
     await rename(`${path}.new`, path)
   }
-  // A disk that is full is told of by those who need it more.
-  const timer = setInterval(() => void publish().catch(() => {}), PUBLISH_MS)
-  timer.unref()
+  const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"' })
   return async () => {
-    clearInterval(timer)
+    end()
     await rm(path, { force: true })
   }
 }
@@ -118,19 +182,22 @@ const statusOf = async (
     return []
   })
   if (!indexing) {
+    const attending = watching?.(network)
+    const restarts = attending?.restarts()
     return {
       network,
-      state: 'serving',
+      state: restarts?.nextAt ? 'restarting' : 'serving',
+      ...(restarts && { restarts }),
       ranges: held,
       head: null,
       lag: null,
       blocksPerSecond: null,
       eventsPerSecond: null,
       secondsLeft: null,
-      error: watching?.(network)?.error()?.message ?? fault,
+      error: attending?.error()?.message ?? (restarts?.nextAt ? restarts.error : fault),
       endpoints: [],
-      alerts: watching?.(network)?.report().alerts ?? {},
-      ...redecodingOf(watching?.(network)),
+      alerts: attending?.report().alerts ?? {},
+      ...redecodingOf(attending),
     }
   }
   const report = indexing.report()
@@ -138,20 +205,30 @@ const statusOf = async (
   const [first] = samples.get(indexing) ?? []
   const seconds = first ? (performance.now() - first.at) / 1000 : 0
   const speed = (key: 'blocks' | 'events' | 'done'): number | null =>
-    first && seconds > 0 ? (report[key] - first.report[key]) / seconds : null
+    first && seconds > 0 ? Math.max(0, report[key] - first.report[key]) / seconds : null
   const filling = report.done < report.total
   const filled = speed('done')
   const top = held.at(-1)?.to
+  const restarts = indexing.restarts()
+  const { waiting } = report
+  const [state, why] = ((): [NetworkStatus['state'], string | null] => {
+    if (error) return ['stopped', error.message]
+    if (restarts?.nextAt) return ['restarting', restarts.error]
+    if (waiting) return ['waiting', waiting.for]
+    return [filling ? 'filling' : 'following', fault]
+  })()
   return {
     network,
-    state: error ? 'stopped' : filling ? 'filling' : 'following',
+    state,
+    ...(waiting && { waiting }),
+    ...(restarts && { restarts }),
     ranges: held,
     head: report.head,
     lag: report.head === null || top === undefined ? null : Math.max(0, report.head - top),
     blocksPerSecond: speed('blocks'),
     eventsPerSecond: speed('events'),
     secondsLeft: filling && filled ? (report.total - report.done) / filled : null,
-    error: error?.message ?? report.waiting ?? fault,
+    error: why,
     endpoints: report.endpoints,
     alerts: report.alerts,
     ...redecodingOf(indexing),

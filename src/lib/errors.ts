@@ -47,14 +47,31 @@ export const systemFault = (error: unknown, where?: string): ChainsieveError | u
   if (typeof code !== 'string') return undefined
   const found = REMEDIES.find(([pattern]) => pattern.test(code))
   if (!found) return undefined
-  return stop('system_fault', `${where === undefined ? '' : `${where}: `}${messageOf(error)}: ${found[1]}`, error)
+  const [, name, remedy] = found
+  return stop(name, `${where === undefined ? '' : `${where}: `}${messageOf(error)}: ${remedy}`, error)
 }
 
-const REMEDIES: [pattern: RegExp, remedy: string][] = [
-  [/^(EACCES|EPERM|SQLITE_PERM|SQLITE_CANTOPEN.*|SQLITE_READONLY.*|SQLITE_AUTH)$/, 'check its owner and permissions'],
-  [/^EROFS$/, 'the disk is mounted read-only, choose another folder or mount it for writing'],
-  [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|SQLITE_IOERR_WRITE)$/, 'free some space on the disk'],
-  [/^(EMFILE|ENFILE)$/, 'raise the limit of open files (ulimit -n)'],
-  [/^(SQLITE_CORRUPT.*|SQLITE_NOTADB)$/, 'the file is damaged: move it away and index again'],
-  [/^(EIO|SQLITE_IOERR.*)$/, 'the disk could not be read or written, the log of the operating system tells more'],
+const REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
+  [
+    /^(EACCES|EPERM|SQLITE_PERM|SQLITE_CANTOPEN.*|SQLITE_READONLY.*|SQLITE_AUTH)$/,
+    'system_fault',
+    'check its owner and permissions',
+  ],
+  [/^EROFS$/, 'system_fault', 'the disk is mounted read-only, choose another folder or mount it for writing'],
+  [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|SQLITE_IOERR_WRITE)$/, 'disk_full', 'free some space on the disk'],
+  [/^(EMFILE|ENFILE)$/, 'too_many_open_files', 'raise the limit of open files (ulimit -n)'],
+  [/^SQLITE_(BUSY|LOCKED).*$/, 'file_busy', 'another process is at work on the file, try again in a moment'],
+  [/^(SQLITE_CORRUPT.*|SQLITE_NOTADB)$/, 'damaged_file', 'the file is damaged: move it away and index again'],
+  [
+    /^(EIO|SQLITE_IOERR.*)$/,
+    'system_fault',
+    'the disk could not be read or written, the log of the operating system tells more',
+  ],
 ]
+
+/** Those of the system that may be over when one tries again: a disk gets room, files are closed. */
+const PASSING: ReadonlySet<string> = new Set(REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'))
+
+/** Whether it makes sense to begin anew after an error: a bug may not show again either. */
+export const mayPass = (error: unknown): boolean =>
+  !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING.has(error.code)

@@ -38,7 +38,32 @@ const bytes = (most: string, code: string, subject: Subject, remedy: string) =>
  * README's table and every error are written from here.
  */
 export const LIMITS = {
+  connections: count(
+    4_096,
+    'es_rejected_execution_exception',
+    ['the server', 'connections'],
+    'Further ones are closed at once: keep connections open and use them again. Where the process may have few files open (ulimit -n), half of those are the limit.',
+  ),
+  connectionsByAddress: count(
+    512,
+    'es_rejected_execution_exception',
+    ['an address', 'connections'],
+    'Keep connections open and use them again. Addresses of IPv6 count by their first 64 bits; this machine itself may have three quarters of all connections, for a proxy on it.',
+  ),
+  headers: bytes('32kB', 'too_long_http_header_exception', ['a request', 'headers'], 'Send longer things in its body.'),
   body: bytes('16MB', 'content_too_large_exception', ['a request', 'body'], 'Ask for less in one request.'),
+  queuedBodies: bytes(
+    '128MB',
+    'es_rejected_execution_exception',
+    ['the server', 'bodies of requests at once'],
+    'Ask again in a moment.',
+  ),
+  queuedBodiesByAccount: bytes(
+    '48MB',
+    'es_rejected_execution_exception',
+    ['an account', 'bodies of requests at once'],
+    'Send smaller ones, or wait for answers before the next.',
+  ),
   clauses: count(
     4_096,
     'too_many_clauses',

@@ -119,7 +119,8 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
   const read = scaled ? undefined : READERS[kind][name]
   if (read && field && !isList(field) && rest.length < 2) {
     const [inner = ''] = rest
-    const form = FORMS[field.kind]?.[inner]
+    const forms = FORMS[field.kind] ?? {}
+    const form = Object.hasOwn(forms, inner) ? forms[inner] : undefined
     if (form) return wireSource(read, form)
     const place = placeOf(inner)
     if (field.kind === 'hexList' && place !== undefined)

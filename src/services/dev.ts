@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DevOptions, Run } from '../cli/index.ts'
 import type { BlockPoint, Config, NetworkConfig } from '../config/index.ts'
 import { abiFolder } from '../ingest/abis.ts'
-import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
+import { keepIndexing } from '../ingest/keep.ts'
+import { type Indexing, prepareStore } from '../ingest/network.ts'
 import { ChainsieveError } from '../lib/errors.ts'
+import { surviveFaults } from '../lib/last-resort.ts'
 import type { Log } from '../lib/log.ts'
 import { createChainNews } from './chain-news.ts'
 import { askNode, type NodeState } from './dev-node.ts'
@@ -46,6 +48,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     with: () => log,
   }
 
+  shutdown.add('last resort', surviveFaults(log))
   const project = followProject(folder, abiFolder(data), tell)
   prepareStore(data, network.network, log)
   const parts = openParts(own, { log, shutdown })
@@ -67,7 +70,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     }
     const { storeBatch } = network
     const onAlerts = () => parts.delivery.wake(network.network)
-    indexings[0] = startIndexing({ data, network: network.network, job, storeBatch, limits: own.limits, log, onAlerts })
+    indexings[0] = keepIndexing({ data, network: network.network, job, storeBatch, limits: own.limits, log, onAlerts })
   }
 
   let waiting = false

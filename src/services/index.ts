@@ -2,10 +2,12 @@ import { openAccounts } from '../accounts/index.ts'
 import type { AbiFile, AbiPlace, Run, Services, Summary } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi, type Where } from '../ingest/abis.ts'
+import { keepIndexing } from '../ingest/keep.ts'
 import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
 import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
+import { surviveFaults } from '../lib/last-resort.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { createPool } from '../search/pool.ts'
@@ -22,6 +24,7 @@ export const services: Services = {
   async serve(config, { log, shutdown }) {
     const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
     shutdown.add('lock', lock.release)
+    shutdown.add('last resort', surviveFaults(log))
     for (const network of storedNetworks(config.data)) prepareStore(config.data, network, log)
     const parts = openParts(config, { log, shutdown })
     const { accounts, pool, rules, delivery } = parts
@@ -108,7 +111,7 @@ const startFollowing = (
   const { network: name, from, order, finality, storeBatch } = network
   const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality }
   const { data, limits } = config
-  return startIndexing({ data, network: name, job, storeBatch, limits, log, onAlerts: () => onAlerts(name) })
+  return keepIndexing({ data, network: name, job, storeBatch, limits, log, onAlerts: () => onAlerts(name) })
 }
 
 /** Runs a job that has an end, showing how far it is. */

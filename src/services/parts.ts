@@ -47,8 +47,15 @@ export interface Served extends Parts {
 export const startServer = async (config: Config, served: Served, { log, shutdown }: Run): Promise<HttpServer> => {
   const { accounts, pool, rules, delivery, indexings, watching } = served
   const networks = () => networksOf(config)
-  const status = createStatus({ networks, indexings, ...(watching && { watching }), ranges: pool.ranges })
-  shutdown.add('status', publishStatus(config.data, status))
+  const status = createStatus({
+    networks,
+    indexings,
+    ...(watching && { watching }),
+    ranges: pool.ranges,
+    deliveries: delivery.status,
+    log,
+  })
+  shutdown.add('status', publishStatus(config.data, status, log))
   const alerting = createAlerting({ config, networks, indexings, pool, delivery })
   const app = createApp({
     search: pool,
@@ -58,7 +65,7 @@ export const startServer = async (config: Config, served: Served, { log, shutdow
     limits: config.limits,
     log,
   })
-  const server = await listen(app, config)
+  const server = await listen(app, { ...config, log })
   shutdown.add('server', () => server.close())
   log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
   return server

@@ -1,6 +1,8 @@
 import type { Config } from '../config/index.ts'
-import { type Indexing, startIndexing } from '../ingest/network.ts'
+import { keepIndexing } from '../ingest/keep.ts'
+import type { Indexing } from '../ingest/network.ts'
 import { openRedecodings, redecodeFolder } from '../ingest/redecodings.ts'
+import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
 import type { Rules } from '../rules/store.ts'
 import { storedNetworks } from '../store/files.ts'
@@ -38,7 +40,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     const stored = new Set(storedNetworks(config.data))
     for (const network of [...ruled, ...redecoded]) {
       if (indexed.has(network) || watched.has(network) || !stored.has(network)) continue
-      const watching = startIndexing({
+      const watching = keepIndexing({
         data: config.data,
         network,
         job: { type: 'watch' },
@@ -52,12 +54,11 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     }
   }
   look()
-  const timer = setInterval(look, LOOK_MS)
-  timer.unref()
+  const stopLooking = every(LOOK_MS, look, { log, doing: 'look what rules ask of stored networks' })
   return {
     of: network => watched.get(network),
     async stop() {
-      clearInterval(timer)
+      stopLooking()
       await Promise.all([...watched.values()].map(({ stop }) => stop()))
     },
   }

@@ -279,6 +279,58 @@ const STATUS: Status = {
   ],
 }
 
+test('status tells what is waited for, what was started again, and which receivers fail', async () => {
+  const restarts = {
+    count: 2,
+    error: 'no such table: tx',
+    endedAt: '2026-03-01T00:00:00Z',
+    nextAt: '2026-03-01T00:01:00Z',
+  }
+  const [, stopped] = STATUS.networks
+  const status = async (): Promise<Status> => ({
+    version: '1.2.3',
+    networks: [
+      { ...stopped!, state: 'waiting', waiting: { for: 'a node that answers', since: '2026-03-01T00:00:00Z' } },
+      { ...stopped!, network: 'g/h/i', state: 'restarting', error: restarts.error, restarts },
+    ],
+    deliveries: {
+      state: 'delivering',
+      error: null,
+      restarts: { ...restarts, nextAt: null },
+      failing: [
+        {
+          ...{
+            account: 1,
+            rule: 7,
+            channel: 'Chat',
+            target: 'https://chat.example/…',
+            error: 'HTTP 500\n',
+            status: 500,
+          },
+          ...{ since: '2026-03-01T00:00:00Z', at: '2026-03-01T00:00:09Z' },
+        },
+      ],
+    },
+  })
+  const { out } = await chainsieve(['status'], { status })
+  const told = out.split('\n').filter(line => !/^ {2}(blocks|holes)/.test(line))
+  assert.deepEqual(told, [
+    'd/e/f',
+    '  state   waiting',
+    '  waits   since 2026-03-01T00:00:00Z for a node that answers',
+    '',
+    'g/h/i',
+    '  state   restarting',
+    '  error   no such table: tx',
+    '  failed  2 times, last at 2026-03-01T00:00:00Z, is started again at 2026-03-01T00:01:00Z',
+    '',
+    'deliveries',
+    '  failed  2 times, last at 2026-03-01T00:00:00Z',
+    '  takes   nothing since 2026-03-01T00:00:00Z: https://chat.example/… of rule 7: HTTP 500',
+    '',
+  ])
+})
+
 test('status tells of each network', async () => {
   const status = async () => STATUS
   assert.deepEqual(await chainsieve(['status'], { status }), {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { createBook } from '../../src/alerts/book.ts'
-import { startDelivery } from '../../src/delivery/service.ts'
+import { type DeliveryOptions, startDelivery } from '../../src/delivery/service.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog, silent } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/retry.ts'
 import { secret } from '../../src/lib/secret.ts'
 import type { Action } from '../../src/rules/rule.ts'
@@ -20,7 +21,7 @@ import { startReceiver } from '../support/receiver.ts'
 import { createTestStore } from '../support/store.ts'
 
 /** A data folder with a rule and a network whose blocks all match it; the thread as the server starts it. */
-const setUp = async (t: TestContext, actions: (url: string) => Action[]) => {
+const setUp = async (t: TestContext, actions: (url: string) => Action[], retries = [100, 100]) => {
   const receiver = await startReceiver(t)
   const data = await dataFolder(t)
   const accounts = openAccounts(data)
@@ -51,7 +52,7 @@ const setUp = async (t: TestContext, actions: (url: string) => Action[]) => {
     store.writer.apply(store.prepare([raw]), () => book.stored({ hits: [hit] }))
   }
   const lines: string[] = []
-  const delivery = startDelivery({
+  const options: DeliveryOptions = {
     data,
     stores: () => new Map([[NETWORK, path]]),
     settings: {
@@ -59,17 +60,18 @@ const setUp = async (t: TestContext, actions: (url: string) => Action[]) => {
       smtp: secret('smtp://user:hidden@127.0.0.1:1'),
       mailFrom: undefined,
       mailDigest: 0,
-      retries: [100, 100],
+      retries,
       timeoutMs: 2_000,
     },
     log: createLog({ write: line => lines.push(line), json: true, level: 'debug' }),
-  })
+  }
+  const delivery = startDelivery(options)
   t.after(async () => {
     await delivery.stop()
     rules.close()
     store.close()
   })
-  return { receiver, data, rule, put, delivery, lines, secrets: () => openSecrets(data).current(1) }
+  return { receiver, data, rules, rule, put, options, delivery, lines, secrets: () => openSecrets(data).current(1) }
 }
 
 const until = async (is: () => boolean | Promise<boolean>) => {
@@ -173,5 +175,78 @@ describe('the thread that delivers', () => {
     )
     store.close()
     assert.doesNotMatch(lines.join('\n'), /s3cret|hidden/)
+  })
+
+  it('tells which receivers fail, since when and why, and when they take something again', async t => {
+    const { receiver, rule, put, delivery, lines } = await setUp(t, url => [post(`${url}/hook`)])
+    receiver.behave = () => ({ status: 500, body: 'out of order' })
+    const before = Date.now()
+    put()
+    await until(() => delivery.status().failing.length === 1)
+    const { failing, ...rest } = delivery.status()
+    assert.deepEqual(rest, { state: 'delivering', error: null })
+    const [{ since, at, error, ...trouble }] = failing as [(typeof failing)[0]]
+    assert.deepEqual(trouble, {
+      account: 1,
+      rule: rule.id,
+      channel: 'Webhook (POST)',
+      target: `${receiver.url}/hook`,
+      status: 500,
+    })
+    assert.match(error, /500/)
+    assert.ok(Date.parse(since) >= before && Date.parse(at) >= Date.parse(since))
+    const warned = () => lines.filter(line => line.includes('A receiver does not take deliveries'))
+    await until(() => receiver.calls.length >= 2)
+    assert.equal(warned().length, 1)
+    receiver.behave = () => ({ status: 200 })
+    await until(async () => (await delivery.redeliver({ dead: true })) === 1)
+    await until(() => delivery.status().failing.length === 0)
+    assert.ok(lines.some(line => line.includes('A receiver takes deliveries again')))
+  })
+
+  it('remembers over a restart which receivers fail, and forgets those of rules that are gone', async t => {
+    const { receiver, rules, rule, put, options, delivery } = await setUp(t, url => [post(`${url}/hook`)], [60_000])
+    receiver.behave = () => ({ status: 503 })
+    put()
+    await until(() => delivery.status().failing.length === 1)
+    const before = delivery.status().failing
+    await delivery.stop()
+    const again = startDelivery(options)
+    t.after(again.stop)
+    await until(() => again.status().failing.length === 1)
+    const [known] = again.status().failing
+    assert.deepEqual({ ...known, since: '', at: '' }, { ...before[0], since: '', at: '' })
+    assert.ok(Math.abs(Date.parse(known!.since) - Date.parse(before[0]!.since)) < 1_000)
+    assert.equal(receiver.calls.length, 1)
+    rules.remove(1, rule.id)
+    await until(() => again.status().failing.length === 0)
+  })
+
+  it('is started again when it dies, and says so meanwhile', async t => {
+    const data = mkdtempSync(join(tmpdir(), 'chainsieve-restart-'))
+    t.after(() => rmSync(data, { recursive: true, force: true }))
+    // What the thread cannot open.
+    mkdirSync(join(data, 'accounts.sqlite'))
+    const delivery = startDelivery({
+      data,
+      stores: () => new Map(),
+      settings: {
+        allowTarget: [],
+        smtp: undefined,
+        mailFrom: undefined,
+        mailDigest: 0,
+        retries: [],
+        timeoutMs: 1_000,
+      },
+      log: silent,
+    })
+    t.after(delivery.stop)
+    await until(() => delivery.status().state === 'restarting')
+    const { error, restarts } = delivery.status()
+    assert.match(error!, /accounts\.sqlite/)
+    assert.ok(Date.parse(restarts!.nextAt!) > Date.parse(restarts!.endedAt))
+    rmSync(join(data, 'accounts.sqlite'), { recursive: true })
+    await until(async () => Array.isArray(await delivery.states().catch(() => undefined)))
+    assert.equal(delivery.status().state, 'delivering')
   })
 })

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { main as generate } from '../../scripts/bench/generate.ts'
+import { openAccounts } from '../../src/accounts/index.ts'
 import { makeChain } from '../support/pack.ts'
-import { after, chainsieve, start, succeed, tempFolder, writePack } from './program.ts'
+import { ruleBody } from '../support/rules.ts'
+import { after, chainsieve, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/test/net'
 const fault = (err: string) => err.split('\n').filter(line => line.startsWith('chainsieve: '))
@@ -82,6 +84,60 @@ test('a full disk: who does not want to wait can stop', async t => {
   rmSync(join(disk, 'ballast'))
   await succeed(t, ['import', '--network', NETWORK, pack], { data })
   assert.equal(JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total, 40)
+})
+
+test('a full disk: a rule that cannot be stored is refused with the reason, tokens can be revoked, and expire', async t => {
+  const disk = mount(t, 'size=24m')
+  if (disk === undefined) return
+  const data = join(disk, 'data')
+  await succeed(t, ['import', '--network', NETWORK, writePack(join(tempFolder(t), 'p'), makeChain({ blocks: 3 }))], {
+    data,
+  })
+  const server = await serve(t, data)
+  await succeed(t, ['token', 'create', '--account', 'other'], { data })
+  const accounts = openAccounts(data)
+  const expiring = accounts.createToken('other', { expiresIn: 4_000 })
+  accounts.close()
+  const statusFor = async (token: string) =>
+    (await fetch(`${server.url}/`, { headers: { authorization: `Bearer ${token}` } })).status
+  assert.equal(await statusFor(expiring), 200)
+
+  const fill = () => {
+    const { bsize, bavail } = statfsSync(disk)
+    writeFileSync(join(disk, `ballast-${Math.random()}`), Buffer.alloc(bsize * bavail))
+  }
+  fill()
+  const rule = { ...ruleBody({ network: 'net', blockchain: 'test' }), note: 'x'.repeat(100_000) }
+  let answer = await server.ask<{ error: { type: string; reason: string } }>('/alerting/rules/', rule)
+  // Some room may be left in what SQLite has written before.
+  for (let i = 0; i < 200 && answer.status === 201; i++) answer = await server.ask('/alerting/rules/', rule)
+  assert.deepEqual([answer.status, answer.body.error.type], [507, 'disk_full'])
+  assert.match(answer.body.error.reason, /^The disk of the server is full, and nothing was stored: /)
+
+  for (const id of ['1', '2']) {
+    fill()
+    await succeed(t, ['token', 'revoke', id], { data })
+  }
+  await until(
+    () => statusFor(server.token),
+    status => status === 401,
+  )
+  await until(
+    () => statusFor(expiring),
+    status => status === 401,
+  )
+  assert.equal((await fetch(`${server.url}/health`)).status, 200)
+  server.signal('SIGTERM')
+  assert.equal((await server.ended).code, 0)
+  // Without a server, too: SQLite needs some room to open the file.
+  fill()
+  await succeed(t, ['token', 'revoke', '3'], { data })
+  const after = openAccounts(data)
+  assert.deepEqual(
+    after.list().map(({ revokedAt }) => revokedAt !== null),
+    [true, true, true],
+  )
+  after.close()
 })
 
 test('a disk that is full from the start', async t => {

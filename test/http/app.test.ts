@@ -104,6 +104,28 @@ test('health is open, status is not', async () => {
   assert.equal((await call('/status', { headers: {} })).status, 401)
 })
 
+test('of receivers that fail, an account sees its own', async () => {
+  const failing = [1, 2].map(account => ({
+    ...{
+      account,
+      rule: account,
+      channel: 'Chat',
+      target: `https://r${account}.example`,
+      error: 'HTTP 500',
+      status: 500,
+    },
+    ...{ since: '2026-03-01T00:00:00Z', at: '2026-03-01T00:00:00Z' },
+  }))
+  const status = () => ({
+    version: '0',
+    networks: [],
+    deliveries: { state: 'delivering' as const, error: null, failing },
+  })
+  const answer = await appOf({ status }).request('/status', { headers: { authorization: `Bearer ${TOKEN}` } })
+  const { deliveries } = (await answer.json()) as ReturnType<typeof status>
+  assert.deepEqual(deliveries, { state: 'delivering', error: null, failing: failing.slice(0, 1) })
+})
+
 test('a client learns what it talks to before it asks anything', async () => {
   for (const path of ['/', `${ES}/`, ES, `/${ES}//`]) {
     const { status, headers, body } = await call(path)

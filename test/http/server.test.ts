@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type { Services } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -128,6 +129,55 @@ test('a client that asks first is told before it sends a large body', async () =
     })
   assert.deepEqual(await ask(10), { continued: true, status: 200 })
   assert.deepEqual(await ask(100_000_000), { continued: false, status: 413 })
+})
+
+test('bodies that are held at once are bounded, by account and in all, and given back', async () => {
+  const accounts = new Map([TOKEN, 'cs_other', 'cs_third'].map((token, id) => [token, { id, name: token }]))
+  const held = Promise.withResolvers<void>()
+  const { search } = await start({
+    accounts: { verify: token => accounts.get(token) },
+    limits: { ...DEFAULT_LIMITS, queuedBodiesByAccount: 2_500, queuedBodies: 4_000 },
+    search: {
+      ...echo,
+      search: async call => {
+        await held.promise
+        return echo.search(call)
+      },
+    },
+  })
+  const post = (token: string, body: string | Uint8Array, headers = {}) =>
+    send(search, { method: 'POST', headers: { authorization: `Bearer ${token}`, ...headers }, body })
+  const body = JSON.stringify({ size: 1, pad: 'x'.repeat(970) })
+  const waiting = [post(TOKEN, body), post(TOKEN, body)]
+  await new Promise(resolve => setTimeout(resolve, 50))
+  const own = await post(TOKEN, body)
+  assert.deepEqual([own.status, own.headers['retry-after']], [429, '1'])
+  assert.match(own.text, /An account has more than 2500B of bodies of requests at once\. /)
+  // Of what says no size, and of what is compressed, it is seen while it comes in.
+  assert.equal((await post(TOKEN, body, { 'transfer-encoding': 'chunked' })).status, 429)
+  assert.equal((await post(TOKEN, gzipSync(body), { 'content-encoding': 'gzip' })).status, 429)
+  assert.equal((await send(`${search}?q=1`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 400)
+
+  waiting.push(post('cs_other', body))
+  await new Promise(resolve => setTimeout(resolve, 50))
+  const all = await post('cs_third', body.padEnd(1_100))
+  assert.equal(all.status, 429)
+  assert.match(all.text, /The server has more than 4kB of bodies of requests at once\. /)
+
+  held.resolve()
+  for (const reply of await Promise.all(waiting)) assert.equal(reply.status, 200)
+  assert.equal((await post(TOKEN, body)).status, 200)
+  assert.equal((await post('cs_third', body.padEnd(1_100))).status, 200)
+})
+
+test('who has no token is told before a byte of the body is read', async () => {
+  const { search } = await start()
+  const sent = request(search, { method: 'POST', headers: { 'content-length': 1_000_000 } })
+  sent.on('error', () => {})
+  sent.flushHeaders()
+  const [reply] = await once(sent, 'response')
+  assert.equal(reply.statusCode, 401)
+  sent.destroy()
 })
 
 test('a client that goes away aborts its search', async () => {

@@ -1,0 +1,78 @@
+import type { Log } from '../lib/log.ts'
+import type { Action } from '../rules/rule.ts'
+import type { FailingReceiver } from './messages.ts'
+import type { Attempt } from './queue.ts'
+
+/** Which receivers take nothing now, and why. */
+export interface Troubles {
+  /** What an attempt says of its receiver. */
+  note(receiver: Receiver, outcome: Attempt['outcome'], now: number): void
+  /** As after that failure, of which nothing is logged: it was before this start. */
+  remember(known: Omit<FailingReceiver, 'at' | 'since'> & { since: number; at: number }): void
+  /** Those that have failed longest first, as long as their rules are there. */
+  list(isThere: (rule: number) => boolean): FailingReceiver[]
+}
+
+interface Receiver {
+  account: number
+  /** One of those that tell it. */
+  rule: number
+  channel: Action['type']
+  target: string
+}
+
+interface Trouble extends Receiver {
+  error: string
+  status: number | null
+  since: number
+  at: number
+  /** When its failure was logged last. */
+  toldAt: number
+}
+
+const TELL_MS = 60_000
+/** Receivers that are kept in mind; further ones are not told. */
+const MOST_KNOWN = 1_000
+const MOST_TOLD = 200
+
+export const createTroubles = (log: Log): Troubles => {
+  const troubles = new Map<string, Trouble>()
+  const keyOf = ({ account, channel, target }: Receiver) => `${account} ${channel} ${target}`
+
+  return {
+    note(receiver, outcome, now) {
+      if (outcome.type === 'aborted') return
+      const { channel, target } = receiver
+      const key = keyOf(receiver)
+      const known = troubles.get(key)
+      if (outcome.type === 'delivered') {
+        if (!troubles.delete(key)) return
+        const seconds = Math.round((now - known!.since) / 1000)
+        return log.info('A receiver takes deliveries again', { channel, target, seconds })
+      }
+      const status = 'status' in outcome ? outcome.status : null
+      if (known === undefined && troubles.size >= MOST_KNOWN) return
+      // Once when it begins, then where the reason is another, which may be so after each attempt.
+      const tells = known === undefined || (known.error !== outcome.why && now - known.toldAt >= TELL_MS)
+      if (tells) log.warn('A receiver does not take deliveries', { channel, target, error: outcome.why })
+      const { since, toldAt } = known ?? { since: now, toldAt: now }
+      const told = tells ? now : toldAt
+      troubles.set(key, { ...receiver, error: outcome.why, status, since, at: now, toldAt: told })
+    },
+
+    remember(known) {
+      if (troubles.size >= MOST_KNOWN) return
+      troubles.set(keyOf(known), { ...known, toldAt: 0 })
+    },
+
+    list(isThere) {
+      for (const [key, { rule }] of troubles) if (!isThere(rule)) troubles.delete(key)
+      return [...troubles.values()]
+        .sort((a, b) => a.since - b.since)
+        .slice(0, MOST_TOLD)
+        .map(({ since, at, toldAt: _, ...trouble }) => ({ ...trouble, since: iso(since), at: iso(at) }))
+    },
+  }
+}
+
+const iso = (time: number) => new Date(time).toISOString()

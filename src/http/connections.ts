@@ -1,0 +1,83 @@
+import type { Server } from 'node:http'
+import { isIPv4, type Socket } from 'node:net'
+import { mostFiles, openFiles } from '../lib/files.ts'
+import type { Log } from '../lib/log.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
+import { rawError } from './errors.ts'
+
+/** Of all connections, so much at most is for one address, and for all of this machine's own, which a proxy has. */
+const LARGEST_SHARE = 3 / 4
+/** Of the files that the process may still open, so much is for connections: stores, nodes and receivers need some, too. */
+const SHARE_OF_FILES = 1 / 2
+const FEWEST = 8
+const TELL_MS = 60_000
+
+/** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
+export const limitConnections = (server: Server, limits: Limits, log: Log): void => {
+  const most = mostConnections(limits)
+  const open = new Map<string, number>()
+  const tell = createTeller(log)
+
+  // Refused before anything is made of them: an attack costs a few microseconds for each, and no descriptor.
+  server.maxConnections = most
+  server.on('drop', () => tell({ connections: most }))
+
+  const [serve] = server.listeners('connection')
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    const from = originOf(socket.remoteAddress ?? '')
+    const allowed = mostFrom(from, limits, most)
+    const already = open.get(from) ?? 0
+    if (already >= allowed) {
+      tell({ connectionsByAddress: allowed, address: from })
+      const { message } = overLimit('connectionsByAddress', { ...limits, connectionsByAddress: allowed })
+      socket.on('error', () => {})
+      socket.write(rawError(429, 'es_rejected_execution_exception', message))
+      return socket.destroySoon()
+    }
+    open.set(from, already + 1)
+    socket.once('close', () => {
+      const left = open.get(from)! - 1
+      if (left === 0) open.delete(from)
+      else open.set(from, left)
+    })
+    serve!.call(server, socket)
+  })
+}
+
+const mostConnections = (limits: Limits): number => {
+  const files = mostFiles()
+  if (files === undefined) return limits.connections
+  const free = files - (openFiles() ?? 0)
+  return Math.min(limits.connections, Math.max(FEWEST, Math.floor(free * SHARE_OF_FILES)))
+}
+
+const mostFrom = (origin: string, limits: Limits, most: number): number => {
+  const share = Math.ceil(most * LARGEST_SHARE)
+  return origin === LOOPBACK ? share : Math.min(limits.connectionsByAddress, share)
+}
+
+const LOOPBACK = 'this machine'
+
+/** Whoever has an address of IPv6 has all of the same first 64 bits. */
+export const originOf = (address: string): string => {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (plain === '::1' || /^127\./.test(plain)) return LOOPBACK
+  if (isIPv4(plain)) return plain
+  const [head = [], tail = []] = plain.split('::').map(part => part.split(':').filter(group => group !== ''))
+  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0')
+  return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
+}
+
+/** Tells the first refusal, then once a minute how many there were. */
+const createTeller = (log: Log) => {
+  let refused = 0
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (limit: Record<string, unknown>) => {
+    refused++
+    if (performance.now() - toldAt < TELL_MS) return
+    log.warn('Refused connections', { refused, ...limit })
+    refused = 0
+    toldAt = performance.now()
+  }
+}

@@ -1,0 +1,72 @@
+import type { AlertCounts } from '../alerts/book.ts'
+import { mayPass } from '../lib/errors.ts'
+import { createRestarts } from '../lib/restarts.ts'
+import type { Report } from './messages.ts'
+import { type Indexing, type IndexingOptions, startIndexing } from './network.ts'
+
+/**
+ * Indexing that has no end of its own. Threads that end by a fault are started again, be it a bug, memory that ran out or what the disk
+ * refused; what needs the operator stays stopped.
+ */
+export const keepIndexing = (options: IndexingOptions): Indexing => {
+  const { network, job, log } = options
+  let current: Indexing
+  /** Of the threads that have ended: what is told is of all. */
+  let before: Report | undefined
+  let stopped: Error | null = null
+  let stopping = false
+  const { promise: ended, resolve, reject } = Promise.withResolvers<Report>()
+  // Told through `error()` as well: whoever does not wait for the end must not die of it.
+  ended.catch(() => {})
+
+  const report = () => (before ? addUp(before, current.report()) : current.report())
+
+  const start = () => {
+    const one = startIndexing(options)
+    if (current) before = report()
+    current = one
+    one.ended.then(
+      () => resolve(report()),
+      (error: Error) => {
+        if (!stopping && mayPass(error)) return restarts.ended(error)
+        stopped = error
+        reject(error)
+      },
+    )
+  }
+  const restarts = createRestarts({ start, log: log.with({ network }), what: 'Indexing' })
+  start()
+
+  return {
+    network,
+    job: job.type,
+    report,
+    error: () => stopped,
+    restarts: restarts.status,
+    ended,
+    async stop() {
+      stopping = true
+      restarts.stop()
+      await current.stop()
+    },
+  }
+}
+
+/** Counts are of all threads there were, everything else is as the last one has it. */
+const addUp = (before: Report, now: Report): Report => ({
+  ...now,
+  blocks: before.blocks + now.blocks,
+  logs: before.logs + now.logs,
+  events: before.events + now.events,
+  alerts: addAlerts(before.alerts, now.alerts),
+})
+
+const addAlerts = (before: AlertCounts, now: AlertCounts): AlertCounts => {
+  const sum = structuredClone(before)
+  for (const [target, counts] of Object.entries(now) as [keyof AlertCounts, AlertCounts[keyof AlertCounts]][]) {
+    const known = sum[target]
+    if (!known) sum[target] = { ...counts! }
+    else for (const state of Object.keys(known) as (keyof typeof known)[]) known[state] += counts![state]
+  }
+  return sum
+}

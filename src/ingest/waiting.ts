@@ -1,0 +1,36 @@
+import type { EndpointStatus } from '../chain/source.ts'
+import type { Waiting } from './messages.ts'
+
+/** Nodes that fail for a moment are asked again, and nobody waits. */
+const SOON_MS = 2_000
+
+/** Why nothing can come from the nodes of a network; undefined where one of them answers. `startedAt` as epoch milliseconds. */
+export const silence = (
+  endpoints: readonly EndpointStatus[],
+  { answered, startedAt, now }: { answered: boolean; startedAt: number; now: number },
+): Waiting | undefined => {
+  const nodes = endpoints.filter(({ url }) => !/^wss?:/.test(url))
+  if (nodes.length === 0) return undefined
+  const failing = nodes.filter(({ failingSince }) => failingSince !== undefined)
+  if (failing.length < nodes.length) {
+    if (answered || now - startedAt < SOON_MS) return undefined
+    return { for: 'the first answer of a node', since: new Date(startedAt).toISOString() }
+  }
+  const since = failing
+    .map(it => it.failingSince!)
+    .sort()
+    .at(-1)!
+  if (now - Date.parse(since) < SOON_MS) return undefined
+  const why = failing.map(({ url, lastError }) => `${url}: ${lastError}`).join('; ')
+  return { for: `a node that answers (${why})`, since }
+}
+
+/** Keeps since when the same thing is waited for. */
+export const createSince = (now: () => number = Date.now) => {
+  let last: Waiting | undefined
+  return (why: string | null | undefined): Waiting | undefined => {
+    if (why === null || why === undefined) last = undefined
+    else if (last?.for !== why) last = { for: why, since: new Date(now()).toISOString() }
+    return last
+  }
+}

@@ -1,0 +1,33 @@
+import type { Log } from './log.ts'
+
+export interface EveryOptions {
+  log: Log
+  /** What is done, as it completes "Could not …". */
+  doing: string
+}
+
+/**
+ * Does something again and again, until the returned function is called. Work that fails ends nothing: it is logged when it begins to, and
+ * done again next time. Work that takes longer than `ms` is not begun twice.
+ */
+export const every = (ms: number, work: () => unknown, { log, doing }: EveryOptions): (() => void) => {
+  let busy = false
+  let failing = false
+  const once = async () => {
+    if (busy) return
+    busy = true
+    try {
+      await work()
+      if (failing) log.info(`Could ${doing} again`)
+      failing = false
+    } catch (error) {
+      if (!failing) log.error(`Could not ${doing}, tries again`, { error })
+      failing = true
+    } finally {
+      busy = false
+    }
+  }
+  const timer = setInterval(() => void once(), ms)
+  timer.unref()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,26 @@
+import type { Log } from './log.ts'
+
+/** Most faults that are logged in a minute: what repeats itself must not fill the disk. */
+const MOST_TOLD = 20
+
+/**
+ * Has the process go on after what nothing has caught, which is a fault of the program: whoever is served has nothing to do with it. The
+ * returned function ends that.
+ */
+export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> = process): (() => void) => {
+  let told = 0
+  let minute = 0
+  const survive = (error: unknown) => {
+    // Whoever read the log is gone: to tell that would be the same again.
+    if ((error as NodeJS.ErrnoException | null)?.code === 'EPIPE') return
+    const now = Math.floor(performance.now() / 60_000)
+    if (now !== minute) [told, minute] = [0, now]
+    if (told++ < MOST_TOLD) log.error('Survived a fault of the program, please report it', { error })
+  }
+  on.on('uncaughtException', survive)
+  on.on('unhandledRejection', survive)
+  return () => {
+    on.off('uncaughtException', survive)
+    on.off('unhandledRejection', survive)
+  }
+}

@@ -1,0 +1,82 @@
+import { messageOf } from './errors.ts'
+import type { Log } from './log.ts'
+
+/** What is told of something that was started again. Times are ISO 8601. */
+export interface RestartStatus {
+  /** How often it has ended by itself. */
+  count: number
+  /** Why it ended last. */
+  error: string
+  endedAt: string
+  /** When it is started again; null while it runs. */
+  nextAt: string | null
+}
+
+export interface Restarts {
+  /** It has ended: it is started again after a wait, which doubles up to a minute for what ends again and again. */
+  ended(error: unknown): void
+  /** Undefined where it never ended. */
+  status(): RestartStatus | undefined
+  /** It is not started any more. */
+  stop(): void
+}
+
+export interface RestartsOptions {
+  start(): void
+  log: Log
+  /** What ends, as the log names it: "The thread that delivers". */
+  what: string
+  /** Of the first wait. */
+  baseMs?: number
+}
+
+const LONGEST_MS = 60_000
+/** What ran this long before it ended has not ended "again". */
+const STEADY_MS = 2 * LONGEST_MS
+
+/** Starts again what ends by itself, and keeps account of it. */
+export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptions): Restarts => {
+  let count = 0
+  let inRow = 0
+  let last: { error: string; at: number; nextAt: number | null } | undefined
+  let startedAt = performance.now()
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  const begin = () => {
+    timer = undefined
+    last!.nextAt = null
+    startedAt = performance.now()
+    try {
+      start()
+    } catch (error) {
+      restarts.ended(error)
+    }
+  }
+
+  const restarts: Restarts = {
+    ended(error) {
+      if (stopped || timer !== undefined) return
+      count++
+      inRow = performance.now() - startedAt >= STEADY_MS ? 1 : inRow + 1
+      const waitMs = Math.min(LONGEST_MS, baseMs * 2 ** Math.min(inRow - 1, 20))
+      const at = Date.now()
+      last = { error: messageOf(error).split('\n')[0]!, at, nextAt: at + waitMs }
+      log.error(`${what} has failed, is started again`, { seconds: waitMs / 1000, error })
+      timer = setTimeout(begin, waitMs)
+      timer.unref()
+    },
+    status: () =>
+      last && {
+        count,
+        error: last.error,
+        endedAt: new Date(last.at).toISOString(),
+        nextAt: last.nextAt === null ? null : new Date(last.nextAt).toISOString(),
+      },
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+  return restarts
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTroubles } from '../../src/delivery/troubles.ts'
+import { createLog } from '../../src/lib/log.ts'
+
+const receiver = { account: 1, rule: 2, channel: 'Chat', target: 'https://chat.example' } as const
+const failed = (why: string) => ({ type: 'retry' as const, why, status: 500, head: '' })
+
+test('a receiver that fails is told once, another reason once a minute, and when it takes something again', () => {
+  const lines: string[] = []
+  const troubles = createTroubles(createLog({ write: line => void lines.push(line.slice(25)), json: false }))
+  const at = (seconds: number) => seconds * 1_000
+  for (let second = 0; second < 60; second++) troubles.note(receiver, failed(`HTTP ${500 + (second % 2)}`), at(second))
+  troubles.note(receiver, { type: 'aborted' }, at(60))
+  assert.equal(lines.length, 1)
+  troubles.note(receiver, failed('HTTP 503'), at(61))
+  troubles.note(receiver, failed('HTTP 503'), at(200))
+  const known = troubles.list(() => true)
+  assert.deepEqual(known, [
+    { ...receiver, error: 'HTTP 503', status: 500, since: '1970-01-01T00:00:00.000Z', at: '1970-01-01T00:03:20.000Z' },
+  ])
+  troubles.note(receiver, { type: 'delivered', status: 200, head: '' }, at(210))
+  troubles.note(receiver, { type: 'delivered', status: 200, head: '' }, at(211))
+  assert.deepEqual(
+    troubles.list(() => true),
+    [],
+  )
+  assert.deepEqual(
+    lines.map(line => line.replace(/ channel.*?(error|seconds)/, ' $1')),
+    [
+      'warn  A receiver does not take deliveries error="HTTP 500"',
+      'warn  A receiver does not take deliveries error="HTTP 503"',
+      'info  A receiver takes deliveries again seconds=210',
+    ],
+  )
+})
+
+test('those of rules that are gone are forgotten, and the oldest come first', () => {
+  const troubles = createTroubles(createLog({ write: () => {}, json: false }))
+  troubles.note(receiver, failed('a'), 2_000)
+  troubles.note({ ...receiver, rule: 3, target: 'https://other.example' }, failed('b'), 1_000)
+  assert.deepEqual(
+    troubles.list(() => true).map(({ rule }) => rule),
+    [3, 2],
+  )
+  assert.deepEqual(
+    troubles.list(rule => rule === 2).map(({ rule }) => rule),
+    [2],
+  )
+})
