@@ -9,10 +9,10 @@ import { loadScenarios, parseLossless, stringifyLossless } from '../../test/supp
 import type { Random } from '../bench/random.ts'
 import { checkAnswer } from './answer.ts'
 import { type Attack, brief, chance, type Finding, pick } from './attack.ts'
-import { mutateRequest, type Seed, type Sent } from './body.ts'
+import { inheritingRequest, mutateRequest, plainRequest, type Seed, type Sent } from './body.ts'
 import type { Shown } from './evaluate.ts'
 import { isRaw, isRecord, readJson, type Value } from './json.ts'
-import { oddityOf } from './oddities.ts'
+import { INHERITED, oddityOf } from './oddities.ts'
 import { checkRelations, type Totals } from './relations.ts'
 import { pause, SCENARIO_NETWORK, type Victim } from './server.ts'
 
@@ -42,7 +42,14 @@ export const bodies: Attack = {
     const seeds = seedsOf(documents, seed)
     const odd = oddityOf(wordsOf(seeds))
     const named = byOption(seeds)
-    const seedFor = (dice: Random): Seed => (chance(dice, 0.5) ? pick(dice, seeds) : pick(dice, pick(dice, named)))
+    /** One in four goes through all options and all names that objects inherit; the others are mutated at random. */
+    const requestOf = (number: number, dice: Random): Sent => {
+      const turn = number >> 2
+      if (number % 4 > 0) return mutateRequest(pick(dice, chance(dice, 0.5) ? seeds : pick(dice, named)), dice, odd)
+      const round = Math.floor(turn / named.length)
+      const inherited = INHERITED[(turn + round) % INHERITED.length]!
+      return inheritingRequest(pick(dice, named[turn % named.length]!), dice, inherited)
+    }
 
     const findings: Finding[] = []
     const counts = { sent: 0, ok: 0, checked: 0, related: 0 }
@@ -56,7 +63,7 @@ export const bodies: Attack = {
 
     const attempt = async (number: number): Promise<void> => {
       const dice = random(number)
-      const sent = mutateRequest(seedFor(dice), dice, odd)
+      const sent = requestOf(number, dice)
       const find = (what: string, more: string) =>
         void findings.push({ what, attempt: number, how: `${more}\n    ${showSent(sent)}` })
       let answer = await client.request(sent, chance(dice, 0.02))
@@ -134,19 +141,7 @@ const createClient = (victim: Victim) => {
     }
   }
   const send = (network: string, entities: string, text: string) =>
-    request(
-      {
-        method: 'POST',
-        network,
-        entities,
-        headers: { 'content-type': 'application/json' },
-        body: Buffer.from(text),
-        text,
-        mustRefuse: undefined,
-        changes: [],
-      },
-      false,
-    )
+    request(plainRequest({ network, entities, body: undefined }, text), false)
   return { request, send, close: () => pool.close() }
 }
 

@@ -57,16 +57,8 @@ export const mutateRequest = (seed: Seed, random: Random, odd: Oddity): Sent => 
     text = TEXT_CHANGES[how]!(text, random)
     changes.push(how)
   }
-  const sent: Sent = {
-    method: chance(random, 0.05) ? 'GET' : 'POST',
-    network: seed.network,
-    entities: seed.entities,
-    headers: { 'content-type': 'application/json' },
-    body: Buffer.from(text),
-    text,
-    mustRefuse,
-    changes,
-  }
+  const sent: Sent = { ...plainRequest(seed, text, changes), mustRefuse }
+  if (chance(random, 0.05)) sent.method = 'GET'
   if (chance(random, 0.1)) {
     const how = pick(random, Object.keys(WIRE_CHANGES))
     WIRE_CHANGES[how]!(sent, random)
@@ -74,6 +66,23 @@ export const mutateRequest = (seed: Seed, random: Random, odd: Oddity): Sent => 
   }
   return sent
 }
+
+/** A request whose one odd thing is a name that objects inherit, in place of the value that the seed names. */
+export const inheritingRequest = (seed: Seed, random: Random, name: string): Sent => {
+  const { value, path } = mutate(seed.body, random, () => name, seed.name)
+  return plainRequest(seed, stringify(value), [`${name} at ${path}`])
+}
+
+export const plainRequest = ({ network, entities }: Seed, text: string, changes: string[] = []): Sent => ({
+  method: 'POST',
+  network,
+  entities,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(text),
+  text,
+  mustRefuse: undefined,
+  changes,
+})
 
 const LARGEST = 2_000_000
 

@@ -32,7 +32,7 @@ const HEAD = 'GET /health HTTP/1.1\r\nhost: a\r\n'
 const search = ({ tokens }: Victim, length: number) =>
   `POST /${SCENARIO_NETWORK}/es/tx/search/ HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${tokens[1]}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
 
-const FLOODS: readonly Flood[] = [
+export const FLOODS: readonly Flood[] = [
   { name: 'silent connections', connections: 300 },
   { name: 'silent connections beyond the open files', connections: 3_000, serve: SOME_FILES, beyond: true },
   { name: 'silent connections with few open files', connections: 600, serve: FEW_FILES, beyond: true },

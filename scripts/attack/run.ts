@@ -34,7 +34,6 @@ export interface Options {
   /** The only try that is made. */
   attempt?: number | undefined
   program: string
-  note: (what: string) => void
 }
 
 /** What an attack found, with what was seen of the servers that it ran against. */
@@ -161,12 +160,11 @@ const main = async (): Promise<boolean> => {
     seconds: integer('seconds', values.seconds)!,
     attempt: integer('try', values.try),
     program,
-    note: what => console.error(what),
   }
   console.log(`--seed ${seed}`)
   const results: Result[] = []
   for (const one of ATTACKS.filter(({ name }) => values.only?.includes(name) ?? true)) {
-    options.note(`${one.name}: ${one.is}`)
+    console.error(`${one.name}: ${one.is}`)
     const result = await attack(one, options)
     results.push(result)
     for (const line of result.notes ?? []) console.log(`${one.name}: ${line}`)

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
-import { createToken, startProgram, startServer, type Usage } from '../bench/program.ts'
+import { openAccounts } from '../../src/accounts/index.ts'
+import { startProgram, startServer, type Usage } from '../bench/program.ts'
 
 export interface ServeOptions {
   /** Packs to be imported before the start, by network. Default: the blocks of the scenarios. */
@@ -35,7 +36,7 @@ export const startVictim = async (program: string, data: string, options: ServeO
   const { packs = { [SCENARIO_NETWORK]: SCENARIOS }, args = [], openFiles } = options
   for (const [network, pack] of Object.entries(packs))
     await startProgram(program, ['import', '--network', network, pack, '--data', data]).ended
-  const tokens = [await createToken(program, data, 'one'), await createToken(program, data, 'two')] as const
+  const tokens = tokensOf(data)
 
   const by = openFiles === undefined ? [] : ['/bin/sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`]
   const server = await startServer(program, ['--port', '0', '--data', data, ...args], by)
@@ -84,6 +85,16 @@ export const startVictim = async (program: string, data: string, options: ServeO
       await Promise.all([ended, watch])
       return { ms, died, peak }
     },
+  }
+}
+
+/** Makes them without starting the program. */
+const tokensOf = (data: string): [string, string] => {
+  const accounts = openAccounts(data)
+  try {
+    return [accounts.createToken('one'), accounts.createToken('two')]
+  } finally {
+    accounts.close()
   }
 }
 
