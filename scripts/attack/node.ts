@@ -12,9 +12,35 @@ import { createBlockJudge, differences, honestBlocks, type Mutate, mutateWire } 
 const TRIES = 20_000
 const PATIENCE_MS = 10_000
 /** Of the answers of the node that lies to a whole server, so many are changed. */
-const LIES = 0.3
+const LIES = 0.2
 
 const METHODS = ['eth_getBlockByNumber', 'eth_getBlockReceipts', 'trace_block'] as const
+
+/** What is no answer to a list of calls; the calls' ids begin at any number. */
+const GARBAGE = [
+  '',
+  ' ',
+  '[]',
+  '{}',
+  'null',
+  '[null]',
+  '[{}]',
+  '[[]]',
+  '"x"',
+  '0',
+  '<html>',
+  '[{"jsonrpc":"2.0","id":1,"result"',
+  '{"jsonrpc":"2.0","id":null,"error":{}}',
+  '{"jsonrpc":"2.0","id":null,"error":"x"}',
+  '{"jsonrpc":"2.0","id":null,"error":{"code":"x","message":{}}}',
+  '[{"id":{},"result":1},{"id":[],"error":null}]',
+  '[{"id":"__proto__","result":{"__proto__":null}}]',
+  '['.repeat(100_000),
+  '\ufeff[]',
+  '\u0000',
+]
+/** Of the tries, so many have garbage in place of an answer. */
+const GARBLED = 0.05
 
 /** A node that lies, asked first, and an honest one: what comes out is the honest chain, and soon. */
 export const node: Attack = {
@@ -71,6 +97,13 @@ const readThrough = async (
         const mutation = mutate(result, random(attempt))
         lie = differences(result, mutation.value, mutation.path === '' ? 'all of it' : '').bad ?? mutation.path
         return mutation.value ?? null
+      }
+      const garbage = chance(dice, GARBLED) ? pick(dice, GARBAGE) : undefined
+      liar.trouble = calls => {
+        if (garbage === undefined || calls.every(({ method }) => method !== target)) return undefined
+        asked++
+        lie = `the whole answer is ${JSON.stringify(brief(garbage, 100))}`
+        return { garbage }
       }
       // Nobody rests or is doubted any more.
       clock.leap(3_600_000)
@@ -139,8 +172,9 @@ const serveThrough = async (
 ): Promise<Finding[]> => {
   const dice = random(-1)
   let lies = 0
-  liar.lie = (call, result) => {
-    if (!(METHODS as readonly string[]).includes(call.method) || !chance(dice, LIES)) return result
+  liar.trouble = () => (chance(dice, GARBLED) ? { garbage: pick(dice, GARBAGE) } : undefined)
+  liar.lie = (_, result) => {
+    if (!chance(dice, LIES)) return result
     const { value } = badly(result, dice, mutate)
     lies++
     return value ?? null
@@ -189,4 +223,4 @@ const documentsOf = async (victim: Victim, head: number): Promise<string[] | str
   return `not all blocks are there: ${brief(state, 1_000)}`
 }
 
-const SERVE_MS = 60_000
+const SERVE_MS = 120_000
