@@ -161,8 +161,8 @@ test('every flag that is named is one', () => {
     ...settingRows().map(({ flag }) => flag),
     ...COMMANDS.flatMap(({ options }) => Object.keys(options).map(name => placesOf(name).flag)),
   ])
-  // Flags of others: npm's that hands on, and the benchmark's.
-  const prose = readme.replace(/npm run bench -- [^`]*/g, '').replace(/npm test -- /g, '')
+  // Flags of others: npm's that hands on, the benchmark's and the attack's.
+  const prose = readme.replace(/npm run (?:bench|attack) -- [^`]*/g, '').replace(/npm test -- /g, '')
   for (const [flag] of prose.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) assert.ok(known.has(flag), flag)
 })
 

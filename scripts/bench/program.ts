@@ -28,10 +28,15 @@ export interface Memory {
   peakOwn: number
 }
 
-/** `path` is a script for this Node (`.mjs`, `.ts`) or an executable. */
-export const startProgram = (path: string, args: readonly string[], onLine?: (line: string) => void): Running => {
+/** `path` is a script for this Node (`.mjs`, `.ts`) or an executable; `by` is a command that runs it, if any. */
+export const startProgram = (
+  path: string,
+  args: readonly string[],
+  onLine?: (line: string) => void,
+  by: readonly string[] = [],
+): Running => {
   const isScript = /\.[mc]?[jt]s$/.test(path)
-  const [command, all] = isScript ? [process.execPath, [path, ...args]] : [path, args]
+  const [command, ...all] = [...by, ...(isScript ? [process.execPath] : []), path, ...args] as [string, ...string[]]
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('CHAINSIEVE_')))
   const child = spawn(command, all, { stdio: ['ignore', 'pipe', 'pipe'], env })
   children.add(child)
@@ -68,15 +73,20 @@ export const startProgram = (path: string, args: readonly string[], onLine?: (li
 }
 
 /** Starts a server and resolves when it says where it is. */
-export const startServer = async (path: string, args: readonly string[]): Promise<Running & { url: string }> => {
+export const startServer = async (
+  path: string,
+  args: readonly string[],
+  by: readonly string[] = [],
+): Promise<Running & { url: string }> => {
   let found: (url: string) => void
   const url = new Promise<string>(resolve => {
     found = resolve
   })
-  const running = startProgram(path, ['serve', '--json', ...args], line => {
+  const onLine = (line: string) => {
     const url = /"message":"Serves".*?"url":"([^"]+)"/.exec(line)?.[1]
     if (url !== undefined) found(url)
-  })
+  }
+  const running = startProgram(path, ['serve', '--json', ...args], onLine, by)
   const early = running.ended.then(() => {
     throw new Error('the server ended before it served')
   })

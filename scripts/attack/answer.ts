@@ -1,0 +1,89 @@
+import { type Kind, lookup } from '../../src/mapping/index.ts'
+import { parseLossless, stringifyLossless } from '../../test/support/scenarios.ts'
+import { judge, type Shown } from './evaluate.ts'
+import { isRaw, isRecord, readJson, type Value } from './json.ts'
+
+interface Hit extends Shown {
+  _type: Kind
+}
+
+/** Keys of a body that choose or order the hits, and those that clients send along to no effect. */
+const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits']
+const IGNORED =
+  'docvalue_fields explain fields highlight profile script_fields seq_no_primary_term stats stored_fields timeout track_scores version'
+const KNOWN = new Set([...KEYS, ...IGNORED.split(' ')])
+
+/** Holds a 200 against what the body asks for: what is wrong with it, if anything, and whether all of the query was understood. */
+export const checkAnswer = (
+  text: string,
+  kinds: readonly Kind[],
+  answer: string,
+  documents: Record<Kind, Shown[]>,
+): { fault?: string; checked: boolean } => {
+  const body = /^\s*$/.test(text) ? {} : readJson(text.replace(/^\ufeff/, ''))
+  if (body === undefined) return { fault: 'the body is no JSON', checked: true }
+  if (!isRecord(body)) return { fault: 'the body is no object', checked: true }
+  const other = Object.keys(body).find(name => !KNOWN.has(name))
+  if (other !== undefined) return { fault: `the body has an unknown key ${other}`, checked: true }
+
+  const expected = new Map<string, Shown>()
+  for (const kind of kinds) {
+    const verdict = judge(body.query, kind, kinds, documents[kind])
+    if ('refuse' in verdict) return { fault: `it must be refused: ${verdict.refuse}`, checked: true }
+    if ('unknown' in verdict) return { checked: false }
+    for (const document of documents[kind])
+      if (verdict.ids.has(document._id)) expected.set(`${kind} ${document._id}`, document)
+  }
+
+  const { total, hits } = (parseLossless(answer) as { hits: { total: unknown; hits: Hit[] } }).hits
+  const { track_total_hits: track } = body
+  if ((track === undefined || track === true || track === 'true') && total !== expected.size)
+    return { fault: `total is ${total}, and ${expected.size} match`, checked: true }
+  const size = integer(body.size, 10)
+  const from = integer(body.from, 0)
+  if (size === undefined || from === undefined) return { fault: 'size or from is no integer', checked: true }
+  const due = size === -1 ? expected.size : Math.max(0, Math.min(size, expected.size - from))
+  // For all hits, an offset has no meaning that is promised.
+  if (hits.length !== due && !(size === -1 && from > 0))
+    return { fault: `${hits.length} hits, and ${due} are due`, checked: true }
+
+  const seen = new Set<string>()
+  for (const hit of hits) {
+    const key = `${hit._type} ${hit._id}`
+    const document = expected.get(key)
+    if (document === undefined) return { fault: `${key} does not match`, checked: true }
+    if (seen.has(key)) return { fault: `${key} is there twice`, checked: true }
+    seen.add(key)
+    if ((body._source ?? true) === true && stringifyLossless(hit._source) !== stringifyLossless(document._source))
+      return { fault: `the source of ${key} is another one`, checked: true }
+  }
+  const disorder = disorderOf(body.sort, hits, kinds)
+  return disorder === undefined ? { checked: true } : { fault: disorder, checked: true }
+}
+
+const integer = (value: Value | undefined, fallback: number): number | undefined => {
+  if (value === undefined) return fallback
+  const number = Number(isRaw(value) ? value.raw : typeof value === 'string' && value !== '' ? value : Number.NaN)
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
+/** Looks at sorts by a single number that every hit has; others pass. */
+const disorderOf = (sort: Value | undefined, hits: readonly Hit[], kinds: readonly Kind[]): string | undefined => {
+  const only = Array.isArray(sort) && sort.length === 1 ? sort[0] : sort
+  if (!isRecord(only)) return undefined
+  const [[name, order] = ['', null], second] = Object.entries(only)
+  if (second !== undefined || (order !== 'asc' && order !== 'desc')) return undefined
+  const field = kinds.length === 1 ? lookup(kinds[0]!, name) : undefined
+  if (field === undefined || field.list !== undefined || field.compare !== 'long') return undefined
+  const steps = field.path.split('.')
+  const values = hits.map(({ _source }) =>
+    steps.reduce<unknown>((at, step) => (at as Record<string, unknown> | null)?.[step], _source),
+  )
+  for (let i = 1; i < values.length; i++) {
+    const [a, b] = [values[i - 1], values[i]]
+    if (a === null || a === undefined || b === null || b === undefined) continue
+    const sign = BigInt(a as number) - BigInt(b as number)
+    if (order === 'asc' ? sign > 0n : sign < 0n) return `hits are not in the order of ${name}`
+  }
+  return undefined
+}

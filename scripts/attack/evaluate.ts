@@ -1,0 +1,286 @@
+import { ENCODINGS, type FieldPath, type Kind, lookup, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
+import { judgeField } from './field.ts'
+import { isRaw, isRecord, type Value } from './json.ts'
+
+/** A document as the server shows it; integers beyond 2^53 are bigints. */
+export interface Shown {
+  _id: string
+  _parent?: string
+  _source: Record<string, unknown>
+}
+
+/**
+ * What must come of a query on one kind, by a reading of its own that shares nothing with the program's but the names and types of the
+ * fields: the documents that match, that the query must be refused, or that this reading does not know.
+ */
+export type Verdict = { ids: Set<string> } | { refuse: string } | { unknown: string }
+
+/** What one reading of a query is held against, and what it did not understand. */
+export interface Reading {
+  kind: Kind
+  kinds: readonly Kind[]
+  unknown(why: string): Test
+}
+
+/** `inside` is the document's source, or the element of a nested list. */
+export type Test = (inside: Record<string, unknown>, document: Shown) => boolean
+
+/** Thrown where a query must be refused. */
+export class Refusal extends Error {}
+const refuse = (why: string): never => {
+  throw new Refusal(why)
+}
+
+export const judge = (
+  query: Value | undefined,
+  kind: Kind,
+  kinds: readonly Kind[],
+  documents: readonly Shown[],
+): Verdict => {
+  const doubts: string[] = []
+  const reading: Reading = {
+    kind,
+    kinds,
+    unknown(why) {
+      doubts.push(why)
+      return () => false
+    },
+  }
+  try {
+    const empty = query === undefined || (isRecord(query) && Object.keys(query).length === 0)
+    const test = empty ? () => true : clause(query, undefined, reading)
+    if (doubts.length > 0) return { unknown: doubts[0]! }
+    const found = documents.filter(document => test(document._source, document))
+    return doubts.length > 0 ? { unknown: doubts[0]! } : { ids: new Set(found.map(({ _id }) => _id)) }
+  } catch (error) {
+    if (error instanceof Refusal) return { refuse: error.message }
+    throw error
+  }
+}
+
+/** `list` is the nested list that the clause looks into. */
+type Reader = (body: Value, list: string | undefined, reading: Reading) => Test
+
+const clause: Reader = (body, list, reading) => {
+  if (!isRecord(body)) return refuse('a clause is no object')
+  const names = Object.keys(body)
+  if (names.length !== 1) return refuse(`a clause has ${names.length} names`)
+  const name = names[0]!
+  const read = CLAUSES.get(name)
+  if (read !== undefined) return read(body[name]!, list, reading)
+  return OTHERS.has(name) ? reading.unknown(name) : refuse(`no clause ${name}`)
+}
+
+/** The members of an object of which others than these must be refused. */
+const only = (body: Value, names: readonly string[]): Record<string, Value> => {
+  if (!isRecord(body)) return refuse('no object')
+  for (const name of Object.keys(body))
+    if (!names.includes(name) && !IGNORED.includes(name)) refuse(`an unknown key ${name}`)
+  return body
+}
+const IGNORED = ['boost', '_name']
+
+const listOf = (value: Value | undefined): Value[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value]
+
+const bool: Reader = (body, list, reading) => {
+  const keys = only(body, ['filter', 'must', 'must_not', 'should', 'minimum_should_match', 'adjust_pure_negative'])
+  const tests = (value: Value | undefined) => listOf(value).map(it => clause(it, list, reading))
+  const required = [...tests(keys.must), ...tests(keys.filter)]
+  const forbidden = tests(keys.must_not)
+  const optional = tests(keys.should)
+  if (keys.adjust_pure_negative !== undefined) return reading.unknown('adjust_pure_negative')
+  let least = required.length === 0 && optional.length > 0 ? 1 : 0
+  if (keys.minimum_should_match !== undefined) {
+    const text = textOf(keys.minimum_should_match)
+    if (!/\d/.test(text)) return refuse('a minimum without a digit')
+    if (!/^-?\d{1,6}$/.test(text) || optional.length === 0) return reading.unknown('minimum_should_match')
+    const wanted = Number(text) < 0 ? optional.length + Number(text) : Number(text)
+    least = Math.max(least, wanted)
+  }
+  return (inside, document) =>
+    required.every(test => test(inside, document)) &&
+    !forbidden.some(test => test(inside, document)) &&
+    optional.filter(test => test(inside, document)).length >= least
+}
+
+/** The name of the one field and what is said of it. */
+const oneField = (body: Value): [string, Value] => {
+  if (!isRecord(body)) return refuse('no object with a field')
+  const names = Object.keys(body)
+  return names.length === 1 ? [names[0]!, body[names[0]!]!] : refuse(`${names.length} fields`)
+}
+
+/** The field's values as the clause sees them, or that none has such a field. */
+const fieldTest = (
+  name: string,
+  list: string | undefined,
+  reading: Reading,
+  make: (field: FieldPath) => (values: readonly unknown[]) => boolean,
+): Test => {
+  const field = lookup(reading.kind, name)
+  if (field === undefined) {
+    if (reading.kinds.some(kind => lookup(kind, name) !== undefined)) return () => false
+    return name.startsWith('_') ? reading.unknown(name) : refuse(`no field ${name}`)
+  }
+  const test = make(field)
+  return sees(field, list) ? inside => test(valuesAt(inside, stepsOf(field, list))) : () => false
+}
+
+const sees = (field: FieldPath, list: string | undefined): boolean =>
+  list === undefined ? !field.list?.nested : field.list?.nested === true && field.list.name === list
+
+const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
+  const shownWhole = Object.hasOwn(ENCODINGS[field.kind], '')
+  const steps = (shownWhole ? field.field : field.path).split('.')
+  return list === undefined ? steps : steps.slice(list.split('.').length)
+}
+
+const valuesAt = (value: unknown, steps: readonly string[]): unknown[] => {
+  if (value === null || value === undefined) return []
+  if (Array.isArray(value)) return value.flatMap(element => valuesAt(element, steps))
+  const [step, ...rest] = steps
+  return step === undefined ? [value] : valuesAt((value as Record<string, unknown>)[step], rest)
+}
+
+/** A value in its short form, or in its long one with options. */
+const longOrShort = (said: Value, key: string, options: readonly string[], reading: Reading): Value => {
+  if (!isRecord(said)) return said
+  const keys = only(said, [key, ...options])
+  if (options.some(option => keys[option] !== undefined)) reading.unknown(`options of ${key}`)
+  return keys[key] ?? refuse(`no ${key}`)
+}
+
+const anyOf = (name: string, values: readonly Value[], list: string | undefined, reading: Reading): Test => {
+  if (name === '_id' || name === '_type') {
+    if (list !== undefined && name === '_id' && values.length > 0) return refuse('an id inside of a list')
+    const texts = new Set(values.map(value => idOf(textOf(value))))
+    return name === '_id' ? (_, { _id }) => texts.has(_id) : () => values.some(it => textOf(it) === reading.kind)
+  }
+  return fieldTest(name, list, reading, field => {
+    const tests = values.map(value => judgeField(field, reading).equals(value))
+    return found => tests.some(test => test(found))
+  })
+}
+
+const idOf = (text: string) => text.replace(/^0x[0-9a-f]+/i, hash => hash.toLowerCase())
+
+/** The text of a scalar as the server reads it. */
+export const textOf = (value: Value): string => {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean') return String(value)
+  if (!isRaw(value)) return refuse('no scalar')
+  const number = Number(value.raw)
+  return /^-?\d+$/.test(value.raw) && Number.isSafeInteger(number) ? String(number) : value.raw
+}
+
+const exists: Reader = (body, list, reading) => {
+  const { field } = only(body, ['field'])
+  if (typeof field !== 'string') return refuse('no field')
+  if (field === '_id' || field === '_type') return list === undefined ? () => true : refuse('an id inside of a list')
+  const below = (kind: Kind) => {
+    const own = lookup(kind, field)
+    return own ? [own] : [...queryPaths(kind).values()].filter(({ path }) => path.startsWith(`${field}.`))
+  }
+  if (reading.kinds.every(kind => below(kind).length === 0)) return refuse(`no field ${field}`)
+  const paths = below(reading.kind).filter(path => sees(path, list))
+  return inside =>
+    paths.some(path =>
+      valuesAt(inside, stepsOf(path, list)).some(it => String(it).length <= (path.ignoreAbove ?? Infinity)),
+    )
+}
+
+const range: Reader = (body, list, reading) => {
+  const [name, said] = oneField(body)
+  const keys = only(said, ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone'])
+  if (name === '_id' || name === '_type') return refuse(`a range of ${name}`)
+  return fieldTest(name, list, reading, field => {
+    if ((keys.format ?? keys.time_zone) !== undefined && field.compare !== 'instant') return refuse('no date')
+    return judgeField(field, reading).within(keys)
+  })
+}
+
+const nested: Reader = (body, list, reading) => {
+  const { path, query, ...more } = only(body, ['path', 'query', 'score_mode', 'ignore_unmapped'])
+  if (typeof path !== 'string' || query === undefined) return refuse('no path or no query')
+  if (list !== undefined) return refuse('a list inside of a list')
+  if (more.ignore_unmapped !== undefined) return reading.unknown('ignore_unmapped')
+  if (!reading.kinds.some(kind => nestedPaths(kind).includes(path))) return refuse(`no list ${path}`)
+  const test = clause(query, path, reading)
+  if (!nestedPaths(reading.kind).includes(path)) return () => false
+  return (source, document) => {
+    const elements = source[path]
+    return Array.isArray(elements) && elements.some(element => test(element, document))
+  }
+}
+
+const CLAUSES = new Map<string, Reader>([
+  ['bool', bool],
+  ['exists', exists],
+  ['range', range],
+  ['nested', nested],
+  [
+    'term',
+    (body, list, reading) => {
+      const [name, said] = oneField(body)
+      return anyOf(name, [longOrShort(said, 'value', ['case_insensitive'], reading)], list, reading)
+    },
+  ],
+  [
+    'terms',
+    (body, list, reading) => {
+      if (!isRecord(body)) return refuse('no object with a field')
+      const [name, said] = oneField(Object.fromEntries(Object.entries(body).filter(([it]) => !IGNORED.includes(it))))
+      return Array.isArray(said) ? anyOf(name, said, list, reading) : refuse('no list of values')
+    },
+  ],
+  [
+    'ids',
+    (body, list, reading) => {
+      const { values, type } = only(body, ['values', 'type'])
+      if (values === undefined || list !== undefined) return refuse('no values, or inside of a list')
+      const ids = new Set(listOf(values).map(value => idOf(textOf(value))))
+      const types = listOf(type)
+      if (types.some(it => typeof it !== 'string')) return refuse('a type that is no text')
+      const here = types.length === 0 || types.includes(reading.kind)
+      return (_, { _id }) => here && ids.has(_id)
+    },
+  ],
+  [
+    'match_all',
+    body => {
+      only(body, [])
+      return () => true
+    },
+  ],
+  [
+    'match_none',
+    body => {
+      only(body, [])
+      return () => false
+    },
+  ],
+  [
+    'constant_score',
+    (body, list, reading) => clause(only(body, ['filter']).filter ?? refuse('no filter'), list, reading),
+  ],
+  [
+    'dis_max',
+    (body, list, reading) => {
+      const tests = listOf(only(body, ['queries', 'tie_breaker']).queries).map(it => clause(it, list, reading))
+      if (tests.length === 0) return refuse('no queries')
+      return (inside, document) => tests.some(test => test(inside, document))
+    },
+  ],
+  [
+    'type',
+    (body, _, reading) => {
+      const { value } = only(body, ['value'])
+      const here = textOf(value ?? refuse('no value')) === reading.kind
+      return () => here
+    },
+  ],
+])
+
+/** Clauses that this reading does not know. */
+const OTHERS = new Set(['match', 'prefix', 'has_child', 'has_parent', 'parent_id', 'compare'])

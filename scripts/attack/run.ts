@@ -1,0 +1,191 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { messageOf, refuse } from '../../src/lib/errors.ts'
+import { createRandom, mix } from '../bench/random.ts'
+import { type Attack, brief, type Context, type Finding, type Outcome } from './attack.ts'
+import { bodies } from './bodies.ts'
+import { connections } from './connections.ts'
+import { node } from './node.ts'
+import { packs } from './packs.ts'
+import { startVictim, type Victim } from './server.ts'
+
+/** Every attack, in the order in which they run. */
+export const ATTACKS: readonly Attack[] = [bodies, connections, node, packs]
+
+const USAGE = `Attacks the built program on loopback and prints what it found; exits 1 where it found something.
+
+npm run attack -- [--only NAME]… [--seed N] [--count N] [--seconds N] [--try N] [--program FILE]
+
+--only     this attack alone; may be repeated (${ATTACKS.map(({ name }) => name).join(', ')})
+--seed     of all that is random (default: another one each time; it is printed)
+--count    tries of each attack, in place of its own number
+--seconds  longest time for the tries of each attack (default 600)
+--try      one try alone, by the number that its finding was printed with; needs the same --seed
+--program  what is attacked (default dist/chainsieve.mjs)
+
+${ATTACKS.map(({ name, is }) => `${name.padEnd(12)} ${is}`).join('\n')}`
+
+export interface Options {
+  seed: number
+  count?: number | undefined
+  seconds: number
+  /** The only try that is made. */
+  attempt?: number | undefined
+  program: string
+}
+
+/** What an attack found, with what was seen of the servers that it ran against. */
+export interface Result extends Outcome {
+  name: string
+  /** Most memory of a server that is no file's, in bytes; 0 where none was started or the system does not tell. */
+  peak: number
+  worstHealthMs: number
+}
+
+export const attack = async ({ name, run }: Attack, options: Options): Promise<Result> => {
+  const { seed, count, seconds, attempt, program } = options
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-attack-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  process.once('exit', remove)
+  const victims: Victim[] = []
+  const context: Context = {
+    seed,
+    program,
+    folder,
+    tries: fallback => numbers(attempt, count ?? fallback, performance.now() + seconds * 1000),
+    random(attempt) {
+      const random = createRandom()
+      random.seek(seed, textSeed(name), attempt, 0)
+      return random
+    },
+    async serve(serving) {
+      const data = join(folder, `data-${victims.length}`)
+      mkdirSync(data)
+      const victim = await startVictim(program, data, serving)
+      victims.push(victim)
+      return victim
+    },
+  }
+  try {
+    const outcome = await run(context).catch(error => failed(error, victims))
+    const findings = [...outcome.findings]
+    let peak = 0
+    for (const victim of victims) {
+      const { ms, died, peak: own } = await victim.stop()
+      peak = Math.max(peak, own)
+      if (died !== undefined) findings.push({ what: 'the process ended', how: died })
+      else if (ms > STOP_MS)
+        findings.push({ what: 'it does not stop at once', how: `SIGTERM took ${Math.round(ms)} ms` })
+    }
+    const worstHealthMs = Math.max(0, ...victims.map(victim => victim.worstHealthMs()))
+    return { ...outcome, name, findings, peak, worstHealthMs }
+  } finally {
+    for (const victim of victims) if (victim.alive()) await victim.stop()
+    remove()
+    process.off('exit', remove)
+  }
+}
+
+function* numbers(only: number | undefined, count: number, end: number): Generator<number> {
+  if (only !== undefined) yield only
+  else for (let i = 0; i < count && performance.now() < end; i++) yield i
+}
+
+/** What ends an attack is a finding where it ended the server, else a fault of the attack itself. */
+const failed = (error: unknown, victims: readonly Victim[]): Outcome => {
+  if (victims.every(victim => victim.alive())) throw error
+  return { tries: 0, worstMs: 0, findings: [{ what: 'the attack broke off', how: messageOf(error) }] }
+}
+
+const textSeed = (text: string): number => [...text].reduce((seed, it) => mix(seed + it.codePointAt(0)!), 0)
+
+/** A server that was asked to stop has this long. */
+const STOP_MS = 2_000
+
+/** The findings by what they break, so many of each. */
+export const showFindings = (name: string, findings: readonly Finding[]): string =>
+  [...Map.groupBy(findings, ({ what }) => what)]
+    .map(([what, all]) => {
+      const shown = all.slice(0, SHOWN).map(({ attempt, how }) => {
+        const label = attempt === undefined ? '' : `--only ${name} --try ${attempt}: `
+        return `  ${label}${brief(how, 2_000)}`
+      })
+      const more = all.length > SHOWN ? [`  … and ${all.length - SHOWN} more`] : []
+      return [`${name}: ${what} (${all.length})`, ...shown, ...more].join('\n')
+    })
+    .join('\n')
+
+const SHOWN = 5
+
+export const showTable = (results: readonly Result[]): string => {
+  const rows = [
+    ['attack', 'tries', 'findings', 'worst ms', '/health ms', 'memory MB'],
+    ...results.map(({ name, tries, findings, worstMs, worstHealthMs, peak }) =>
+      [name, tries, findings.length, Math.ceil(worstMs), Math.ceil(worstHealthMs), Math.ceil(peak / 1e6)].map(String),
+    ),
+  ]
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
+  const line = (row: string[]) =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ')
+  return rows.map(line).join('\n')
+}
+
+const main = async (): Promise<boolean> => {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true },
+      seed: { type: 'string' },
+      count: { type: 'string' },
+      seconds: { type: 'string', default: '600' },
+      try: { type: 'string' },
+      program: { type: 'string', default: 'dist/chainsieve.mjs' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) {
+    console.log(USAGE)
+    return true
+  }
+  const unknown = values.only?.find(name => !ATTACKS.some(it => it.name === name))
+  if (unknown !== undefined)
+    throw refuse('unknown_attack', `there is no attack ${unknown}: choose of ${ATTACKS.map(it => it.name).join(', ')}`)
+  const program = resolve(values.program)
+  if (!existsSync(program)) throw refuse('no_program', `${values.program} is not there: build it by npm run build`)
+  const seed = integer('seed', values.seed) ?? Math.floor(Math.random() * 2 ** 31)
+  const options: Options = {
+    seed,
+    count: integer('count', values.count),
+    seconds: integer('seconds', values.seconds)!,
+    attempt: integer('try', values.try),
+    program,
+  }
+  console.log(`--seed ${seed}`)
+  const results: Result[] = []
+  for (const one of ATTACKS.filter(({ name }) => values.only?.includes(name) ?? true)) {
+    console.error(`${one.name}: ${one.is}`)
+    const result = await attack(one, options)
+    results.push(result)
+    for (const line of result.notes ?? []) console.log(`${one.name}: ${line}`)
+    if (result.findings.length > 0) console.log(showFindings(one.name, result.findings))
+  }
+  console.log(showTable(results))
+  return results.every(({ findings }) => findings.length === 0)
+}
+
+const integer = (name: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  if (!/^\d{1,10}$/.test(text)) throw refuse('no_integer', `--${name} takes an integer, not ${text}`)
+  return Number(text)
+}
+
+if (import.meta.main) {
+  main().then(
+    held => process.exit(held ? 0 : 1),
+    error => {
+      console.error(messageOf(error))
+      process.exit(2)
+    },
+  )
+}

@@ -1,0 +1,176 @@
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { KINDS } from '../../src/mapping/index.ts'
+import { createTestStore, demoBlocks, type TestStore } from '../../test/support/store.ts'
+import type { Random } from '../bench/random.ts'
+import { pick } from './attack.ts'
+import { stringify } from './body.ts'
+import { type Mutation, mutate, type Oddity } from './mutate.ts'
+
+/** Blocks of the demo chain that have transactions, in their order. */
+export const honestBlocks = (): RawBlock[] => demoBlocks().slice(0, BLOCKS)
+const BLOCKS = 120
+
+/** Changes one place of what a node says of a block. */
+export type Mutate = (value: unknown, random: Random) => Pick<Mutation, 'path' | 'value'>
+
+const ODD: unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  1e300,
+  '',
+  '0x',
+  '0x0',
+  '0x00',
+  '0x01',
+  '0x1',
+  '0x5',
+  '-0x1',
+  '0x-1',
+  '0X1',
+  '0xfff',
+  'abc',
+  '0xzz',
+  '1',
+  ' 0x1',
+  '0x1 ',
+  `0x${'f'.repeat(65)}`,
+  `0x${'12'.repeat(40)}`,
+  `0x${'AB'.repeat(20)}`,
+  'x'.repeat(100_000),
+  '\u0000',
+  '\ud800',
+  [],
+  {},
+  [null],
+  [[]],
+  { '': 1 },
+  { toString: 1 },
+  '__proto__',
+]
+
+const odd: Oddity = (random, old) => {
+  if (typeof old !== 'string' || random.below(3) > 0) return pick(random, ODD)
+  return pick(random, [
+    old.toUpperCase(),
+    old.slice(2),
+    old.slice(0, -1),
+    `${old}0`,
+    `${old}${old.slice(2)}`,
+    ` ${old}`,
+    old.replace('0x', '0x0'),
+    `0x${old}`,
+    [old],
+    { [old]: old },
+  ])
+}
+
+export const mutateWire: Mutate = (value, random) => mutate(value, random, odd)
+
+/** What came of a block that was changed on its way. */
+export type Judgement =
+  | { is: 'honest' }
+  /** Another value of the same form, which can be told from the true one by nobody who does not know it. */
+  | { is: 'unseen' }
+  | { is: 'wrong'; why: string }
+
+export interface BlockJudge {
+  judge(honest: RawBlock, got: RawBlock): Judgement
+  close(): void
+}
+
+/** Holds blocks against the honest ones by what a search would show of them. */
+export const createBlockJudge = (): BlockJudge => {
+  let store = createTestStore()
+  const known = new Map<RawBlock, string>()
+
+  const documentsOf = (raw: RawBlock): string => {
+    const documents = withBlock(store, raw)
+    store.rollback(-1)
+    return documents
+  }
+  const honestOf = (raw: RawBlock): string => {
+    const found = known.get(raw) ?? documentsOf(raw)
+    known.set(raw, found)
+    return found
+  }
+
+  return {
+    judge(honest, got) {
+      if (JSON.stringify(honest) === JSON.stringify(got)) return { is: 'honest' }
+      const wanted = honestOf(honest)
+      const { bad } = differences(honest, got)
+      let documents: string
+      try {
+        documents = documentsOf(structuredClone(got))
+      } catch (error) {
+        store.close()
+        store = createTestStore()
+        return { is: 'wrong', why: `it passes the check, then its documents cannot be made: ${String(error)}` }
+      }
+      if (documents === wanted) return { is: 'honest' }
+      return bad === undefined ? { is: 'unseen' } : { is: 'wrong', why: `it is served although ${bad}` }
+    },
+    close: () => store.close(),
+  }
+}
+
+const withBlock = (store: TestStore, raw: RawBlock): string => {
+  store.add([raw])
+  return KINDS.map(kind =>
+    store
+      .all(kind)
+      .map(it => stringify(asText(it)))
+      .join('\n'),
+  ).join('\n\n')
+}
+
+const asText = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : inner)))
+
+/** Whether anything differs, and the first difference that has a form which no honest node gives. */
+export const differences = (honest: unknown, got: unknown, path = ''): { any: boolean; bad: string | undefined } => {
+  if (JSON.stringify(honest) === JSON.stringify(got)) return { any: false, bad: undefined }
+  const at = (key: string) => (path === '' ? key : `${path}.${key}`)
+  if (isObject(honest) && isObject(got) && Array.isArray(honest) === Array.isArray(got)) {
+    for (const key of new Set([...Object.keys(honest), ...Object.keys(got)])) {
+      const { bad } = differences(honest[key], got[key], at(key))
+      if (bad !== undefined) return { any: true, bad }
+    }
+    return { any: true, bad: undefined }
+  }
+  return { any: true, bad: isWellFormed(honest, got, path) ? undefined : `${path} is ${show(got)}` }
+}
+
+/** Members that every node has for every block, transaction, receipt and log. */
+const REQUIRED = /\.(from|input|gas|value|nonce|hash|blockHash|address|topics\.\d+|data|miner|number|timestamp)$/
+/** Bytes of any number. */
+const DATA = /\.(input|data|extraData|output|code|init)$/
+
+/** Whether a node might say this where another one says that. */
+const isWellFormed = (honest: unknown, got: unknown, path: string): boolean => {
+  if (got === undefined || got === null) return !REQUIRED.test(path) || /authorizationList|accessList/.test(path)
+  // A member that is unknown here, or a list with more in it.
+  if (honest === undefined) return !isObject(got) || /\d+$/.test(path)
+  if (honest === null) return typeof got === 'string' && /^0x[0-9a-f]*$/i.test(got)
+  if (typeof honest !== typeof got) return false
+  if (typeof got === 'number') return Number.isSafeInteger(got) && got >= 0
+  if (typeof honest !== 'string' || typeof got !== 'string') return !isObject(got)
+  if (!/^0x[0-9a-f]*$/.test(honest)) return true
+  // What means the same must be shown the same.
+  if (!/^0x[0-9a-f]*$/i.test(got) || got.toLowerCase() === honest) return false
+  if (DATA.test(path)) return got.length % 2 === 0
+  if ([18, 42, 66, 514].includes(honest.length)) return got.length === honest.length
+  if (got.length < 3 || got.length > 66 || BigInt(got) === BigInt(honest)) return false
+  return !path.endsWith('.status') || BigInt(got) <= 1n
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+const show = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'missing'
+  return text.length > 100 ? `${text.slice(0, 100)}… (${text.length} characters)` : text
+}
