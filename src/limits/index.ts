@@ -45,6 +45,54 @@ export const LIMITS = {
     ['a query', 'clauses'],
     'Write values of one field as [terms], or ask in several searches.',
   ),
+  values: count(
+    65_536,
+    'illegal_argument_exception',
+    ['a query', 'values in lists'],
+    'Ask in several searches, or by what the values have in common.',
+  ),
+  nesting: count(
+    100,
+    'parsing_exception',
+    ['a query', 'levels of objects and lists inside each other'],
+    'Flatten the query: a list of clauses in one bool means the same as bools inside each other.',
+  ),
+  jsonValues: count(
+    200_000,
+    'parsing_exception',
+    ['a query', 'JSON values'],
+    'Ask in several searches, or by what the values have in common.',
+  ),
+  text: count(
+    10_000,
+    'illegal_argument_exception',
+    ['a text to search by', 'characters'],
+    'Search by its beginning, or by the words that matter.',
+  ),
+  sorts: count(
+    16,
+    'illegal_argument_exception',
+    ['a query', 'sorts'],
+    'Leave out the last ones: what the first ones have in the same place is seldom much.',
+  ),
+  sourcePatterns: count(
+    500,
+    'illegal_argument_exception',
+    ['a query', 'patterns for _source'],
+    'Name an object for all that is in it, or use *.',
+  ),
+  timeZones: count(
+    16,
+    'illegal_argument_exception',
+    ['a query', 'names of time zones'],
+    'Write offsets such as +02:00, or times in UTC.',
+  ),
+  dateFormats: count(
+    16,
+    'illegal_argument_exception',
+    ['a date format', 'alternatives'],
+    'Keep those that the dates of the query are written in.',
+  ),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS
