@@ -107,22 +107,26 @@ const parseTrackTotal = (place: Place): boolean | number => {
 const parseSource = (place: Place, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
-  if (!isObject(value)) return { includes: patterns([place], limits), excludes: [] }
+  if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
   const { includes, include, excludes, exclude } = known(
     place,
     'an object such as {"includes": ["event", "args"]}',
     ['includes', 'excludes', 'include', 'exclude'],
     [],
   )
-  return { includes: patterns([includes, include], limits), excludes: patterns([excludes, exclude], limits) }
+  const all = (...places: (Place | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
+  return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
 }
 
-const patterns = (places: readonly (Place | undefined)[], limits: Limits): string[] => {
-  const all = places.flatMap(place => (place === undefined ? [] : elements(place)))
-  if (all.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
-  return all.map(at => {
+const checkedPatterns = (
+  { includes, excludes }: { includes: Place[]; excludes: Place[] },
+  limits: Limits,
+): SourceFilter => {
+  if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
+  const read = (at: Place) => {
     const pattern = string(at, 'the name of a field, or a list of names')
     if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
     return pattern
-  })
+  }
+  return { includes: includes.map(read), excludes: excludes.map(read) }
 }
