@@ -1,7 +1,7 @@
 import type { Limits } from '../../limits/index.ts'
 import { type Fault, integer, type Place, placeOf } from '../../rules/place.ts'
 import { checkRule } from '../../rules/schema.ts'
-import { type Handler, whileConnected } from '../context.ts'
+import { askedBy, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import { readMembers, readObject, ruleOf } from './request.ts'
@@ -16,7 +16,7 @@ export const simulate =
     const range = rangeAt(placeOf({ fromBlock, toBlock, size }, faults))
     const checked = checkRule(rule, service)
     if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
-    return json(await service.simulate(checked.rule, range, whileConnected(c)))
+    return json(await service.simulate(checked.rule, range, askedBy(c)))
   }
 
 /** `POST /alerting/rules/<id>/simulate/` */
@@ -26,7 +26,7 @@ export const simulateRule =
     const { input } = ruleOf(c, alerting)
     const body = await readMembers(c, limits, ['fromBlock', 'toBlock', 'size'], rangeAt)
     if (!('members' in body)) return invalid(body.faults)
-    return json(await alerting.service.simulate(input, body.members, whileConnected(c)))
+    return json(await alerting.service.simulate(input, body.members, askedBy(c)))
   }
 
 const MOST_HITS = 1_000
