@@ -1,6 +1,7 @@
 import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
 import type { DeliveryData } from './delivery/messages.ts'
 import type { IndexerData } from './ingest/messages.ts'
+import type { ReaderData } from './search/reader-thread.ts'
 
 /**
  * The program's one entry: the command line in the main thread, and each worker thread in its role. Each loads no more than it
@@ -29,7 +30,7 @@ const main = async () => {
     case 'writer':
       return (await import('./ingest/writer-thread.ts')).runWriter(data as { store: string; port: MessagePort })
     case 'reader':
-      return (await import('./search/reader-thread.ts')).runReader(data as { cancel: SharedArrayBuffer })
+      return (await import('./search/reader-thread.ts')).runReader(data as ReaderData)
     case 'delivery':
       return (await import('./delivery/thread.ts')).runDelivery(data as DeliveryData)
   }

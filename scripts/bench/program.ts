@@ -93,8 +93,8 @@ export const startServer = async (
   return { ...running, url: await Promise.race([url, early]) }
 }
 
-export const createToken = async (path: string, data: string): Promise<string> =>
-  (await startProgram(path, ['token', 'create', '--account', 'bench', '--data', data]).ended).trim()
+export const createToken = async (path: string, data: string, account = 'bench'): Promise<string> =>
+  (await startProgram(path, ['token', 'create', '--account', account, '--data', data]).ended).trim()
 
 /** A port that was free a moment ago. */
 export const freePort = (): Promise<number> =>

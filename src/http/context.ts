@@ -35,6 +35,9 @@ export const header = (
   name: 'authorization' | 'content-encoding' | 'content-length' | 'if-match' | 'if-none-match',
 ): string | undefined => (c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name))
 
+/** Who asks, and for how long. */
+export const askedBy = (c: Context) => ({ account: c.get('account').id, signal: whileConnected(c) })
+
 /** Aborts when the client goes away before it has the whole answer. */
 export const whileConnected = (c: Context): AbortSignal => {
   const outgoing = c.env?.outgoing

@@ -1,4 +1,4 @@
-import { type ChainsieveError, refuse } from '../lib/errors.ts'
+import { type ChainsieveError, refuse, retry } from '../lib/errors.ts'
 
 /** What a limit counts: things, bytes, or milliseconds. */
 export type Unit = 'count' | 'bytes' | 'duration'
@@ -32,6 +32,8 @@ const count = (most: number, code: string, subject: Subject, remedy: string) =>
   limit('count', String(most), code, subject, remedy)
 const bytes = (most: string, code: string, subject: Subject, remedy: string) =>
   limit('bytes', most, code, subject, remedy)
+const duration = (most: string, code: string, subject: Subject, remedy: string) =>
+  limit('duration', most, code, subject, remedy)
 
 /**
  * THE table of limits: what one caller, one rule, one node or one file may ask of the program. `--limit clauses=2000` changes one; the
@@ -159,6 +161,84 @@ export const LIMITS = {
     ['an account', 'simulations and tests of rules at once'],
     'Ask again when one of them is done.',
   ),
+  values: count(
+    65_536,
+    'illegal_argument_exception',
+    ['a query', 'values in lists'],
+    'Ask in several searches, or by what the values have in common.',
+  ),
+  nesting: count(
+    100,
+    'parsing_exception',
+    ['a query', 'levels of objects and lists inside each other'],
+    'Flatten the query: a list of clauses in one bool means the same as bools inside each other.',
+  ),
+  jsonValues: count(
+    200_000,
+    'parsing_exception',
+    ['a query', 'JSON values'],
+    'Ask in several searches, or by what the values have in common.',
+  ),
+  text: count(
+    10_000,
+    'illegal_argument_exception',
+    ['a text to search by', 'characters'],
+    'Search by its beginning, or by the words that matter.',
+  ),
+  sorts: count(
+    16,
+    'illegal_argument_exception',
+    ['a query', 'sorts'],
+    'Leave out the last ones: what the first ones have in the same place is seldom much.',
+  ),
+  sourcePatterns: count(
+    500,
+    'illegal_argument_exception',
+    ['a query', 'patterns for _source'],
+    'Name an object for all that is in it, or use *.',
+  ),
+  timeZones: count(
+    16,
+    'illegal_argument_exception',
+    ['a query', 'names of time zones'],
+    'Write offsets such as +02:00, or times in UTC.',
+  ),
+  dateFormats: count(
+    16,
+    'illegal_argument_exception',
+    ['a date format', 'alternatives'],
+    'Keep those that the dates of the query are written in.',
+  ),
+  waitingSearches: count(
+    256,
+    'es_rejected_execution_exception',
+    ['an account', 'searches that wait'],
+    'Wait for answers before asking more, or ask for more in one search.',
+  ),
+  waitingBytes: bytes(
+    '64MB',
+    'es_rejected_execution_exception',
+    ['an account', 'searches that wait'],
+    'Wait for answers before asking more, or ask in smaller bodies.',
+  ),
+  streams: count(
+    16,
+    'es_rejected_execution_exception',
+    ['an account', 'answers of "size": -1 at once'],
+    'Read one to its end, or close its connection, before asking for the next.',
+  ),
+  unreadStream: duration(
+    '60s',
+    'es_rejected_execution_exception',
+    ['a client', 'time to take the next part of an answer'],
+    'The connection is closed then: read on, or ask for fewer hits.',
+  ),
+  queryMemory: bytes(
+    '100MB',
+    'illegal_argument_exception',
+    ['a query', 'hits and keys to sort'],
+    'Sort by the order of the chain (_doc, timestamp or blockNumber.num), which needs none, or narrow the query.',
+  ),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS
@@ -203,12 +283,16 @@ export const showAmount = (unit: Unit, amount: number): string => {
 }
 
 /** The error of what has more than its limit allows. `at` names it or its place in what was sent; by default it is what the table calls it. */
-export const overLimit = (name: LimitName, limits: Limits, at?: string): ChainsieveError => {
-  const { unit, code, who, what, remedy } = LIMITS[name]
+export const overLimit = (name: LimitName, limits: Limits, at?: string): ChainsieveError =>
+  refuse(LIMITS[name].code, told(name, limits, at))
+
+/** The same of what has too much at this moment, and may ask again later. */
+export const overNow = (name: LimitName, limits: Limits, at?: string): ChainsieveError =>
+  retry(LIMITS[name].code, told(name, limits, at))
+
+const told = (name: LimitName, limits: Limits, at?: string): string => {
+  const { unit, who, what, remedy } = LIMITS[name]
   const most = `${showAmount(unit, limits[name])}${unit === 'count' ? '' : ' of'}`
   const subject = at ?? `${who[0]!.toUpperCase()}${who.slice(1)}`
-  return refuse(
-    code,
-    `${subject} has more than ${most} ${what}. ${remedy} The operator can raise this with --limit ${name}=N.`,
-  )
+  return `${subject} has more than ${most} ${what}. ${remedy} The operator can raise this with --limit ${name}=N.`
 }

@@ -2,13 +2,14 @@ import { refuse } from '../lib/errors.ts'
 import type { Comparison, FieldPath } from '../mapping/index.ts'
 import { analyze, LONGEST_TOKEN } from './analysis.ts'
 import { type Bounds, NONE, type Node, type Value } from './ast.ts'
-import { createDateReader, type DateReader } from './dates.ts'
+import { createDateReader, type DateReader, type DateScope } from './dates.ts'
 import { readDouble, readLong } from './numbers.ts'
 import { boolean, named, type Place, scalar, where } from './place.ts'
 import { isIn, range, tooLong } from './simplify.ts'
 
 /** The field equals the value, as the field's encoding compares. */
-export const equals = (field: FieldPath, place: Place, now: number): Node => EQUALS[field.compare](field, place, now)
+export const equals = (field: FieldPath, place: Place, dates: DateScope): Node =>
+  EQUALS[field.compare](field, place, dates)
 
 /** The field lies within the bounds. `dates` reads the values of date fields. */
 export const within = (field: FieldPath, bounds: BoundPlaces, dates: DateReader): Node => {
@@ -53,8 +54,9 @@ const EQUALS = {
   double: (field, place) => isIn(field, [readDouble(place)]),
   boolean: (field, place) => isIn(field, [readBoolean(place)]),
   // A date that leaves something open, such as a day, equals every moment of it.
-  instant: (field, place, now) => within(field, { gte: place, lte: place }, createDateReader({ now })),
-} as const satisfies Record<Comparison, (field: FieldPath, place: Place, now: number) => Node>
+  instant: (field, place, { now, budget }) =>
+    within(field, { gte: place, lte: place }, createDateReader({ now, budget })),
+} as const satisfies Record<Comparison, (field: FieldPath, place: Place, dates: DateScope) => Node>
 
 type Bound = keyof Bounds
 type ReadBound = (field: FieldPath, place: Place, bound: Bound, dates: DateReader) => Bounds

@@ -1,5 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { createRecent } from '../lib/recent.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
 import { type Place, show, where } from './place.ts'
 
 /** A date and time as it was written; what was not written is absent. `offset` from UTC in milliseconds. */
@@ -24,17 +26,25 @@ export const DEFAULT_FORMAT = 'epoch_second||epoch_millis||strict_date_optional_
  * The parser of a format: Elasticsearch's names and patterns of Java letters, alternatives divided by `||`. Of the
  * default format, a number is seconds, or milliseconds where it is too large for seconds.
  */
-export const parserOf = (place: Place | undefined, format: string): DateParser => {
+export const parserOf = (place: Place | undefined, format: string, limits: Limits): DateParser => {
   if (format === DEFAULT_FORMAT) return text => epoch(text) ?? ISO(text)
-  const parsers = format.split('||').map(part => NAMED[part] ?? patternParser(place!, part))
-  return text => {
+  const known = recent.get(format)
+  if (known) return known
+  const parts = format.split('||', limits.dateFormats + 1)
+  if (parts.length > limits.dateFormats) throw overLimit('dateFormats', limits, where(place!))
+  const parsers = parts.map(part => NAMED.get(part) ?? patternParser(place!, part))
+  const parser: DateParser = text => {
     for (const parse of parsers) {
       const parsed = parse(text)
       if (parsed !== undefined) return parsed
     }
     return undefined
   }
+  recent.set(format, parser)
+  return parser
 }
+
+const recent = createRecent<DateParser>(100)
 
 /** From here on a number is milliseconds: as seconds it would lie beyond the year 5138, as milliseconds before March 1973. */
 const MILLISECONDS_FROM = 1e11
@@ -100,30 +110,34 @@ const FORMS: Record<string, DateParser> = {
   date_time_no_millis: of(YEAR, '-', MONTH, '-', DAY, 'T', HOUR, ':', MINUTE, ':', SECOND, ZONE),
 }
 
-const NAMED: Record<string, DateParser> = {
-  epoch_second: epochOf(1000),
-  epoch_millis: epochOf(1),
-  basic_date: of(YEAR, MONTH, DAY),
-  basic_date_time_no_millis: of(YEAR, MONTH, DAY, 'T', HOUR, MINUTE, SECOND, ZONE),
-  iso8601: ISO,
-  ...FORMS,
-  ...Object.fromEntries(Object.entries(FORMS).map(([name, parse]) => [`strict_${name}`, parse])),
-}
+const NAMED: ReadonlyMap<string, DateParser> = new Map([
+  ['epoch_second', epochOf(1000)],
+  ['epoch_millis', epochOf(1)],
+  ['basic_date', of(YEAR, MONTH, DAY)],
+  ['basic_date_time_no_millis', of(YEAR, MONTH, DAY, 'T', HOUR, MINUTE, SECOND, ZONE)],
+  ['iso8601', ISO],
+  ...Object.entries(FORMS).flatMap(([name, parse]): [string, DateParser][] => [
+    [name, parse],
+    [`strict_${name}`, parse],
+  ]),
+])
 
 /** Letters of a pattern, by how often they stand in a row. */
-const LETTERS: Record<string, (count: number) => string | undefined> = {
-  y: count => (count === 4 ? YEAR : count === 1 ? '(?<year>\\d{1,9})' : undefined),
-  u: count => LETTERS.y!(count),
-  M: count => digits('month', count),
-  d: count => digits('day', count),
-  H: count => digits('hour', count),
-  m: count => digits('minute', count),
-  s: count => digits('second', count),
-  S: count => (count <= 9 ? `(?<fraction>\\d{${count}})` : undefined),
-  X: count => (count <= 3 ? ZONE : undefined),
-  x: count => (count <= 3 ? ZONE : undefined),
-  Z: count => (count <= 3 ? '(?<zone>[+-]\\d{4})' : undefined),
-}
+const year = (count: number) => (count === 4 ? YEAR : count === 1 ? '(?<year>\\d{1,9})' : undefined)
+const zone = (count: number) => (count <= 3 ? ZONE : undefined)
+const LETTERS = new Map<string, (count: number) => string | undefined>([
+  ['y', year],
+  ['u', year],
+  ['M', count => digits('month', count)],
+  ['d', count => digits('day', count)],
+  ['H', count => digits('hour', count)],
+  ['m', count => digits('minute', count)],
+  ['s', count => digits('second', count)],
+  ['S', count => (count <= 9 ? `(?<fraction>\\d{${count}})` : undefined)],
+  ['X', zone],
+  ['x', zone],
+  ['Z', count => (count <= 3 ? '(?<zone>[+-]\\d{4})' : undefined)],
+])
 
 const digits = (unit: string, count: number) =>
   count === 2 ? `(?<${unit}>\\d{2})` : count === 1 ? `(?<${unit}>\\d{1,2})` : undefined
@@ -132,7 +146,7 @@ const LONGEST_PATTERN = 100
 
 const patternParser = (place: Place, pattern: string): DateParser => {
   const bad = (why: string) => {
-    const message = `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, Object.keys(NAMED))}`
+    const message = `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, [...NAMED.keys()])}`
     return refuse(
       'illegal_argument_exception',
       `${message} Formats are patterns of y M d H m s S X Z, such as "yyyy-MM-dd HH:mm:ss", and the names ${Object.keys(FORMS).join(', ')}, epoch_second and epoch_millis.`,
@@ -145,7 +159,7 @@ const patternParser = (place: Place, pattern: string): DateParser => {
     if (part === "''") return "'"
     if (part.length > 1 && part.startsWith("'")) return literal(part.slice(1, -1).replaceAll("''", "'"))
     if (!/^[A-Za-z]/.test(part)) return literal(part)
-    const expression = LETTERS[part[0]!]?.(part.length)
+    const expression = LETTERS.get(part[0]!)?.(part.length)
     if (expression === undefined) throw bad(`[${part}] is not supported`)
     const unit = /\?<(\w+)>/.exec(expression)![1]!
     if (seen.has(unit)) throw bad(`the ${unit} occurs twice`)

@@ -1,6 +1,8 @@
 import { refuse } from '../lib/errors.ts'
+import type { Budget } from './budget.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './date-format.ts'
 import { named, type Place, show, where } from './place.ts'
+import { DAY, HOUR, MINUTE, SECOND, UTC, utc, type Zone, zoneOf } from './time-zone.ts'
 
 /** How the texts of a clause are read as dates. All times are milliseconds since 1970. */
 export interface DateReader {
@@ -11,18 +13,26 @@ export interface DateReader {
   read(place: Place, text: string, up: boolean): number
 }
 
+/** What dates are read against: the moment of the request, in milliseconds since 1970, and what the query may still ask for. */
+export interface DateScope {
+  readonly now: number
+  readonly budget: Budget
+}
+
 /**
  * Elasticsearch's date values: epoch seconds and milliseconds, ISO-8601, date math (`now-7d/d`, `2020-01-01||+1M`). `format`
  * replaces the first two, `zone` holds for dates and roundings that name none.
  */
-export const createDateReader = (options: {
-  now: number
-  format?: { place: Place; text: string } | undefined
-  zone?: { place: Place; text: string } | undefined
-}): DateReader => {
-  const zone = options.zone === undefined ? UTC : zoneOf(options.zone.place, options.zone.text)
+export const createDateReader = (
+  options: DateScope & {
+    format?: { place: Place; text: string } | undefined
+    zone?: { place: Place; text: string } | undefined
+  },
+): DateReader => {
+  const { budget } = options
+  const zone = options.zone === undefined ? UTC : zoneOf(options.zone.place, options.zone.text, budget)
   const format = options.format?.text ?? DEFAULT_FORMAT
-  const parse = parserOf(options.format?.place, format)
+  const parse = parserOf(options.format?.place, format, budget.limits)
 
   const date = (place: Place, text: string, up: boolean): number => {
     const parsed = parse(text)
@@ -33,6 +43,7 @@ export const createDateReader = (options: {
 
   return {
     read(place, text, up) {
+      if (text.length > LONGEST) throw notADate(place, format)
       const isNow = text.startsWith('now')
       const end = isNow ? 3 : text.indexOf('||')
       if (end < 0) return date(place, text, up)
@@ -41,49 +52,6 @@ export const createDateReader = (options: {
     },
   }
 }
-
-/** Offset of local time from UTC at an instant, in milliseconds. */
-type Zone = (instant: number) => number
-
-const UTC: Zone = () => 0
-
-const zoneOf = (place: Place, text: string): Zone => {
-  const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
-  if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {
-    const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE * (sign === '-' ? -1 : 1)
-    return () => offset
-  }
-  if (text === 'Z') return UTC
-  let format: Intl.DateTimeFormat
-  try {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: text,
-      era: 'short',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-      hourCycle: 'h23',
-    })
-  } catch (cause) {
-    throw refuse(
-      'illegal_argument_exception',
-      `${where(place)}: ${show(text)} is no time zone. Write an offset such as "+02:00" or a name such as "Europe/Berlin".`,
-      cause,
-    )
-  }
-  return instant => {
-    const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]))
-    const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
-    const local = utc(year, Number(parts.month), Number(parts.day)) + time(parts.hour, parts.minute, parts.second)
-    return local - Math.floor(instant / SECOND) * SECOND
-  }
-}
-
-const time = (hour = '0', minute = '0', second = '0') =>
-  Number(hour) * HOUR + Number(minute) * MINUTE + Number(second) * SECOND
 
 /** Where the clock is put back, the earlier of two instants; where it is put forward, as if it had not been yet. */
 const toInstant = (local: number, zone: Zone): number => {
@@ -177,19 +145,11 @@ const notADate = (place: Place, format: string) =>
     }`,
   )
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+/** Characters: date math may go on for ever, and each step of it asks for the time zone. */
+const LONGEST = 256
+
 const FIXED: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, H: HOUR }
 /** The furthest that a JavaScript date reaches. */
 const FURTHEST = 8.64e15
-
-/** `Date.UTC` takes the years 0 to 99 for 1900 to 1999. */
-const utc = (year: number, month: number, day: number): number => {
-  const date = new Date(0)
-  date.setUTCFullYear(year, month - 1, day)
-  return date.getTime()
-}
 
 const daysIn = (year: number, month: number): number => new Date(utc(year, month + 1, 0)).getUTCDate()

@@ -1,4 +1,5 @@
 import { refuse } from '../lib/errors.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { cut } from './cut.ts'
 
 /**
@@ -16,15 +17,17 @@ export class Numeral {
   }
 }
 
-/** Objects and lists inside each other. Thirty `bool` in a row, Elasticsearch's own limit, take at most 91. */
-export const MAX_DEPTH = 100
-
-/** Throws a refusal that names line and column where the text is no JSON. */
-export const parseJson = (text: string): Json => {
+/**
+ * Throws a refusal that names line and column where the text is no JSON, or more of it than the limits allow: it is read by recursion,
+ * and every value takes memory. Thirty `bool` in a row, Elasticsearch's own limit of nesting, take at most 91 levels.
+ */
+export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonValues'> = DEFAULT_LIMITS): Json => {
   let at = 0
+  let values = 0
 
   const value = (depth: number): Json => {
     skipSpace()
+    if (++values > limits.jsonValues) throw tooMuch('jsonValues')
     const char = text[at]
     if (char === '{') return object(depth + 1)
     if (char === '[') return list(depth + 1)
@@ -123,12 +126,11 @@ export const parseJson = (text: string): Json => {
   }
 
   const checkDepth = (depth: number) => {
-    if (depth <= MAX_DEPTH) return
-    throw refuse(
-      'parsing_exception',
-      `${place()}: objects and lists may be nested ${MAX_DEPTH} deep at most. Flatten the query: a list of clauses in one bool means the same as bools inside each other.`,
-    )
+    if (depth > limits.nesting) throw tooMuch('nesting')
   }
+
+  const tooMuch = (name: 'nesting' | 'jsonValues') =>
+    overLimit(name, { ...DEFAULT_LIMITS, ...limits }, `The query up to ${place()}`)
 
   const place = () => {
     const before = text.slice(0, at)

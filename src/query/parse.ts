@@ -1,6 +1,8 @@
 import { refuse } from '../lib/errors.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { ALL, type Node } from './ast.ts'
+import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { lowerClause } from './dsl/index.ts'
 import { parseJson } from './json.ts'
 import {
@@ -16,14 +18,21 @@ import {
   where,
 } from './place.ts'
 import type { SearchRequest, SourceFilter } from './request.ts'
+import type { Scope } from './scope.ts'
 import { parseSort } from './sort.ts'
 
 /**
  * Reads the body of a search over these kinds. `now` is the moment that date math counts from, in milliseconds since 1970.
  * Whatever is no search of these kinds is refused by the name of its place, with Elasticsearch's type of error as the code.
  */
-export const parseSearch = (body: string | undefined, kinds: readonly Kind[], now: number): SearchRequest => {
-  const root = bodyPlace(body === undefined || body.trim() === '' ? new Map() : parseJson(body))
+export const parseSearch = (
+  body: string | undefined,
+  kinds: readonly Kind[],
+  now: number,
+  options: BudgetOptions = {},
+): SearchRequest => {
+  const { limits } = createBudget(options)
+  const root = bodyPlace(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
@@ -34,11 +43,12 @@ export const parseSearch = (body: string | undefined, kinds: readonly Kind[], no
     )
   }
   return {
-    parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, kind, kinds, now) })),
-    sort: parseSort(keys.sort, kinds),
+    // Each kind reads the same clauses, which count once.
+    parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, { kind, kinds, now }, createBudget(options)) })),
+    sort: parseSort(keys.sort, kinds, limits),
     from,
     size,
-    source: keys._source ? parseSource(keys._source) : true,
+    source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
   }
 }
@@ -67,9 +77,9 @@ export const IGNORED_KEYS = [
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
-const parseQuery = (place: Place | undefined, kind: Kind, kinds: readonly Kind[], now: number): Node => {
+const parseQuery = (place: Place | undefined, scope: Pick<Scope, 'kind' | 'kinds' | 'now'>, budget: Budget): Node => {
   if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
-  return lowerClause(place, { kind, kinds, now, nested: undefined })
+  return lowerClause(place, { ...scope, nested: undefined, budget })
 }
 
 const parseSize = (place: Place): number => {
@@ -94,19 +104,29 @@ const parseTrackTotal = (place: Place): boolean | number => {
 }
 
 /** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
-const parseSource = (place: Place): SourceFilter => {
+const parseSource = (place: Place, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
-  if (!isObject(value)) return { includes: patterns(place), excludes: [] }
+  if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
   const { includes, include, excludes, exclude } = known(
     place,
     'an object such as {"includes": ["event", "args"]}',
     ['includes', 'excludes', 'include', 'exclude'],
     [],
   )
-  const all = (...places: (Place | undefined)[]) => places.flatMap(at => (at === undefined ? [] : patterns(at)))
-  return { includes: all(includes, include), excludes: all(excludes, exclude) }
+  const all = (...places: (Place | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
+  return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
 }
 
-const patterns = (place: Place): string[] =>
-  elements(place).map(at => string(at, 'the name of a field, or a list of names'))
+const checkedPatterns = (
+  { includes, excludes }: { includes: Place[]; excludes: Place[] },
+  limits: Limits,
+): SourceFilter => {
+  if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
+  const read = (at: Place) => {
+    const pattern = string(at, 'the name of a field, or a list of names')
+    if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
+    return pattern
+  }
+  return { includes: includes.map(read), excludes: excludes.map(read) }
+}

@@ -2,6 +2,7 @@ import { refuse } from '../lib/errors.ts'
 import { nearest } from '../lib/nearest.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
 import { ALL, NONE, type Node } from './ast.ts'
+import type { Budget } from './budget.ts'
 import { named, type Place, scalar, where } from './place.ts'
 import { ids, or } from './simplify.ts'
 
@@ -14,6 +15,8 @@ export interface Scope {
   now: number
   /** The list whose elements are looked at: the path of the `nested` clause around. */
   nested: string | undefined
+  /** What the query may still ask for. */
+  budget: Budget
 }
 
 /**

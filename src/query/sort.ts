@@ -1,19 +1,24 @@
 import { refuse } from '../lib/errors.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
 import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
 import { elements, isObject, known, members, type Place, string, unexpected, where } from './place.ts'
 import type { Sort } from './request.ts'
 import { checkKnown } from './scope.ts'
 
 /** `"f"`, `{"f": "desc"}`, `{"f": {"order": "desc", "missing": "_first"}}`, and lists of them; an object may hold several. */
-export const parseSort = (place: Place | undefined, kinds: readonly Kind[]): Sort[] =>
-  place === undefined
-    ? []
-    : elements(place).flatMap(at => {
-        if (typeof at.value === 'string') return [sortBy(at.value, at, {}, kinds)]
-        return members(at, 'the name of a field, or an object such as {"timestamp": "desc"}').map(([name, inner]) =>
-          sortBy(name, inner, options(inner), kinds),
-        )
-      })
+export const parseSort = (place: Place | undefined, kinds: readonly Kind[], limits: Limits): Sort[] => {
+  const sorts: Sort[] = []
+  const add = (name: string, at: Place, given: Options) => {
+    if (sorts.length === limits.sorts) throw overLimit('sorts', limits)
+    sorts.push(sortBy(name, at, given, kinds))
+  }
+  for (const at of place === undefined ? [] : elements(place))
+    if (typeof at.value === 'string') add(at.value, at, {})
+    else
+      for (const [name, inner] of members(at, 'the name of a field, or an object such as {"timestamp": "desc"}'))
+        add(name, inner, options(inner))
+  return sorts
+}
 
 type Options = Partial<Record<(typeof KEYS)[number], Place>>
 

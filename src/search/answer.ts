@@ -1,10 +1,11 @@
 import { createByteWriter } from '../lib/bytes.ts'
+import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { compileSourceFilter } from '../query/source-filter.ts'
 import type { Reader } from '../store/reader.ts'
-import type { Hit, Searcher, SearchOptions } from './execute.ts'
+import { type Cursor, check, type Hit, type Searcher, type SearchOptions } from './execute.ts'
 import type { SimilarRequest } from './similar.ts'
 import type { Suggester, SuggestRequest } from './suggest.ts'
 
@@ -12,8 +13,26 @@ import type { Suggester, SuggestRequest } from './suggest.ts'
 
 export interface Reply {
   status: number
-  /** JSON text, whole, or in parts as bytes that own their memory. */
-  body: string | Iterable<Uint8Array<ArrayBuffer>>
+  /** JSON text, whole, or in parts. */
+  body: string | Parts
+}
+
+/** A long answer. */
+export interface Parts {
+  /** Bytes that own their memory. */
+  parts: Iterable<Uint8Array<ArrayBuffer>>
+  /** The last hit of those that were taken so far. */
+  at(): Cursor | undefined
+}
+
+export interface AnswerOptions extends SearchOptions {
+  limits?: Limits
+  /** The moment that date math counts from. */
+  now?: number
+  /** Whether the account may have one more long answer. */
+  mayStream?: boolean
+  /** Goes on behind this hit with an answer that was begun elsewhere. */
+  after?: Cursor | undefined
 }
 
 /** `index` is the network's name with dashes: `ethereum-ethereum-mainnet`. */
@@ -22,14 +41,15 @@ export const answerSearch = (
   index: string,
   entities: string,
   body: string | undefined,
-  options: SearchOptions,
+  options: AnswerOptions,
 ): Reply => {
   const started = performance.now()
   const kinds = entities.split(',') as Kind[]
   const request = parseSearch(
     body,
     KINDS.filter(kind => kinds.includes(kind)),
-    Date.now(),
+    options.now ?? Date.now(),
+    { limits: options.limits, check: () => check(options) },
   )
   return answerRequest(searcher, index, request, options, started)
 }
@@ -38,7 +58,7 @@ export const answerRequest = (
   searcher: Searcher,
   index: string,
   request: SearchRequest,
-  options: SearchOptions,
+  options: AnswerOptions,
   started = performance.now(),
 ): Reply => {
   const show = createHitWriter(index, request)
@@ -46,8 +66,11 @@ export const answerRequest = (
     const { total, hits } = searcher.search(request, options)
     return { status: 200, body: `${head(started, total, request, hits.length > 0)}${hits.map(show).join(',')}${TAIL}` }
   }
-  const { total, pages } = searcher.pages(request, options)
-  return { status: 200, body: streamed(head(started, total, request, total !== 0), pages, show) }
+  const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
+  if (!mayStream) throw overNow('streams', limits)
+  const { total, pages, at } = searcher.pages(request, options, after)
+  const begun = after ? undefined : head(started, total, request, total !== 0)
+  return { status: 200, body: { parts: streamed(begun, pages, show), at } }
 }
 
 export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: string): Reply => {
@@ -99,13 +122,14 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
  * streams take little memory only if each part is forgotten as it goes.
  */
 function* streamed(
-  head: string,
+  head: string | undefined,
   pages: Iterable<Hit[]>,
   show: (hit: Hit) => string,
 ): Generator<Uint8Array<ArrayBuffer>> {
   const part = createByteWriter(1 << 20)
-  part.text(head)
-  let before = ''
+  part.text(head ?? '')
+  // What goes on with an answer comes behind a hit.
+  let before = head === undefined ? ',' : ''
   for (const page of pages) {
     for (const hit of page) {
       part.text(before)

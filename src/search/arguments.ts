@@ -46,6 +46,7 @@ export const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested
       const found: OrdinalSet[] = []
       const doubtful: OrdinalSet[] = []
       for (const [facet, postings] of roles) {
+        reader.check()
         const { signature, slot } = argumentOf(facet)
         if (signatures && !signatures.has(signature)) continue
         const positions = nested.positions(signature, slot)
@@ -134,6 +135,7 @@ interface Role {
 
 const matchRole = (node: Node, role: Role): OrdinalSet => {
   const { at, reader, signature } = role
+  reader.check()
   switch (node.op) {
     case 'all':
       return logsOf(role)

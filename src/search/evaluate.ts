@@ -7,7 +7,16 @@ import { createNested } from './arguments.ts'
 import type { Condition } from './conditions.ts'
 import { byChildren, byParent, type JoinOptions } from './joins.ts'
 import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, union } from './part.ts'
-import { endOf, isSparse, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import {
+  endOf,
+  isSparse,
+  type Numbered,
+  numberedAs,
+  ordinalOfPosition,
+  positionOfOrdinal,
+  sizeOf,
+  stretches,
+} from './places.ts'
 import type { Plan } from './plan.ts'
 import { and, atLeast, count, EMPTY, each, isEmpty, listed, lowerBound, not, type OrdinalSet, or, run } from './sets.ts'
 
@@ -53,7 +62,19 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
   }
 }
 
+/** Every part asks whether to go on before it looks at a segment. */
 const build = (plan: Plan, context: Context): Part => {
+  const part = buildPart(plan, context)
+  return {
+    ...part,
+    matches(at, within) {
+      context.reader.check()
+      return part.matches(at, within)
+    },
+  }
+}
+
+const buildPart = (plan: Plan, context: Context): Part => {
   const { reader, numbered } = context
   switch (plan.by) {
     case 'all':
@@ -204,6 +225,7 @@ const ofTransactions = (positions: readonly number[], numbered: Child, reader: R
         position => blockOf(position) >= segment.first && blockOf(position) <= segment.last,
       )
       const runs = found.map(position => {
+        reader.check()
         const block = blockOf(position)
         const [first, last] = range.get(positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(position)) as (
           | number
@@ -261,11 +283,16 @@ const createEmitters = (
 const PROBE = 50
 
 const byColumns = ({ table, where, params }: Condition, { reader, numbered }: Context): Part => {
-  const scan = reader.prepare(`SELECT pos FROM "${table}" WHERE pos BETWEEN ? AND ? AND (${where})`).pluck()
+  const select = reader.prepare(`SELECT pos FROM "${table}" WHERE pos BETWEEN ? AND ? AND (${where})`).pluck()
+  const scan = (segment: Segment, size: number): number[] =>
+    stretches(segment, size).flatMap(([from, to]) => {
+      reader.check()
+      return select.all(from, to, ...params) as number[]
+    })
   if (table === 'block' && numbered !== 'block') {
-    const runs = ({ first, last }: Segment) =>
-      scan.all(positionOf(first, 0), positionOf(last, 0), ...params).map((position): [number, number] => {
-        const block = blockOf(position as number)
+    const runs = (segment: Segment) =>
+      scan(segment, segment.last - segment.first + 1).map((position): [number, number] => {
+        const block = blockOf(position)
         return [block, block]
       })
     return { matches: at => inBlocks(runs(at.segment), numbered).matches(at, undefined) }
@@ -276,16 +303,12 @@ const byColumns = ({ table, where, params }: Condition, { reader, numbered }: Co
       if (within && count(within) * PROBE < size) {
         const found: number[] = []
         each(within, ordinal => {
+          reader.check()
           if (probe.get(positionOfOrdinal(header, numbered, ordinal), ...params) !== undefined) found.push(ordinal)
         })
         return listed(Uint32Array.from(found))
       }
-      const positions = scan.all(
-        positionOf(segment.first, 0),
-        positionOf(segment.last, PLACES - 1),
-        ...params,
-      ) as number[]
-      return listed(ordinalsOf(positions, header, numbered))
+      return listed(ordinalsOf(scan(segment, size), header, numbered))
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Document } from '../documents/document.ts'
 import { asBigint, asJson } from '../documents/show.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { retry } from '../lib/errors.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import { compile } from '../query/predicate.ts'
@@ -11,6 +12,7 @@ import { blockOf, positionOf } from '../store/schema.ts'
 import type { SegmentHeader } from '../store/segment.ts'
 import { createDocuments, type Documents } from './documents.ts'
 import { type Evaluation, evaluate } from './evaluate.ts'
+import { createScale, type Held, hold } from './held.ts'
 import { positionsOfIds } from './lookup.ts'
 import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import { planQuery } from './plan.ts'
@@ -21,8 +23,11 @@ import { bySortKeys, type Found, isChainOrder, type SortKeys, sortKeysOf, sortVa
 /** Searches one network's store. Every call sees one state of it. */
 export interface Searcher {
   search(request: SearchRequest, options: SearchOptions): Result
-  /** All hits of a query, page by page: each page is read from the state of its moment, none is held open between them. */
-  pages(request: SearchRequest, options: SearchOptions): Pages
+  /**
+   * All hits of a query, page by page: each page is read from the state of its moment, none is held open between them. `after` goes on
+   * behind a hit, and then nothing is counted.
+   */
+  pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Pages
   get(kind: Kind, id: string): Document | undefined
   /** Contracts whose codes are like that of another one; undefined where that is not stored. */
   similar(request: SimilarRequest): { document: Document; similarity: number }[] | undefined
@@ -33,7 +38,15 @@ export interface SearchOptions {
   deadline: number
   /** Asked now and then: true gives the search up. */
   cancelled?(): boolean
+  /** Asked likewise: true gives it up to be begun anew later, by throwing a `Yielded`. */
+  yields?(): boolean
 }
+
+/** A search has made room for others, and is to be asked anew. */
+export class Yielded extends Error {}
+
+/** The hit that an answer has come to. */
+export type Cursor = Found
 
 export interface Hit {
   kind: Kind
@@ -49,6 +62,13 @@ export interface Result {
 export interface Pages {
   total: number
   pages: Iterable<Hit[]>
+  /** The last hit of the pages that were taken so far. */
+  at(): Cursor | undefined
+}
+
+/** How far an answer has come. */
+interface Progress {
+  at: Cursor | undefined
 }
 
 interface Part {
@@ -56,11 +76,11 @@ interface Part {
   evaluation: Evaluation
 }
 
-export const createSearcher = (reader: Reader): Searcher => {
+export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
   const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
 
-  const loading: Loading = { shown, exact }
+  const loading: Loading = { shown, exact, reader }
 
   const prepare = (request: SearchRequest): Part[] =>
     request.parts.map(({ kind, query }) => ({
@@ -70,25 +90,31 @@ export const createSearcher = (reader: Reader): Searcher => {
 
   return {
     search(request, options) {
-      reader.begin()
+      reader.begin(() => check(options))
       try {
         const parts = prepare(request)
-        const total = countAll(request, parts, reader, options)
-        const found = findBest(request, parts, exact, reader, options)
+        const total = countAll(request, parts, reader)
+        const found = findBest(request, parts, { exact, reader, limits })
         return { total, hits: load(request, found.slice(request.from), loading) }
       } finally {
         reader.end()
       }
     },
-    pages(request, options) {
-      reader.begin()
+    pages(request, options, after) {
+      const progress: Progress = { at: after }
+      const at = () => progress.at
+      const walked = () => walk(request, options, { prepare, loading, limits }, progress)
+      if (after && isChainOrder(request)) return { total: -1, pages: walked(), at }
+      reader.begin(() => check(options))
       try {
         const parts = prepare(request)
-        const total = countAll(request, parts, reader, options)
-        if (isChainOrder(request)) return { total, pages: walk(request, options, prepare, loading, reader) }
+        const total = after ? -1 : countAll(request, parts, reader)
+        if (isChainOrder(request)) return { total, pages: walked(), at }
         // Another order than the chain's has to be known whole before the first hit.
-        const found = findBest({ ...request, from: 0, size: total }, parts, exact, reader, options)
-        return { total, pages: pagesOf(found, request, loading, reader) }
+        const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
+        const held = hold(findBest(all, parts, { exact, reader, limits }))
+        const from = after ? held.behind(after) : request.from
+        return { total, pages: pagesOf(held, from, request, { loading, progress }), at }
       } finally {
         reader.end()
       }
@@ -125,7 +151,9 @@ const asking =
     return documents.load(kind, positions).map(document => document !== undefined && test(document))
   }
 
-const check = ({ deadline, cancelled }: SearchOptions) => {
+/** Throws where a search is to be given up. */
+export const check = ({ deadline, cancelled, yields }: SearchOptions) => {
+  if (yields?.()) throw new Yielded('a search has made room for others')
   if (performance.now() > deadline || cancelled?.())
     throw retry(
       'search_timeout_exception',
@@ -133,12 +161,12 @@ const check = ({ deadline, cancelled }: SearchOptions) => {
     )
 }
 
-const countAll = ({ trackTotal }: SearchRequest, parts: Part[], reader: Reader, options: SearchOptions): number => {
+const countAll = ({ trackTotal }: SearchRequest, parts: Part[], reader: Reader): number => {
   if (trackTotal === false) return -1
   const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal
   let total = 0
   for (const segment of reader.segments()) {
-    check(options)
+    reader.check()
     for (const { evaluation } of parts) total += evaluation.count(segment)
     if (total >= most) return most
   }
@@ -150,44 +178,42 @@ interface Loading {
   shown: Documents
   /** Documents whose integers can be computed with. */
   exact: Documents
+  reader: Reader
 }
 
-const load = ({ sort }: Pick<SearchRequest, 'sort'>, found: readonly Found[], { shown, exact }: Loading): Hit[] =>
+const load = (
+  { sort }: Pick<SearchRequest, 'sort'>,
+  found: readonly Found[],
+  { shown, exact, reader }: Loading,
+): Hit[] =>
   found.flatMap((one): Hit[] => {
+    reader.check()
     const [document] = shown.load(one.kind, [one.position])
     if (!document) return []
     return [{ kind: one.kind, document, sort: sort.length ? sortValues(sort, one, exact) : undefined }]
   })
 
 /** The first `from + size` hits in the order that is asked for. */
-const findBest = (
-  request: SearchRequest,
-  parts: Part[],
-  exact: Documents,
-  reader: Reader,
-  options: SearchOptions,
-): Found[] => {
+const findBest = (request: SearchRequest, parts: Part[], finding: Finding): Found[] => {
   const wanted = request.from + request.size
   if (wanted === 0) return []
-  const keys = sortKeysOf(request, reader, exact)
-  return keys.chain
-    ? findInChainOrder(wanted, keys, parts, reader, options)
-    : findByKeys(wanted, keys, parts, reader, options)
+  const keys = sortKeysOf(request, finding.reader, finding.exact)
+  return keys.chain ? findInChainOrder(wanted, keys, parts, finding) : findByKeys(wanted, keys, parts, finding)
 }
 
-const findInChainOrder = (
-  wanted: number,
-  keys: SortKeys,
-  parts: Part[],
-  reader: Reader,
-  options: SearchOptions,
-): Found[] => {
+interface Finding {
+  exact: Documents
+  reader: Reader
+  limits: Limits
+}
+
+const findInChainOrder = (wanted: number, keys: SortKeys, parts: Part[], { reader, limits }: Finding): Found[] => {
   const { descending, compare } = keys
   const segments = descending ? reader.segments().toReversed() : reader.segments()
   const found: Found[] = []
   let before: SegmentHeader | undefined
   for (const segment of segments) {
-    check(options)
+    reader.check()
     const header = reader.header(segment)
     const enough = found.length >= wanted
     if (enough && !(before && sharesTime(before, header, keys))) break
@@ -216,7 +242,10 @@ const findInChainOrder = (
     found.push(...here)
     if (!compare && found.length >= wanted) break
   }
-  if (compare) keys.fill(found)
+  if (compare) {
+    keys.fill(found)
+    createScale(limits).add(found)
+  }
   return found.sort(bySortKeys(keys)).slice(0, wanted)
 }
 
@@ -234,13 +263,14 @@ const sameTime = ({ first, times }: SegmentHeader, block: number): [number, numb
 const sharesTime = (before: SegmentHeader, { times }: SegmentHeader, { byTime, descending }: SortKeys): boolean =>
   byTime && (descending ? before.times[0] === times.at(-1) : before.times.at(-1) === times[0])
 
-const findByKeys = (wanted: number, keys: SortKeys, parts: Part[], reader: Reader, options: SearchOptions): Found[] => {
+const findByKeys = (wanted: number, keys: SortKeys, parts: Part[], { reader, limits }: Finding): Found[] => {
   const order = bySortKeys(keys)
+  const scale = createScale(limits)
   let best: Found[] = []
   for (const segment of reader.segments()) {
     const header = reader.header(segment)
     for (const { kind, evaluation } of parts) {
-      check(options)
+      reader.check()
       const numbered = numberedAs(kind)
       const here: Found[] = []
       each(evaluation.matches(segment), ordinal =>
@@ -248,7 +278,11 @@ const findByKeys = (wanted: number, keys: SortKeys, parts: Part[], reader: Reade
       )
       keys.fill(here, segment)
       best = best.concat(here)
-      if (best.length > 4 * wanted + PAGE) best = best.sort(order).slice(0, wanted)
+      if (best.length > 4 * wanted + PAGE) {
+        best = best.sort(order).slice(0, wanted)
+        scale.clear()
+        scale.add(best)
+      } else scale.add(here)
     }
   }
   return best.sort(order).slice(0, wanted)
@@ -261,18 +295,18 @@ const findByKeys = (wanted: number, keys: SortKeys, parts: Part[], reader: Reade
 function* walk(
   request: SearchRequest,
   options: SearchOptions,
-  prepare: (request: SearchRequest) => Part[],
-  loading: Loading,
-  reader: Reader,
+  { prepare, loading, limits }: Walking,
+  progress: Progress,
 ): Generator<Hit[]> {
+  const { reader } = loading
   const keys = sortKeysOf(request, reader, loading.exact)
   const order = bySortKeys(keys)
-  let last: Found | undefined
+  let last = progress.at
   let version: number | undefined
   let parts: Part[] = []
   let segments: Segment[] = []
   let found: Iterator<Found> = [].values()
-  let skip = request.from
+  let skip = last ? 0 : request.from
 
   /** The next hits, of as many segments as it takes. */
   const next = (): Found[] => {
@@ -285,7 +319,7 @@ function* walk(
         else page.push(one)
         continue
       }
-      check(options)
+      reader.check()
       const segment = segments.pop()
       if (!segment) break
       if (last && isPassed(segment, last, keys, reader)) continue
@@ -295,14 +329,14 @@ function* walk(
         together.push(more)
         segments.pop()
       }
-      found = matchesInOrder(parts, together, keys, reader)
+      found = matchesInOrder(parts, together, keys, { reader, limits })
     }
     return page
   }
 
   for (;;) {
-    reader.begin()
-    let page: Hit[] = []
+    reader.begin(() => check(options))
+    let hits: Hit[] = []
     try {
       if (reader.version() !== version) {
         version = reader.version()
@@ -312,13 +346,20 @@ function* walk(
       }
       const some = next()
       last = some.at(-1) ?? last
-      page = load(request, some, loading)
+      hits = load(request, some, loading)
     } finally {
       reader.end()
     }
-    if (page.length === 0) return
-    yield page
+    if (hits.length === 0) return
+    progress.at = last
+    yield hits
   }
+}
+
+interface Walking {
+  prepare(request: SearchRequest): Part[]
+  loading: Loading
+  limits: Limits
 }
 
 /** Whether all that a segment holds comes before a hit. */
@@ -334,7 +375,7 @@ function* matchesInOrder(
   parts: Part[],
   segments: readonly Segment[],
   keys: SortKeys,
-  reader: Reader,
+  { reader, limits }: Pick<Finding, 'reader' | 'limits'>,
 ): Generator<Found> {
   const [only, ...others] = parts
   if (only && others.length === 0 && !keys.compare) {
@@ -353,22 +394,33 @@ function* matchesInOrder(
         found.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [] }),
       )
   }
-  if (keys.compare) keys.fill(found)
+  if (keys.compare) {
+    keys.fill(found)
+    createScale(limits).add(found)
+  }
   yield* found.sort(bySortKeys(keys))
 }
 
 const NO_KEYS: Found['keys'] = []
 
 /** Hits that are all known, page by page; what is gone by the time of its page is left out. */
-function* pagesOf(found: readonly Found[], request: SearchRequest, loading: Loading, reader: Reader): Generator<Hit[]> {
-  for (let at = request.from; at < found.length; at += PAGE) {
+function* pagesOf(
+  held: Held,
+  from: number,
+  request: SearchRequest,
+  { loading, progress }: { loading: Loading; progress: Progress },
+): Generator<Hit[]> {
+  const { reader } = loading
+  for (let at = from; at < held.length; at += PAGE) {
+    const found = held.slice(at, at + PAGE)
     reader.begin()
     let page: Hit[]
     try {
-      page = load(request, found.slice(at, at + PAGE), loading)
+      page = load(request, found, loading)
     } finally {
       reader.end()
     }
+    progress.at = found.at(-1)
     if (page.length > 0) yield page
   }
 }

@@ -38,6 +38,7 @@ const positionOfId = (kind: Exclude<Kind, Sparse>, id: string, reader: Reader): 
 }
 
 const positionsOfAddress = (kind: Sparse, id: string, reader: Reader): number[] => {
+  reader.check()
   const address = /^0x[0-9a-f]{40}$/.test(id) ? reader.addressId(id.slice(2)) : undefined
   const column = kind === 'token' ? 'id' : 'address'
   const select = reader.prepare(`SELECT pos FROM ${kind} WHERE ${column} = ? AND pos IS NOT NULL`).pluck()
@@ -94,6 +95,7 @@ const positionOfReward = (hash: string, place: number, reader: Reader): number |
 
 const find = (hash: string, numbered: Numbered, facet: number, table: string, reader: Reader): number | undefined => {
   if (!/^0x[0-9a-f]{64}$/.test(hash)) return undefined
+  reader.check()
   const { high, low } = reader.hash(hash)
   const bytes = Buffer.from(hash.slice(2), 'hex')
   const segments = new Map(reader.segments().map(segment => [segment.id, segment]))

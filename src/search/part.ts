@@ -54,6 +54,9 @@ export const createTerms = (terms: readonly { term: number; mark: number }[], re
   }
 }
 
+/** Documents that are asked in one go. */
+const ASKED = 200
+
 /** What no index and no column tells. */
 export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => {
   // Made once: it reads the postings of all segments.
@@ -64,8 +67,9 @@ export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context
     let candidates = within ?? run(0, at.size)
     if (undecoded) candidates = and(candidates, not(undecoded.matches(at, undefined), at.size), at.size)
     each(candidates, ordinal => ordinals.push(ordinal))
-    for (let i = 0; i < ordinals.length; i += 1000) {
-      const some = ordinals.slice(i, i + 1000)
+    for (let i = 0; i < ordinals.length; i += ASKED) {
+      reader.check()
+      const some = ordinals.slice(i, i + ASKED)
       const answers = ask(
         kind,
         node,

@@ -18,6 +18,18 @@ export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHead
   return isSparse(numbered) ? header.positions(numbered).length : segment[COUNTS[numbered]]
 }
 
+/** First and last position of parts of a segment with so many documents, each of which is read in little time. */
+export const stretches = ({ first, last }: Segment, size: number): [from: number, to: number][] => {
+  const blocks = last - first + 1
+  const step = Math.max(1, Math.floor((blocks * STRETCH) / Math.max(1, size)))
+  return Array.from({ length: Math.ceil(blocks / step) }, (_, i) => {
+    const from = first + i * step
+    return [positionOf(from, 0), positionOf(Math.min(from + step, last + 1), 0) - 1]
+  })
+}
+
+const STRETCH = 10_000
+
 /** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
 export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
   if (numbered === 'block') return index + 1

@@ -59,6 +59,7 @@ export type Plan =
   | { by: 'documents'; node: Node }
 
 export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
+  reader.check()
   switch (node.op) {
     case 'all':
       return EVERYTHING

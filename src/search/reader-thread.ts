@@ -3,86 +3,127 @@ import { parseTokens } from '../decode/registry.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
 import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
+import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { openReader, type Reader } from '../store/reader.ts'
-import { answerGet, answerRequest, answerSearch, answerSimilar, answerSuggest, type Reply } from './answer.ts'
-import { createSearcher, type Searcher, type SearchOptions } from './execute.ts'
+import {
+  type AnswerOptions,
+  answerGet,
+  answerRequest,
+  answerSearch,
+  answerSimilar,
+  answerSuggest,
+  type Parts,
+  type Reply,
+} from './answer.ts'
+import { type Cursor, createSearcher, type Searcher, Yielded } from './execute.ts'
 import type { SimilarRequest } from './similar.ts'
 import { createSuggester, type Suggester, type SuggestRequest } from './suggest.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
-  | {
-      type: 'search'
-      id: number
-      store: string
-      index: string
-      entities: string
-      body: Uint8Array | undefined
-      deadlineMs: number
-    }
-  /** A search that was read from something else than a body, such as a rule. */
-  | { type: 'request'; id: number; store: string; index: string; request: SearchRequest; deadlineMs: number }
+  | Search
   | { type: 'get'; id: number; store: string; index: string; entity: string; document: string }
   | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
   | { type: 'similar'; id: number; store: string; index: string; request: SimilarRequest }
   | { type: 'ranges'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
   | { type: 'more'; id: number; stream: number }
+  /** The same of a thread that has not begun that answer: it goes on behind the hit that the answer has come to. */
+  | { type: 'resume'; id: number; stream: number; search: Search; after: Cursor | undefined }
   /** Nobody wants the rest of an answer. */
   | { type: 'drop'; stream: number }
 
+/** A search by its body, or one that was read from something else, such as a rule. */
+export type Search = {
+  id: number
+  store: string
+  index: string
+  now: number
+  deadlineMs: number
+  mayStream: boolean
+} & ({ type: 'search'; entities: string; body: Uint8Array | undefined } | { type: 'request'; request: SearchRequest })
+
 export type FromReader =
   | { type: 'ready' }
-  | { type: 'answer'; id: number; status: number; body: Uint8Array; more: boolean }
-  | { type: 'part'; id: number; body: Uint8Array; more: boolean }
+  | { type: 'answer'; id: number; status: number; body: Uint8Array; more: boolean; at: Cursor | undefined }
+  /** `at`: the last hit in it. */
+  | { type: 'part'; id: number; body: Uint8Array; more: boolean; at: Cursor | undefined }
+  /** The task has made room for others, and is to be asked anew. */
+  | { type: 'yielded'; id: number }
   | { type: 'ranges'; id: number; ranges: { from: number; to: number }[] }
   | { type: 'failed'; id: number; failure: Failure }
 
+export interface ReaderData {
+  /** Two numbers: of the task to give up, and of the task that is to make room for others. */
+  flags: SharedArrayBuffer
+  limits: Limits
+}
+
 /** One of the threads that answer queries. It answers one at a time; a long answer is given part by part, as it is asked for. */
-export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
-  const cancelled = new Int32Array(cancel)
+export const runReader = ({ flags: shared, limits }: ReaderData) => {
+  const flags = new Int32Array(shared)
   const open = new Map<string, OpenStore>()
-  const parts = new Map<number, { rest: Iterator<Uint8Array<ArrayBuffer>>; limits: Limits }>()
+  const streams = new Map<number, Stream>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
 
   const openStore = (store: string) => {
     let one = open.get(store)
     if (!one) {
       const reader = readable(store)
-      one = { reader, searcher: createSearcher(reader), suggester: undefined }
+      one = { reader, searcher: createSearcher(reader, limits), suggester: undefined }
       open.set(store, one)
     }
     return one
   }
 
-  const reply = (id: number, { status, body }: Reply, limits: Limits) => {
-    if (typeof body === 'string') return send({ type: 'answer', id, status, body: encode(body), more: false })
-    const rest = body[Symbol.iterator]()
+  const reply = (id: number, { status, body }: Reply, options: Running) => {
+    if (typeof body === 'string') return send({ type: 'answer', id, status, body: encode(body), ...END })
+    const rest = body.parts[Symbol.iterator]()
     const { value = nothing(), done = false } = rest.next()
-    if (!done) parts.set(id, { rest, limits })
-    send({ type: 'answer', id, status, body: value, more: !done })
+    if (!done) streams.set(id, { ...body, rest, options })
+    send({ type: 'answer', id, status, body: value, more: !done, at: body.at() })
   }
 
   const more = (id: number, stream: number) => {
-    const part = parts.get(stream)
-    if (!part) throw new Error('there is no such answer to go on with')
-    part.limits.begin(id)
+    const one = streams.get(stream)
+    if (!one) throw new Error('there is no such answer to go on with')
+    one.options.begin(id)
     let next: IteratorResult<Uint8Array<ArrayBuffer>> | undefined
     try {
-      next = part.rest.next()
+      next = one.rest.next()
     } finally {
-      if (next?.done !== false) parts.delete(stream)
+      if (next?.done !== false) streams.delete(stream)
     }
-    send({ type: 'part', id, body: next.value ?? nothing(), more: !next.done })
+    send({ type: 'part', id, body: next.value ?? nothing(), more: !next.done, at: one.at() })
+  }
+
+  const resume = ({ id, stream, search, after }: Extract<ToReader, { type: 'resume' }>) => {
+    const { body, options } = begin({ ...search, id, mayStream: true }, after)
+    if (typeof body === 'string') throw new Error('an answer without parts cannot be gone on with')
+    streams.set(stream, { ...body, rest: body.parts[Symbol.iterator](), options })
+    more(id, stream)
+  }
+
+  const begin = (search: Search, after?: Cursor) => {
+    const { id, store, index, now, mayStream } = search
+    const options = createOptions(search.deadlineMs)
+    options.begin(id)
+    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after: after && restored(after) })
+    const { searcher } = openStore(store)
+    const answered =
+      search.type === 'request'
+        ? answerRequest(searcher, index, search.request, asked)
+        : answerSearch(searcher, index, search.entities, textOf(search.body), asked)
+    return { ...answered, options }
   }
 
   const send = (message: Extract<FromReader, { type: 'answer' | 'part' }>) =>
     tell(message, [message.body.buffer as ArrayBuffer])
 
   /** A long answer may take as long as its client does: the deadline is that of each part. */
-  const createLimits = (deadlineMs: number): Limits => {
+  const createOptions = (deadlineMs: number): Running => {
     let current = 0
     return {
       deadline: 0,
@@ -90,36 +131,29 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
         current = id
         this.deadline = performance.now() + deadlineMs
       },
-      cancelled: () => Atomics.load(cancelled, 0) === current,
+      cancelled: () => Atomics.load(flags, 0) === current,
+      yields: () => Atomics.load(flags, 1) === current,
     }
   }
 
   const tellDocument = ({ id, store, index, entity, document }: Extract<ToReader, { type: 'get' }>) => {
     const { status, body } = answerGet(openStore(store).searcher, index, entity as Kind, document)
-    send({ type: 'answer', id, status, body: encode(body as string), more: false })
+    send({ type: 'answer', id, status, body: encode(body as string), ...END })
   }
 
   const tellSuggestions = ({ id, store, request }: Extract<ToReader, { type: 'suggest' }>) => {
     const one = openStore(store)
     one.suggester ??= createSuggester(one.reader, listedTokens)
     const { status, body } = answerSuggest(one.reader, one.suggester, request)
-    send({ type: 'answer', id, status, body: encode(body as string), more: false })
+    send({ type: 'answer', id, status, body: encode(body as string), ...END })
   }
 
   const answer = (message: ToReader) => {
     switch (message.type) {
-      case 'search': {
-        const { id, store, index, entities, body, deadlineMs } = message
-        const limits = createLimits(deadlineMs)
-        limits.begin(id)
-        const text = body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
-        return reply(id, answerSearch(openStore(store).searcher, index, entities, text, limits), limits)
-      }
+      case 'search':
       case 'request': {
-        const { id, store, index, request, deadlineMs } = message
-        const limits = createLimits(deadlineMs)
-        limits.begin(id)
-        return reply(id, answerRequest(openStore(store).searcher, index, request, limits), limits)
+        const { options, ...answered } = begin(message)
+        return reply(message.id, answered, options)
       }
       case 'get':
         return tellDocument(message)
@@ -128,15 +162,17 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
       case 'similar': {
         const { id, store, index, request } = message
         const { status, body } = answerSimilar(openStore(store).searcher, index, request)
-        return send({ type: 'answer', id, status, body: encode(body as string), more: false })
+        return send({ type: 'answer', id, status, body: encode(body as string), ...END })
       }
       case 'ranges':
         return tell({ type: 'ranges', id: message.id, ranges: rangesOf(openStore(message.store).reader) })
       case 'more':
         return more(message.id, message.stream)
+      case 'resume':
+        return resume(message)
       case 'drop':
-        parts.get(message.stream)?.rest.return?.()
-        parts.delete(message.stream)
+        streams.get(message.stream)?.rest.return?.()
+        streams.delete(message.stream)
     }
   }
 
@@ -145,6 +181,7 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
       answer(message)
     } catch (error) {
       if (message.type === 'drop') throw error
+      if (error instanceof Yielded) return tell({ type: 'yielded', id: message.id })
       tell({ type: 'failed', id: message.id, failure: toFailure(error) })
     }
   })
@@ -160,10 +197,26 @@ interface OpenStore {
 
 const listedTokens = () => ['tokens.txt', 'demo-tokens.txt'].flatMap(name => parseTokens(readTextAsset(name)))
 
-interface Limits extends SearchOptions {
+interface Stream extends Parts {
+  rest: Iterator<Uint8Array<ArrayBuffer>>
+  options: Running
+}
+
+interface Running extends AnswerOptions {
   /** The work of this number begins. */
   begin(id: number): void
 }
+
+const END = { more: false, at: undefined }
+
+/** Bytes lose their class on the way between threads. */
+const restored = (cursor: Cursor): Cursor => ({
+  ...cursor,
+  keys: cursor.keys.map(key => ((key as unknown) instanceof Uint8Array ? Buffer.from(key as Buffer) : key)),
+})
+
+const textOf = (body: Uint8Array | undefined) =>
+  body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
 
 const readable = (store: string): Reader => {
   try {

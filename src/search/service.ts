@@ -5,18 +5,23 @@
 export interface SearchService {
   /** Networks that can be searched, as `technology/blockchain/network`. */
   networks(): string[]
-  search(request: {
-    network: string
-    entities: string
-    body: Uint8Array | undefined
-    signal: AbortSignal
-  }): Promise<Answer>
+  search(request: Asking & { entities: string; body: Uint8Array | undefined }): Promise<Answer>
   /** Names of the network that somebody who typed `q` may mean. */
-  suggest(request: { network: string; q: string; size: number; signal: AbortSignal }): Promise<Answer>
+  suggest(request: Asking & { q: string; size: number }): Promise<Answer>
   /** Contracts whose codes have most in common with that of the contract at an address. */
-  similar(request: { network: string; address: string; size: number; signal: AbortSignal }): Promise<Answer>
-  get(request: { network: string; entity: string; id: string; signal: AbortSignal }): Promise<Answer>
+  similar(request: Asking & { address: string; size: number }): Promise<Answer>
+  get(request: Asking & { entity: string; id: string }): Promise<Answer>
 }
+
+export interface Asking {
+  network: string
+  /** Id of the account that asks: threads are shared out by it. */
+  account: number
+  signal: AbortSignal
+}
+
+/** Stands for the account of what the program asks by itself, or for whoever sits at the command line. */
+export const NO_ACCOUNT = 0
 
 /** An HTTP answer: JSON text, whole or as a stream of chunks in constant memory. */
 export interface Answer {

@@ -5,9 +5,10 @@ import { compareValues, type Value } from '../query/ast.ts'
 import { valuesOf } from '../query/predicate.ts'
 import type { SearchRequest, Sort } from '../query/request.ts'
 import type { Reader, Segment } from '../store/reader.ts'
-import { blockOf, PLACES, positionOf } from '../store/schema.ts'
+import { blockOf, positionOf } from '../store/schema.ts'
 import { sortExpression } from './conditions.ts'
 import type { Documents } from './documents.ts'
+import { stretches } from './places.ts'
 
 /** A match on its way to become a hit. */
 export interface Found {
@@ -39,9 +40,18 @@ const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 const followsChain = ({ by, fields }: Sort, parts: Order['parts']): boolean =>
   by === '_doc' || (by === 'field' && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
 
-/** Scores are all the same, and so is a field that no kind has: sorting by them orders nothing. */
-const effective = (sort: readonly Sort[]): Sort[] =>
-  sort.filter(({ by, fields }) => by === '_doc' || Object.keys(fields).length > 0)
+/**
+ * Scores are all the same, and so is a field that no kind has: sorting by them orders nothing. Nor does sorting once more by what was
+ * sorted by before.
+ */
+const effective = (sort: readonly Sort[]): Sort[] => {
+  const seen = new Set<string>()
+  return sort.filter(({ by, fields }) => {
+    if (by !== '_doc' && Object.keys(fields).length === 0) return false
+    const key = KINDS.map(kind => fields[kind]?.path ?? by).join()
+    return !seen.has(key) && seen.add(key)
+  })
+}
 
 export type Order = Pick<SearchRequest, 'sort' | 'parts'>
 
@@ -150,7 +160,10 @@ const readKeys = (
   { reader, documents, segment, last }: Reading,
 ) => {
   const push = (keyOf: (position: number) => Key | null) => {
-    for (const one of found) one.keys.push(keyOf(one.position))
+    for (const one of found) {
+      reader.check()
+      one.keys.push(keyOf(one.position))
+    }
   }
   const field = fields[kind]
   if (by === '_doc') return push(position => position)
@@ -169,11 +182,12 @@ const readKeys = (
   }
   const { table, expression } = column
   if (segment && found.length > SCAN) {
-    const rows = reader
-      .prepare(`SELECT pos, ${expression} FROM "${table}" WHERE pos BETWEEN ? AND ?`)
-      .raw()
-      .all(positionOf(segment.first, 0), positionOf(segment.last, PLACES - 1)) as [number, Key | null][]
-    const keys = new Map(rows)
+    const select = reader.prepare(`SELECT pos, ${expression} FROM "${table}" WHERE pos BETWEEN ? AND ?`).raw()
+    const keys = new Map<number, Key | null>()
+    for (const [from, to] of stretches(segment, Math.max(segment.txs, segment.logs, segment.traces, segment.calls))) {
+      reader.check()
+      for (const [position, key] of select.all(from, to) as [number, Key | null][]) keys.set(position, key)
+    }
     return push(position => keys.get(position) ?? null)
   }
   const probe = reader.prepare(`SELECT ${expression} FROM "${table}" WHERE pos = ?`).pluck()

@@ -77,7 +77,13 @@ const wordsByReader = new WeakMap<Reader, { ids: Map<string, number[]>; last: nu
 /** The condition by the values that are near; as it was where the field has no vocabulary. */
 export const resolveNear = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
   const values = vocabularyOf(kind, node.field, reader)
-  return values ? isIn(node.field, values.filter(nearTo(node.near))) : node
+  if (!values) return node
+  const isNear = nearTo(node.near)
+  const near = values.filter(value => {
+    reader.check()
+    return isNear(value)
+  })
+  return isIn(node.field, near)
 }
 
 /** The same within a condition on the elements of a list. */

@@ -12,6 +12,7 @@ import { TARGET_KINDS } from '../rules/attributes.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { blockOfDocument } from '../rules/search.ts'
 import type { Pool } from '../search/pool.ts'
+import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, warningsOf } from './advice.ts'
 import { simulate } from './simulate.ts'
 
@@ -62,7 +63,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       return delivery.counts(rules)
     },
 
-    simulate: (rule, range, signal) => simulate(options, rule, range, signal),
+    simulate: (rule, range, asking) => simulate(options, rule, range, asking),
 
     async test(rule, id, signal) {
       const alert = await alertFor(options, rule, id, signal)
@@ -125,7 +126,7 @@ const alertFor = async (
   const kind = TARGET_KINDS[input.config.targetType]
   const hit =
     id === undefined
-      ? ((await simulate(options, input, { size: 1 }, signal)).hits[0] as Hit | undefined)
+      ? ((await simulate(options, input, { size: 1 }, { account: NO_ACCOUNT, signal })).hits[0] as Hit | undefined)
       : await documentOf(options, network, kind, id, signal)
   if (hit === undefined)
     throw refuse(
@@ -160,6 +161,6 @@ const documentOf = async (
   signal: AbortSignal,
 ): Promise<Hit | undefined> => {
   if (!networks().includes(network)) return undefined
-  const { status, body } = await pool.get({ network, entity: kind, id, signal })
+  const { status, body } = await pool.get({ network, entity: kind, id, account: NO_ACCOUNT, signal })
   return status === 200 ? (readSource(Buffer.from(body as Uint8Array).toString()) as unknown as Hit) : undefined
 }

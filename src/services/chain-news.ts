@@ -1,5 +1,6 @@
 import type { DevNews } from '../cli/index.ts'
 import type { Pool } from '../search/pool.ts'
+import { NO_ACCOUNT } from '../search/service.ts'
 
 export interface ChainNewsOptions {
   pool: Pick<Pool, 'search'>
@@ -35,7 +36,7 @@ export const createChainNews = ({ pool, network, nameOf, signal }: ChainNewsOpti
 
   const search = async (entity: string, query: unknown, options: object): Promise<Source[]> => {
     const body = Buffer.from(JSON.stringify({ query, ...options }))
-    const answer = await pool.search({ network, entities: entity, body, signal })
+    const answer = await pool.search({ network, entities: entity, body, account: NO_ACCOUNT, signal })
     const text = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString() : await textOf(answer.body)
     if (answer.status !== 200) throw new Error(`a search of ${entity} was answered ${answer.status}: ${text}`)
     return (JSON.parse(text) as { hits: { hits: { _source: Source }[] } }).hits.hits.map(({ _source }) => _source)

@@ -142,7 +142,7 @@ const runToEnd = async (
 
 const heldOf = async (config: Config, network: string) => {
   const stores = new Map([[network, storeFile(config.data, network)]])
-  const pool = createPool({ stores: () => stores, threads: 1, deadlineMs: config.queryDeadline })
+  const pool = createPool({ stores: () => stores, threads: 1, deadlineMs: config.queryDeadline, limits: config.limits })
   try {
     return await pool.ranges(network)
   } finally {

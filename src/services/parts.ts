@@ -90,6 +90,7 @@ export const openPool = (config: Config, shutdown: Run['shutdown']): Pool => {
     contracts: createContracts(config.data),
     threads: config.readers,
     deadlineMs: config.queryDeadline,
+    limits: config.limits,
   })
   shutdown.add('search', pool.close)
   return pool

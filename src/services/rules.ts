@@ -15,6 +15,7 @@ import { checkRule } from '../rules/schema.ts'
 import { openSecrets } from '../rules/secrets.ts'
 import { networkOf, openRules, type Rules } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
+import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, missingReason, warningsOf } from './advice.ts'
 import { simulate } from './simulate.ts'
 
@@ -119,7 +120,7 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
       const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size }
       if (range.fromBlock !== undefined && range.toBlock !== undefined && range.toBlock < range.fromBlock)
         throw refuse('bad_range', `The last block, ${range.toBlock}, is before the first, ${range.fromBlock}.`)
-      return simulate({ pool, networks }, rule, range, shutdown.signal)
+      return simulate({ pool, networks }, rule, range, { account: NO_ACCOUNT, signal: shutdown.signal })
     },
 
     deliveries: filter => deliveries()?.list(filter) ?? [],

@@ -5,6 +5,7 @@ import type { RuleInput } from '../rules/rule.ts'
 import { type Simulation, type SimulationRange, searchOf } from '../rules/search.ts'
 import { networkOf } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
+import type { Asking } from '../search/service.ts'
 
 export interface SimulateOptions {
   pool: Pick<Pool, 'ranges' | 'request'>
@@ -19,7 +20,7 @@ export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,
   { fromBlock, toBlock, size = HITS }: SimulationRange,
-  signal: AbortSignal,
+  asking: Pick<Asking, 'account' | 'signal'>,
 ): Promise<Simulation> => {
   const network = networkOf(rule)
   if (!networks().includes(network))
@@ -40,7 +41,7 @@ export const simulate = async (
   const holes = holesIn(ranges, from, to)
   const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
   if (ranges.length === 0) return { total: 0, ...whole, hits: [] }
-  const { status, body } = await pool.request({ network, request, signal })
+  const { status, body } = await pool.request({ network, request, ...asking })
   const text = Buffer.from(body as Uint8Array).toString()
   if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
   const { hits } = readSource(text) as unknown as { hits: { total: number; hits: unknown[] } }

@@ -44,7 +44,9 @@ export interface Reader {
   readonly db: Db
   /** A prepared statement of this text, the same one each time. */
   prepare(sql: string): Statement
-  begin(): void
+  /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
+  begin(check?: () => void): void
+  check(): void
   end(): void
   /** Changes when the state that `begin` finds is another than before. */
   version(): number
@@ -142,6 +144,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
+  let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
   let signatures: StoredSignature[] = []
@@ -189,7 +192,8 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   return {
     db,
     prepare: sql => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
-    begin() {
+    begin(check = () => {}) {
+      checking = check
       begin.run()
       // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
       touch.get()
@@ -198,7 +202,9 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       load()
       seen = now
     },
+    check: () => checking(),
     end() {
+      checking = () => {}
       end.run()
     },
     version: () => seen as number,

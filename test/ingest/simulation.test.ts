@@ -116,8 +116,8 @@ const search = (data: string, entities: string, body: object) => {
   const reader = openReader(storeFile(data, NETWORK))
   try {
     const options = { deadline: performance.now() + 20_000 }
-    const { body: parts } = answerSearch(createSearcher(reader), 'test', entities, JSON.stringify(body), options)
-    const text = typeof parts === 'string' ? parts : Buffer.concat([...parts]).toString()
+    const { body: whole } = answerSearch(createSearcher(reader), 'test', entities, JSON.stringify(body), options)
+    const text = typeof whole === 'string' ? whole : Buffer.concat([...whole.parts]).toString()
     return (JSON.parse(text) as { hits: { total: number; hits: { _id: string }[] } }).hits
   } finally {
     reader.close()

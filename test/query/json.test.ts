@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import { type Json, MAX_DEPTH, Numeral, parseJson } from '../../src/query/json.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { type Json, Numeral, parseJson } from '../../src/query/json.ts'
 
 const plain = (value: Json): unknown => {
   if (value instanceof Numeral) return Number(value.text)
@@ -103,15 +104,15 @@ test('a fault is told with its place, what was due and what stands there', () =>
 })
 
 test('nesting is limited, however deep it goes', () => {
-  assert.equal(refusal('['.repeat(MAX_DEPTH) + ']'.repeat(MAX_DEPTH)), 'accepted')
-  for (const depth of [MAX_DEPTH + 1, 1000, 5_000_000]) {
+  assert.equal(refusal('['.repeat(DEFAULT_LIMITS.nesting) + ']'.repeat(DEFAULT_LIMITS.nesting)), 'accepted')
+  for (const depth of [DEFAULT_LIMITS.nesting + 1, 1000, 5_000_000]) {
     assert.match(
       refusal('['.repeat(depth)),
-      /^parsing_exception: line 1, column 101: objects and lists may be nested 100 deep/,
+      /^parsing_exception: The query up to line 1, column 101 has more than 100 levels of objects and lists inside/,
     )
     assert.match(
       refusal('{"a":'.repeat(depth)),
-      /^parsing_exception: line 1, column \d+: objects and lists may be nested/,
+      /^parsing_exception: The query up to line 1, column \d+ has more than 100 levels of objects/,
     )
   }
 })

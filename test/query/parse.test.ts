@@ -475,7 +475,7 @@ test('65,536 values are the limit', () => {
   assert.equal(node.op === 'in' && node.values.length, 65_536)
   assert.equal(
     refusal(terms(65_537), 'tx'),
-    'illegal_argument_exception: query.terms.hash: 65537 values, and the maximum is 65536. Ask in several requests.',
+    'illegal_argument_exception: The query up to query.terms.hash has more than 65536 values in lists. Ask in several searches, or by what the values have in common. The operator can raise this with --limit values=N.',
   )
 })
 
@@ -484,6 +484,6 @@ test('as deep as a body may go, it is read', () => {
   assert.deepEqual(parse(body(48), 'tx').parts[0]!.query, ALL)
   assert.match(
     refusal(body(50), 'tx'),
-    /^parsing_exception: line 1, column \d+: objects and lists may be nested 100 deep/,
+    /^parsing_exception: The query up to line 1, column \d+ has more than 100 levels of objects and lists inside/,
   )
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import { createPool, type PoolOptions } from '../../src/search/pool.ts'
 import type { Answer } from '../../src/search/service.ts'
@@ -17,11 +18,12 @@ const setUp = (t: TestContext, options: Partial<PoolOptions> = {}) => {
     stores: () => new Map([[NETWORK, store.path]]),
     threads: 1,
     deadlineMs: 10_000,
+    limits: DEFAULT_LIMITS,
     ...options,
   })
   t.after(() => pool.close())
   const search = (entities: string, body: unknown, signal = never) =>
-    pool.search({ network: NETWORK, entities, body: Buffer.from(JSON.stringify(body)), signal })
+    pool.search({ network: NETWORK, entities, body: Buffer.from(JSON.stringify(body)), account: 1, signal })
   return { pool, search }
 }
 
@@ -119,15 +121,21 @@ test('bad queries and absent stores are told, and the thread goes on', async t =
   ])
   const { pool, search } = setUp(t, { stores: () => stores })
   await assert.rejects(search('block', { quary: 1 }), { code: 'parsing_exception', next: 'refuse' })
-  await assert.rejects(pool.search({ network: 'a/b/c', entities: 'block', body: undefined, signal: never }))
+  await assert.rejects(pool.search({ network: 'a/b/c', entities: 'block', body: undefined, account: 1, signal: never }))
   await assert.rejects(pool.ranges('a/b/c'))
   assert.deepEqual(await pool.ranges('x/y/z'), [])
   assert.deepEqual(await pool.ranges(NETWORK), [
     { from: Number(blocks[0]!.block.number), to: Number(blocks.at(-1)!.block.number) },
   ])
-  const document = await pool.get({ network: NETWORK, entity: 'block', id: blocks[3]!.block.hash, signal: never })
+  const document = await pool.get({
+    network: NETWORK,
+    entity: 'block',
+    id: blocks[3]!.block.hash,
+    account: 1,
+    signal: never,
+  })
   assert.equal(document.status, 200)
-  const absent = await pool.get({ network: NETWORK, entity: 'block', id: '0x00', signal: never })
+  const absent = await pool.get({ network: NETWORK, entity: 'block', id: '0x00', account: 1, signal: never })
   assert.equal(absent.status, 404)
 })
 
@@ -135,7 +143,7 @@ test('suggestions come from the names of a store and of contracts that were give
   const contracts = async (network: string) => [{ name: `Vault of ${network}`, address: `0x${'ab'.repeat(20)}` }]
   const { pool } = setUp(t, { contracts })
   const suggest = async (q: string, network = NETWORK) => {
-    const { status, body } = await pool.suggest({ network, q, size: 1, signal: never })
+    const { status, body } = await pool.suggest({ network, q, size: 1, account: 1, signal: never })
     const { took, suggestions } = JSON.parse(Buffer.from(body as Uint8Array).toString())
     assert.deepEqual([status, typeof took], [200, 'number'])
     return suggestions.map(({ kind, text }: { kind: string; text: string }) => `${kind} ${text}`)
@@ -158,7 +166,7 @@ test('a search that is no body but was read already is answered like its body', 
   const { pool, search } = setUp(t)
   const body = JSON.stringify({ query: { range: { 'blockNumber.num': { gte: 3 } } }, sort: 'blockNumber.num', size: 7 })
   const request = parseSearch(body, ['log'], Date.now())
-  const answered = await pool.request({ network: NETWORK, request, signal: never }).then(whole)
+  const answered = await pool.request({ network: NETWORK, request, account: 1, signal: never }).then(whole)
   assert.deepEqual(answered.hits, (await search('log', JSON.parse(body)).then(whole)).hits)
   assert.equal(answered.hits.hits.length, 7)
 })

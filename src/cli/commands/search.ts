@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { ChainsieveError } from '../../lib/errors.ts'
+import { NO_ACCOUNT } from '../../search/service.ts'
 import { findTarget } from '../../search/target.ts'
 import { command, misused } from '../command.ts'
 
@@ -16,7 +17,9 @@ export const search = command({
     const service = await services.openSearch(config, { log, shutdown })
     const target = await refusing(() => findTarget(network, entities, service.networks()))
     const body = query === '-' ? await buffer(streams.stdin) : query === undefined ? undefined : Buffer.from(query)
-    const { status, body: answer } = await refusing(() => service.search({ ...target, body, signal: shutdown.signal }))
+    const { status, body: answer } = await refusing(() =>
+      service.search({ ...target, body, account: NO_ACCOUNT, signal: shutdown.signal }),
+    )
     // What is not the answer must not end up in what reads the answer.
     if (status >= 400) {
       streams.stderr.write(`${Buffer.from(await bytesOf(answer)).toString()}\n`)

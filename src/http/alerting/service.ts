@@ -23,7 +23,11 @@ export interface AlertingService {
   refusedHost(hostname: string): string | undefined
   /** How often each rule has fired, by rule id; one that is missing has not. */
   triggerCounts(rules: readonly number[]): Promise<ReadonlyMap<number, number>>
-  simulate(rule: RuleInput, range: SimulationRange, signal: AbortSignal): Promise<Simulation>
+  simulate(
+    rule: RuleInput,
+    range: SimulationRange,
+    asking: { account: number; signal: AbortSignal },
+  ): Promise<Simulation>
   /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResult>
   /** The newest first. */

@@ -1,7 +1,7 @@
 import type { Limits } from '../../limits/index.ts'
 import { type Fault, integer, type Place, placeOf } from '../../rules/place.ts'
 import { checkRule } from '../../rules/schema.ts'
-import { type Handler, whileConnected } from '../context.ts'
+import { askedBy, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import type { Gate } from './gate.ts'
@@ -18,7 +18,7 @@ export const simulate =
     const checked = checkRule(rule, { refusedHost: service.refusedHost, limits })
     if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
     const { rule: input } = checked
-    return json(await gate(c.get('account').id, () => service.simulate(input, range, whileConnected(c))))
+    return json(await gate(c.get('account').id, () => service.simulate(input, range, askedBy(c))))
   }
 
 /** `POST /alerting/rules/<id>/simulate/` */
@@ -29,7 +29,7 @@ export const simulateRule =
     const body = await readMembers(c, limits, ['fromBlock', 'toBlock', 'size'], rangeAt)
     if (!('members' in body)) return invalid(body.faults)
     const { members } = body
-    return json(await gate(account, () => alerting.service.simulate(input, members, whileConnected(c))))
+    return json(await gate(account, () => alerting.service.simulate(input, members, askedBy(c))))
   }
 
 const MOST_HITS = 1_000

@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { SearchService } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
-import { type Handler, whileConnected } from '../context.ts'
+import { askedBy, type Handler } from '../context.ts'
 import { checkParameters, targetOf } from './path.ts'
 
 /** `GET …/es/<entity>/<id>/`: one document. */
@@ -17,5 +17,5 @@ export const get =
       )
     checkParameters(c)
     const id = c.req.param('id')!
-    return sendAnswer(c, log, await service.get({ network, entity: entities, id, signal: whileConnected(c) }))
+    return sendAnswer(c, log, await service.get({ network, entity: entities, id, ...askedBy(c) }))
   }

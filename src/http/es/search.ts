@@ -3,7 +3,7 @@ import type { Limits } from '../../limits/index.ts'
 import type { SearchService } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { readBody } from '../body.ts'
-import { type Handler, whileConnected } from '../context.ts'
+import { askedBy, type Handler } from '../context.ts'
 import { checkParameters, targetOf } from './path.ts'
 
 /** `POST …/es/<entity>[,<entity>]/search/`, or GET with or without a body. */
@@ -13,5 +13,5 @@ export const search =
     const target = targetOf(c, service.networks())
     checkParameters(c)
     const body = await readBody(c, limits)
-    return sendAnswer(c, log, await service.search({ ...target, body, signal: whileConnected(c) }))
+    return sendAnswer(c, log, await service.search({ ...target, body, ...askedBy(c) }))
   }

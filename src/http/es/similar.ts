@@ -3,7 +3,7 @@ import type { Log } from '../../lib/log.ts'
 import type { SearchService } from '../../search/service.ts'
 import { checkNetwork } from '../../search/target.ts'
 import { sendAnswer } from '../answer.ts'
-import { type Handler, whileConnected } from '../context.ts'
+import { askedBy, type Handler } from '../context.ts'
 import { checkParameters, readSize } from './path.ts'
 
 /** `GET …/es/contract/<address>/similar/?size=…`: contracts whose codes have most in common with that one's. */
@@ -20,5 +20,5 @@ export const similar =
         `A contract is named by its address, 0x and 40 hex digits, and not by [${address!.slice(0, 80)}].`,
       )
     const size = readSize(c)
-    return sendAnswer(c, log, await service.similar({ network, address: address!, size, signal: whileConnected(c) }))
+    return sendAnswer(c, log, await service.similar({ network, address: address!, size, ...askedBy(c) }))
   }

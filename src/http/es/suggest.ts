@@ -3,7 +3,7 @@ import type { Log } from '../../lib/log.ts'
 import type { SearchService } from '../../search/service.ts'
 import { checkNetwork } from '../../search/target.ts'
 import { sendAnswer } from '../answer.ts'
-import { type Handler, whileConnected } from '../context.ts'
+import { askedBy, type Handler } from '../context.ts'
 import { checkParameters, readSize } from './path.ts'
 
 /** `GET …/es/suggest/?q=…&size=…`: names that somebody who types may mean. */
@@ -21,7 +21,7 @@ export const suggest =
         `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST}.`,
       )
     const size = readSize(c)
-    return sendAnswer(c, log, await service.suggest({ network, q, size, signal: whileConnected(c) }))
+    return sendAnswer(c, log, await service.suggest({ network, q, size, ...askedBy(c) }))
   }
 
 const LONGEST = 200

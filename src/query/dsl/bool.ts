@@ -33,10 +33,14 @@ const KEYS = ['filter', 'must', 'must_not', 'should', 'minimum_should_match', 'a
  * applies where there are more than two clauses. Several conditions are divided by spaces. Percentages are rounded down.
  */
 export const minimumOf = (place: Place, count: number): number => {
-  const text = scalar(place, 'a number, or a text such as "75%" or "2<75%"').trim()
-  if (!text.includes('<')) return simple(place, text, count)
+  const text = scalar(place, 'a number, or a text such as "75%" or "2<75%"')
+  if (text.length > LONGEST) throw malformed(place)
+  if (!text.includes('<')) return simple(place, text.trim(), count)
   let minimum = count
-  for (const condition of text.replace(/\s*<\s*/g, '<').split(/\s+/)) {
+  for (const condition of text
+    .trim()
+    .replace(/\s*<\s*/g, '<')
+    .split(/\s+/)) {
     const [bound = '', spec = '', ...more] = condition.split('<')
     if (!/^-?\d{1,9}$/.test(bound) || more.length > 0) throw malformed(place)
     if (count <= Number(bound)) break
@@ -53,6 +57,9 @@ const simple = (place: Place, spec: string, count: number): number => {
   const share = percent ? Math.trunc(Math.fround(count * number * Math.fround(0.01))) : number
   return Math.max(0, number < 0 ? count + share : share)
 }
+
+/** Characters: spaces among them are looked at again and again. */
+const LONGEST = 1000
 
 const malformed = (place: Place) =>
   refuse(

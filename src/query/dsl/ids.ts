@@ -11,7 +11,9 @@ export const ids: Clause = {
     const { values, type } = known(place, 'an object such as {"values": ["0x…"]}', ['values', 'type'])
     if (values === undefined) throw unexpected(place, 'an object with [values]')
     checkIdsInSight(place, scope)
-    const node = idsNode(elements(values).map(value => canonicalId(scalar(value, 'an id'))))
+    const list = elements(values)
+    scope.budget.values(list.length, values)
+    const node = idsNode(list.map(value => canonicalId(scalar(value, 'an id'))))
     const types = type && elements(type).map(at => string(at, 'an entity'))
     return types === undefined || types.length === 0 || types.includes(scope.kind) ? node : NONE
   },

@@ -45,6 +45,7 @@ export const CLAUSES = {
 
 /** The meaning of a clause such as `{"term": {…}}` on the kind that the scope names. */
 export const lowerClause = (place: Place, scope: Scope): Node => {
+  scope.budget.clauses(1, place)
   const [first, second] = members(place, 'a query clause, such as {"term": {…}}')
   if (first === undefined) throw unexpected(place, 'a query clause, such as {"term": {…}}')
   const [name, body] = first

@@ -45,10 +45,9 @@ const readOptions = (how: Partial<Record<(typeof OPTIONS)[number], Place>>): Opt
 const matches = (field: FieldPath, value: Place, { all, minimum, near }: Options, scope: Scope): Node => {
   if (near) checkFuzzy(field, near.at)
   if (field.compare !== 'token')
-    return near ? isNear(field, scalar(value, 'a text'), near) : equals(field, value, scope.now)
-  const text = scalar(value, 'a text')
-  if (text.length > LONGEST_TEXT) throw unexpected(value, `a text of at most ${LONGEST_TEXT} characters`)
-  const words = analyze(text)
+    return near ? isNear(field, scope.budget.text(scalar(value, 'a text'), value), near) : equals(field, value, scope)
+  const words = analyze(scope.budget.text(scalar(value, 'a text'), value))
+  scope.budget.clauses(words.length, value)
   if (near && words.length > MOST_FUZZY) throw unexpected(value, `at most ${MOST_FUZZY} words where fuzziness is given`)
   const nodes = words.map(word => (near ? isNear(field, word, near) : isIn(field, [word])))
   if (nodes.length === 0) return NONE
@@ -58,7 +57,6 @@ const matches = (field: FieldPath, value: Place, { all, minimum, near }: Options
   return atLeast(Math.max(1, minimumOf(minimum, nodes.length)), nodes)
 }
 
-const LONGEST_TEXT = 10_000
 /** Each is held against all names. */
 const MOST_FUZZY = 100
 

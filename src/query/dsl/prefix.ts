@@ -19,6 +19,7 @@ export const prefix: Clause = {
     }
     return onField(name, at, scope, field => {
       const folded = foldCase(case_insensitive, field, value, scope)
+      scope.budget.text(scalar(folded.value, 'a text'), folded.value)
       return beginsWith(folded.field, folded.value)
     })
   },

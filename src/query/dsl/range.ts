@@ -23,7 +23,7 @@ export const range: Clause = {
       }
       const bounds = { ...sole('gt', gt, 'gte', gte), ...sole('lt', lt, 'lte', lte) }
       const dates = createDateReader({
-        now: scope.now,
+        ...scope,
         format: format && { place: format, text: string(format, 'a date format') },
         zone: time_zone && { place: time_zone, text: string(time_zone, 'a time zone') },
       })

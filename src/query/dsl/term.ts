@@ -13,7 +13,7 @@ export const term: Clause = {
       onMetaField(name, [value], scope) ??
       onField(name, at, scope, field => {
         const folded = foldCase(case_insensitive, field, value, scope)
-        return equals(folded.field, folded.value, scope.now)
+        return equals(folded.field, folded.value, scope)
       })
     )
   },

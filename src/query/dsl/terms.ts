@@ -1,6 +1,5 @@
-import { refuse } from '../../lib/errors.ts'
 import { equals } from '../conditions.ts'
-import { IGNORED_IN_CLAUSES, isObject, list, members, type Place, unexpected, where } from '../place.ts'
+import { IGNORED_IN_CLAUSES, isObject, list, members, type Place, unexpected } from '../place.ts'
 import { onField, onMetaField } from '../scope.ts'
 import { or } from '../simplify.ts'
 import { type Clause, onlyField } from './clause.ts'
@@ -12,20 +11,18 @@ export const terms: Clause = {
     const [name, at] = onlyField('terms', withoutIgnored(place))
     if (isObject(at.value)) throw unexpected(at, 'a list of values (a lookup in another index is not supported)')
     const values = list(at, 'a list of values')
-    if (values.length > MAX_TERMS) {
-      throw refuse(
-        'illegal_argument_exception',
-        `${where(at)}: ${values.length} values, and the maximum is ${MAX_TERMS}. Ask in several requests.`,
-      )
-    }
+    scope.budget.values(values.length, at)
     return (
       onMetaField(name, values, scope) ??
-      onField(name, at, scope, field => or(values.map(value => equals(field, value, scope.now))))
+      onField(name, at, scope, field => {
+        const node = or(values.map(value => equals(field, value, scope)))
+        // Of dates each value is a range, and so a condition of its own.
+        if (node.op === 'or') scope.budget.clauses(node.of.length, at)
+        return node
+      })
     )
   },
 }
-
-const MAX_TERMS = 65_536
 
 const withoutIgnored = (place: Place): Place => {
   const fields = members(place, 'an object that names a field, such as {"terms": {"event": […]}}')

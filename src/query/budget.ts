@@ -1,0 +1,44 @@
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import { type Place, where } from './place.ts'
+
+/** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
+export interface Budget {
+  readonly limits: Limits
+  /** Also asks whether to go on: see `BudgetOptions`. */
+  clauses(more: number, place: Place): void
+  values(more: number, place: Place): void
+  text(text: string, place: Place): string
+  timeZone(name: string, place: Place): void
+}
+
+export interface BudgetOptions {
+  limits?: Limits | undefined
+  /** Called with every clause: throws where reading the query is to be given up. */
+  check?: (() => void) | undefined
+}
+
+export const createBudget = ({ limits = DEFAULT_LIMITS, check }: BudgetOptions = {}): Budget => {
+  let clauses = 0
+  let values = 0
+  const zones = new Set<string>()
+  return {
+    limits,
+    clauses(more, place) {
+      check?.()
+      clauses += more
+      if (clauses > limits.clauses) throw overLimit('clauses', limits, `The query up to ${where(place)}`)
+    },
+    values(more, place) {
+      values += more
+      if (values > limits.values) throw overLimit('values', limits, `The query up to ${where(place)}`)
+    },
+    text(text, place) {
+      if (text.length > limits.text) throw overLimit('text', limits, where(place))
+      return text
+    },
+    timeZone(name, place) {
+      zones.add(name)
+      if (zones.size > limits.timeZones) throw overLimit('timeZones', limits, `The query up to ${where(place)}`)
+    },
+  }
+}

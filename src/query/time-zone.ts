@@ -1,0 +1,76 @@
+import { refuse } from '../lib/errors.ts'
+import { createRecent } from '../lib/recent.ts'
+import type { Budget } from './budget.ts'
+import { type Place, show, where } from './place.ts'
+
+/** Offset of local time from UTC at an instant, in milliseconds. */
+export type Zone = (instant: number) => number
+
+export const UTC: Zone = () => 0
+
+/** The zone of an offset such as `+02:00` or of a name such as `Europe/Berlin`, which counts against the budget. */
+export const zoneOf = (place: Place, text: string, budget: Budget): Zone => {
+  const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
+  if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {
+    const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE * (sign === '-' ? -1 : 1)
+    return () => offset
+  }
+  if (text === 'Z') return UTC
+  // Names are the same in any letter case.
+  const name = text.toLowerCase()
+  budget.timeZone(name, place)
+  const known = zones.get(name)
+  if (known) return known
+  const zone = namedZone(place, text)
+  zones.set(name, zone)
+  return zone
+}
+
+/** To make the formatter of a zone takes a thousand times as long as to use it. */
+const zones = createRecent<Zone>(50)
+
+const namedZone = (place: Place, text: string): Zone => {
+  let format: Intl.DateTimeFormat
+  try {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: text,
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      hourCycle: 'h23',
+    })
+  } catch (cause) {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: ${show(text)} is no time zone. Write an offset such as "+02:00" or a name such as "Europe/Berlin".`,
+      cause,
+    )
+  }
+  return instant => {
+    const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, value]))
+    const number = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type))
+    const year = parts.get('era') === 'BC' ? 1 - number('year') : number('year')
+    const local =
+      utc(year, number('month'), number('day')) +
+      number('hour') * HOUR +
+      number('minute') * MINUTE +
+      number('second') * SECOND
+    return local - Math.floor(instant / SECOND) * SECOND
+  }
+}
+
+export const SECOND = 1000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** `Date.UTC` takes the years 0 to 99 for 1900 to 1999. */
+export const utc = (year: number, month: number, day: number): number => {
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
+  return date.getTime()
+}

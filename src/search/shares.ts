@@ -1,0 +1,93 @@
+import type { Waiting } from './fair-queue.ts'
+
+/** Who may have one more of so many threads. */
+export interface Shares {
+  /** Whether the task may begin now: a dear one beside other dear ones, and not all threads may be one account's. */
+  mayRun(task: Waiting): boolean
+  noneDear(): boolean
+  began(task: Waiting): void
+  /** A task that runs turns out to be dear: whether it may go on. */
+  becameDear(task: Waiting): boolean
+  /** `ms`: how long it ran. */
+  ended(task: Waiting, ms: number): void
+}
+
+export interface SharesOptions {
+  threads: number
+  /** From then on a task is dear. */
+  cheapMs: number
+  now?(): number
+}
+
+interface Share {
+  running: number
+  dear: number
+  /** What its tasks took lately before they ended or turned out to be dear, in the mean, in milliseconds. */
+  cost: number
+  askedAt: number
+}
+
+/** An account whose tasks take less in the mean may have all threads: whoever comes next waits no longer than that. */
+const LIGHT_MS = 10
+/** How much the last task counts in the mean. */
+const WEIGHT = 0.1
+/** An account that has asked nothing for so long needs no thread left. */
+const ACTIVE_MS = 60_000
+
+export const createShares = ({ threads, cheapMs, now = () => performance.now() }: SharesOptions): Shares => {
+  const accounts = new Map<number, Share>()
+  /** One thread is left to cheap tasks and, where there are enough, one of the others to other accounts. */
+  const mostDear = Math.max(1, threads - 1)
+  const mostDearOfOne = Math.max(1, mostDear - 1)
+  let dear = 0
+
+  const shareOf = (account: number): Share => {
+    let share = accounts.get(account)
+    if (!share) {
+      share = { running: 0, dear: 0, cost: 0, askedAt: Number.NEGATIVE_INFINITY }
+      accounts.set(account, share)
+    }
+    return share
+  }
+  const mayBeDear = (share: Share) => dear < mostDear && share.dear < mostDearOfOne
+  const addDear = (share: Share, more: 1 | -1) => {
+    dear += more
+    share.dear += more
+  }
+  const isAlone = (share: Share) => {
+    const from = now() - ACTIVE_MS
+    for (const other of accounts.values()) if (other !== share && other.askedAt > from) return false
+    return true
+  }
+
+  return {
+    mayRun({ account, lane }) {
+      if (lane === 'first') return true
+      const share = shareOf(account)
+      if (lane === 'dear') return mayBeDear(share)
+      return share.cost < LIGHT_MS || share.running < threads - 1 || isAlone(share)
+    },
+    noneDear: () => dear === 0,
+    began({ account, lane }) {
+      if (lane === 'first') return
+      const share = shareOf(account)
+      share.running++
+      share.askedAt = now()
+      if (lane === 'dear') addDear(share, 1)
+    },
+    becameDear({ account }) {
+      const share = shareOf(account)
+      const goesOn = mayBeDear(share)
+      addDear(share, 1)
+      share.cost += WEIGHT * (cheapMs - share.cost)
+      return goesOn
+    },
+    ended({ account, lane }, ms) {
+      if (lane === 'first') return
+      const share = shareOf(account)
+      share.running--
+      if (lane === 'dear') addDear(share, -1)
+      else share.cost += WEIGHT * (ms - share.cost)
+    },
+  }
+}

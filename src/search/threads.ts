@@ -1,0 +1,271 @@
+import type { Worker } from 'node:worker_threads'
+import { retry, stop } from '../lib/errors.ts'
+import { fromFailure } from '../lib/failure.ts'
+import { startWorker } from '../lib/runtime.ts'
+import { type Limits, overNow } from '../limits/index.ts'
+import { createFairQueue, type Waiting } from './fair-queue.ts'
+import type { FromReader, ToReader } from './reader-thread.ts'
+import { createShares } from './shares.ts'
+
+/**
+ * The threads that answer queries, and who gets one next. What a query costs is known only as it runs: each begins as a cheap one, and one
+ * that takes longer is dear from then on. Dear ones leave a thread free, so that one that must make room for others is stopped there
+ * and begins anew when it is its turn.
+ */
+export interface Threads {
+  ask(asked: Asked): Promise<Reply>
+  /** Starts one, so that the first query need not wait for it. */
+  start(): void
+  /** Tells the thread that nobody wants the rest of an answer. */
+  drop(thread: Thread, stream: number): void
+  close(): Promise<void>
+}
+
+export type Message = Exclude<ToReader, { type: 'drop' }>
+
+export interface Asked extends Waiting {
+  id: number
+  /** What the thread that takes the task is told: it may be another one each time. */
+  message(thread: Thread): Message
+  /** The one thread that the task is best done by; undefined where all are as good, or that one is gone. */
+  home?(): Thread | undefined
+  /** Called where the thread gives up what it has done of it. */
+  onYield?(): void
+  /** Bytes that are held while it waits. */
+  bytes: number
+  signal?: AbortSignal | undefined
+}
+
+export interface Thread {
+  readonly worker: Worker
+  state: 'starting' | 'idle' | 'busy' | 'lost'
+}
+
+export interface Reply {
+  message: Exclude<FromReader, { type: 'ready' | 'failed' | 'yielded' }>
+  thread: Thread
+}
+
+interface Running extends Thread {
+  /** Numbers of the task to give up, and of the task that is to make room. */
+  flags: Int32Array
+  task: Task | undefined
+}
+
+interface Task extends Asked {
+  /** When it began to wait, or to run. */
+  since: number
+  timers: NodeJS.Timeout[]
+  resolve(reply: Reply): void
+  reject(error: unknown): void
+}
+
+export interface ThreadsOptions {
+  threads: number
+  deadlineMs: number
+  limits: Limits
+}
+
+/** How much longer than its deadline a query may take to notice that it is over. */
+const GRACE_MS = 3000
+/** How much longer than a deadline a query waits for a thread. */
+const QUEUE_MS = 5000
+/** From then on a query is dear. */
+const CHEAP_MS = 20
+/** A dear query that waits so long goes before cheap ones. */
+const PATIENCE_MS = 1000
+
+/** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
+const YOUNG_MB = 12
+
+export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions): Threads => {
+  let threads: Running[] = []
+  const queue = createFairQueue<Task>()
+  const shares = createShares({ threads: size, cheapMs: CHEAP_MS })
+  let closed = false
+
+  const start = () => {
+    const shared = new SharedArrayBuffer(8)
+    const options = { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
+    const worker = startWorker('reader', { flags: shared, limits }, options)
+    const thread: Running = { worker, flags: new Int32Array(shared), state: 'starting', task: undefined }
+    threads.push(thread)
+    worker.on('message', (message: FromReader) => {
+      if (thread.state === 'lost') return
+      const { task } = thread
+      release(thread)
+      thread.state = 'idle'
+      if (task && message.type === 'yielded') {
+        task.onYield?.()
+        wait(task)
+      } else if (message.type === 'failed') task?.reject(fromFailure(message.failure))
+      else if (message.type !== 'ready' && message.type !== 'yielded') task?.resolve({ message, thread })
+      giveOut()
+    })
+    worker.on('error', error => lose(thread, error))
+    worker.on('exit', () => lose(thread, new Error('a reading thread has ended')))
+    worker.unref()
+  }
+
+  /** The thread no longer works on its task. */
+  const release = (thread: Running) => {
+    const { task } = thread
+    if (!task) return
+    for (const timer of task.timers) clearTimeout(timer)
+    shares.ended(task, performance.now() - task.since)
+    thread.task = undefined
+  }
+
+  /** Gives up a thread with what it works on; another takes its place. */
+  const lose = (thread: Running, error: Error) => {
+    if (thread.state === 'lost') return
+    const isNew = thread.state === 'starting'
+    const { task } = thread
+    release(thread)
+    thread.state = 'lost'
+    threads = threads.filter(other => other !== thread)
+    task?.reject(error)
+    void thread.worker.terminate()
+    // One that cannot even start must not be started over and over for the same query.
+    if (isNew) next(() => true)?.reject(error)
+    giveOut()
+  }
+
+  /** The next task of those that the shares allow. */
+  const next = (fits: (task: Task) => boolean): Task | undefined => {
+    const now = performance.now()
+    const cheap = (task: Task) => fits(task) && shares.mayRun(task)
+    const dear = (task: Task) => cheap(task) && (shares.noneDear() || now - task.since > PATIENCE_MS)
+    return (
+      queue.take('first', fits) ??
+      (size > 1 ? queue.take('dear', dear) : undefined) ??
+      queue.take('cheap', cheap) ??
+      queue.take('dear', cheap)
+    )
+  }
+
+  const giveOut = () => {
+    if (closed) return
+    for (const thread of threads) {
+      if (thread.state !== 'idle') continue
+      const task = next(task => mayHave(thread, task))
+      if (task) run(thread, task)
+    }
+    const starting = threads.filter(({ state }) => state === 'starting').length
+    const waiting = queue.all().filter(task => task.home?.() === undefined && shares.mayRun(task)).length
+    if (waiting > starting && threads.length < size) start()
+  }
+
+  /** Whoever waits at a thread that a dear query holds goes elsewhere. */
+  const mayHave = (thread: Running, task: Task): boolean => {
+    const home = task.home?.() as Running | undefined
+    return home === undefined || home === thread || home.task?.lane === 'dear'
+  }
+
+  const run = (thread: Running, task: Task) => {
+    const { id } = task
+    for (const timer of task.timers) clearTimeout(timer)
+    task.since = performance.now()
+    thread.state = 'busy'
+    thread.task = task
+    shares.began(task)
+    // The thread looks at the flag now and then; one that does not is stuck inside SQLite.
+    const giveUp = () => {
+      Atomics.store(thread.flags, 0, id)
+      task.timers.push(setTimeout(() => lose(thread, tooLong()), GRACE_MS))
+    }
+    task.timers = [setTimeout(giveUp, deadlineMs)]
+    if (task.lane === 'cheap') task.timers.push(setTimeout(() => becomeDear(thread, task), CHEAP_MS))
+    thread.worker.postMessage(task.message(thread))
+  }
+
+  /** It goes on where dear ones have a thread left, and else makes room for others. */
+  const becomeDear = (thread: Running, task: Task) => {
+    const goesOn = shares.becameDear(task)
+    task.lane = 'dear'
+    if (!goesOn) Atomics.store(thread.flags, 1, task.id)
+    // The next cheap one shall not have to wait until a thread has started.
+    if (threads.length < size && threads.every(({ state }) => state === 'busy')) start()
+    giveOut()
+  }
+
+  const wait = (task: Task) => {
+    task.since = performance.now()
+    const giveUp = () => queue.remove(task) && task.reject(tooBusy())
+    task.timers = [setTimeout(giveUp, deadlineMs + QUEUE_MS)]
+    if (closed) return task.reject(gone())
+    if (task.signal?.aborted) return task.reject(task.signal.reason)
+    queue.add(task)
+  }
+
+  /** Refuses what would make an account wait for more than it may. */
+  const checkWaiting = ({ account, bytes }: Asked) => {
+    const waiting = queue.all().filter(task => task.account === account)
+    if (waiting.length >= limits.waitingSearches) throw overNow('waitingSearches', limits)
+    const held = waiting.reduce((sum, task) => sum + task.bytes, bytes)
+    if (waiting.length > 0 && held > limits.waitingBytes) throw overNow('waitingBytes', limits)
+  }
+
+  const leave = (task: Task) => {
+    if (queue.remove(task)) return
+    const thread = threads.find(thread => thread.task === task)
+    if (!thread) return
+    Atomics.store(thread.flags, 0, task.id)
+    drop(thread, task.id)
+  }
+
+  const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
+
+  return {
+    start,
+    drop,
+    ask: asked =>
+      new Promise<Reply>((resolve, reject) => {
+        asked.signal?.throwIfAborted()
+        if (closed) throw gone()
+        if (asked.lane === 'cheap') checkWaiting(asked)
+        const abort = () => {
+          leave(task)
+          task.reject(asked.signal!.reason)
+        }
+        const settle = () => {
+          for (const timer of task.timers) clearTimeout(timer)
+          asked.signal?.removeEventListener('abort', abort)
+        }
+        const task: Task = {
+          ...asked,
+          since: 0,
+          timers: [],
+          resolve(reply) {
+            settle()
+            resolve(reply)
+          },
+          reject(error) {
+            settle()
+            reject(error)
+          },
+        }
+        asked.signal?.addEventListener('abort', abort, { once: true })
+        wait(task)
+        giveOut()
+      }),
+    async close() {
+      closed = true
+      const open = threads
+      threads = []
+      for (const task of queue.all()) if (queue.remove(task)) task.reject(gone())
+      await Promise.all(open.map(({ worker }) => worker.terminate()))
+    },
+  }
+}
+
+const gone = () => stop('search_closed', 'the search was given up')
+
+const tooLong = () =>
+  retry(
+    'search_timeout_exception',
+    'the search took longer than the deadline allows: narrow it, or raise query-deadline',
+  )
+
+const tooBusy = () =>
+  retry('es_rejected_execution_exception', 'all threads that answer queries are busy: ask again, or raise readers')
