@@ -2,6 +2,7 @@ import { refuse } from '../lib/errors.ts'
 import type { Action } from '../rules/rule.ts'
 import type { MessageType } from './channel.ts'
 import type { Db } from './file.ts'
+import { createForget, FORGOTTEN, type Forgotten } from './forget.ts'
 
 export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'
 
@@ -83,6 +84,10 @@ export interface Ledger {
    * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
    */
   prune(before: { settledBefore: number; deadBefore: number }, limit: number): number
+  /** The next rule by its number that there are deliveries of. */
+  nextRule(after: number): number | undefined
+  /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
+  pruneRule(rule: number, before: number, limit: number): number
 }
 
 const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
@@ -105,19 +110,18 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
     `SELECT r.channel, d.state, count(*) AS count FROM delivery d JOIN receiver r ON r.id = d.receiver
      WHERE d.type <> 'alert.test' GROUP BY 1, 2 ORDER BY 1, 2`,
   )
-  const old = db.prepare<[number, number, number], { id: number; message: number }>(
-    `SELECT id, message FROM (
-       SELECT id, message FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
-       UNION ALL
-       SELECT id, message FROM delivery WHERE state = 'dead' AND settled_at < ?
-     ) LIMIT ?`,
+  const old = db.prepare<[number, number, number], Forgotten>(
+    `SELECT ${FORGOTTEN} FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
+     UNION ALL
+     SELECT ${FORGOTTEN} FROM delivery WHERE state = 'dead' AND settled_at < ? LIMIT ?`,
   )
-  const forget = db.prepare('DELETE FROM delivery WHERE id = ?')
-  const forgetMessage = db.prepare(
-    `DELETE FROM message WHERE id = ? AND NOT EXISTS (
-       SELECT 1 FROM delivery d WHERE d.network = message.network AND d.alert = message.alert AND d.message = message.id
-     )`,
+  const nextRule = db.prepare<[number], number | null>('SELECT min(rule) FROM delivery WHERE rule > ?').pluck()
+  const settledOf = db.prepare<[number, number, number], Forgotten>(
+    `SELECT ${FORGOTTEN} FROM delivery INDEXED BY delivery_rule WHERE rule = ? AND state <> 'queued' AND settled_at < ? LIMIT ?`,
   )
+  const forgetCount = db.prepare('DELETE FROM rule_count WHERE rule = ?')
+  const forgetDisabled = db.prepare('DELETE FROM disabled WHERE rule = ?')
+  const forget = createForget(db)
 
   return {
     deliveriesOf: (rule, alerts) =>
@@ -184,8 +188,22 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
       db
         .transaction(() => {
           const rows = old.all(settledBefore, deadBefore, limit)
-          for (const { id } of rows) forget.run(id)
-          for (const message of new Set(rows.map(row => row.message))) forgetMessage.run(message)
+          forget(rows)
+          return rows.length
+        })
+        .immediate(),
+
+    nextRule: after => nextRule.get(after) ?? undefined,
+
+    pruneRule: (rule, before, limit) =>
+      db
+        .transaction(() => {
+          const rows = settledOf.all(rule, before, limit)
+          forget(rows)
+          if (rows.length < limit) {
+            forgetCount.run(rule)
+            forgetDisabled.run(rule)
+          }
           return rows.length
         })
         .immediate(),

@@ -4,7 +4,7 @@ import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, DeliveryRecord, DeliveryState, ListFilter, RedeliverFilter } from './ledger.ts'
-import type { TestResult } from './worker.ts'
+import type { TestResult } from './sender.ts'
 
 /** What the main thread and the one that delivers tell each other. */
 

@@ -18,8 +18,8 @@ import type {
   Questions,
   ToDelivery,
 } from './messages.ts'
+import type { TestResult } from './sender.ts'
 import { openDeliveries } from './store.ts'
-import type { TestResult } from './worker.ts'
 
 /** The thread that delivers, as the main thread sees it. */
 export interface Delivery {

@@ -45,6 +45,19 @@ export const LIMITS = {
     ['a query', 'clauses'],
     'Write values of one field as [terms], or ask in several searches.',
   ),
+  deliveriesByAccount: count(
+    100,
+    'too_many_deliveries_exception',
+    ['an account', 'deliveries under way'],
+    'Others wait; those that take longer than a second are counted apart, up to four times as many.',
+  ),
+  queuedDeliveries: count(
+    100_000,
+    'too_many_deliveries_exception',
+    ['an account', 'queued deliveries'],
+    'What a receiver cannot take meanwhile is dead, and can be delivered again in smaller ranges.',
+  ),
+  ruleTests: count(4, 'too_many_tests_exception', ['an account', 'tests of rules under way'], 'Wait for them to end.'),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

@@ -81,7 +81,7 @@ const post = (url: string, payload?: Action['payload']): Action => ({
   ...(payload && { payload }),
 })
 const send = (channel: Channel, action: Action, more: { secrets?: string[]; now?: number } = {}) =>
-  channel.send(action, [MESSAGE], { secrets: SECRETS.slice(0, 1), signal: NEVER, now: Date.now(), ...more })
+  channel.send(action, [MESSAGE], { account: 7, secrets: SECRETS.slice(0, 1), signal: NEVER, now: Date.now(), ...more })
 const headersOf = (request: IncomingMessage) => request.headers as Record<string, string>
 
 test('a POST carries the alert, signed so that the official library takes it', async t => {
