@@ -68,7 +68,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
     begun.add(outbox)
   }
 
-  /** What is new, then some of what an account was left behind with. */
+  /** What is new, and when all of that is seen, some of what an account was left behind with. */
   const takeSome = (network: string, outbox: Source, now: number) => {
     const origin = { network, identity: outbox.identity }
     const how = { channels, digestMs, limits, now }
@@ -76,10 +76,11 @@ export const createIntake = (options: IntakeOptions): Intake => {
     const expansions: Expansion[] = []
     const entries = outbox.after(store.cursor(origin), AT_ONCE)
     if (entries.length > 0) expansions.push(store.expand(origin, entries, rules, { ...how, share: SHARE }))
+    if (entries.length === AT_ONCE) return { expansions, more: true }
     const backlogs = store.backlogs(origin)
     const next = backlogs[served++ % Math.max(1, backlogs.length)]
     if (next) expansions.push(store.catchUp(origin, next, outbox.after(next.n, AT_ONCE), rules, how))
-    return { expansions, more: entries.length === AT_ONCE || backlogs.length > 0 }
+    return { expansions, more: backlogs.length > 0 }
   }
 
   return {

@@ -24,17 +24,19 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const secrets = openSecrets(data, nativeOption)
   const outboxes = createOutboxes(stores, native, log)
   const metrics = createMetrics()
-  const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget } = settings
+  const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget, limits } = settings
   const channels = createChannels({
     allowed: allowTarget,
     smtp: smtp === undefined ? undefined : secret(smtp),
     mailFrom,
     timeoutMs,
+    log,
   })
   const worker = createWorker({
     store,
     outboxes: outboxes.all,
     rules: rules.find,
+    rulesVersion: rules.version,
     channels,
     // Whoever never asked for their secret may do so later, and then verify what came before.
     secrets(account) {
@@ -44,6 +46,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     clock: systemClock,
     log,
     metrics,
+    limits,
     options: {
       digestMs,
       ...(retries.length > 0 && { schedule: [0, ...retries] }),
