@@ -30,6 +30,8 @@ export interface Intake {
 }
 
 const AT_ONCE = 500
+/** Short enough for attempts under way to go on in between. */
+const BEHIND_AT_ONCE = 50
 /** Of one account before the others have their turn. */
 const SHARE = 100
 
@@ -79,7 +81,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
     if (entries.length === AT_ONCE) return { expansions, more: true }
     const backlogs = store.backlogs(origin)
     const next = backlogs[served++ % Math.max(1, backlogs.length)]
-    if (next) expansions.push(store.catchUp(origin, next, outbox.after(next.n, AT_ONCE), rules, how))
+    if (next) expansions.push(store.catchUp(origin, next, outbox.after(next.n, BEHIND_AT_ONCE), rules, how))
     return { expansions, more: backlogs.length > 0 }
   }
 

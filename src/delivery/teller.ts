@@ -127,7 +127,7 @@ export const createTeller = (db: Db) => {
     const { channels, digestMs, now } = options
     const expansion: Expansion = { due: [], dead: new Map(), cancelled: new Map() }
     const lanes = new Map<string, Expansion['due'][number]>()
-    const fullness = fullnessOf(options.limits)
+    const fullness = fullnessOf(now, options.limits)
 
     const offer = ({ account, destination }: Lane, at: number) => {
       const key = `${account} ${destination}`

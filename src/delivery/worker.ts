@@ -62,6 +62,8 @@ const POLL_MS = 1_000
 /** Outcomes of so short a while are written together. */
 const TOGETHER_MS = 2
 const STOP_MS = 2_000
+/** Few enough for answers to be heard in between. */
+const START_AT_ONCE = 16
 /** Of one destination before the next has its turn. */
 const TURN = 5
 const COMBINE_AT_ONCE = 100
@@ -153,8 +155,8 @@ export const createWorker = ({
     const cancelling = upkeep.cancel(clock.now())
     const { expansions, more } = intake.step(clock.now())
     for (const expansion of expansions) announce(expansion)
-    start()
-    return more || cancelling
+    const starting = start()
+    return more || cancelling || starting
   }
 
   const poll = () => {
@@ -186,10 +188,13 @@ export const createWorker = ({
   const offer = (destination: Destination, at: number) =>
     agenda.offer(destination, Math.max(at, destination.breakers.first.restUntil))
 
-  const start = () => {
+  /** Returns whether there may be more to start. */
+  const start = (): boolean => {
     const now = clock.now()
     const flights: Flight[] = []
-    for (let destination = agenda.take(now); destination; destination = agenda.take(now)) {
+    while (flights.length < START_AT_ONCE) {
+      const destination = agenda.take(now)
+      if (!destination) break
       const { breakers, busy, running } = destination
       const room = Math.min(allowed(breakers.first, now, perDestination) - running, agenda.room(destination), TURN)
       if (room <= 0) {
@@ -210,6 +215,7 @@ export const createWorker = ({
       if (breakers.again.restUntil > now) offer(destination, breakers.again.restUntil)
     }
     if (flights.length > 0) depart(flights, now)
+    return flights.length >= START_AT_ONCE
   }
 
   const prepare = (destination: Destination, { due: first, turn, probe }: Picked, now: number): Flight => {

@@ -14,6 +14,7 @@ import { dataFolder, makeAlert, makeOutbox, makeRule, NETWORK, post } from '../s
 const [ATTACKER, OTHER] = [1, 2]
 const ALERTS = 85
 const SOON_MS = 2_000
+const SLOWER = 10
 
 /** A host whose answers are those of the test; what is still open goes with it. */
 const startHost = async (t: TestContext, answer: RequestListener) => {
@@ -41,8 +42,16 @@ interface Attack {
   each?: number
 }
 
-/** How long each of the other account's alerts takes, where the attacker's came first. */
-const attack = async (t: TestContext, { behave = () => {}, urls, each = 1 }: Attack) => {
+/** Its alerts reach the other account soon, though the attacker's came first: on a busy machine, as soon as may be asked of it. */
+const attack = async (t: TestContext, hostile: Attack) => {
+  const alone = await deliver(t, { urls: () => [] })
+  const longest = await deliver(t, hostile)
+  t.diagnostic(`alone ${alone} ms, attacked ${longest} ms`)
+  assert.ok(longest < Math.max(SOON_MS, SLOWER * alone), `the last came after ${longest} ms, alone ${alone} ms`)
+}
+
+/** How long the last of the other account's alerts takes, in milliseconds. */
+const deliver = async (t: TestContext, { behave = () => {}, urls, each = 1 }: Attack): Promise<number> => {
   const arrived = new Map<string, number>()
   const host = await startHost(t, (request, response) => {
     if (request.url !== '/other') return behave(request, response)
@@ -78,9 +87,8 @@ const attack = async (t: TestContext, { behave = () => {}, urls, each = 1 }: Att
   for (let n = 0; n < ALERTS; n++) outbox.add('confirmed', makeAlert(`mine-${n}`, { rule: 1 }))
   worker.wake()
   for (const end = began + 10_000; arrived.size < ALERTS && performance.now() < end; ) await systemClock.sleep(10)
-  const longest = Math.max(0, ...[...arrived.values()].map(at => at - began))
   assert.equal(arrived.size, ALERTS, `${arrived.size} arrived within 10 s`)
-  assert.ok(longest < SOON_MS, `the last came after ${Math.round(longest)} ms`)
+  return Math.round(Math.max(...[...arrived.values()].map(at => at - began)))
 }
 
 const many = (count: number, url: (i: number) => string) => Array.from({ length: count }, (_, i) => url(i))

@@ -80,7 +80,15 @@ export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
     // Numbers need not be without gaps.
     add: (type, alert) =>
       void entries.push({ n: entries.length * 3 + 1, type, alert: { ...alert, state: states[type] } }),
-    after: (n, limit) => entries.filter(entry => entry.n > n).slice(0, limit),
+    after(n, limit) {
+      let [low, high] = [0, entries.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (entries[middle]!.n > n) high = middle
+        else low = middle + 1
+      }
+      return entries.slice(low, low + limit)
+    },
     last: () => entries.at(-1)?.n ?? 0,
     version: () => entries.length,
   }
