@@ -1,4 +1,5 @@
 import { refuse } from '../lib/errors.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
 import type { Action } from '../rules/rule.ts'
 import type { MessageType } from './channel.ts'
 import type { Db } from './file.ts'
@@ -73,7 +74,8 @@ export interface Ledger {
   attemptsOf(delivery: number): AttemptInfo[]
   /**
    * Queues again what is dead, delivered or waiting, and returns how many those are. Not again: what was cancelled, tests, and messages
-   * that a later one has taken the place of, since the receiver would be left with what no longer holds.
+   * that a later one has taken the place of, since the receiver would be left with what no longer holds. What is asked for of one rule
+   * is refused where its account would have more queued than it may.
    */
   redeliver(filter: RedeliverFilter): number
   /** How often each rule has fired; rules that have not are left out. */
@@ -95,7 +97,7 @@ const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.cha
     d.last_status AS lastStatus, d.last_error AS lastError
   FROM delivery d JOIN receiver r ON r.id = d.receiver`
 
-export const createLedger = (db: Db, now: () => number): Ledger => {
+export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger => {
   const attempts = db.prepare<[number], AttemptInfo>(
     `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
      WHERE delivery = ? ORDER BY n`,
@@ -104,6 +106,11 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
     // By alerts: of a rule there may be very many.
     `${SELECT} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
+  const queuedBeside = db
+    .prepare<[number], number>(
+      `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = (SELECT account FROM delivery WHERE rule = ? LIMIT 1)`,
+    )
+    .pluck()
   const counts = db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw()
   const countOf = db.prepare<[number], number>('SELECT triggered FROM rule_count WHERE rule = ?').pluck()
   const states = db.prepare<[], { channel: Action['type']; state: DeliveryState; count: number }>(
@@ -160,6 +167,17 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
       const values = { rule, alert, delivery, from, to, now: now() }
       return db
         .transaction(() => {
+          if (rule !== undefined) {
+            const most = limits.queuedDeliveries
+            const values = { rule, alert, delivery, from, to, most }
+            const more = db
+              .prepare<[object], number>(
+                `SELECT count(*) FROM (SELECT 1 FROM delivery WHERE ${where} AND state <> 'queued' LIMIT @most + 1)`,
+              )
+              .pluck()
+              .get(values)!
+            if (more + (queuedBeside.get(rule) ?? 0) > most) throw overLimit('queuedDeliveries', limits)
+          }
           db.prepare(
             `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
           ).run(values)

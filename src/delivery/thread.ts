@@ -19,7 +19,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const log = createThreadLog(tell)
   const native = nativeBinding()
   const nativeOption = native === undefined ? {} : { native }
-  const store = openDeliveries(data, nativeOption)
+  const store = openDeliveries(data, { ...nativeOption, limits: settings.limits })
   const rules = openRules(data, nativeOption)
   const secrets = openSecrets(data, nativeOption)
   const outboxes = createOutboxes(stores, native, log)

@@ -39,7 +39,7 @@ test('names whose servers do not answer hold up no look-up of another', async t 
   }
   const names = createNames({ servers, lookup })
   const [attacker, other] = [names(), names()]
-  const hanging = Array.from({ length: 200 }, (_, i) => attacker(`hangs-${i}.test`).catch(error => error.code))
+  const hanging = Array.from({ length: 50 }, (_, i) => attacker(`hangs-${i}.test`).catch(error => error.code))
   const unknown = Array.from({ length: 5 }, (_, i) => attacker(`unknown-${i}.test`))
   const began = performance.now()
   assert.deepEqual(await other('live.test'), [{ address: '192.0.2.7', family: 4 }])
