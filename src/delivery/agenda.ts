@@ -1,17 +1,20 @@
-import { type Breaker, createBreaker } from './breaker.ts'
+import { type Breakers, createBreakers } from './breaker.ts'
+import { createHeap } from './heap.ts'
+import { createPlaces, HEALTHS, type Health, type Places } from './places.ts'
 
 /**
- * Who is next: destinations with something due, served in turn. Those known to work go before those never tried, and these before those
- * that failed last; the worse two classes are kept from taking every place, so that however many receivers are dead, one that works
- * finds room.
+ * Who is next: destinations with something due. Those known to work go before those never tried, and these before those that failed
+ * last; among equals the accounts take turns, and none has more than its share of the places.
  */
 
-const HEALTHS = ['well', 'unknown', 'failing'] as const
-export type Health = (typeof HEALTHS)[number]
+/** Where deliveries of one account go: those of two accounts are held up by no fault of each other. */
+export interface Lane {
+  account: number
+  destination: string
+}
 
-export interface Destination {
-  readonly name: string
-  readonly breaker: Breaker
+export interface Destination extends Lane {
+  readonly breakers: Breakers
   health: Health
   /** Deliveries that are under way, or whose outcome is not committed yet. */
   readonly busy: Set<number>
@@ -19,6 +22,10 @@ export interface Destination {
   readonly lines: Set<string>
   /** Attempts under way. */
   running: number
+  /** Of these, of what had failed before. */
+  runningAgain: number
+  /** Attempts of what was never tried since one of what had failed before. */
+  sinceAgain: number
   /** When it has its turn; infinite where nothing is known to be due. */
   turnAt: number
   /** Has its turn now. */
@@ -26,15 +33,15 @@ export interface Destination {
 }
 
 export interface Agenda {
-  get(name: string): Destination
+  get(lane: Lane): Destination
   /** Something is due there at that time; an earlier turn stays. */
   offer(destination: Destination, at: number): void
   /** The next that may start something now. Its turn is over: who takes it offers it again. */
   take(now: number): Destination | undefined
-  /** How many more attempts of that class may start. */
-  room(health: Health): number
+  /** How many more attempts may start there, by its account and its health. */
+  room(destination: Pick<Destination, 'account' | 'health'>): number
   /** Marks an attempt as begun; the function that it returns marks the end, which it may do again. */
-  begin(health: Health, now: number): () => void
+  begin(destination: Pick<Destination, 'account' | 'health'>, now: number): () => void
   /** When something is to be done next without anything happening before. */
   nextAt(): number
   /** Destinations that nothing is known of but that they are well are forgotten. */
@@ -45,15 +52,11 @@ export interface Agenda {
 export interface AgendaOptions {
   /** Attempts at once, of those that began a short while ago. */
   total: number
+  /** Of these, attempts of one account. */
+  byAccount?: number
   /** An attempt that has run longer is waited for apart, so that hanging receivers take no places. */
   slowMs?: number
 }
-
-/** So many times `total` may be slow. */
-const SLOW_FACTOR = 4
-/** Shares of `total`: of those that fail, and of those together with the unknown. */
-const FAILING_SHARE = 1 / 4
-const DOUBTFUL_SHARE = 3 / 4
 
 interface Running {
   at: number
@@ -61,51 +64,75 @@ interface Running {
   state: 'young' | 'slow' | 'ended'
 }
 
-export const createAgenda = ({ total, slowMs = 1_000 }: AgendaOptions): Agenda => {
+interface Account {
+  places: Places
+  ready: Record<Health, Destination[]>
+  /** The oldest first. */
+  running: Running[]
+}
+
+export const createAgenda = ({ total, byAccount = total, slowMs = 1_000 }: AgendaOptions): Agenda => {
   const destinations = new Map<string, Destination>()
-  const timers = createHeap()
-  const ready: Record<Health, Destination[]> = { well: [], unknown: [], failing: [] }
-  const young: Record<Health, number> = { well: 0, unknown: 0, failing: 0 }
-  let running: Running[] = []
-  let slow = 0
+  const timers = createHeap<{ at: number; destination: Destination }>()
+  const all = createPlaces(total)
+  /** In the order of their turns. */
+  const accounts = new Map<number, Account>()
   let fromBack = false
 
-  const room = (health: Health): number => {
-    const { well, unknown, failing } = young
-    const all = total - well - unknown - failing
-    if (health === 'well') return all
-    const doubtful = Math.min(all, Math.ceil(total * DOUBTFUL_SHARE) - unknown - failing)
-    return health === 'unknown' ? doubtful : Math.min(doubtful, Math.ceil(total * FAILING_SHARE) - failing)
+  const accountOf = (id: number): Account => {
+    let found = accounts.get(id)
+    if (!found) {
+      found = { places: createPlaces(byAccount), ready: { well: [], unknown: [], failing: [] }, running: [] }
+      accounts.set(id, found)
+    }
+    return found
   }
 
-  const setSlowApart = (now: number) => {
+  const roomOf = ({ places }: Account, health: Health) => Math.min(all.room(health), places.room(health))
+
+  const setSlowApart = ({ places, running }: Account, now: number) => {
     let at = 0
     for (; at < running.length; at++) {
       const one = running[at]!
       if (one.state === 'ended') continue
-      if (one.at + slowMs > now || slow >= total * SLOW_FACTOR) break
+      if (one.at + slowMs > now || !places.hasSlowRoom() || !all.hasSlowRoom()) break
       one.state = 'slow'
-      young[one.health]--
-      slow++
+      places.setApart(one.health)
+      all.setApart(one.health)
     }
-    if (at > 0) running = running.slice(at)
+    running.splice(0, at)
+  }
+
+  const callUp = (now: number) => {
+    for (let top = timers.peek(); top && top.at <= now; top = timers.peek()) {
+      timers.pop()
+      const { destination, at } = top
+      // A later offer was earlier in time, and has had its turn.
+      if (destination.ready || destination.turnAt !== at) continue
+      destination.ready = true
+      accountOf(destination.account).ready[destination.health].push(destination)
+    }
   }
 
   return {
-    get(name) {
-      let found = destinations.get(name)
+    get({ account, destination }) {
+      const key = keyOf({ account, destination })
+      let found = destinations.get(key)
       if (!found) {
         found = {
-          name,
-          breaker: createBreaker(),
+          account,
+          destination,
+          breakers: createBreakers(),
           health: 'unknown',
           busy: new Set(),
           lines: new Set(),
           running: 0,
+          runningAgain: 0,
+          sinceAgain: 0,
           turnAt: Number.POSITIVE_INFINITY,
           ready: false,
         }
-        destinations.set(name, found)
+        destinations.set(key, found)
       }
       return found
     },
@@ -117,90 +144,58 @@ export const createAgenda = ({ total, slowMs = 1_000 }: AgendaOptions): Agenda =
     },
 
     take(now) {
-      setSlowApart(now)
-      for (let top = timers.peek(); top && top.at <= now; top = timers.peek()) {
-        timers.pop()
-        const { destination, at } = top
-        if (destination.ready || destination.turnAt !== at) continue
-        destination.ready = true
-        ready[destination.health].push(destination)
-      }
+      for (const account of accounts.values()) setSlowApart(account, now)
+      callUp(now)
       for (const health of HEALTHS) {
-        const list = ready[health]
-        if (list.length === 0 || room(health) <= 0) continue
-        // Among many that were never tried, the newest need not wait for all that came before.
-        fromBack = health === 'unknown' && !fromBack
-        const destination = (fromBack ? list.pop() : list.shift())!
-        destination.ready = false
-        destination.turnAt = Number.POSITIVE_INFINITY
-        return destination
+        for (const [id, account] of accounts) {
+          const list = account.ready[health]
+          if (list.length === 0 || roomOf(account, health) <= 0) continue
+          accounts.delete(id)
+          accounts.set(id, account)
+          // Among many that were never tried, the newest need not wait for all that came before.
+          fromBack = health === 'unknown' && !fromBack
+          const destination = (fromBack ? list.pop() : list.shift())!
+          destination.ready = false
+          destination.turnAt = Number.POSITIVE_INFINITY
+          return destination
+        }
       }
       return undefined
     },
 
-    room,
+    room: ({ account, health }) => roomOf(accountOf(account), health),
 
-    begin(health, now) {
+    begin({ account: id, health }, now) {
+      const { places, running } = accountOf(id)
       const one: Running = { at: now, health, state: 'young' }
       running.push(one)
-      young[health]++
+      places.enter(health)
+      all.enter(health)
       return () => {
-        if (one.state === 'slow') slow--
-        else if (one.state === 'young') young[health]--
+        if (one.state === 'ended') return
+        places.leave(health, one.state === 'slow')
+        all.leave(health, one.state === 'slow')
         one.state = 'ended'
       }
     },
 
     nextAt() {
-      const waiting = HEALTHS.some(health => ready[health].length > 0)
-      const oldest = waiting && slow < total * SLOW_FACTOR ? running.find(({ state }) => state === 'young') : undefined
-      return Math.min(
-        timers.peek()?.at ?? Number.POSITIVE_INFINITY,
-        oldest ? oldest.at + slowMs : Number.POSITIVE_INFINITY,
-      )
+      const known = [...accounts.values()]
+      const waiting = known.some(({ ready }) => HEALTHS.some(health => ready[health].length > 0))
+      const slowAt = known.map(({ places, running }) => {
+        const oldest = places.hasSlowRoom() ? running.find(({ state }) => state === 'young') : undefined
+        return oldest ? oldest.at + slowMs : Number.POSITIVE_INFINITY
+      })
+      return Math.min(timers.peek()?.at ?? Number.POSITIVE_INFINITY, ...(waiting && all.hasSlowRoom() ? slowAt : []))
     },
 
     forget(destination) {
       if (!destination.ready && destination.turnAt === Number.POSITIVE_INFINITY && destination.busy.size === 0)
-        destinations.delete(destination.name)
+        destinations.delete(keyOf(destination))
     },
 
     size: () => destinations.size,
   }
 }
 
-interface Timer {
-  at: number
-  destination: Destination
-}
-
-/** The earliest first. A timer that a later offer has overtaken stays until its time, and is passed over then. */
-const createHeap = () => {
-  const heap: Timer[] = []
-  const swap = (a: number, b: number) => {
-    const kept = heap[a]!
-    heap[a] = heap[b]!
-    heap[b] = kept
-  }
-  return {
-    peek: () => heap[0],
-    push(timer: Timer) {
-      let at = heap.push(timer) - 1
-      for (let up = (at - 1) >> 1; at > 0 && heap[up]!.at > heap[at]!.at; at = up, up = (at - 1) >> 1) swap(at, up)
-    },
-    pop() {
-      const last = heap.pop()
-      if (!last || heap.length === 0) return
-      heap[0] = last
-      for (let at = 0; ; ) {
-        const [left, right] = [2 * at + 1, 2 * at + 2]
-        let least = at
-        if (left < heap.length && heap[left]!.at < heap[least]!.at) least = left
-        if (right < heap.length && heap[right]!.at < heap[least]!.at) least = right
-        if (least === at) return
-        swap(at, least)
-        at = least
-      }
-    },
-  }
-}
+const keyOf = ({ account, destination }: Lane): string => `${account} ${destination}`

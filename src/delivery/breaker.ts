@@ -1,8 +1,11 @@
 /**
- * Keeps from a destination that fails again and again what would fail as well. After `FAILURES` failures in a row nothing is sent for a
- * time that grows with every failed probe, then one delivery alone.
+ * Keeps from a destination that is down what would fail as well. It is judged by different messages: when `FAILURES` of them have failed
+ * on their first try, with nothing taken in between, nothing is sent for a time that grows with every failed probe, then one delivery
+ * alone. A message that fails again says of itself that it cannot be digested: only very many in a row rest, and they alone.
  */
 export interface Breaker {
+  /** Failures in a row that open it. */
+  readonly most: number
   /** Failures in a row. */
   failures: number
   /** Probes that have failed since it opened, and the failure that opened it. */
@@ -13,23 +16,45 @@ export interface Breaker {
   failingSince: number | undefined
 }
 
+/** Whether a delivery has failed before. */
+export type Turn = 'first' | 'again'
+export type Breakers = Readonly<Record<Turn, Breaker>>
+
 export const FAILURES = 5
+const FAILURES_AGAIN = 20
 const FIRST_REST_MS = 5_000
 const LONGEST_REST_MS = 5 * 60_000
 
-export const createBreaker = (): Breaker => ({ failures: 0, opened: 0, restUntil: 0, failingSince: undefined })
+const CLOSED = { failures: 0, opened: 0, restUntil: 0, failingSince: undefined }
+
+export const createBreakers = (): Breakers => ({
+  first: { most: FAILURES, ...CLOSED },
+  again: { most: FAILURES_AGAIN, ...CLOSED },
+})
 
 /** How many may be under way at once. */
 export const allowed = ({ opened, restUntil }: Breaker, now: number, most: number): number =>
   opened === 0 ? most : now < restUntil ? 0 : 1
 
-export const succeeded = (breaker: Breaker) => Object.assign(breaker, createBreaker())
+/** Something was taken, whatever it was. */
+export const succeeded = ({ first, again }: Breakers) => {
+  Object.assign(first, CLOSED)
+  Object.assign(again, CLOSED)
+}
 
-/** `probe`: it was sent while the breaker was open. Failures of what was sent before it opened change nothing more. */
-export const failed = (breaker: Breaker, now: number, probe: boolean) => {
+/** `probe`: the breaker that it was to try. Failures of what was sent before that one opened change nothing more. */
+export const failed = ({ first, again }: Breakers, turn: Turn, now: number, probe?: Breaker) => {
+  // Where nothing is left that was never tried, what failed before is the probe.
+  const breaker = turn === 'first' || first.opened > 0 ? first : again
   breaker.failures++
   breaker.failingSince ??= now
-  if (breaker.opened > 0 ? !probe : breaker.failures < FAILURES) return
+  if (breaker.opened > 0 ? probe !== breaker : breaker.failures < breaker.most) return
   breaker.restUntil = now + Math.min(FIRST_REST_MS * 2 ** breaker.opened, LONGEST_REST_MS)
   breaker.opened++
+}
+
+/** Since when nothing was taken, undefined where the last attempt was a success. */
+export const failingSince = ({ first, again }: Breakers): number | undefined => {
+  const since = Math.min(first.failingSince ?? Number.POSITIVE_INFINITY, again.failingSince ?? Number.POSITIVE_INFINITY)
+  return Number.isFinite(since) ? since : undefined
 }

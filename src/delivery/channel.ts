@@ -31,6 +31,8 @@ export interface Message {
 }
 
 export interface SendContext {
+  /** Whose delivery it is: connections are not shared between accounts. */
+  account: number
   /** Signing secrets `whsec_…` of the account, the newest first; two during a rotation. Only webhooks use them. */
   secrets: readonly string[]
   /** Ends the attempt when the program stops. */

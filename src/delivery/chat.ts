@@ -12,14 +12,11 @@ export const createChat = (http: Http): Channel<Chat> => ({
   destination: ({ parameters }) => destinationOf(parameters.url),
   shown: ({ parameters }) => shownOrigin(parameters.url),
 
-  async send(action, [message], { signal, now }) {
+  async send(action, [message], context) {
     const url = parseTarget(action.parameters.url)
     if (!url) return { type: 'refused', why: 'its URL is neither http: nor https:' }
     const headers = { 'content-type': 'application/json' }
-    return http.attempt(
-      { method: 'POST', url, headers, body: JSON.stringify(chatBody(action, message!)) },
-      { signal, now },
-    )
+    return http.attempt({ method: 'POST', url, headers, body: JSON.stringify(chatBody(action, message!)) }, context)
   },
 })
 

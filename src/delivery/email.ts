@@ -34,7 +34,16 @@ export interface EmailChannel extends Channel<Email> {
  */
 export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailChannel => {
   const server = smtp && URL.parse(smtp.reveal())
-  const transport = server && open(server, timeoutMs)
+  /** Of each account: recipients that hang hold no other's connections. */
+  const transports = new Map<number, ReturnType<typeof open>>()
+  const transportOf = (account: number) => {
+    let found = transports.get(account)
+    if (!found && server) {
+      found = open(server, timeoutMs)
+      transports.set(account, found)
+    }
+    return found
+  }
   /** By Message-ID, who has it already; the oldest ones are forgotten. */
   const partly = new Map<string, Set<string>>()
 
@@ -42,9 +51,13 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailCh
     combines: true,
     destination: () => (server ? `${server.protocol}//${server.host}` : 'smtp:'),
     shown: ({ parameters }) => parameters.recipients.map(plain).join(', '),
-    close: () => (transport as { close(options: { force: boolean }): void } | null | undefined)?.close({ force: true }),
+    close() {
+      for (const transport of transports.values())
+        (transport as { close(options: { force: boolean }): void }).close({ force: true })
+    },
 
-    async send(action, messages, { signal }) {
+    async send(action, messages, { account, signal }) {
+      const transport = transportOf(account)
       if (!transport || mailFrom === undefined) return { type: 'refused', why: UNCONFIGURED }
       const recipients = [...new Set(action.parameters.recipients.map(normal))]
       const bad = recipients.filter(it => !ADDRESS.test(it))
@@ -111,7 +124,7 @@ const open = (server: URL, timeoutMs: number) => {
   return createTransport({
     url: server.href,
     pool: true,
-    maxConnections: 5,
+    maxConnections: CONNECTIONS,
     // A connection that the server closed while it was idle is replaced once.
     maxRequeues: 1,
     connectionTimeout: timeoutMs,
@@ -193,6 +206,8 @@ const ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
 /** No such mailbox, not here, not a name for one. */
 const NEVER = new Set([550, 551, 553])
 const MOST_IDS = 100
+/** Of one account. */
+const CONNECTIONS = 4
 const MOST_REMEMBERED = 10_000
 const UNCONFIGURED =
   'SMTP is not configured: emails are sent once the operator has set a server and a sender (settings smtp and mail-from), redeliver then'

@@ -1,15 +1,15 @@
-import { lookup as resolve } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { Agent, buildConnector, request } from 'undici'
+import { buildConnector, type Dispatcher, request } from 'undici'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { createRecent } from '../lib/recent.ts'
 import { parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { version } from '../lib/runtime.ts'
-import type { Outcome } from './channel.ts'
+import type { Outcome, SendContext } from './channel.ts'
+import { createConnections } from './connections.ts'
 import type { Guard } from './guard.ts'
+import { createNames, type Lookup } from './names.ts'
 import { cutText, plain } from './text.ts'
-
-/** Every address of a host name. */
-export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 export interface HttpOptions {
   guard: Guard
@@ -18,6 +18,8 @@ export interface HttpOptions {
   lookup?: Lookup | undefined
   /** Certificates (PEM) that are trusted instead of the system's. */
   ca?: string | undefined
+  /** Hears to which addresses names resolve that are refused: the owner of a rule does not. */
+  log?: Log | undefined
 }
 
 export interface Call {
@@ -29,26 +31,28 @@ export interface Call {
 
 export interface Http {
   /** One request, no redirects; see `Channel.send` for what it resolves and rejects with. */
-  attempt(call: Call, context: { signal: AbortSignal; now: number }): Promise<Outcome>
+  attempt(call: Call, context: Pick<SendContext, 'account' | 'signal' | 'now'>): Promise<Outcome>
   close(): Promise<void>
 }
 
-export const createHttp = ({ guard, timeoutMs, lookup = resolveAll, ca }: HttpOptions): Http => {
-  const agent = new Agent({
-    connect: guardedConnector(guard, lookup, { timeout: Math.min(timeoutMs, CONNECT_MS), ca }),
-    connections: CONNECTIONS,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveMaxTimeout: 30_000,
-    maxHeaderSize: MAX_HEADERS,
-    // One clock for the whole attempt, below.
-    headersTimeout: 0,
-    bodyTimeout: 0,
+export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions): Http => {
+  const names = createNames()
+  const connectorOptions = { timeout: Math.min(timeoutMs, CONNECT_MS), ca, log }
+  const connections = createConnections({
+    connectorOf: () => guardedConnector(guard, lookup ?? names(), connectorOptions),
+    maxHead: MAX_HEADERS,
   })
 
-  const exchange = async ({ method, url, headers, body }: Call, now: number, signal: AbortSignal): Promise<Outcome> => {
+  const exchange = async (
+    { method, url, headers, body }: Call,
+    now: number,
+    signal: AbortSignal,
+    dispatcher: Dispatcher,
+    reset: boolean,
+  ): Promise<Outcome> => {
     const response = await request(url.origin + url.pathname + url.search, {
-      dispatcher: agent,
+      dispatcher,
+      reset,
       method,
       headers: { 'user-agent': `Chainsieve/${version}`, 'accept-encoding': 'identity', ...basic(url), ...headers },
       body: body ?? null,
@@ -68,9 +72,11 @@ export const createHttp = ({ guard, timeoutMs, lookup = resolveAll, ca }: HttpOp
   }
 
   return {
-    async attempt(call, { signal, now }) {
+    async attempt(call, { account, signal, now }) {
       try {
-        return await withTimeout(timeoutMs, signal, late, inner => exchange(call, now, inner))
+        return await connections.use(account, (dispatcher, reset) =>
+          withTimeout(timeoutMs, signal, late, inner => exchange(call, now, inner, dispatcher, reset)),
+        )
       } catch (error) {
         if (signal.aborted) throw signal.reason
         if (error === LATE) return failed(`it did not answer within ${timeoutMs / 1000} s`)
@@ -81,7 +87,7 @@ export const createHttp = ({ guard, timeoutMs, lookup = resolveAll, ca }: HttpOp
         return failed(why)
       }
     },
-    close: () => agent.destroy(),
+    close: connections.close,
   }
 }
 
@@ -100,16 +106,20 @@ const failed = (why: string): Outcome => ({ type: 'retry', why, status: null, he
 const guardedConnector = (
   guard: Guard,
   lookup: Lookup,
-  { ca, timeout }: { ca: string | undefined; timeout: number },
+  { ca, timeout, log }: { ca: string | undefined; timeout: number; log: Log | undefined },
 ): buildConnector.connector => {
+  /** Each is told once, as far as is remembered. */
+  const told = createRecent<{ address: string }>(MOST_TOLD)
   const refusal = (host: string, address: string): ChainsieveError | undefined => {
     const why = guard.refused(address)
     if (why === undefined) return undefined
-    const what = host === address ? address : `${host} has the address ${address},`
-    return refuse(
-      INWARD,
-      `${what} ${host === address ? 'is ' : ''}${why}: such targets are refused unless the operator allows their range (--allow-target)`,
-    )
+    // The name of an internal host is a guess as long as nobody says what it resolves to.
+    if (host !== address && told.get(host)?.address !== address) {
+      told.set(host, { address })
+      log?.warn('Refused a target of a rule', { host, address, why })
+    }
+    const what = host === address ? `${address} is ${why}` : `${host} resolves to an address that is not allowed`
+    return refuse(INWARD, `${what}: such targets are refused unless the operator allows their range (--allow-target)`)
   }
 
   const checked: LookupFunction = (hostname, { all }, callback) => {
@@ -141,8 +151,6 @@ const guardedConnector = (
     connect(options, callback)
   }
 }
-
-const resolveAll: Lookup = hostname => resolve(hostname, { all: true, order: 'verbatim' })
 
 /** Credentials that the owner wrote into the URL. None of ours are ever sent. */
 const basic = ({ username, password }: URL): Record<string, string> => {
@@ -200,7 +208,7 @@ export const faultOf = (code: string, host: string): string | undefined =>
   FAILURES.find(([pattern]) => pattern.test(code))?.[1].replace('HOST', () => host)
 
 const FAILURES: [code: RegExp, why: string][] = [
-  [/^(ENOTFOUND|EAI_\w+|ENODATA)$/, 'HOST cannot be resolved'],
+  [/^(ENOTFOUND|EAI_\w+|ENODATA|ETIMEOUT|ESERVFAIL)$/, 'HOST cannot be resolved'],
   [/^ECONNREFUSED$/, 'HOST refused the connection'],
   [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'HOST could not be connected to in time'],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'HOST cannot be reached from here'],
@@ -214,9 +222,8 @@ const FAILURES: [code: RegExp, why: string][] = [
 ]
 
 const INWARD = 'inward_target'
+const MOST_TOLD = 1_000
 const CONNECT_MS = 10_000
-/** To one origin. Attempts wait for one: more than the few destinations there may be whose receivers hang, each with its own attempts. */
-const CONNECTIONS = 128
 const MAX_HEADERS = 16 << 10
 const MAX_BODY = 64 << 10
 const MAX_HEAD = 1_000

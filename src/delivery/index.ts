@@ -1,10 +1,12 @@
+import type { Log } from '../lib/log.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Action } from '../rules/rule.ts'
 import type { Channel } from './channel.ts'
 import { createChat } from './chat.ts'
 import { createEmail } from './email.ts'
 import { createGuard } from './guard.ts'
-import { createHttp, type Lookup } from './http.ts'
+import { createHttp } from './http.ts'
+import type { Lookup } from './names.ts'
 import { createWebhook } from './webhook.ts'
 
 export interface ChannelOptions {
@@ -17,6 +19,7 @@ export interface ChannelOptions {
   /** Longest time for one attempt. */
   timeoutMs?: number
   lookup?: Lookup
+  log?: Log
 }
 
 export interface Channels {
@@ -24,8 +27,15 @@ export interface Channels {
   close(): Promise<void>
 }
 
-export const createChannels = ({ allowed, smtp, mailFrom, timeoutMs = 20_000, lookup }: ChannelOptions): Channels => {
-  const http = createHttp({ guard: createGuard(allowed), timeoutMs, lookup })
+export const createChannels = ({
+  allowed,
+  smtp,
+  mailFrom,
+  timeoutMs = 20_000,
+  lookup,
+  log,
+}: ChannelOptions): Channels => {
+  const http = createHttp({ guard: createGuard(allowed), timeoutMs, lookup, log })
   const email = createEmail({ smtp, mailFrom, timeoutMs })
   const channels = {
     'Webhook (GET)': createWebhook(http, 'GET'),

@@ -1,7 +1,9 @@
 import { refuse } from '../lib/errors.ts'
+import { type Limits, overLimit } from '../limits/index.ts'
 import type { Action } from '../rules/rule.ts'
 import type { MessageType } from './channel.ts'
 import type { Db } from './file.ts'
+import { createForget, FORGOTTEN, type Forgotten } from './forget.ts'
 
 export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'
 
@@ -84,7 +86,8 @@ export interface Ledger {
   attemptsOf(delivery: number): AttemptInfo[]
   /**
    * Queues again what is dead, delivered or waiting, and returns how many those are. Not again: what was cancelled, tests, and messages
-   * that a later one has taken the place of, since the receiver would be left with what no longer holds.
+   * that a later one has taken the place of, since the receiver would be left with what no longer holds. What is asked for of one rule
+   * is refused where its account would have more queued than it may.
    */
   redeliver(filter: RedeliverFilter): number
   /** How often each rule has fired; rules that have not are left out. */
@@ -97,6 +100,10 @@ export interface Ledger {
    * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
    */
   prune(before: { settledBefore: number; deadBefore: number }, limit: number): number
+  /** The next rule by its number that there are deliveries of. */
+  nextRule(after: number): number | undefined
+  /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
+  pruneRule(rule: number, before: number, limit: number): number
 }
 
 const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
@@ -104,7 +111,7 @@ const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.cha
     d.last_status AS lastStatus, d.last_error AS lastError
   FROM delivery d JOIN receiver r ON r.id = d.receiver`
 
-export const createLedger = (db: Db, now: () => number): Ledger => {
+export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger => {
   const attempts = db.prepare<[number], AttemptInfo>(
     `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
      WHERE delivery = ? ORDER BY n`,
@@ -113,6 +120,11 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
     // By alerts: of a rule there may be very many.
     `${SELECT} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
+  const queuedBeside = db
+    .prepare<[number], number>(
+      `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = (SELECT account FROM delivery WHERE rule = ? LIMIT 1)`,
+    )
+    .pluck()
   const counts = db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw()
   const countOf = db.prepare<[number], number>('SELECT triggered FROM rule_count WHERE rule = ?').pluck()
   const states = db.prepare<[], { channel: Action['type']; state: DeliveryState; count: number }>(
@@ -128,19 +140,18 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
      WHERE d.state = 'queued' AND d.tries > 0 AND d.type <> 'alert.test'
      GROUP BY d.account, r.channel, r.shown HAVING since IS NOT NULL ORDER BY since LIMIT ?`,
   )
-  const old = db.prepare<[number, number, number], { id: number; message: number }>(
-    `SELECT id, message FROM (
-       SELECT id, message FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
-       UNION ALL
-       SELECT id, message FROM delivery WHERE state = 'dead' AND settled_at < ?
-     ) LIMIT ?`,
+  const old = db.prepare<[number, number, number], Forgotten>(
+    `SELECT ${FORGOTTEN} FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
+     UNION ALL
+     SELECT ${FORGOTTEN} FROM delivery WHERE state = 'dead' AND settled_at < ? LIMIT ?`,
   )
-  const forget = db.prepare('DELETE FROM delivery WHERE id = ?')
-  const forgetMessage = db.prepare(
-    `DELETE FROM message WHERE id = ? AND NOT EXISTS (
-       SELECT 1 FROM delivery d WHERE d.network = message.network AND d.alert = message.alert AND d.message = message.id
-     )`,
+  const nextRule = db.prepare<[number], number | null>('SELECT min(rule) FROM delivery WHERE rule > ?').pluck()
+  const settledOf = db.prepare<[number, number, number], Forgotten>(
+    `SELECT ${FORGOTTEN} FROM delivery INDEXED BY delivery_rule WHERE rule = ? AND state <> 'queued' AND settled_at < ? LIMIT ?`,
   )
+  const forgetCount = db.prepare('DELETE FROM rule_count WHERE rule = ?')
+  const forgetDisabled = db.prepare('DELETE FROM disabled WHERE rule = ?')
+  const forget = createForget(db)
 
   return {
     deliveriesOf: (rule, alerts) =>
@@ -179,6 +190,17 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
       const values = { rule, alert, delivery, from, to, now: now() }
       return db
         .transaction(() => {
+          if (rule !== undefined) {
+            const most = limits.queuedDeliveries
+            const values = { rule, alert, delivery, from, to, most }
+            const more = db
+              .prepare<[object], number>(
+                `SELECT count(*) FROM (SELECT 1 FROM delivery WHERE ${where} AND state <> 'queued' LIMIT @most + 1)`,
+              )
+              .pluck()
+              .get(values)!
+            if (more + (queuedBeside.get(rule) ?? 0) > most) throw overLimit('queuedDeliveries', limits)
+          }
           db.prepare(
             `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
           ).run(values)
@@ -209,8 +231,22 @@ export const createLedger = (db: Db, now: () => number): Ledger => {
       db
         .transaction(() => {
           const rows = old.all(settledBefore, deadBefore, limit)
-          for (const { id } of rows) forget.run(id)
-          for (const message of new Set(rows.map(row => row.message))) forgetMessage.run(message)
+          forget(rows)
+          return rows.length
+        })
+        .immediate(),
+
+    nextRule: after => nextRule.get(after) ?? undefined,
+
+    pruneRule: (rule, before, limit) =>
+      db
+        .transaction(() => {
+          const rows = settledOf.all(rule, before, limit)
+          forget(rows)
+          if (rows.length < limit) {
+            forgetCount.run(rule)
+            forgetDisabled.run(rule)
+          }
           return rows.length
         })
         .immediate(),

@@ -2,9 +2,10 @@ import type { AlertState, StoredAlert } from '../alerts/alert.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
+import type { Limits } from '../limits/index.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, DeliveryRecord, DeliveryState, ListFilter, RedeliverFilter } from './ledger.ts'
-import type { TestResult } from './worker.ts'
+import type { TestResult } from './sender.ts'
 
 /** What the main thread and the one that delivers tell each other. */
 
@@ -22,6 +23,7 @@ export interface DeliveryData {
     retries: readonly number[]
     timeoutMs: number
     keepMs: number | undefined
+    limits: Limits
   }
 }
 

@@ -105,4 +105,32 @@ export const MIGRATIONS: readonly string[] = [
      rule INTEGER PRIMARY KEY,
      triggered INTEGER NOT NULL
    ) STRICT`,
+
+  `-- What a rule said when it found something, as JSON: once for each of its revisions, however often it fires.
+   CREATE TABLE said (
+     id INTEGER PRIMARY KEY,
+     rule INTEGER NOT NULL,
+     revision INTEGER NOT NULL,
+     text TEXT NOT NULL,
+     UNIQUE (rule, revision)
+   ) STRICT;
+   INSERT INTO said (rule, revision, text)
+     SELECT d.rule, d.revision, json_extract(m.head, '$.rule') FROM delivery d JOIN message m ON m.id = d.message WHERE true
+     ON CONFLICT DO NOTHING;
+   UPDATE message SET head = json_remove(head, '$.rule');
+
+   -- Accounts whose outbox entries above n are taken over by and by, while those of others go on.
+   CREATE TABLE backlog (
+     store TEXT NOT NULL,
+     account INTEGER NOT NULL,
+     n INTEGER NOT NULL,
+     PRIMARY KEY (store, account)
+   ) STRICT, WITHOUT ROWID;
+
+   DROP INDEX delivery_due;
+   CREATE INDEX delivery_due ON delivery (account, destination, (tries > 0), next_at) WHERE state = 'queued';
+   CREATE INDEX delivery_test ON delivery (rule) WHERE type = 'alert.test';
+   -- Without these, forgetting a message or receiver looks through all deliveries.
+   CREATE INDEX delivery_message ON delivery (message);
+   CREATE INDEX delivery_receiver ON delivery (receiver)`,
 ]

@@ -1,9 +1,11 @@
 import type { Action } from '../rules/rule.ts'
+import type { Lane } from './agenda.ts'
+import type { Turn } from './breaker.ts'
 import type { Message, MessageType, Outcome } from './channel.ts'
-import { disabledError, type MessageHead } from './expand.ts'
 import type { Db } from './file.ts'
 import { readSource } from './payload.ts'
 import { nextTry } from './schedule.ts'
+import { disabledError, type MessageHead } from './teller.ts'
 
 /** A delivery that may be sent now. */
 export interface Due {
@@ -16,10 +18,8 @@ export interface Due {
 }
 
 /** What one attempt is to send: several deliveries where they were combined. */
-export interface Job {
+export interface Job extends Lane {
   ids: readonly number[]
-  destination: string
-  account: number
   action: Action
   messages: readonly Message[]
 }
@@ -48,12 +48,16 @@ export interface Settled {
 }
 
 export interface Queue {
-  /** Every destination with something queued: when the first of it is due, and whether that was tried before. */
-  destinations(): { name: string; dueAt: number; tried: boolean }[]
-  /** What may be sent to a destination, the first due first. */
-  due(destination: string, now: number, limit: number): Due[]
+  /** Every lane with something queued: when the first of it is due, and whether some of it was tried before. */
+  lanes(): (Lane & { dueAt: number; tried: boolean })[]
+  /** What may be sent in a lane, the first due first: of what was never tried, or of what has failed before. */
+  due(lane: Lane, turn: Turn, now: number, limit: number): Due[]
   /** When the next of what is not due yet is; undefined where there is none. */
-  nextDue(destination: string, now: number): number | undefined
+  nextDue(lane: Lane, now: number): number | undefined
+  /** Rules that something is queued for. */
+  rules(): number[]
+  /** Gives up at most `limit` of what is queued for a rule, but for retractions: who was told of an alert hears of its end. */
+  cancelRule(rule: number, now: number, why: string, limit: number): Action['type'][]
   /** What may go into one attempt with a delivery, itself included. */
   combinable(due: Due, now: number, limit: number): Due[]
   /**
@@ -67,7 +71,7 @@ export interface Queue {
     options: { now: number; schedule: readonly number[]; random?: () => number },
   ): Settled[]
   /** Gives up what has waited since `before` for a destination that does not answer. */
-  expire(destination: string, before: number, now: number, why: string): number
+  expire(lane: Lane, before: number, now: number, why: string): number
   /** Records the attempt of a test. */
   settleTest(id: number, attempt: Attempt): void
   /** Changes when another connection has written. */
@@ -82,6 +86,7 @@ interface Claimed {
   destination: string
   changed_at: number
   action: string
+  said: string
   head: string
   source: string
 }
@@ -91,6 +96,7 @@ interface State {
   tries: number
   rule: number
   revision: number
+  account: number
   destination: string
   channel: Action['type']
   action: string
@@ -100,23 +106,51 @@ interface State {
 }
 
 export const createQueue = (db: Db): Queue => {
-  const destinations = db.prepare<[], { name: string; dueAt: number; tried: number }>(
-    `WITH RECURSIVE d (name) AS (
-       SELECT min(destination) FROM delivery WHERE state = 'queued'
+  const lanes = db.prepare<[], Lane & { dueAt: number; tried: number }>(
+    // From one lane to the next, whatever stands in each.
+    `WITH RECURSIVE lane (account, destination) AS (
+       SELECT * FROM (SELECT account, destination FROM delivery WHERE state = 'queued' ORDER BY account, destination LIMIT 1)
        UNION ALL
-       SELECT (SELECT min(destination) FROM delivery WHERE state = 'queued' AND destination > d.name) FROM d WHERE d.name IS NOT NULL
+       SELECT next.account, next.destination FROM lane JOIN delivery next ON next.id = (
+         SELECT id FROM delivery WHERE state = 'queued' AND (account, destination) > (lane.account, lane.destination)
+         ORDER BY account, destination LIMIT 1
+       )
      )
-     SELECT d.name, q.next_at AS dueAt, q.tries > 0 AS tried FROM d JOIN delivery q ON q.id = (
-       SELECT id FROM delivery WHERE state = 'queued' AND destination = d.name ORDER BY next_at, id LIMIT 1
+     SELECT account, destination, min(coalesce(first, again), coalesce(again, first)) AS dueAt, again IS NOT NULL AS tried FROM (
+       SELECT account, destination,
+         (SELECT min(next_at) FROM delivery d WHERE state = 'queued' AND d.account = lane.account AND d.destination = lane.destination
+            AND (tries > 0) = 0) AS first,
+         (SELECT min(next_at) FROM delivery d WHERE state = 'queued' AND d.account = lane.account AND d.destination = lane.destination
+            AND (tries > 0) = 1) AS again
+       FROM lane
      )`,
   )
-  const due = db.prepare<[string, number, number], Due>(
+  const due = db.prepare<[number, string, number, number, number], Due>(
     `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS line FROM delivery d JOIN receiver r ON r.id = d.receiver
-     WHERE d.state = 'queued' AND d.destination = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
+     WHERE d.state = 'queued' AND d.account = ? AND d.destination = ? AND (d.tries > 0) = ? AND d.next_at <= ?
+     ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const nextDue = db
-    .prepare<[string, number], number | null>(
-      `SELECT min(next_at) FROM delivery WHERE state = 'queued' AND destination = ? AND next_at > ?`,
+    .prepare<[number, string, number, number], number | null>(
+      `SELECT min(next_at) FROM delivery
+       WHERE state = 'queued' AND account = ? AND destination = ? AND (tries > 0) = ? AND next_at > ?`,
+    )
+    .pluck()
+  const rules = db
+    .prepare<[], number>(
+      `WITH RECURSIVE r (rule) AS (
+         SELECT min(rule) FROM delivery WHERE state = 'queued'
+         UNION ALL
+         SELECT (SELECT min(rule) FROM delivery WHERE state = 'queued' AND rule > r.rule) FROM r WHERE r.rule IS NOT NULL
+       )
+       SELECT rule FROM r WHERE rule IS NOT NULL`,
+    )
+    .pluck()
+  const cancelRule = db
+    .prepare<[number, string, number, number], Action['type']>(
+      `UPDATE delivery SET state = 'cancelled', settled_at = ?, last_error = ? WHERE id IN (
+         SELECT id FROM delivery INDEXED BY delivery_waiting WHERE state = 'queued' AND rule = ? AND type <> 'alert.retracted' LIMIT ?
+       ) RETURNING (SELECT channel FROM receiver WHERE id = receiver)`,
     )
     .pluck()
   const combinable = db.prepare<[number, number, number, number], Due>(
@@ -125,11 +159,13 @@ export const createQueue = (db: Db): Queue => {
   )
   const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
   const load = db.prepare<[number], Claimed>(
-    `SELECT d.network, d.alert, d.type, d.account, d.destination, d.changed_at, r.action, m.head, m.source
-     FROM delivery d JOIN receiver r ON r.id = d.receiver JOIN message m ON m.id = d.message WHERE d.id = ?`,
+    `SELECT d.network, d.alert, d.type, d.account, d.destination, d.changed_at, r.action, s.text AS said, m.head, m.source
+     FROM delivery d JOIN receiver r ON r.id = d.receiver JOIN message m ON m.id = d.message
+       JOIN said s ON s.rule = d.rule AND s.revision = d.revision
+     WHERE d.id = ?`,
   )
   const stateOf = db.prepare<[number], State>(
-    `SELECT d.state, d.tries, d.rule, d.revision, d.destination, r.channel, r.action, d.type, d.received_at, d.delivered_at
+    `SELECT d.state, d.tries, d.rule, d.revision, d.account, d.destination, r.channel, r.action, d.type, d.received_at, d.delivered_at
      FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.id = ?`,
   )
   const addAttempt = db.prepare(
@@ -152,14 +188,14 @@ export const createQueue = (db: Db): Queue => {
      ON CONFLICT DO UPDATE SET revision = excluded.revision, at = excluded.at WHERE excluded.revision >= revision`,
   )
   const buryOthers = db.prepare<
-    [number, string, string, number],
+    [number, string, number, string, number],
     { id: number; channel: Action['type']; type: MessageType }
   >(
-    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND destination = ? AND +rule = ?
+    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND account = ? AND destination = ? AND +rule = ?
      RETURNING id, (SELECT channel FROM receiver WHERE id = receiver) AS channel, type`,
   )
   const expire = db.prepare(
-    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND destination = ? AND queued_at < ?`,
+    `UPDATE delivery SET state = 'dead', settled_at = ?, last_error = ? WHERE state = 'queued' AND account = ? AND destination = ? AND queued_at < ?`,
   )
   const endTest = db.prepare(
     'UPDATE delivery SET state = ?, tries = 1, begun_at = ?, settled_at = ?, delivered_at = ?, last_status = ?, last_error = ? WHERE id = ?',
@@ -188,9 +224,15 @@ export const createQueue = (db: Db): Queue => {
   }
 
   return {
-    destinations: () => destinations.all().map(it => ({ ...it, tried: it.tried === 1 })),
-    due: (destination, now, limit) => due.all(destination, now, limit),
-    nextDue: (destination, now) => nextDue.get(destination, now) ?? undefined,
+    lanes: () => lanes.all().map(it => ({ ...it, tried: it.tried === 1 })),
+    due: ({ account, destination }, turn, now, limit) => due.all(account, destination, TRIED[turn], now, limit),
+    nextDue({ account, destination }, now) {
+      const times = [TRIED.first, TRIED.again].map(tried => nextDue.get(account, destination, tried, now) ?? undefined)
+      const known = times.filter(it => it !== undefined)
+      return known.length === 0 ? undefined : Math.min(...known)
+    },
+    rules: () => rules.all(),
+    cancelRule: (rule, now, why, limit) => cancelRule.all(now, why, rule, limit),
     combinable: ({ rule, receiver }, now, limit) => combinable.all(rule, receiver, now, limit),
     claim: (picks, now) => db.transaction(() => picks.map(picked => claimOne(picked, now))).immediate(),
 
@@ -241,7 +283,7 @@ export const createQueue = (db: Db): Queue => {
               all.push(settled)
               if (outcome.type === 'gone' && !hasTokens(was.action)) {
                 disable.run(was.rule, destination, was.revision, now)
-                for (const other of buryOthers.all(now, disabledError(now), destination, was.rule))
+                for (const other of buryOthers.all(now, disabledError(now), was.account, destination, was.rule))
                   all.push({ ...settled, ...other, to: 'dead' })
               }
             }
@@ -250,7 +292,7 @@ export const createQueue = (db: Db): Queue => {
         })
         .immediate(),
 
-    expire: (destination, before, now, why) => expire.run(now, why, destination, before).changes,
+    expire: ({ account, destination }, before, now, why) => expire.run(now, why, account, destination, before).changes,
 
     settleTest: (id, attempt) => {
       const { outcome, at, latencyMs } = attempt
@@ -267,11 +309,15 @@ export const createQueue = (db: Db): Queue => {
   }
 }
 
-const toMessage = ({ head, source, ...row }: Claimed): Message => ({
+/** In the index of what is queued. */
+const TRIED: Record<Turn, number> = { first: 0, again: 1 }
+
+const toMessage = ({ said, head, source, ...row }: Claimed): Message => ({
   id: row.alert,
   type: row.type,
   network: row.network,
   timestamp: row.changed_at,
+  rule: JSON.parse(said) as Message['rule'],
   ...(JSON.parse(head) as MessageHead),
   source: readSource(source),
 })

@@ -7,6 +7,7 @@ import type { MetricSnapshot } from '../lib/metrics.ts'
 import { createRestarts, type RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import type { Secret } from '../lib/secret.ts'
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, ListFilter, RedeliverFilter } from './ledger.ts'
 import type {
@@ -19,8 +20,8 @@ import type {
   Questions,
   ToDelivery,
 } from './messages.ts'
+import type { TestResult } from './sender.ts'
 import { openDeliveries } from './store.ts'
-import type { TestResult } from './worker.ts'
 
 /** The thread that delivers, as the main thread sees it. */
 export interface Delivery {
@@ -71,6 +72,7 @@ export interface DeliveryOptions {
     timeoutMs: number
     /** How long delivered ones are kept; default 30 days. */
     keepMs?: number | undefined
+    limits?: Limits
   }
   log: Log
 }
@@ -80,7 +82,7 @@ const STOP_MS = 8_000
 
 /** Starts the thread; one that dies is started again, since everything it does is in its file. */
 export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions): Delivery => {
-  const { allowTarget, smtp, mailFrom, mailDigest, retries, timeoutMs, keepMs } = settings
+  const { allowTarget, smtp, mailFrom, mailDigest, retries, timeoutMs, keepMs, limits = DEFAULT_LIMITS } = settings
   const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
   let ids = 0
   let stopping = false
@@ -93,8 +95,17 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
   const start = () => {
     const known = stores()
     told = keyOf(known)
-    const plain = { allowTarget, smtp: smtp?.reveal(), mailFrom, digestMs: mailDigest, retries, timeoutMs, keepMs }
-    const one = startWorker('delivery', { data, stores: known, settings: plain } satisfies DeliveryData)
+    const sent = {
+      allowTarget,
+      smtp: smtp?.reveal(),
+      mailFrom,
+      digestMs: mailDigest,
+      retries,
+      timeoutMs,
+      keepMs,
+      limits,
+    }
+    const one = startWorker('delivery', { data, stores: known, settings: sent } satisfies DeliveryData)
     worker = one
     one.on('message', (message: FromDelivery) => {
       if (message.type === 'log') return log[message.level](message.message, message.fields)

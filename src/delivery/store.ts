@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { createExpander, type Expander } from './expand.ts'
 import { connect } from './file.ts'
 import { createLedger, type Ledger } from './ledger.ts'
@@ -11,8 +12,12 @@ export interface DeliveryStore extends Expander, Queue, Ledger {
 /** Several processes may open it; only one may send. `native` is the path of SQLite's binding. */
 export const openDeliveries = (
   data: string,
-  { native, now = Date.now }: { native?: string | undefined; now?: () => number } = {},
+  {
+    native,
+    now = Date.now,
+    limits = DEFAULT_LIMITS,
+  }: { native?: string | undefined; now?: () => number; limits?: Limits } = {},
 ): DeliveryStore => {
   const db = connect(data, native)
-  return { ...createExpander(db), ...createQueue(db), ...createLedger(db, now), close: () => void db.close() }
+  return { ...createExpander(db), ...createQueue(db), ...createLedger(db, now, limits), close: () => void db.close() }
 }

@@ -24,17 +24,18 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const log = createThreadLog(tell)
   const native = nativeBinding()
   const nativeOption = native === undefined ? {} : { native }
-  const store = openDeliveries(data, nativeOption)
+  const store = openDeliveries(data, { ...nativeOption, limits: settings.limits })
   const rules = openRules(data, nativeOption)
   const secrets = openSecrets(data, nativeOption)
   const outboxes = createOutboxes(stores, native, log)
   const metrics = createMetrics()
-  const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget } = settings
+  const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget, limits } = settings
   const channels = createChannels({
     allowed: allowTarget,
     smtp: smtp === undefined ? undefined : secret(smtp),
     mailFrom,
     timeoutMs,
+    log,
   })
   const troubles = createTroubles(log)
   for (const known of store.failing(MOST_FAILING)) troubles.remember(known)
@@ -42,6 +43,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     store,
     outboxes: outboxes.all,
     rules: rules.find,
+    rulesVersion: rules.version,
     channels,
     // Whoever never asked for their secret may do so later, and then verify what came before.
     secrets(account) {
@@ -55,6 +57,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       const target = channels.of(action).shown(action)
       troubles.note({ account, rule: messages[0]!.rule.id, channel: action.type, target }, outcome, now)
     },
+    limits,
     options: {
       digestMs,
       ...(retries.length > 0 && { schedule: [0, ...retries] }),

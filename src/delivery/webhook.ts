@@ -12,7 +12,8 @@ export const createWebhook = (http: Http, method: 'GET' | 'POST'): Channel<Webho
   destination: ({ parameters }) => destinationOf(parameters.url),
   shown: ({ parameters }) => shownUrl(parameters.url),
 
-  async send({ parameters, payload }, [message], { secrets, signal, now }) {
+  async send({ parameters, payload }, [message], context) {
+    const { secrets, now } = context
     const url = fillUrl(parameters.url, message!.source)
     if (typeof url === 'string') return { type: 'refused', why: url }
     const body = method === 'POST' ? JSON.stringify(bodyOf(message!, payload)) : undefined
@@ -24,7 +25,7 @@ export const createWebhook = (http: Http, method: 'GET' | 'POST'): Channel<Webho
       'webhook-type': message!.type,
       ...(secrets.length > 0 && { 'webhook-signature': sign(secrets, message!.id, seconds, body ?? '') }),
     }
-    return http.attempt({ method, url, headers, ...(body !== undefined && { body }) }, { signal, now })
+    return http.attempt({ method, url, headers, ...(body !== undefined && { body }) }, context)
   },
 })
 

@@ -239,6 +239,19 @@ export const LIMITS = {
     ['a query', 'hits and keys to sort'],
     'Sort by the order of the chain (_doc, timestamp or blockNumber.num), which needs none, or narrow the query.',
   ),
+  deliveriesByAccount: count(
+    100,
+    'too_many_deliveries_exception',
+    ['an account', 'deliveries under way'],
+    'Others wait; those that take longer than a second are counted apart, up to four times as many.',
+  ),
+  queuedDeliveries: count(
+    100_000,
+    'too_many_deliveries_exception',
+    ['an account', 'queued deliveries'],
+    'What a receiver cannot take meanwhile is dead, and can be delivered again in smaller ranges.',
+  ),
+  ruleTests: count(4, 'too_many_tests_exception', ['an account', 'tests of rules under way'], 'Wait for them to end.'),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

@@ -120,6 +120,7 @@ const startDeliveries = (config: Config, log: Run['log']): Delivery => {
       retries: deliveryRetries,
       timeoutMs: deliveryTimeout,
       keepMs: keepDeliveries,
+      limits: config.limits,
     },
     log,
   })

@@ -266,7 +266,7 @@ test('from the text of a rule to what is sent, hostile strings do nothing but st
       )
       assert.ok(listed.length >= alerts.length)
       JSON.stringify([listed, deliveries.list({ rule: one.id, limit: 10 })])
-      const due = deliveries.destinations().flatMap(({ name }) => deliveries.due(name, 1, 1_000))
+      const due = deliveries.lanes().flatMap(lane => deliveries.due(lane, 'first', 1, 1_000))
       for (const job of deliveries.claim(
         due.map(it => [it]),
         1,

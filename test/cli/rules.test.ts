@@ -67,9 +67,11 @@ const delivered = (): string => {
       digestMs: 0,
       now,
     })
-    for (const { name } of store.destinations()) {
-      const [job] = store.claim([store.due(name, now, 1)], now)
-      const outcome = name.includes('a.example') ? { type: 'delivered' as const, status: 204, head: '' } : FAILED
+    for (const lane of store.lanes()) {
+      const [job] = store.claim([store.due(lane, 'first', now, 1)], now)
+      const outcome = lane.destination.includes('a.example')
+        ? { type: 'delivered' as const, status: 204, head: '' }
+        : FAILED
       store.settle([{ ids: job!.ids, at: now, latencyMs: 1, outcome }], { now, schedule: [0] })
     }
   }

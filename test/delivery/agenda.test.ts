@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createAgenda, type Health } from '../../src/delivery/agenda.ts'
+import { createAgenda } from '../../src/delivery/agenda.ts'
+import type { Health } from '../../src/delivery/places.ts'
+
+const at = (destination: string, account = 1) => ({ account, destination })
 
 describe('the agenda', () => {
   it('gives each destination its turn when it is due, those that work first', () => {
     const agenda = createAgenda({ total: 10 })
-    const offer = (name: string, at: number, health: Health) => {
-      const destination = agenda.get(name)
+    const offer = (name: string, when: number, health: Health) => {
+      const destination = agenda.get(at(name))
       destination.health = health
-      agenda.offer(destination, at)
+      agenda.offer(destination, when)
     }
     offer('failing', 1, 'failing')
     offer('unknown', 2, 'unknown')
     offer('later', 9, 'well')
     offer('well', 3, 'well')
     assert.equal(agenda.nextAt(), 1)
-    const take = (now: number) => agenda.take(now)?.name
+    const take = (now: number) => agenda.take(now)?.destination
     assert.deepEqual(
       [take(0), take(5), take(5), take(5), take(5)],
       [undefined, 'well', 'unknown', 'failing', undefined],
@@ -32,14 +35,14 @@ describe('the agenda', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 1_000 }), { maxLength: 60 }), times => {
         const agenda = createAgenda({ total: 10 })
-        for (const [i, at] of times.entries()) {
-          const destination = agenda.get(`d${i}`)
+        for (const [i, when] of times.entries()) {
+          const destination = agenda.get(at(`d${i}`))
           destination.health = 'well'
-          agenda.offer(destination, at)
+          agenda.offer(destination, when)
         }
         const served: number[] = []
         for (let next = agenda.take(1_000); next; next = agenda.take(1_000))
-          served.push(times[Number(next.name.slice(1))]!)
+          served.push(times[Number(next.destination.slice(1))]!)
         assert.deepEqual(
           served,
           times.toSorted((a, b) => a - b),
@@ -49,20 +52,20 @@ describe('the agenda', () => {
 
   it('keeps places free of receivers that fail, and of those never tried', () => {
     const agenda = createAgenda({ total: 20, slowMs: 1_000 })
-    const rooms = () => (['well', 'unknown', 'failing'] as const).map(agenda.room)
+    const rooms = () => (['well', 'unknown', 'failing'] as const).map(health => agenda.room({ account: 1, health }))
     assert.deepEqual(rooms(), [20, 15, 5])
-    const failing = Array.from({ length: 5 }, () => agenda.begin('failing', 0))
+    const failing = Array.from({ length: 5 }, () => agenda.begin({ account: 1, health: 'failing' }, 0))
     assert.deepEqual(rooms(), [15, 10, 0])
-    for (let i = 0; i < 10; i++) agenda.begin('unknown', 500)
+    for (let i = 0; i < 10; i++) agenda.begin({ account: 1, health: 'unknown' }, 500)
     assert.deepEqual(rooms(), [5, 0, 0])
-    agenda.offer(agenda.get('never-tried'), 600)
+    agenda.offer(agenda.get(at('never-tried')), 600)
     assert.equal(agenda.take(600), undefined)
     // What takes long no longer counts: it is looked at again when the first has taken so long.
     assert.equal(agenda.nextAt(), 1_000)
     failing[0]!()
     failing[0]!()
     assert.deepEqual(rooms(), [6, 1, 1])
-    assert.equal(agenda.take(1_000)?.name, 'never-tried')
+    assert.equal(agenda.take(1_000)?.destination, 'never-tried')
     assert.deepEqual(rooms(), [10, 5, 5])
     for (const leave of failing) leave()
     assert.deepEqual(rooms(), [10, 5, 5])
@@ -71,21 +74,42 @@ describe('the agenda', () => {
   it('lets no more than four times as many be slow', () => {
     const agenda = createAgenda({ total: 2, slowMs: 1_000 })
     for (let i = 0; i < 20; i++) {
-      if (agenda.room('well') <= 0) agenda.take(i * 2_000)
-      if (agenda.room('well') <= 0) return assert.equal(i, 10)
-      agenda.begin('well', i * 2_000)
+      if (agenda.room({ account: 1, health: 'well' }) <= 0) agenda.take(i * 2_000)
+      if (agenda.room({ account: 1, health: 'well' }) <= 0) return assert.equal(i, 10)
+      agenda.begin({ account: 1, health: 'well' }, i * 2_000)
     }
     assert.fail('there was always room')
   })
 
   it('forgets who has nothing to wait for', () => {
     const agenda = createAgenda({ total: 2 })
-    const one = agenda.get('a')
+    const one = agenda.get(at('a'))
     agenda.offer(one, 5)
     agenda.forget(one)
     assert.equal(agenda.size(), 1)
     agenda.take(5)
     agenda.forget(one)
     assert.equal(agenda.size(), 0)
+  })
+
+  it('lets accounts take turns, each with its share of the places', () => {
+    const agenda = createAgenda({ total: 200, byAccount: 100 })
+    for (let i = 0; i < 10_000; i++) agenda.offer(agenda.get(at(`dead${i}`, 1)), 0)
+    agenda.offer(agenda.get(at('one', 2)), 5)
+    agenda.offer(agenda.get(at('two', 2)), 5)
+    const served: number[] = []
+    for (let next = agenda.take(10); next; next = agenda.take(10)) {
+      agenda.begin(next, 10)
+      served.push(next.account)
+    }
+    assert.deepEqual(served.slice(0, 4), [1, 2, 1, 2])
+    assert.equal(served.length, 75 + 2)
+    // Those that hang are set apart, up to four times as many, and then take no more places.
+    for (let now = 2_000; now < 20_000; now += 1_000)
+      for (let next = agenda.take(now); next; next = agenda.take(now)) agenda.begin(next, now)
+    assert.deepEqual(
+      [1, 2].map(account => agenda.room({ account, health: 'well' })),
+      [25, 100],
+    )
   })
 })

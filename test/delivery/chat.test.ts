@@ -145,7 +145,7 @@ test('a chat is posted to without headers of ours, and its refusal is told', asy
     const action = chat({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}` })
     return channels
       .of(action)
-      .send(action, [MESSAGE], { secrets: ['whsec_eA=='], signal: new AbortController().signal, now: 0 })
+      .send(action, [MESSAGE], { account: 7, secrets: ['whsec_eA=='], signal: new AbortController().signal, now: 0 })
   }
   assert.deepEqual(await send('/ok'), { type: 'delivered', status: 200, head: 'ok' })
   assert.deepEqual(await send('/gone'), { type: 'retry', why: 'it answered 404', status: 404, head: 'no_service' })

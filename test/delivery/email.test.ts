@@ -13,7 +13,7 @@ import { CERTIFICATE, KEY } from './certificate.ts'
 type Email = Extract<Action, { type: 'Email' }>
 
 const FROM = 'Chainsieve <alerts@sieve.test>'
-const CONTEXT = { secrets: ['whsec_eA=='], signal: new AbortController().signal, now: 0 }
+const CONTEXT = { account: 7, secrets: ['whsec_eA=='], signal: new AbortController().signal, now: 0 }
 const email = (...recipients: string[]): Email => ({ type: 'Email', parameters: { recipients } })
 const message = (n: number, more: Partial<Message> = {}): Message => ({
   id: String(n).padStart(64, '0'),

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { allowed, createBreaker, FAILURES, failed, succeeded } from '../../src/delivery/breaker.ts'
+import {
+  allowed,
+  createBreakers,
+  FAILURES,
+  failed,
+  failingSince,
+  succeeded,
+  type Turn,
+} from '../../src/delivery/breaker.ts'
 import { nextTry, SCHEDULE_MS, spanOf } from '../../src/delivery/schedule.ts'
 
 const HOUR = 3_600_000
@@ -37,38 +45,48 @@ describe('the schedule of tries', () => {
   })
 })
 
-describe('the breaker of a destination', () => {
-  const failing = (times: number) => {
-    const breaker = createBreaker()
-    for (let i = 0; i < times; i++) failed(breaker, 1_000, false)
-    return breaker
+describe('the breakers of a destination', () => {
+  const failing = (times: number, turn: Turn = 'first') => {
+    const breakers = createBreakers()
+    for (let i = 0; i < times; i++) failed(breakers, turn, 1_000)
+    return breakers
   }
 
-  it('opens with the fifth failure in a row', () => {
-    assert.equal(allowed(failing(FAILURES - 1), 1_000, 10), 10)
-    const open = failing(FAILURES)
-    assert.deepEqual(open, { failures: 5, opened: 1, restUntil: 6_000, failingSince: 1_000 })
+  it('open with the fifth message in a row that fails on its first try', () => {
+    assert.equal(allowed(failing(FAILURES - 1).first, 1_000, 10), 10)
+    const open = failing(FAILURES).first
+    assert.deepEqual(open, { most: 5, failures: 5, opened: 1, restUntil: 6_000, failingSince: 1_000 })
     assert.deepEqual(
       [5_999, 6_000].map(now => allowed(open, now, 10)),
       [0, 1],
     )
   })
 
-  it('is not opened further by what was under way, only by probes, up to five minutes', () => {
-    assert.equal(failing(FAILURES + 9).restUntil, 6_000)
-    const breaker = failing(FAILURES)
-    const rests = Array.from({ length: 8 }, () => {
-      const now = breaker.restUntil
-      failed(breaker, now, true)
-      return (breaker.restUntil - now) / 1000
-    })
-    assert.deepEqual(rests, [10, 20, 40, 80, 160, 300, 300, 300])
-    assert.equal(breaker.failingSince, 1_000)
+  it('say nothing of the destination where messages fail again, other than very many in a row, which then rest alone', () => {
+    const few = failing(19, 'again')
+    assert.deepEqual([few.first.opened, few.again.opened], [0, 0])
+    const many = failing(20, 'again')
+    assert.deepEqual([many.first.opened, many.again.opened], [0, 1])
+    assert.equal(failingSince(many), 1_000)
   })
 
-  it('closes with one success', () => {
-    const breaker = failing(FAILURES + 2)
-    succeeded(breaker)
-    assert.deepEqual(breaker, createBreaker())
+  it('are not opened further by what was under way, only by probes, up to five minutes', () => {
+    assert.equal(failing(FAILURES + 9).first.restUntil, 6_000)
+    const breakers = failing(FAILURES)
+    const { first } = breakers
+    const rests = Array.from({ length: 8 }, (_, i) => {
+      const now = first.restUntil
+      // Where nothing is left that was never tried, what failed before is the probe.
+      failed(breakers, i % 2 === 0 ? 'first' : 'again', now, first)
+      return (first.restUntil - now) / 1000
+    })
+    assert.deepEqual(rests, [10, 20, 40, 80, 160, 300, 300, 300])
+    assert.equal(failingSince(breakers), 1_000)
+  })
+
+  it('close with one success', () => {
+    const breakers = failing(FAILURES + 2)
+    succeeded(breakers)
+    assert.deepEqual(breakers, createBreakers())
   })
 })

@@ -12,8 +12,10 @@ import { SCHEDULE_MS } from '../../src/delivery/schedule.ts'
 import { type DeliveryStore, openDeliveries } from '../../src/delivery/store.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
 import {
+  ACCOUNT,
   DELIVERED,
   dataFolder,
+  dueIn,
   FAILED,
   GONE,
   mail,
@@ -61,7 +63,7 @@ const setUp = async (t: TestContext, rule = makeRule(1, [post(A), post(B)])) => 
   }
   /** One attempt of the delivery that is due first at a destination. */
   const attempt = (destination: string, outcome: Outcome | { type: 'aborted' } = DELIVERED) => {
-    const [due] = store.due(destination, state.now, 1)
+    const [due] = dueIn(store, destination, state.now, 1)
     assert.ok(due, `nothing is due at ${destination}`)
     const [job] = store.claim([[due]], state.now)
     assert.ok(job)
@@ -122,13 +124,10 @@ describe('taking over an outbox', () => {
   it('makes a delivery of each action of the rule', async t => {
     const { store, tell, state } = await setUp(t)
     const { due, dead, cancelled } = tell('confirmed')
-    assert.deepEqual(
-      [...due],
-      [
-        [A, 10_000],
-        [B, 10_000],
-      ],
-    )
+    assert.deepEqual(due, [
+      { account: ACCOUNT, destination: A, at: 10_000 },
+      { account: ACCOUNT, destination: B, at: 10_000 },
+    ])
     assert.deepEqual([dead.size, cancelled.size], [0, 0])
     const common = {
       network: NETWORK,
@@ -148,11 +147,11 @@ describe('taking over an outbox', () => {
       { id: 2, action: 1, target: 'b.example', ...common },
       { id: 1, action: 0, target: 'a.example', ...common },
     ])
-    assert.deepEqual(store.destinations(), [
-      { name: A, dueAt: 10_000, tried: false },
-      { name: B, dueAt: 10_000, tried: false },
+    assert.deepEqual(store.lanes(), [
+      { account: ACCOUNT, destination: A, dueAt: 10_000, tried: false },
+      { account: ACCOUNT, destination: B, dueAt: 10_000, tried: false },
     ])
-    const [job] = store.claim([store.due(A, state.now, 1)], state.now)
+    const [job] = store.claim([dueIn(store, A, state.now, 1)], state.now)
     assert.deepEqual(JSON.parse(JSON.stringify(job!.messages[0]!.source, null)), JSON.parse(makeAlert('').source))
     assert.match(JSON.stringify(job!.messages[0]!.source), /18446744073709551615/)
     assert.deepEqual(
@@ -189,7 +188,7 @@ describe('taking over an outbox', () => {
     expand()
     state.identity = 'store-2'
     assert.equal(store.cursor({ network: NETWORK, identity: 'store-2' }), 0)
-    assert.equal(expand().due.size, 0)
+    assert.equal(expand().due.length, 0)
     assert.deepEqual(list(), before)
     assert.deepEqual([...store.counts()], [[1, 1]])
     const again = openDeliveries(data)
@@ -228,16 +227,16 @@ describe('taking over an outbox', () => {
   it('gives what is pending up when it is confirmed, and waits for what is under way', async t => {
     const { store, tell, attempt, brief: list, state } = await setUp(t, makeRule(1, [post(A)]))
     tell('pending')
-    const [pending] = store.due(A, state.now, 1)
+    const [pending] = dueIn(store, A, state.now, 1)
     tell('confirmed')
     assert.deepEqual(list(), [
       'alert-1 alert.pending → a.example: cancelled (overtaken by alert.confirmed)',
       'alert-1 alert.confirmed → a.example: queued',
     ])
-    const [confirmed] = store.due(A, state.now, 1)
+    const [confirmed] = dueIn(store, A, state.now, 1)
     assert.equal(confirmed!.line, pending!.line)
     attempt(A)
-    assert.equal(store.due(A, state.now, 1).length, 0)
+    assert.equal(dueIn(store, A, state.now, 1).length, 0)
   })
 })
 
@@ -257,7 +256,7 @@ describe('a retraction', () => {
     tell('confirmed')
     attempt(A)
     // Begun, and then the program was killed.
-    store.claim([store.due(B, state.now, 1)], state.now)
+    store.claim([dueIn(store, B, state.now, 1)], state.now)
     state.rule = makeRule(1, [post('https://c.example/')], { revision: 2 })
     tell('retracted')
     assert.deepEqual(list(), [
@@ -266,7 +265,7 @@ describe('a retraction', () => {
       'alert-1 alert.retracted → a.example: queued',
       'alert-1 alert.retracted → b.example: queued',
     ])
-    const [job] = store.claim([store.due(A, state.now, 1)], state.now)
+    const [job] = store.claim([dueIn(store, A, state.now, 1)], state.now)
     assert.deepEqual(
       [job!.action, job!.messages[0]!.id, job!.messages[0]!.type],
       [post(A), 'alert-1', 'alert.retracted'],
@@ -315,7 +314,7 @@ describe('a retraction', () => {
   it('that an attempt under way crosses still says what arrived', async t => {
     const { store, tell, state, brief: list } = await setUp(t, makeRule(1, [post(A)]))
     tell('confirmed')
-    const [job] = store.claim([store.due(A, state.now, 1)], state.now)
+    const [job] = store.claim([dueIn(store, A, state.now, 1)], state.now)
     tell('retracted')
     const options = { now: state.now, schedule: SCHEDULE_MS }
     store.settle([{ ids: job!.ids, at: 1, latencyMs: 1, outcome: FAILED }], options)
@@ -366,8 +365,8 @@ describe('attempts', () => {
         nextAt: 73_000,
       },
     ])
-    assert.equal(store.due(A, 72_999, 1).length, 0)
-    assert.equal(store.nextDue(A, 72_999), 73_000)
+    assert.equal(dueIn(store, A, 72_999, 1).length, 0)
+    assert.equal(store.nextDue({ account: ACCOUNT, destination: A }, 72_999), 73_000)
     state.now = 80_000
     attempt(A, { type: 'aborted' })
     attempt(A)
@@ -433,7 +432,7 @@ describe('attempts', () => {
     tell('confirmed')
     for (let tries = 1; tries <= 10; tries++) {
       assert.equal(attempt(A, FAILED)[0]!.to, tries < 10 ? 'retried' : 'dead')
-      state.now = store.nextDue(A, state.now) ?? state.now
+      state.now = store.nextDue({ account: ACCOUNT, destination: A }, state.now) ?? state.now
     }
     assert.deepEqual(list(), ['alert-1 alert.confirmed → a.example: dead (it answered 500)'])
     assert.deepEqual(brief(store.list({ dead: true, limit: 5 })), list())
@@ -443,7 +442,7 @@ describe('attempts', () => {
   it('claim nothing that another process has changed meanwhile', async t => {
     const { data, store, tell, state } = await setUp(t, makeRule(1, [post(A)]))
     tell('confirmed')
-    const due = store.due(A, state.now, 1)
+    const due = dueIn(store, A, state.now, 1)
     const version = store.version()
     const other = new Database(join(data, 'deliveries.sqlite'))
     other.exec("UPDATE delivery SET state = 'cancelled'")
@@ -532,7 +531,7 @@ describe('what can be combined', () => {
         ['alert-3', 1, 250_000],
       ],
     )
-    const [first] = store.due('smtp://mail', state.now, 1)
+    const [first] = dueIn(store, 'smtp://mail', state.now, 1)
     const together = store.combinable(first!, state.now, 100)
     assert.deepEqual(
       together.map(it => it.id),
@@ -558,7 +557,7 @@ describe('what can be combined', () => {
     const { store, tell, state } = await setUp(t, makeRule(1, [mail('a@x.org')]))
     state.digestMs = 0
     tell('confirmed')
-    assert.equal(store.due('smtp://mail', state.now, 9).length, 1)
+    assert.equal(dueIn(store, 'smtp://mail', state.now, 9).length, 1)
   })
 })
 
@@ -632,7 +631,7 @@ describe('the ledger', () => {
   it('takes the outcome of what was cancelled and forgotten while it was under way', async t => {
     const { store, tell, state } = await setUp(t, makeRule(1, [post(A)]))
     tell('confirmed')
-    const [due] = store.due(A, state.now, 1)
+    const [due] = dueIn(store, A, state.now, 1)
     const [job] = store.claim([[due!]], state.now)
     tell('retracted')
     assert.equal(store.prune({ settledBefore: state.now + 1, deadBefore: 0 }, 100), 1)
@@ -676,9 +675,9 @@ describe('the ledger', () => {
       (db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(it => it.detail).join('; ')
     assert.match(
       plan(
-        "SELECT id FROM delivery WHERE state = 'queued' AND destination = 'a' AND next_at <= 5 ORDER BY next_at, id LIMIT 3",
+        "SELECT id FROM delivery WHERE state = 'queued' AND account = 7 AND destination = 'a' AND (tries > 0) = 0 AND next_at <= 5 ORDER BY next_at, id LIMIT 3",
       ),
-      /^SEARCH delivery USING (COVERING )?INDEX delivery_due \(destination=\? AND next_at<\?\)$/,
+      /^SEARCH delivery USING (COVERING )?INDEX delivery_due \(account=\? AND destination=\? AND <expr>=\? AND next_at<\?\)$/,
     )
     assert.match(
       plan("SELECT * FROM delivery WHERE state = 'dead' ORDER BY id DESC LIMIT 3"),
@@ -750,7 +749,7 @@ describe('whatever happens between the entries of an outbox', () => {
               assert.deepEqual(open, expected ? [`alert.${type}`] : [])
               if (!expected || outcome === 'nothing') continue
               now += 86_400_000
-              const [job] = store.claim([store.due(destination, now, 1)], now)
+              const [job] = store.claim([dueIn(store, destination, now, 1)], now)
               if (outcome !== REFUSED) heard.set(host, type)
               if (outcome === 'killed') continue
               store.settle([{ ids: job!.ids, at: now, latencyMs: 0, outcome }], { now, schedule: SCHEDULE_MS })

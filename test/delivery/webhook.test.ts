@@ -9,6 +9,7 @@ import { createGuard } from '../../src/delivery/guard.ts'
 import { createHttp, type HttpOptions } from '../../src/delivery/http.ts'
 import { createChannels } from '../../src/delivery/index.ts'
 import { readSource } from '../../src/delivery/payload.ts'
+import { createLog } from '../../src/lib/log.ts'
 import { version } from '../../src/lib/runtime.ts'
 import type { Action } from '../../src/rules/rule.ts'
 import { CERTIFICATE, KEY } from './certificate.ts'
@@ -72,7 +73,7 @@ const http = (t: TestContext, options: Partial<HttpOptions> = {}) => {
   const made = createHttp({ guard: createGuard(['127.0.0.0/8']), timeoutMs: 5_000, ...options })
   t.after(() => made.close())
   return (url: string, signal = NEVER) =>
-    made.attempt({ method: 'GET', url: new URL(url), headers: {} }, { signal, now: 0 })
+    made.attempt({ method: 'GET', url: new URL(url), headers: {} }, { account: 7, signal, now: 0 })
 }
 
 const post = (url: string, payload?: Action['payload']): Action => ({
@@ -81,7 +82,7 @@ const post = (url: string, payload?: Action['payload']): Action => ({
   ...(payload && { payload }),
 })
 const send = (channel: Channel, action: Action, more: { secrets?: string[]; now?: number } = {}) =>
-  channel.send(action, [MESSAGE], { secrets: SECRETS.slice(0, 1), signal: NEVER, now: Date.now(), ...more })
+  channel.send(action, [MESSAGE], { account: 7, secrets: SECRETS.slice(0, 1), signal: NEVER, now: Date.now(), ...more })
 const headersOf = (request: IncomingMessage) => request.headers as Record<string, string>
 
 test('a POST carries the alert, signed so that the official library takes it', async t => {
@@ -304,14 +305,22 @@ test('a name is resolved once, all its addresses are checked, and the connection
   // 127.0.0.2 stands for a public address, 127.0.0.1, where the receiver listens, for an inward one.
   const guard = createGuard(['127.0.0.2'])
   const first = rebinding(['127.0.0.2'], ['127.0.0.1'])
-  const attempt = http(t, { guard, lookup: first.lookup })
+  const lines: string[] = []
+  const log = createLog({ write: line => lines.push(line), json: false })
+  const attempt = http(t, { guard, lookup: first.lookup, log })
   const outcome = await attempt(`http://receiver.test:${port}/`)
   assert.deepEqual(outcome, { type: 'retry', why: 'receiver.test refused the connection', status: null, head: '' })
   assert.equal(first.asked(), 1)
   // The next attempt asks again, and now it is told.
   const why =
-    'receiver.test has the address 127.0.0.1, a loopback address: such targets are refused unless the operator allows their range (--allow-target)'
+    'receiver.test resolves to an address that is not allowed: such targets are refused unless the operator allows their range (--allow-target)'
   assert.deepEqual(await attempt(`http://receiver.test:${port}/`), { type: 'refused', why })
+  // Where a name leads is for the operator alone, who hears it once.
+  await attempt(`http://receiver.test:${port}/`)
+  assert.deepEqual(
+    lines.map(line => line.slice(25)),
+    ['warn  Refused a target of a rule host=receiver.test address=127.0.0.1 why="a loopback address"'],
+  )
   for (const answer of [
     ['127.0.0.2', '127.0.0.1'],
     ['127.0.0.1', '127.0.0.2'],

@@ -4,12 +4,22 @@ import { join } from 'node:path'
 import type { AlertState, OutboxEntry, StoredAlert } from '../../src/alerts/alert.ts'
 import type { Outbox } from '../../src/alerts/outbox.ts'
 import type { Channel, Message, Outcome, SendContext } from '../../src/delivery/channel.ts'
-import type { ChannelOf } from '../../src/delivery/expand.ts'
+import type { Due, Queue } from '../../src/delivery/queue.ts'
+import type { ChannelOf } from '../../src/delivery/teller.ts'
 import type { Action, StoredRule } from '../../src/rules/rule.ts'
 
 /** Builders with defaults for what goes into a delivery, and receivers that need no network. */
 
 export const NETWORK = 'ethereum/made-up/mainnet'
+
+/** The account of `makeRule`. */
+export const ACCOUNT = 7
+
+/** What is due in a lane, what was never tried first. */
+export const dueIn = (store: Pick<Queue, 'due'>, destination: string, now: number, limit: number): Due[] =>
+  (['first', 'again'] as const)
+    .flatMap(turn => store.due({ account: ACCOUNT, destination }, turn, now, limit))
+    .slice(0, limit)
 
 export const makeAlert = (id: string, over: Partial<StoredAlert> = {}): StoredAlert => ({
   id,
@@ -32,7 +42,7 @@ export const mail = (...recipients: string[]): Action => ({ type: 'Email', param
 
 export const makeRule = (id: number, alerts: Action[], over: Partial<StoredRule> = {}): StoredRule => ({
   id,
-  account: 7,
+  account: ACCOUNT,
   revision: 1,
   matching: 1,
   enabled: true,
@@ -70,7 +80,15 @@ export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
     // Numbers need not be without gaps.
     add: (type, alert) =>
       void entries.push({ n: entries.length * 3 + 1, type, alert: { ...alert, state: states[type] } }),
-    after: (n, limit) => entries.filter(entry => entry.n > n).slice(0, limit),
+    after(n, limit) {
+      let [low, high] = [0, entries.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (entries[middle]!.n > n) high = middle
+        else low = middle + 1
+      }
+      return entries.slice(low, low + limit)
+    },
     last: () => entries.at(-1)?.n ?? 0,
     version: () => entries.length,
   }

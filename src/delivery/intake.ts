@@ -1,0 +1,122 @@
+import type { Outbox } from '../alerts/outbox.ts'
+import { messageOf } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { Limits } from '../limits/index.ts'
+import type { Origin } from './expand.ts'
+import type { DeliveryStore } from './store.ts'
+import type { ChannelOf, Expansion, RuleOf } from './teller.ts'
+
+export type Source = Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>
+
+export interface IntakeOptions {
+  store: DeliveryStore
+  /** Outboxes by network, as of now. */
+  outboxes(): ReadonlyMap<string, Source>
+  rules: RuleOf
+  channels: ChannelOf
+  digestMs: number
+  limits: Limits
+  log: Log
+}
+
+/** Takes outboxes over. */
+export interface Intake {
+  /** There may be something new in a network's outbox, or in any. */
+  wake(network?: string): void
+  /** Looks which stores were written to. */
+  look(): void
+  /** Takes over some of one outbox; `more` where there is more to do at once. */
+  step(now: number): { expansions: readonly Expansion[]; more: boolean }
+}
+
+const AT_ONCE = 500
+/** Short enough for attempts under way to go on in between. */
+const BEHIND_AT_ONCE = 50
+/** Of one account before the others have their turn. */
+const SHARE = 100
+
+export const createIntake = (options: IntakeOptions): Intake => {
+  const { store, outboxes, rules, channels, digestMs, limits, log } = options
+  /** Networks whose outbox is to be looked at. */
+  const dirty = new Set<string>()
+  const versions = new Map<string, { outbox: unknown; version: number }>()
+  /** Why a network's outbox cannot be taken over. */
+  const troubled = new Map<string, string>()
+  /** Outboxes that were looked at before. */
+  const begun = new WeakSet<object>()
+  /** Backlogs have their turns one after the other. */
+  let served = 0
+
+  /** Once for each reason: it is tried again every second. */
+  const complain = (message: string, network: string, error: unknown) => {
+    const why = messageOf(error)
+    if (troubled.get(network) !== why) log.warn(message, { network, error })
+    troubled.set(network, why)
+  }
+
+  const readVersion = (network: string, outbox: Source): number | undefined => {
+    try {
+      return outbox.version()
+    } catch (error) {
+      complain('Could not read an outbox, tries again', network, error)
+      return undefined
+    }
+  }
+
+  const begin = (origin: Origin, outbox: Source) => {
+    // A store that was brought back from a backup, or lost its last commits with the power, uses numbers again.
+    if (!begun.has(outbox) && store.rewind(origin, outbox.last()))
+      log.warn('An outbox is older than what was taken over of it: goes on from its end', { network: origin.network })
+    begun.add(outbox)
+  }
+
+  /** What is new, and when all of that is seen, some of what an account was left behind with. */
+  const takeSome = (network: string, outbox: Source, now: number) => {
+    const origin = { network, identity: outbox.identity }
+    const how = { channels, digestMs, limits, now }
+    begin(origin, outbox)
+    const expansions: Expansion[] = []
+    const entries = outbox.after(store.cursor(origin), AT_ONCE)
+    if (entries.length > 0) expansions.push(store.expand(origin, entries, rules, { ...how, share: SHARE }))
+    if (entries.length === AT_ONCE) return { expansions, more: true }
+    const backlogs = store.backlogs(origin)
+    const next = backlogs[served++ % Math.max(1, backlogs.length)]
+    if (next) expansions.push(store.catchUp(origin, next, outbox.after(next.n, BEHIND_AT_ONCE), rules, how))
+    return { expansions, more: backlogs.length > 0 }
+  }
+
+  return {
+    wake(network) {
+      for (const name of network === undefined ? outboxes().keys() : [network]) dirty.add(name)
+    },
+
+    look() {
+      for (const [network, outbox] of outboxes()) {
+        const known = versions.get(network)
+        const version = readVersion(network, outbox)
+        if (version === undefined || (known?.outbox === outbox && known.version === version)) continue
+        versions.set(network, { outbox, version })
+        dirty.add(network)
+      }
+    },
+
+    step(now) {
+      for (const network of dirty) {
+        dirty.delete(network)
+        const outbox = outboxes().get(network)
+        if (!outbox) continue
+        try {
+          const { expansions, more } = takeSome(network, outbox, now)
+          troubled.delete(network)
+          // Behind the other networks.
+          if (more) dirty.add(network)
+          if (expansions.length > 0) return { expansions, more: dirty.size > 0 }
+        } catch (error) {
+          complain('Could not take over an outbox, tries again', network, error)
+          versions.delete(network)
+        }
+      }
+      return { expansions: [], more: false }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { promises as dns } from 'node:dns'
+import { readFileSync } from 'node:fs'
+
+/** Every address of a host name. */
+export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
+
+export interface NamesOptions {
+  /** Name servers, those of the system where absent. */
+  servers?: readonly string[]
+  /** Of the system. */
+  lookup?: Lookup
+}
+
+/**
+ * How names are resolved, a look-up for each account. The system's own has two threads for the whole program, which names whose servers
+ * do not answer would hold: so that name servers are asked first, which holds nothing, and the system only for what they do not know,
+ * by one look-up of an account at a time.
+ */
+export const createNames = ({ servers, lookup = systemLookup }: NamesOptions = {}): (() => Lookup) => {
+  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: 2 })
+  if (servers) resolver.setServers(servers)
+
+  return () => {
+    const system = oneAtATime(lookup)
+    return async hostname => {
+      if (isLocal(hostname)) return system(hostname)
+      const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+      const found = answers.flatMap((answer, at) =>
+        answer.status === 'fulfilled' ? answer.value.map(address => ({ address, family: at === 0 ? 4 : 6 })) : [],
+      )
+      if (found.length > 0) return found
+      const silent = answers.find(it => it.status === 'rejected' && SILENT.test(it.reason.code))
+      if (silent?.status === 'rejected') throw silent.reason
+      return system(hostname)
+    }
+  }
+}
+
+const TIMEOUT_MS = 2_000
+/** The name server was there and did not answer: the system would wait for it as well. */
+const SILENT = /^(ETIMEOUT|ESERVFAIL)$/
+const MOST_WAITING = 100
+const LONGEST_WAIT_MS = 10_000
+const HOSTS = '/etc/hosts'
+const HOSTS_MS = 10_000
+
+const systemLookup: Lookup = hostname => dns.lookup(hostname, { all: true, order: 'verbatim' })
+
+/** What waited so long that nobody can want it any more is given up, and what comes behind too many others. */
+const oneAtATime = (lookup: Lookup): Lookup => {
+  let waiting = 0
+  let last: Promise<unknown> = Promise.resolve()
+  return hostname => {
+    const busy = () => Object.assign(new Error('too many names are looked up'), { code: 'EAI_AGAIN' })
+    if (waiting >= MOST_WAITING) return Promise.reject(busy())
+    const asked = performance.now()
+    waiting++
+    const found = last
+      .then(() => {
+        if (performance.now() - asked > LONGEST_WAIT_MS) throw busy()
+        return lookup(hostname)
+      })
+      .finally(() => waiting--)
+    last = found.catch(() => {})
+    return found
+  }
+}
+
+let hosts: { names: ReadonlySet<string>; until: number } = { names: new Set(), until: 0 }
+
+/** Names of one part, and those in the hosts file, are not for name servers. */
+const isLocal = (hostname: string): boolean => {
+  if (!hostname.replace(/\.$/, '').includes('.')) return true
+  if (performance.now() >= hosts.until) hosts = { names: readHosts(), until: performance.now() + HOSTS_MS }
+  return hosts.names.has(hostname.toLowerCase())
+}
+
+const readHosts = (): Set<string> => {
+  try {
+    const lines = readFileSync(HOSTS, 'utf8').split('\n')
+    return new Set(lines.flatMap(line => line.replace(/#.*/, '').toLowerCase().split(/\s+/).slice(1)))
+  } catch {
+    return new Set()
+  }
+}
