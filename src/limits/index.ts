@@ -82,7 +82,7 @@ export const LIMITS = {
     'Name what is above them: all of it is sent then.',
   ),
   matches: count(
-    10_000,
+    2_000,
     'validation_exception',
     ['an account', 'matches in one block'],
     'Beyond that none are told: make the conditions of its rules narrower.',
