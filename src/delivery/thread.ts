@@ -25,7 +25,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const native = nativeBinding()
   const nativeOption = native === undefined ? {} : { native }
   const store = openDeliveries(data, { ...nativeOption, limits: settings.limits })
-  const rules = openRules(data, nativeOption)
+  const rules = openRules(data, { ...nativeOption, limits: settings.limits })
   const secrets = openSecrets(data, nativeOption)
   const outboxes = createOutboxes(stores, native, log)
   const metrics = createMetrics()

@@ -150,7 +150,7 @@ export const LIMITS = {
     'Name what is above them: all of it is sent then.',
   ),
   ruleMatches: count(
-    10_000,
+    2_000,
     'validation_exception',
     ['an account', 'matches in one block'],
     'Beyond that none are told: make the conditions of its rules narrower.',

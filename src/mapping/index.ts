@@ -96,8 +96,12 @@ export const lookup = (kind: Kind, name: string): FieldPath | undefined => {
   return exact?.es === 'keyword' ? exact : undefined
 }
 
-/** Names of the lists of a kind that a `nested` clause may name as its path. */
-export const nestedPaths = (kind: Kind): string[] =>
+const nestedIn = (kind: Kind): readonly string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
     isList(field) && field.list === 'nested' ? [name] : [],
   )
+
+const NESTED: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [kind, nestedIn(kind)]))
+
+/** Names of the lists of a kind that a `nested` clause may name as its path. */
+export const nestedPaths = (kind: Kind): readonly string[] => NESTED.get(kind)!

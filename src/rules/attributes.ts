@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { fieldsOf, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
+import { fieldsOf, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
 import { cut } from '../query/cut.ts'
 import type { TargetType } from './rule.ts'
@@ -44,18 +44,22 @@ export const findAttribute = (
   return { known: false, remedy: didYouMean(cut(withoutPlaces(steps)), attributesOf(kind)) }
 }
 
-/** Names that conditions on the kind may have, without places in lists; of arguments, only that there are some. */
-export const attributesOf = (kind: Kind): string[] => {
-  const nested = nestedPaths(kind)
+const namesIn = (kind: Kind): readonly string[] => {
   const names = fieldsOf(kind).filter(({ list }) => !list?.nested)
   return [
     ...new Set([
       ...names.map(({ path }) => path),
       ...[...queryPaths(kind).values()].filter(({ list }) => !list?.nested).map(({ path }) => path),
-      ...nested,
+      ...nestedPaths(kind),
     ]),
   ]
 }
+
+/** A rule may name thousands of them. */
+const ATTRIBUTES: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [kind, namesIn(kind)]))
+
+/** Names that conditions on the kind may have, without places in lists; of arguments, only that there are some. */
+export const attributesOf = (kind: Kind): readonly string[] => ATTRIBUTES.get(kind)!
 
 /** What is wrong with the names of a condition, as for `stepsOf`, in one sentence or two; undefined where nothing is. */
 export const checkAttribute = (targetType: TargetType, names: readonly string[]): string | undefined => {

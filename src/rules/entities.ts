@@ -116,11 +116,10 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
   const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
   if (field && isList(field) && field.list === 'nested' && kind === 'event' && rest.length === 1)
     return argument(rest[0]!, scaled)
-  const read = scaled ? undefined : READERS[kind][name]
+  const read = scaled ? undefined : own(READERS[kind], name)
   if (read && field && !isList(field) && rest.length < 2) {
     const [inner = ''] = rest
-    const forms = FORMS[field.kind] ?? {}
-    const form = Object.hasOwn(forms, inner) ? forms[inner] : undefined
+    const form = own(FORMS[field.kind] ?? {}, inner)
     if (form) return wireSource(read, form)
     const place = placeOf(inner)
     if (field.kind === 'hexList' && place !== undefined)
@@ -128,6 +127,10 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
   }
   return documentSource(kind, steps, scaled)
 }
+
+/** Names come from rules. */
+const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined
 
 const NO_FACES: readonly Face[] = Object.freeze([])
 

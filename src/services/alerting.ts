@@ -28,6 +28,7 @@ export interface AlertingOptions {
 export const createAlerting = (options: AlertingOptions): AlertingService => {
   const { config, networks, indexings, pool, delivery } = options
   const guard = createGuard(config.allowTarget)
+  const advice = remembering(({ input }) => warningsOf(input, config))
 
   const top = async (network: string): Promise<number | null> => {
     const stored = (await pool.ranges(network)).at(-1)?.to
@@ -44,12 +45,13 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         indexings.find(({ network }) => network === rule.network)?.report().withoutTraces ?? null,
       ),
 
-    warnings({ id, network, input }) {
+    warnings(rule) {
+      const { id, network } = rule
       const trouble = indexings
         .find(it => it.network === network)
         ?.report()
         .troubles.get(id)
-      return [...(trouble === undefined ? [] : [trouble]), ...warningsOf(input, config)]
+      return [...(trouble === undefined ? [] : [trouble]), ...advice(rule)]
     },
 
     async startBlockOf(network) {
@@ -80,6 +82,24 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     async redeliver(rule, which) {
       return { redelivered: await delivery.redeliver({ rule: rule.id, ...which }) }
     },
+  }
+}
+
+/** Rules whose warnings are kept. */
+const MOST_KEPT = 20_000
+
+/** Lists are asked for again and again, and to look through every value of every rule takes its time. */
+const remembering = (of: (rule: StoredRule) => string[]): ((rule: StoredRule) => string[]) => {
+  const known = new Map<number, { revision: number; warnings: string[] }>()
+  return rule => {
+    const { id, revision } = rule
+    const before = known.get(id)
+    if (before?.revision === revision) return before.warnings
+    const warnings = of(rule)
+    known.delete(id)
+    known.set(id, { revision, warnings })
+    if (known.size > MOST_KEPT) known.delete(known.keys().next().value!)
+    return warnings
   }
 }
 

@@ -140,3 +140,19 @@ test('limits of rules are told as Elasticsearch tells such things', () => {
     ['content_too_large_exception', ...Array(4).fill('validation_exception')],
   )
 })
+
+test('a name that every object has is a name like others, and no operator, type or property', () => {
+  for (const name of Object.getOwnPropertyNames(Object.prototype)) {
+    assert.deepEqual(faultsOf(targets(conditionAt(['args', name], 'Equals', 'a', false))), [], name)
+    for (const body of [
+      targets({ name, operator: 'Equals', value: 'a' }),
+      targets({ name: 'event', operator: name, value: 'a' }),
+      targets(JSON.parse(`{"name":"event","operator":"Equals","value":"a",${JSON.stringify(name)}:1}`)),
+      targets(conditionAt([name, 'a'], 'Equals', 'a', false)),
+      ruleBody({ config: ruleConfig({ targetType: name }) }),
+      alerts(webhook({ type: name })),
+      alerts(webhook({ payload: [{ fieldType: name, fieldName: 'a' }] })),
+    ])
+      assert.equal(faultsOf(body).length, 1, `${name}: ${faultsOf(body)}`)
+  }
+})

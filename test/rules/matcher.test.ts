@@ -712,6 +712,50 @@ describe('what is read from the wire', () => {
   })
 })
 
+describe('names that every object has', () => {
+  const names = Object.getOwnPropertyNames(Object.prototype)
+  const few = [raws[0]!, misnamed[0]!]
+
+  it('are names like others, wherever they stand', () => {
+    for (const raw of few) {
+      const all = [...entitiesOf(open(raw), new Set(KINDS))]
+      for (const entity of KINDS.flatMap(kind => all.filter(it => it.kind === kind).slice(0, 2)))
+        for (const name of names)
+          for (const first of ['from', 'value', 'topics', 'args', 'status', name])
+            for (const steps of [
+              [first, name],
+              [first, name, 'hex'],
+              [first, '0', name],
+            ]) {
+              const { faces, keys } = sourceOf(entity.kind, steps, false)
+              const document = documentOf(entity)
+              const expected = document === undefined ? [] : valuesAt(steps, false, entity.kind)(document)
+              assert.equal(faces(entity).length, expected.length, `${entity.kind} ${steps}`)
+              assert.ok(expected.length > 0 || [undefined, ''].includes(String(keys(entity) ?? '')))
+            }
+    }
+  })
+
+  it('match where something is called so, and nothing else', () => {
+    const matcher = createMatcher()
+    let id = 0
+    for (const name of names)
+      for (const targetType of TARGET_TYPES)
+        for (const way of [[name], ['from', name], ['args', name], ['args', name, name], [`value.${name}`]])
+          matcher.set(storedRule(++id, { targetType, targetMap: [conditionAt(way, 'Greater or Equal', '0', false)] }))
+    const rules = id
+    const matches = few.map(raw => matcher.match(open(raw)))
+    const found = matches.flatMap(({ found }) => found)
+    assert.deepEqual([matcher.size, matches.flatMap(({ failed }) => failed)], [rules, []])
+    assert.ok(found.length > 0)
+    for (const { rule, document } of found) {
+      const [{ operatorParameters }] = rule.input.config.targetMap as [Condition]
+      const args = document._source.args as { name: string }[]
+      assert.ok(args.some(arg => arg.name === operatorParameters![0]!.name))
+    }
+  })
+})
+
 describe('keys', () => {
   it('are the same for all that is equal', () => {
     for (const [a, b] of [
