@@ -45,8 +45,9 @@ const tell = (store: TestStore, line: string): All | ChainsieveError => {
 const DERIVED = /\.(from|to|input|value|status|contractAddress|topics|data|address)\b|^traces/
 
 /** The documents without what a mutation may have changed. */
-const untouched = ({ path }: Pick<Mutation, 'path'>, all: All): unknown => {
+const untouched = ({ path }: Pick<Mutation<RawBlock>, 'path'>, all: All): unknown => {
   const derived = DERIVED.test(path) ? ['call', 'contract', 'token'] : []
+  if (/topics/.test(path)) derived.push('event')
   const kinds = KINDS.filter(kind => !derived.includes(kind) && !(kind === 'trace' && path.startsWith('traces')))
   const [, list, at, inner = ''] = /^(?:block\.)?(transactions|receipts)\[(\d+)\]\.?(.*)$/.exec(path) ?? []
   const member = (list === undefined ? path.replace(/^block\./, '') : inner).split(/[.[]/)[0]!
@@ -72,7 +73,7 @@ const LOG_CONTENT = {
   error: undefined,
 }
 
-const check = (raw: RawBlock, made: Iterable<Mutation>): { refused: number; taken: number } => {
+const check = (raw: RawBlock, made: Iterable<Mutation<RawBlock>>): { refused: number; taken: number } => {
   const store = createTestStore()
   try {
     const honest = tell(store, formatPackLine(raw))
