@@ -281,6 +281,17 @@ test('a node of another chain is not asked for blocks', async t => {
   )
 })
 
+test('a node that does not tell its chain as a number is not asked for more', async t => {
+  const liar = await startNode(t, chain)
+  const right = await startNode(t, chain)
+  for (const told of [{ toString: 1 }, [], '', true, '0x']) {
+    liar.methods.set('eth_chainId', () => told)
+    const source = sourceOf(t, [liar, right])
+    assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
+    assert.equal(source.endpoints()[0]!.lastError, 'does not tell its chain id as a number')
+  }
+})
+
 test('a node that is down at start is waited for, with a line in the log', async t => {
   const node = await startNode(t, chain)
   await node.stop()
