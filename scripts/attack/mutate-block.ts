@@ -1,36 +1,38 @@
-import type { RawBlock } from '../../src/chain/wire.ts'
-
-/** A block of which one member, or one item of a list, is not what it was. */
-export interface Mutation {
+/** A block, or whatever else a node or a pack says, of which one member or one item of a list is not what it was. */
+export interface Mutation<T> {
   /** Where, from the line of a pack: `block.transactions[3].input`. */
   path: string
   /** What was done there: `delete`, `null`, `upper case` … */
   what: string
-  /** All that is not on the way to the member is shared with the block that it was made of. */
-  raw: RawBlock
+  /** All that is not on the way to the member is shared with what it was made of. */
+  raw: T
 }
 
 /**
  * Every mutation of every member once, places of one name (`receipts[].logs[].data`) sharing one place that `random` chooses. About
  * 40 for each name: some 5,000 for a block that has everything.
  */
-export function* mutations(raw: RawBlock, random: () => number): Generator<Mutation, void> {
+export function* mutations<T extends object>(raw: T, random: () => number): Generator<Mutation<T>, void> {
   for (const places of placesByName(raw).values()) {
     for (const [what, mutate] of MUTATIONS) {
       const place = places[Math.floor(random() * places.length)]!
-      yield { path: render(place), what, raw: replace(raw, place, mutate) as RawBlock }
+      yield { path: render(place), what, raw: replace(raw, place, mutate) as T }
     }
   }
 }
 
 /** So many mutations, each at a place of its own, every name being as likely as every other. */
-export function* randomMutations(raw: RawBlock, random: () => number, count: number): Generator<Mutation, void> {
+export function* randomMutations<T extends object>(
+  raw: T,
+  random: () => number,
+  count: number,
+): Generator<Mutation<T>, void> {
   const names = [...placesByName(raw).values()]
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
   for (let i = 0; i < count; i++) {
     const place = pick(pick(names))
     const [what, mutate] = pick(MUTATIONS)
-    yield { path: render(place), what, raw: replace(raw, place, mutate) as RawBlock }
+    yield { path: render(place), what, raw: replace(raw, place, mutate) as T }
   }
 }
 
@@ -93,7 +95,7 @@ const MUTATIONS: readonly (readonly [what: string, mutate: Mutate])[] = [
 ]
 
 /** Places of all members and items, by their path without the places in lists. */
-const placesByName = (raw: RawBlock): Map<string, Place[]> => {
+const placesByName = (raw: object): Map<string, Place[]> => {
   const found = new Map<string, Place[]>()
   const visit = (value: unknown, place: Place) => {
     if (place.length > 0) {

@@ -236,13 +236,16 @@ const fractionFace = (digits: bigint, scale: number): Face => ({
 const address: Form = { face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex }
 const hex: Form = { face: (text: string) => textFace(text.toLowerCase()), key: keyOfHex }
 const text: Form = { face: textFace, key: keyOfText }
+/** Some nodes leave nothing behind the `0x` of a zero. */
+const toInteger = (value: string | number): bigint => (value === '0x' ? 0n : BigInt(value))
 const whole: Form = {
-  face: (value: string | number) => integerFace(BigInt(value)),
-  key: (value: string | number) => (typeof value === 'string' ? keyOfHex(value) : value.toString(16)),
+  face: (value: string | number) => integerFace(toInteger(value)),
+  key: (value: string | number) =>
+    typeof value === 'string' && value !== '0x' ? keyOfHex(value) : keyOfInteger(toInteger(value)),
 }
 const coin: Form = {
-  face: (value: string | number) => fractionFace(BigInt(value), COIN_DECIMALS),
-  key: (value: string | number) => keyOfNumber({ digits: BigInt(value), scale: COIN_DECIMALS }),
+  face: (value: string | number) => fractionFace(toInteger(value), COIN_DECIMALS),
+  key: (value: string | number) => keyOfNumber({ digits: toInteger(value), scale: COIN_DECIMALS }),
 }
 const truth: Form = {
   face: (value: unknown) => booleanFace(isTrue(value)),

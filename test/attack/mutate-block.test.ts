@@ -8,7 +8,8 @@ import { createBlockDocuments } from '../../src/documents/build.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import { KINDS, type Kind } from '../../src/mapping/index.ts'
+import { KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
+import { entitiesOf, type Source, sourceOf } from '../../src/rules/entities.ts'
 import { hasMainnet } from '../support/pack.ts'
 import { fullBlock } from '../support/rich.ts'
 import { createTestStore, decimalsOf, demoBlocks, excerptOf, mainnetBlocks, type TestStore } from '../support/store.ts'
@@ -17,6 +18,16 @@ import { createTestStore, decimalsOf, demoBlocks, excerptOf, mainnetBlocks, type
 // derived from it, and nowhere else.
 
 type All = Record<Kind, Document[]>
+
+/** All that rules may read of an entity. */
+const SOURCES = Object.fromEntries(
+  KINDS.map(kind => [
+    kind,
+    Object.keys(MAPPING[kind].fields).flatMap(field =>
+      [[], ['num'], ['raw'], ['coin']].map(rest => sourceOf(kind, [field, ...rest], false)),
+    ),
+  ]),
+) as Record<Kind, Source[]>
 
 /** What is told of a mutated block: its documents, or why it is refused. */
 const tell = (store: TestStore, line: string): All | ChainsieveError => {
@@ -29,7 +40,13 @@ const tell = (store: TestStore, line: string): All | ChainsieveError => {
   }
   const decoded = store.preparer.decode(raw)
   const decimals = (address: string) => decimalsOf(raw.chainId ?? 1, `0x${address}`)
-  const documents = createBlockDocuments({ raw, ...decoded, decimals }, asBigint)
+  const input = { raw, ...decoded, decimals }
+  const documents = createBlockDocuments(input, asBigint)
+  for (const entity of entitiesOf({ ...input, documents }, new Set(KINDS)))
+    for (const source of SOURCES[entity.kind]) {
+      source.faces(entity)
+      source.keys(entity)
+    }
   store.add([raw])
   const all = Object.fromEntries(KINDS.map(kind => [kind, store.all(kind)])) as All
   store.rollback(-1)
@@ -45,8 +62,9 @@ const tell = (store: TestStore, line: string): All | ChainsieveError => {
 const DERIVED = /\.(from|to|input|value|status|contractAddress|topics|data|address)\b|^traces/
 
 /** The documents without what a mutation may have changed. */
-const untouched = ({ path }: Pick<Mutation, 'path'>, all: All): unknown => {
+const untouched = ({ path }: Pick<Mutation<RawBlock>, 'path'>, all: All): unknown => {
   const derived = DERIVED.test(path) ? ['call', 'contract', 'token'] : []
+  if (/topics/.test(path)) derived.push('event')
   const kinds = KINDS.filter(kind => !derived.includes(kind) && !(kind === 'trace' && path.startsWith('traces')))
   const [, list, at, inner = ''] = /^(?:block\.)?(transactions|receipts)\[(\d+)\]\.?(.*)$/.exec(path) ?? []
   const member = (list === undefined ? path.replace(/^block\./, '') : inner).split(/[.[]/)[0]!
@@ -72,7 +90,7 @@ const LOG_CONTENT = {
   error: undefined,
 }
 
-const check = (raw: RawBlock, made: Iterable<Mutation>): { refused: number; taken: number } => {
+const check = (raw: RawBlock, made: Iterable<Mutation<RawBlock>>): { refused: number; taken: number } => {
   const store = createTestStore()
   try {
     const honest = tell(store, formatPackLine(raw))

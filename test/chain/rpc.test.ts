@@ -205,7 +205,7 @@ test('trouble of every kind is survived, seen and told', async t => {
     const node = await startNode(t, chain)
     const troubled = firstTimes(2)
     node.trouble = () => (troubled() ? trouble : undefined)
-    const source = sourceOf(t, node, { timeoutMs: 60 })
+    const source = sourceOf(t, node, trouble === 'hang' ? { timeoutMs: 60 } : {})
     assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10), name)
     const [status] = source.endpoints()
     assert.equal(status!.lastError, message, name)
@@ -279,6 +279,17 @@ test('a node of another chain is not asked for blocks', async t => {
     source.endpoints()[0]!.lastError,
     'is a node of chain 5, but chain 31337 is followed: take its address out',
   )
+})
+
+test('a node that does not tell its chain as a number is not asked for more', async t => {
+  const liar = await startNode(t, chain)
+  const right = await startNode(t, chain)
+  for (const told of [{ toString: 1 }, [], '', true, '0x']) {
+    liar.methods.set('eth_chainId', () => told)
+    const source = sourceOf(t, [liar, right])
+    assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
+    assert.equal(source.endpoints()[0]!.lastError, 'does not tell its chain id as a number')
+  }
 })
 
 test('a node that is down at start is waited for, with a line in the log', async t => {

@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { mutations } from '../../scripts/attack/mutate-block.ts'
+import { createRandom } from '../../scripts/bench/random.ts'
 import { checkTraces } from '../../src/chain/check-traces.ts'
 import { fromCallTracer, fromTraceBlock, toTraceError } from '../../src/chain/trace.ts'
 import type { CallTrace, RawBlock, RpcTrace } from '../../src/chain/wire.ts'
@@ -642,6 +644,25 @@ test('random call trees, told by geth and by others, are the same traces', () =>
     }),
     { seed: 5, numRuns: 200 },
   )
+})
+
+test('whatever is wrong with a call tree is refused, or the traces are whole', () => {
+  const raw = good()
+  const random = createRandom()
+  random.seek(3, 0, 0, 0)
+  const count = { refused: 0, taken: 0 }
+  for (const { path, what, raw: trees } of mutations(callTrees(raw, raw.traces!), () => random.unit())) {
+    try {
+      raw.traces = fromCallTracer(raw, JSON.parse(JSON.stringify(trees)))
+      checkTraces(raw)
+      count.taken++
+    } catch (error) {
+      assert.ok(error instanceof ChainsieveError, `${path}, ${what}: ${error}`)
+      count.refused++
+    }
+    raw.traces = good().traces!
+  }
+  assert.ok(count.refused > 300 && count.taken > 50, JSON.stringify(count))
 })
 
 test('1,024 calls deep, and 100,000 beside each other', () => {
