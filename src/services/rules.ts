@@ -52,7 +52,7 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
   }
   const accounts = opened<Accounts>('accounts', () => openAccounts(data, native))
   const rules = opened<Rules>('rules', () => openRules(data, { ...native, limits: config.limits }))
-  const store = opened<DeliveryStore>('deliveries', () => openDeliveries(data, native))
+  const store = opened<DeliveryStore>('deliveries', () => openDeliveries(data, { ...native, limits: config.limits }))
   /** Undefined where nothing was ever delivered. */
   const deliveries = (): DeliveryStore | undefined => {
     accounts()

@@ -116,6 +116,9 @@ describe('the thread that delivers', () => {
     await until(() => receiver.calls.length === 3)
     assert.equal(receiver.calls[2]!.headers['webhook-id'], alerts[0]!.alert.id)
     await assert.rejects(delivery.redeliver({}), { next: 'refuse', code: 'redeliver_all' })
+    await until(
+      async () => (await delivery.alerts(NETWORK, rule.id, { size: 2 }))[1]!.deliveries[0]!.attempts.length === 2,
+    )
     const delivered = (await delivery.metrics()).find(it => it.name === 'chainsieve_deliveries_delivered_total')
     assert.deepEqual(delivered?.series, [{ labels: { channel: 'Webhook (POST)' }, value: 3 }])
   })
