@@ -15,6 +15,8 @@ const TELL_MS = 60_000
 /** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
 export const limitConnections = (server: Server, limits: Limits, log: Log): void => {
   const most = mostConnections(limits)
+  if (most < limits.connections)
+    log.info('May have few files open (ulimit -n), takes fewer connections', { files: mostFiles(), connections: most })
   const open = new Map<string, number>()
   const tell = createTeller(log)
 
