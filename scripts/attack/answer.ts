@@ -1,7 +1,8 @@
 import { type Kind, lookup } from '../../src/mapping/index.ts'
 import { parseLossless, stringifyLossless } from '../../test/support/scenarios.ts'
-import { judge, type Shown } from './evaluate.ts'
+import { judge } from './evaluate.ts'
 import { isRaw, isRecord, readJson, type Value } from './json.ts'
+import type { Shown } from './reading.ts'
 
 interface Hit extends Shown {
   _type: Kind
@@ -28,7 +29,7 @@ export const checkAnswer = (
 
   const expected = new Map<string, Shown>()
   for (const kind of kinds) {
-    const verdict = judge(body.query, kind, kinds, documents[kind])
+    const verdict = judge(body.query, kind, kinds, documents)
     if ('refuse' in verdict) return { fault: `it must be refused: ${verdict.refuse}`, checked: true }
     if ('unknown' in verdict) return { checked: false }
     for (const document of documents[kind])

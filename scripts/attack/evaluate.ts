@@ -1,13 +1,24 @@
-import { ENCODINGS, type FieldPath, type Kind, lookup, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
+import { type FieldPath, type Kind, lookup, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
 import { judgeField } from './field.ts'
-import { isRaw, isRecord, type Value } from './json.ts'
-
-/** A document as the server shows it; integers beyond 2^53 are bigints. */
-export interface Shown {
-  _id: string
-  _parent?: string
-  _source: Record<string, unknown>
-}
+import { hasChild, hasParent } from './joins.ts'
+import { isRecord, type Value } from './json.ts'
+import {
+  fieldTest,
+  IGNORED,
+  longOrShort,
+  oneField,
+  only,
+  type Reader,
+  type Reading,
+  Refusal,
+  refuse,
+  type Shown,
+  sees,
+  stepsOf,
+  type Test,
+  textOf,
+  valuesAt,
+} from './reading.ts'
 
 /**
  * What must come of a query on one kind, by a reading of its own that shares nothing with the program's but the names and types of the
@@ -15,32 +26,17 @@ export interface Shown {
  */
 export type Verdict = { ids: Set<string> } | { refuse: string } | { unknown: string }
 
-/** What one reading of a query is held against, and what it did not understand. */
-export interface Reading {
-  kind: Kind
-  kinds: readonly Kind[]
-  unknown(why: string): Test
-}
-
-/** `inside` is the document's source, or the element of a nested list. */
-export type Test = (inside: Record<string, unknown>, document: Shown) => boolean
-
-/** Thrown where a query must be refused. */
-export class Refusal extends Error {}
-const refuse = (why: string): never => {
-  throw new Refusal(why)
-}
-
 export const judge = (
   query: Value | undefined,
   kind: Kind,
   kinds: readonly Kind[],
-  documents: readonly Shown[],
+  documents: Record<Kind, readonly Shown[]>,
 ): Verdict => {
   const doubts: string[] = []
   const reading: Reading = {
     kind,
     kinds,
+    documents,
     unknown(why) {
       doubts.push(why)
       return () => false
@@ -50,16 +46,13 @@ export const judge = (
     const empty = query === undefined || (isRecord(query) && Object.keys(query).length === 0)
     const test = empty ? () => true : clause(query, undefined, reading)
     if (doubts.length > 0) return { unknown: doubts[0]! }
-    const found = documents.filter(document => test(document._source, document))
+    const found = documents[kind].filter(document => test(document._source, document))
     return doubts.length > 0 ? { unknown: doubts[0]! } : { ids: new Set(found.map(({ _id }) => _id)) }
   } catch (error) {
     if (error instanceof Refusal) return { refuse: error.message }
     throw error
   }
 }
-
-/** `list` is the nested list that the clause looks into. */
-type Reader = (body: Value, list: string | undefined, reading: Reading) => Test
 
 const clause: Reader = (body, list, reading) => {
   if (!isRecord(body)) return refuse('a clause is no object')
@@ -70,15 +63,6 @@ const clause: Reader = (body, list, reading) => {
   if (read !== undefined) return read(body[name]!, list, reading)
   return OTHERS.has(name) ? reading.unknown(name) : refuse(`no clause ${name}`)
 }
-
-/** The members of an object of which others than these must be refused. */
-const only = (body: Value, names: readonly string[]): Record<string, Value> => {
-  if (!isRecord(body)) return refuse('no object')
-  for (const name of Object.keys(body))
-    if (!names.includes(name) && !IGNORED.includes(name)) refuse(`an unknown key ${name}`)
-  return body
-}
-const IGNORED = ['boost', '_name']
 
 const listOf = (value: Value | undefined): Value[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value]
@@ -104,53 +88,6 @@ const bool: Reader = (body, list, reading) => {
     optional.filter(test => test(inside, document)).length >= least
 }
 
-/** The name of the one field and what is said of it. */
-const oneField = (body: Value): [string, Value] => {
-  if (!isRecord(body)) return refuse('no object with a field')
-  const names = Object.keys(body)
-  return names.length === 1 ? [names[0]!, body[names[0]!]!] : refuse(`${names.length} fields`)
-}
-
-/** The field's values as the clause sees them, or that none has such a field. */
-const fieldTest = (
-  name: string,
-  list: string | undefined,
-  reading: Reading,
-  make: (field: FieldPath) => (values: readonly unknown[]) => boolean,
-): Test => {
-  const field = lookup(reading.kind, name)
-  if (field === undefined) {
-    if (reading.kinds.some(kind => lookup(kind, name) !== undefined)) return () => false
-    return name.startsWith('_') ? reading.unknown(name) : refuse(`no field ${name}`)
-  }
-  const test = make(field)
-  return sees(field, list) ? inside => test(valuesAt(inside, stepsOf(field, list))) : () => false
-}
-
-const sees = (field: FieldPath, list: string | undefined): boolean =>
-  list === undefined ? !field.list?.nested : field.list?.nested === true && field.list.name === list
-
-const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
-  const shownWhole = Object.hasOwn(ENCODINGS[field.kind], '')
-  const steps = (shownWhole ? field.field : field.path).split('.')
-  return list === undefined ? steps : steps.slice(list.split('.').length)
-}
-
-const valuesAt = (value: unknown, steps: readonly string[]): unknown[] => {
-  if (value === null || value === undefined) return []
-  if (Array.isArray(value)) return value.flatMap(element => valuesAt(element, steps))
-  const [step, ...rest] = steps
-  return step === undefined ? [value] : valuesAt((value as Record<string, unknown>)[step], rest)
-}
-
-/** A value in its short form, or in its long one with options. */
-const longOrShort = (said: Value, key: string, options: readonly string[], reading: Reading): Value => {
-  if (!isRecord(said)) return said
-  const keys = only(said, [key, ...options])
-  if (options.some(option => keys[option] !== undefined)) reading.unknown(`options of ${key}`)
-  return keys[key] ?? refuse(`no ${key}`)
-}
-
 const anyOf = (name: string, values: readonly Value[], list: string | undefined, reading: Reading): Test => {
   if (name === '_id' || name === '_type') {
     if (list !== undefined && name === '_id' && values.length > 0) return refuse('an id inside of a list')
@@ -164,15 +101,6 @@ const anyOf = (name: string, values: readonly Value[], list: string | undefined,
 }
 
 const idOf = (text: string) => text.replace(/^0x[0-9a-f]+/i, hash => hash.toLowerCase())
-
-/** The text of a scalar as the server reads it. */
-export const textOf = (value: Value): string => {
-  if (typeof value === 'string') return value
-  if (typeof value === 'boolean') return String(value)
-  if (!isRaw(value)) return refuse('no scalar')
-  const number = Number(value.raw)
-  return /^-?\d+$/.test(value.raw) && Number.isSafeInteger(number) ? String(number) : value.raw
-}
 
 const exists: Reader = (body, list, reading) => {
   const { field } = only(body, ['field'])
@@ -214,7 +142,44 @@ const nested: Reader = (body, list, reading) => {
   }
 }
 
+const prefix: Reader = (body, list, reading) => {
+  const [name, said] = oneField(body)
+  const value = longOrShort(said, 'value', ['case_insensitive'], reading)
+  if (name === '_id' || name === '_type') return refuse(`a prefix of ${name}`)
+  return fieldTest(name, list, reading, field => {
+    if (field.es !== 'keyword' && field.es !== 'text') return refuse('a prefix of no text')
+    const lower = field.compare === 'hex' || field.kind === 'address'
+    const start = lower ? textOf(value).toLowerCase() : textOf(value)
+    return found => found.some(it => wordOf(field, it, reading)?.startsWith(start))
+  })
+}
+
+/** A text as its index holds it; undefined where it is too long for that. */
+const wordOf = (field: FieldPath, found: unknown, reading: Reading): string | undefined => {
+  const text = String(found)
+  if (field.compare === 'token' && !/^[a-z0-9]+$/i.test(text)) reading.unknown('a text of several words')
+  if (text.length > (field.ignoreAbove ?? 255)) return undefined
+  return field.compare === 'exact' ? text : text.toLowerCase()
+}
+
+const MATCH_OPTIONS = ['operator', 'minimum_should_match', 'fuzziness', 'prefix_length', 'fuzzy_transpositions']
+
+const match: Reader = (body, list, reading) => {
+  const [name, said] = oneField(body)
+  const value = longOrShort(said, 'query', MATCH_OPTIONS, reading)
+  const field = lookup(reading.kind, name)
+  if (field?.compare !== 'token') return anyOf(name, [value], list, reading)
+  const text = textOf(value)
+  return /^[a-z0-9]+$/i.test(text)
+    ? anyOf(name, [text.toLowerCase()], list, reading)
+    : reading.unknown('a match of several words')
+}
+
 const CLAUSES = new Map<string, Reader>([
+  ['prefix', prefix],
+  ['match', match],
+  ['has_child', hasChild((query, reading) => clause(query, undefined, reading))],
+  ['has_parent', hasParent((query, reading) => clause(query, undefined, reading))],
   ['bool', bool],
   ['exists', exists],
   ['range', range],
@@ -283,4 +248,4 @@ const CLAUSES = new Map<string, Reader>([
 ])
 
 /** Clauses that this reading does not know. */
-const OTHERS = new Set(['match', 'prefix', 'has_child', 'has_parent', 'parent_id', 'compare'])
+const OTHERS = new Set(['parent_id', 'compare'])

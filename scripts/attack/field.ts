@@ -1,6 +1,6 @@
 import type { FieldPath } from '../../src/mapping/index.ts'
-import { type Reading, Refusal, textOf } from './evaluate.ts'
 import type { Value } from './json.ts'
+import { type Reading, Refusal, textOf } from './reading.ts'
 
 type Values = (found: readonly unknown[]) => boolean
 

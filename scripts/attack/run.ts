@@ -23,6 +23,7 @@ npm run attack -- [--only NAME]… [--seed N] [--count N] [--seconds N] [--try N
 --count    tries of each attack, in place of its own number
 --seconds  longest time for the tries of each attack (default 600)
 --try      one try alone, by the number that its finding was printed with; needs the same --seed
+--all      prints all findings, not the first few of each kind
 --program  what is attacked (default dist/chainsieve.mjs)
 
 ${ATTACKS.map(({ name, is }) => `${name.padEnd(12)} ${is}`).join('\n')}`
@@ -105,14 +106,14 @@ const textSeed = (text: string): number => [...text].reduce((seed, it) => mix(se
 const STOP_MS = 2_000
 
 /** The findings by what they break, so many of each. */
-export const showFindings = (name: string, findings: readonly Finding[]): string =>
+export const showFindings = (name: string, findings: readonly Finding[], most = SHOWN): string =>
   [...Map.groupBy(findings, ({ what }) => what)]
     .map(([what, all]) => {
-      const shown = all.slice(0, SHOWN).map(({ attempt, how }) => {
+      const shown = all.slice(0, most).map(({ attempt, how }) => {
         const label = attempt === undefined ? '' : `--only ${name} --try ${attempt}: `
         return `  ${label}${brief(how, 2_000)}`
       })
-      const more = all.length > SHOWN ? [`  … and ${all.length - SHOWN} more`] : []
+      const more = all.length > most ? [`  … and ${all.length - most} more`] : []
       return [`${name}: ${what} (${all.length})`, ...shown, ...more].join('\n')
     })
     .join('\n')
@@ -141,6 +142,7 @@ const main = async (): Promise<boolean> => {
       seconds: { type: 'string', default: '600' },
       try: { type: 'string' },
       program: { type: 'string', default: 'dist/chainsieve.mjs' },
+      all: { type: 'boolean', default: false },
       help: { type: 'boolean' },
     },
   })
@@ -168,7 +170,7 @@ const main = async (): Promise<boolean> => {
     const result = await attack(one, options)
     results.push(result)
     for (const line of result.notes ?? []) console.log(`${one.name}: ${line}`)
-    if (result.findings.length > 0) console.log(showFindings(one.name, result.findings))
+    if (result.findings.length > 0) console.log(showFindings(one.name, result.findings, values.all ? Infinity : SHOWN))
   }
   console.log(showTable(results))
   return results.every(({ findings }) => findings.length === 0)

@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkAnswer } from '../../scripts/attack/answer.ts'
-import { judge, type Shown } from '../../scripts/attack/evaluate.ts'
+import { judge } from '../../scripts/attack/evaluate.ts'
 import { isRecord, readJson } from '../../scripts/attack/json.ts'
+import type { Shown } from '../../scripts/attack/reading.ts'
 import { checkRelations } from '../../scripts/attack/relations.ts'
 import { differences } from '../../scripts/attack/wire.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import { bodyText, kindsOf, loadDocuments, loadScenarios } from '../support/scenarios.ts'
 
-const documents = loadDocuments() as unknown as Record<Kind, Shown[]>
+/** With the parents that a server tells beside each hit. */
+const documents = Object.fromEntries(
+  Object.entries(loadDocuments()).map(([kind, all]) => [
+    kind,
+    all.map(({ _id, _source }): Shown => {
+      const parent = kind === 'tx' ? _source.blockHash : _source.transactionHash
+      return { _id, _source, ...(typeof parent === 'string' && { _parent: parent }) }
+    }),
+  ]),
+) as Record<Kind, Shown[]>
 
 test('the second reading of queries knows most scenarios, and is right about all that it knows', () => {
   let [known, all] = [0, 0]
@@ -19,7 +29,7 @@ test('the second reading of queries knows most scenarios, and is right about all
       const body = text === undefined ? {} : readJson(text)
       if ('error' in expect || !isRecord(body)) continue
       const kinds = kindsOf(request.entities)
-      const verdicts = kinds.map(kind => judge(body.query, kind, kinds, documents[kind]))
+      const verdicts = kinds.map(kind => judge(body.query, kind, kinds, documents))
       all++
       if (verdicts.some(verdict => 'unknown' in verdict)) continue
       known++
@@ -27,7 +37,7 @@ test('the second reading of queries knows most scenarios, and is right about all
       if (body.track_total_hits === undefined) assert.equal(total, expect.total, `${file}: ${name}`)
     }
   }
-  assert.ok(known > 0.5 * all, `${known} of ${all}`)
+  assert.ok(known > 0.7 * all, `${known} of ${all}`)
 })
 
 const answer = (total: number, ids: readonly string[]) =>
