@@ -17,12 +17,13 @@ export const sendAnswer = (c: Context, log: Log, { status, body }: Answer): Resp
 const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const reader = stream.getReader()
   let left = false
-  const fail = (error: unknown): boolean => {
-    if (left) return true
-    left = true
+  let failed = false
+  const fail = (error: unknown) => {
+    // A search that is given up because its client went away is no fault.
+    if (left || failed) return
+    failed = true
     log.error('Failed in the middle of an answer', { path: c.req.path, error })
     c.env?.outgoing?.destroy()
-    return c.env?.outgoing !== undefined
   }
   // Also one that fails while its client does not read, so that nobody pulls.
   reader.closed.catch(fail)
@@ -35,8 +36,9 @@ const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): Re
           if (done) controller.close()
           else controller.enqueue(value)
         } catch (error) {
-          // A search that is given up because its client went away is no fault.
-          if (fail(error)) controller.close()
+          fail(error)
+          if (left) return
+          if (c.env?.outgoing) controller.close()
           else controller.error(error)
         }
       },
