@@ -17,6 +17,16 @@ export const sendAnswer = (c: Context, log: Log, { status, body }: Answer): Resp
 const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const reader = stream.getReader()
   let left = false
+  let failed = false
+  const fail = (error: unknown) => {
+    // A search that is given up because its client went away is no fault.
+    if (left || failed) return
+    failed = true
+    log.error('Failed in the middle of an answer', { path: c.req.path, error })
+    c.env?.outgoing?.destroy()
+  }
+  // Also one that fails while its client does not read, so that nobody pulls.
+  reader.closed.catch(fail)
   return new ReadableStream<Uint8Array>(
     {
       pull: async controller => {
@@ -26,13 +36,10 @@ const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): Re
           if (done) controller.close()
           else controller.enqueue(value)
         } catch (error) {
-          // A search that is given up because its client went away is no fault.
+          fail(error)
           if (left) return
-          log.error('Failed in the middle of an answer', { path: c.req.path, error })
-          const outgoing = c.env?.outgoing
-          if (!outgoing) return controller.error(error)
-          outgoing.destroy()
-          controller.close()
+          if (c.env?.outgoing) controller.close()
+          else controller.error(error)
         }
       },
       cancel: reason => {

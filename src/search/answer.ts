@@ -64,7 +64,11 @@ export const answerRequest = (
   const show = createHitWriter(index, request)
   if (request.size >= 0) {
     const { total, hits } = searcher.search(request, options)
-    return { status: 200, body: `${head(started, total, request, hits.length > 0)}${hits.map(show).join(',')}${TAIL}` }
+    const shown = hits.map(hit => {
+      check(options)
+      return show(hit)
+    })
+    return { status: 200, body: `${head(started, total, request, hits.length > 0)}${shown.join(',')}${TAIL}` }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)

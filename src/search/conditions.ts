@@ -386,6 +386,7 @@ const addressColumn = (table: string, column: string): Compiler => ({
 /** Dictionary ids of the addresses that a condition names: `raw` only where the letter case is the checksummed one. */
 export const addressIds = (leaf: Extract<Leaf, { op: 'in' }>, reader: Reader): number[] =>
   leaf.values.flatMap(value => {
+    reader.check()
     const text = String(value)
     if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return []
     const digits = text.slice(2).toLowerCase()

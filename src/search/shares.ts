@@ -6,7 +6,7 @@ export interface Shares {
   mayRun(task: Waiting): boolean
   noneDear(): boolean
   began(task: Waiting): void
-  /** A task that runs turns out to be dear: whether it may go on. */
+  /** A task that runs turns out to take long: whether it may go on as a dear one. */
   becameDear(task: Waiting): boolean
   /** `ms`: how long it ran. */
   ended(task: Waiting, ms: number): void
@@ -65,7 +65,7 @@ export const createShares = ({ threads, cheapMs, now = () => performance.now() }
       if (lane === 'first') return true
       const share = shareOf(account)
       if (lane === 'dear') return mayBeDear(share)
-      return share.cost < LIGHT_MS || share.running < threads - 1 || isAlone(share)
+      return share.cost < LIGHT_MS || share.running < mostDear || isAlone(share)
     },
     noneDear: () => dear === 0,
     began({ account, lane }) {
@@ -77,10 +77,10 @@ export const createShares = ({ threads, cheapMs, now = () => performance.now() }
     },
     becameDear({ account }) {
       const share = shareOf(account)
-      const goesOn = mayBeDear(share)
+      if (!mayBeDear(share)) return false
       addDear(share, 1)
       share.cost += WEIGHT * (cheapMs - share.cost)
-      return goesOn
+      return true
     },
     ended({ account, lane }, ms) {
       if (lane === 'first') return

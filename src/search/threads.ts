@@ -27,7 +27,10 @@ export interface Asked extends Waiting {
   id: number
   /** What the thread that takes the task is told: it may be another one each time. */
   message(thread: Thread): Message
-  /** The one thread that the task is best done by; undefined where all are as good, or that one is gone. */
+  /**
+   * Of a part of a long answer: the one thread that does it best; undefined where that one is gone. It waits for as long as it takes, since
+   * its client has the parts before it.
+   */
   home?(): Thread | undefined
   /** Called where the thread gives up what it has done of it. */
   onYield?(): void
@@ -55,6 +58,8 @@ interface Running extends Thread {
 interface Task extends Asked {
   /** When it began to wait, or to run. */
   since: number
+  /** How often it has made room for others. */
+  tries: number
   timers: NodeJS.Timeout[]
   resolve(reply: Reply): void
   reject(error: unknown): void
@@ -70,8 +75,11 @@ export interface ThreadsOptions {
 const GRACE_MS = 3000
 /** How much longer than a deadline a query waits for a thread. */
 const QUEUE_MS = 5000
-/** From then on a query is dear. */
-const CHEAP_MS = 20
+/**
+ * A cheap query ends within the first of these times, or begun anew within one of the next: the first query of a thread takes longer, and
+ * so does any on a busy machine. From then on it is dear.
+ */
+const CHEAP_MS = [20, 100, 400] as const
 /** A dear query that waits so long goes before cheap ones. */
 const PATIENCE_MS = 1000
 
@@ -81,7 +89,7 @@ const YOUNG_MB = 12
 export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions): Threads => {
   let threads: Running[] = []
   const queue = createFairQueue<Task>()
-  const shares = createShares({ threads: size, cheapMs: CHEAP_MS })
+  const shares = createShares({ threads: size, cheapMs: CHEAP_MS[0] })
   let closed = false
 
   const start = () => {
@@ -96,6 +104,8 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       release(thread)
       thread.state = 'idle'
       if (task && message.type === 'yielded') {
+        task.tries++
+        if (task.tries === CHEAP_MS.length) task.lane = 'dear'
         task.onYield?.()
         wait(task)
       } else if (message.type === 'failed') task?.reject(fromFailure(message.failure))
@@ -168,6 +178,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     task.since = performance.now()
     thread.state = 'busy'
     thread.task = task
+    Atomics.store(thread.flags, 1, 0)
     shares.began(task)
     // The thread looks at the flag now and then; one that does not is stuck inside SQLite.
     const giveUp = () => {
@@ -175,15 +186,14 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       task.timers.push(setTimeout(() => lose(thread, tooLong()), GRACE_MS))
     }
     task.timers = [setTimeout(giveUp, deadlineMs)]
-    if (task.lane === 'cheap') task.timers.push(setTimeout(() => becomeDear(thread, task), CHEAP_MS))
+    if (task.lane === 'cheap') task.timers.push(setTimeout(() => takeLong(thread, task), CHEAP_MS[task.tries]))
     thread.worker.postMessage(task.message(thread))
   }
 
   /** It goes on where dear ones have a thread left, and else makes room for others. */
-  const becomeDear = (thread: Running, task: Task) => {
-    const goesOn = shares.becameDear(task)
-    task.lane = 'dear'
-    if (!goesOn) Atomics.store(thread.flags, 1, task.id)
+  const takeLong = (thread: Running, task: Task) => {
+    if (shares.becameDear(task)) task.lane = 'dear'
+    else Atomics.store(thread.flags, 1, task.id)
     // The next cheap one shall not have to wait until a thread has started.
     if (threads.length < size && threads.every(({ state }) => state === 'busy')) start()
     giveOut()
@@ -192,7 +202,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   const wait = (task: Task) => {
     task.since = performance.now()
     const giveUp = () => queue.remove(task) && task.reject(tooBusy())
-    task.timers = [setTimeout(giveUp, deadlineMs + QUEUE_MS)]
+    task.timers = task.home ? [] : [setTimeout(giveUp, deadlineMs + QUEUE_MS)]
     if (closed) return task.reject(gone())
     if (task.signal?.aborted) return task.reject(task.signal.reason)
     queue.add(task)
@@ -235,6 +245,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
         const task: Task = {
           ...asked,
           since: 0,
+          tries: 0,
           timers: [],
           resolve(reply) {
             settle()
