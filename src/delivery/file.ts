@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
+import { findFaults, findFaultsAtStart } from '../lib/integrity.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type Db = Database.Database
@@ -23,6 +24,14 @@ export const connect = (folder: string, native: string | undefined): Db => {
     db.pragma('foreign_keys = ON')
     db.pragma('cache_size = -32768')
     migrate(db, path)
+    const [fault] = findFaultsAtStart(db)
+    if (fault !== undefined) {
+      db.close()
+      throw stop(
+        'deliveries_damaged',
+        `${path} is damaged (${fault}): restore it from a backup, or move it away, which gives up what is still to be sent`,
+      )
+    }
     return db
   } catch (error) {
     throw systemFault(error, path) ?? error
@@ -46,4 +55,17 @@ const migrate = (db: Db, path: string) => {
     for (const migration of MIGRATIONS.slice(versionOf())) db.exec(migration)
     db.pragma(`user_version = ${MIGRATIONS.length}`)
   }).immediate()
+}
+
+/** What is wrong with the deliveries of a data folder. */
+export const checkDeliveries = (folder: string, native: string | undefined): string[] => {
+  const db = new Database(join(folder, DELIVERIES_FILE), {
+    readonly: true,
+    ...(native ? { nativeBinding: native } : {}),
+  })
+  try {
+    return findFaults(db, 'integrity_check')
+  } finally {
+    db.close()
+  }
 }

@@ -5,6 +5,7 @@ import { type Failure, toFailure } from '../lib/failure.ts'
 import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { readDamage } from '../store/pages.ts'
 import { openReader, type Reader } from '../store/reader.ts'
 import { answerGet, answerRequest, answerSearch, answerSimilar, answerSuggest, type Reply } from './answer.ts'
 import { createSearcher, type Searcher, type SearchOptions } from './execute.ts'
@@ -145,7 +146,11 @@ export const runReader = ({ cancel }: { cancel: SharedArrayBuffer }) => {
       answer(message)
     } catch (error) {
       if (message.type === 'drop') throw error
-      tell({ type: 'failed', id: message.id, failure: toFailure(error) })
+      tell({
+        type: 'failed',
+        id: message.id,
+        failure: toFailure('store' in message ? readDamage(error, message.store) : error),
+      })
     }
   })
   tell({ type: 'ready' })
@@ -176,7 +181,7 @@ const readable = (store: string): Reader => {
         `the store ${store} cannot be opened (${messageOf(error)}): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
         error,
       )
-    throw systemFault(error, store) ?? error
+    throw systemFault(readDamage(error, store), store) ?? error
   }
 }
 

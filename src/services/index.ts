@@ -15,6 +15,7 @@ import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 import { serveDev } from './dev.ts'
 import { nativeOption, networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { createRulesService } from './rules.ts'
+import { verify } from './verify.ts'
 import { watchStored } from './watch.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
@@ -80,6 +81,8 @@ export const services: Services = {
     const pool = openPool(config, shutdown)
     return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
   },
+
+  verify,
 
   async addAbis(config, files, place, redecode) {
     const abis = addAbis(abiFolder(config.data), files, toWhere(place))
