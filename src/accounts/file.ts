@@ -1,8 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, stop } from '../lib/errors.ts'
 import { findFaults, findFaultsAtStart } from '../lib/integrity.ts'
+import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
@@ -12,9 +12,9 @@ export const ACCOUNTS_FILE = 'accounts.sqlite'
 export const connect = (folder: string, native: string | undefined): Database.Database => {
   const path = join(folder, ACCOUNTS_FILE)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Whoever can read it cannot use a token, but learns who has one. SQLite gives its side files the same mode.
-    closeSync(openSync(path, 'a', 0o600))
+    makePrivateFolder(folder)
+    // Whoever can read it cannot use a token, but learns who has one.
+    makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('journal_mode = WAL')
     // A revocation that was confirmed outlives a power cut.

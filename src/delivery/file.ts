@@ -1,8 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
 import { findFaults, findFaultsAtStart } from '../lib/integrity.ts'
+import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type Db = Database.Database
@@ -14,9 +14,9 @@ export const DELIVERIES_FILE = 'deliveries.sqlite'
 export const connect = (folder: string, native: string | undefined): Db => {
   const path = join(folder, DELIVERIES_FILE)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // URLs of receivers are often their password. SQLite gives its side files the same mode.
-    closeSync(openSync(path, 'a', 0o600))
+    makePrivateFolder(folder)
+    // URLs of receivers are often their password.
+    makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('journal_mode = WAL')
     // What a kill leaves is whole; a power cut may take the last commits, whose deliveries are then made again.

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { AlertCounts } from '../alerts/book.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
+import { PRIVATE_FILE } from '../lib/private.ts'
 import { version } from '../lib/runtime.ts'
 import type { Range, RedecodingReport, Report } from './messages.ts'
 import type { Indexing } from './network.ts'
@@ -83,7 +84,7 @@ const FRESH_MS = 5000
 export const publishStatus = (data: string, status: () => Promise<Status>) => {
   const path = join(data, FILE)
   const publish = async () => {
-    await writeFile(`${path}.new`, JSON.stringify(await status()))
+    await writeFile(`${path}.new`, JSON.stringify(await status()), { mode: PRIVATE_FILE })
     await rename(`${path}.new`, path)
   }
   // A disk that is full is told of by those who need it more.

@@ -45,6 +45,18 @@ export const LIMITS = {
     ['a query', 'clauses'],
     'Write values of one field as [terms], or ask in several searches.',
   ),
+  abiFile: bytes(
+    '128MB',
+    'bad_abi',
+    ['an ABI file', 'text'],
+    'Of a list of signatures, give those that your contracts use.',
+  ),
+  inputFile: bytes(
+    '16MB',
+    'file_too_large',
+    ['a file that a command reads', 'text'],
+    'Split it: a command takes several files.',
+  ),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

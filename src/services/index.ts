@@ -85,7 +85,7 @@ export const services: Services = {
   verify,
 
   async addAbis(config, files, place, redecode) {
-    const abis = addAbis(abiFolder(config.data), files, toWhere(place))
+    const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits)
     if (!redecode) return abis.map(toAbiFile)
     const networks = storedNetworks(config.data).filter(
       stored => place.network === undefined || stored === place.network,

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { ChainsieveError, stop } from '../lib/errors.ts'
+import { makePrivateFile } from '../lib/private.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { checkQuickly, readDamage, sizeOf } from './pages.ts'
 import {
@@ -30,6 +31,7 @@ export const openForWriting = (path: string, native?: string): WritableDb => nam
 const open = (path: string, native: string | undefined): WritableDb => {
   // What is left of a store that was removed says nothing of the one that is made.
   if (sizeOf(path) === 0) dropSums(path)
+  makePrivateFile(path)
   checkQuickly(path)
   const db = connect(path, { native })
   const version = versionOf(db, path)

@@ -1,6 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
+import { makePrivateFile } from '../lib/private.ts'
 
 /**
  * Checksums of the pages of a store's file, in a file beside it, 4 bytes a page in order. They hold for every page that is not in the
@@ -53,7 +54,8 @@ export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
 
 /** Begins anew, with no page. */
 export const makeSums = (store: string): Sums => {
-  const file = openSync(sumsFile(store), 'w+', 0o600)
+  makePrivateFile(sumsFile(store))
+  const file = openSync(sumsFile(store), 'w+')
   writeSync(file, Buffer.concat([MARK, Buffer.alloc(HEAD - MARK.length)]), 0, HEAD, 0)
   return createSums(file)
 }

@@ -1,6 +1,7 @@
 import { blockPoint, count } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { ChainsieveError, refuse } from '../../../lib/errors.ts'
+import type { Limits } from '../../../limits/index.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
 import { checkRule } from '../../../rules/schema.ts'
 import type { Simulation } from '../../../rules/search.ts'
@@ -24,7 +25,9 @@ export const simulateRule = command({
     if (from && to && 'block' in from && 'block' in to && to.block < from.block)
       throw misused(`The last block, ${to.block}, is before the first, ${from.block}.`)
     const rules = services.openRules(config, { log, shutdown })
-    const rule = /^\d{1,15}$/.test(which) ? rules.get(Number(which)).input : await readRule(which, streams)
+    const rule = /^\d{1,15}$/.test(which)
+      ? rules.get(Number(which)).input
+      : await readRule(which, streams, config.limits)
     if (rule === undefined) return 1
     const simulation = await rules.simulate(rule, { from, to, size })
     print(config.json ? JSON.stringify(simulation) : show(rule, simulation))
@@ -33,10 +36,10 @@ export const simulateRule = command({
 })
 
 /** The rule of a file; undefined where it is none, its faults being told. Where it would send to is no matter: nothing is sent. */
-const readRule = async (file: string, { stdin, stderr }: Streams): Promise<RuleInput | undefined> => {
+const readRule = async (file: string, { stdin, stderr }: Streams, limits: Limits): Promise<RuleInput | undefined> => {
   let value: unknown
   try {
-    value = await readJson(file, stdin)
+    value = await readJson(file, stdin, limits)
   } catch (error) {
     throw error instanceof ChainsieveError
       ? refuse(error.code, `${nameOf(file)}: ${error.message}`, error.cause)
