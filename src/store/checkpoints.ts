@@ -1,7 +1,8 @@
 import { ChainsieveError } from '../lib/errors.ts'
+import { damaged } from './damage.ts'
 import type { Db } from './database.ts'
 import { type LogEnd, PAGE, readLog } from './log-file.ts'
-import { damaged, findReplaced, sealPages } from './pages.ts'
+import { findReplaced, sealPages } from './pages.ts'
 import { openSums } from './sums.ts'
 
 /** Copies what is committed into a store's file, and puts down the checksums of its pages before. */

@@ -2,7 +2,8 @@ import Database from 'better-sqlite3'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { makePrivateFile } from '../lib/private.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import { checkQuickly, readDamage, sizeOf } from './pages.ts'
+import { readDamage } from './damage.ts'
+import { checkQuickly, sizeOf } from './pages.ts'
 import {
   ALERT_SCHEMA,
   CALL_SCHEMA,

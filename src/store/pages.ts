@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import { stop } from '../lib/errors.ts'
+import { damaged } from './damage.ts'
 import { type LogFile, PAGE, readLog } from './log-file.ts'
 import { makeSums, openSums, type Sums, sumOf } from './sums.ts'
 
@@ -143,16 +143,3 @@ export const findReplaced = (store: string, sums: Sums, pages: Iterable<number>)
     closeSync(file)
   }
 }
-
-/** The error of a store that is not what was written. */
-export const damaged = (path: string, pages: readonly number[], cause?: unknown) =>
-  stop(
-    'store_damaged',
-    `${path} is damaged${pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${pages.length > 5 ? ` and ${pages.length - 5} more` : ''})`}: ` +
-      'it is not what was written there. Check the disk, move the file away with those whose names begin like it, and restore a backup or index again.',
-    cause,
-  )
-
-/** An error of SQLite's that comes of a damaged store, as one that says so; any other as it is. */
-export const readDamage = (error: unknown, path: string): unknown =>
-  /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | null)?.code)) ? damaged(path, [], error) : error
