@@ -31,6 +31,8 @@ const main = async () => {
       return (await import('./ingest/writer-thread.ts')).runWriter(data as { store: string; port: MessagePort })
     case 'reader':
       return (await import('./search/reader-thread.ts')).runReader(data as ReaderData)
+    case 'checker':
+      return (await import('./search/check-thread.ts')).runChecker()
     case 'delivery':
       return (await import('./delivery/thread.ts')).runDelivery(data as DeliveryData)
   }

@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
+import { findFaults, findFaultsAtStart } from '../lib/integrity.ts'
+import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
@@ -11,15 +12,20 @@ export const ACCOUNTS_FILE = 'accounts.sqlite'
 export const connect = (folder: string, native: string | undefined): Database.Database => {
   const path = join(folder, ACCOUNTS_FILE)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Whoever can read it cannot use a token, but learns who has one. SQLite gives its side files the same mode.
-    closeSync(openSync(path, 'a', 0o600))
+    makePrivateFolder(folder)
+    // Whoever can read it cannot use a token, but learns who has one.
+    makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('journal_mode = WAL')
     // A revocation that was confirmed outlives a power cut.
     db.pragma('synchronous = FULL')
     db.pragma('foreign_keys = ON')
     migrate(db, path)
+    const [fault] = findFaultsAtStart(db)
+    if (fault !== undefined) {
+      db.close()
+      throw broken(path, fault)
+    }
     return db
   } catch (error) {
     throw explain(error, path)
@@ -55,11 +61,23 @@ const explain = (error: unknown, path: string): unknown => {
     return stop('disk_full', `${path} cannot be written: the disk is full.`, error)
   if (/^(ENOTDIR|EEXIST)$/.test(code))
     return stop('data_folder_no_folder', `The data folder of ${path} is no folder: choose another with --data.`, error)
-  if (/^SQLITE_(NOTADB|CORRUPT.*)$/.test(code))
-    return stop(
-      'accounts_broken',
-      `${path} is damaged or no file of Chainsieve's (${messageOf(error)}): restore it from a backup, or move it away.`,
-      error,
-    )
+  if (/^SQLITE_(NOTADB|CORRUPT.*)$/.test(code)) return broken(path, messageOf(error), error)
   return error
+}
+
+const broken = (path: string, why: string, error?: unknown) =>
+  stop(
+    'accounts_broken',
+    `${path} is damaged or no file of Chainsieve's (${why}): restore it from a backup, or move it away.`,
+    error,
+  )
+
+/** What is wrong with the accounts file of a data folder. */
+export const checkAccounts = (folder: string, native: string | undefined): string[] => {
+  const db = new Database(join(folder, ACCOUNTS_FILE), { readonly: true, ...(native ? { nativeBinding: native } : {}) })
+  try {
+    return findFaults(db, 'integrity_check')
+  } finally {
+    db.close()
+  }
 }

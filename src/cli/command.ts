@@ -27,6 +27,12 @@ export interface Services {
   openAccounts(folder: string): Accounts
   openRules(config: Config, run: Run): RulesService
   status(config: Config, run: Run): Promise<Status>
+  /** Reads what is stored, of one network or all there is. */
+  verify(
+    config: Config,
+    network: string | undefined,
+    run: Run & { progress(label: string): Progress },
+  ): Promise<Verified[]>
   /** `redecode`: also for what is stored. */
   addAbis(config: Config, files: string[], where: AbiPlace, redecode: boolean): Promise<AbiFile[]>
   /** Those of some names, narrowed down by network, address and code. */
@@ -50,6 +56,14 @@ export interface RulesService {
   secret(account: string, rotation?: { overlapMs: number }): string
   /** Whether a server runs on the folder, which sends what is queued. */
   serving(): boolean
+}
+
+/** What was found of one file. */
+export interface Verified {
+  file: string
+  faults: string[]
+  /** Whether it has no checksums, so that nothing can be told. */
+  unchecked: boolean
 }
 
 /** By default all that is stored. */

@@ -8,7 +8,18 @@ import { type Typed, understand } from './arguments.ts'
 import { type Context, MISUSED, type Services, type Streams } from './command.ts'
 import { overview, usageOf } from './usage.ts'
 
-export type { AbiFile, AbiPlace, DevNews, DevOptions, Range, RulesService, Run, Services, Summary } from './command.ts'
+export type {
+  AbiFile,
+  AbiPlace,
+  DevNews,
+  DevOptions,
+  Range,
+  RulesService,
+  Run,
+  Services,
+  Summary,
+  Verified,
+} from './command.ts'
 
 export interface Surroundings extends Pick<Sources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
   version: string

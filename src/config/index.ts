@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import * as v from 'valibot'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import { readAtMost } from '../lib/read.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
 
 export type { BlockPoint } from './kinds.ts'
@@ -140,7 +141,9 @@ const isTable = (value: unknown): value is Record<string, unknown> =>
 const parseFile = (path: string): Record<string, unknown> => {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    const bytes = readAtMost(path, DEFAULT_LIMITS.inputFile)
+    if (!bytes) throw overLimit('inputFile', DEFAULT_LIMITS, 'It')
+    text = bytes.toString()
   } catch (error) {
     throw refuse('config_file_unreadable', `The config file ${path} cannot be read: ${messageOf(error)}`, error)
   }

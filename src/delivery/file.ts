@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
+import { findFaults, findFaultsAtStart } from '../lib/integrity.ts'
+import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type Db = Database.Database
@@ -13,9 +14,9 @@ export const DELIVERIES_FILE = 'deliveries.sqlite'
 export const connect = (folder: string, native: string | undefined): Db => {
   const path = join(folder, DELIVERIES_FILE)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // URLs of receivers are often their password. SQLite gives its side files the same mode.
-    closeSync(openSync(path, 'a', 0o600))
+    makePrivateFolder(folder)
+    // URLs of receivers are often their password.
+    makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('journal_mode = WAL')
     // What a kill leaves is whole; a power cut may take the last commits, whose deliveries are then made again.
@@ -23,6 +24,14 @@ export const connect = (folder: string, native: string | undefined): Db => {
     db.pragma('foreign_keys = ON')
     db.pragma('cache_size = -32768')
     migrate(db, path)
+    const [fault] = findFaultsAtStart(db)
+    if (fault !== undefined) {
+      db.close()
+      throw stop(
+        'deliveries_damaged',
+        `${path} is damaged (${fault}): restore it from a backup, or move it away, which gives up what is still to be sent`,
+      )
+    }
     return db
   } catch (error) {
     throw systemFault(error, path) ?? error
@@ -46,4 +55,17 @@ const migrate = (db: Db, path: string) => {
     for (const migration of MIGRATIONS.slice(versionOf())) db.exec(migration)
     db.pragma(`user_version = ${MIGRATIONS.length}`)
   }).immediate()
+}
+
+/** What is wrong with the deliveries of a data folder. */
+export const checkDeliveries = (folder: string, native: string | undefined): string[] => {
+  const db = new Database(join(folder, DELIVERIES_FILE), {
+    readonly: true,
+    ...(native ? { nativeBinding: native } : {}),
+  })
+  try {
+    return findFaults(db, 'integrity_check')
+  } finally {
+    db.close()
+  }
 }

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Abi, readAbi } from '../decode/abi-file.ts'
 import type { OwnAbi } from '../decode/declarations.ts'
 import { ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { nearest } from '../lib/nearest.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../lib/private.ts'
+import { readAtMost } from '../lib/read.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 
 /**
  * The ABIs that the user gave, kept as JSON files in the data folder: one for each that was added, named by what is in it, so that the names
@@ -28,20 +31,25 @@ export interface Where {
 
 export const abiFolder = (data: string): string => join(data, 'abis')
 
-/** Of a file, in bytes; those of large projects with bytecode and sources have a few million. */
-const LARGEST = 128 * 2 ** 20
-
 /** Reads ABI files and keeps them; nothing is kept where one of them is bad. */
-export const addAbis = (folder: string, files: readonly string[], where: Where): StoredAbi[] => {
+export const addAbis = (
+  folder: string,
+  files: readonly string[],
+  where: Where,
+  limits: Limits = DEFAULT_LIMITS,
+): StoredAbi[] => {
   const abis = files.map((file): StoredAbi => {
-    const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(readText(file), file)
+    const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(
+      readText(file, limits),
+      file,
+    )
     const { address, codeHash } = lowerCase(where)
     return { name, address, codeHash, network: where.network, ...abi }
   })
-  mkdirSync(folder, { recursive: true })
+  makePrivateFolder(folder)
   for (const abi of abis) {
     const path = join(folder, abiFile(abi))
-    writeFileSync(`${path}.new`, textOf(abi))
+    writeFileSync(`${path}.new`, textOf(abi), { mode: PRIVATE_FILE })
     renameSync(`${path}.new`, path)
   }
   return abis
@@ -60,15 +68,11 @@ const lowerCase = ({ address, codeHash }: Where) => ({
   codeHash: codeHash?.toLowerCase() ?? null,
 })
 
-const readText = (file: string): string => {
+const readText = (file: string, limits: Limits): string => {
   try {
-    const { size } = statSync(file)
-    if (size > LARGEST)
-      throw refuse(
-        'bad_abi',
-        `${file} has ${Math.ceil(size / 2 ** 20)} MB, more than any ABI: of a list of signatures, give those that your contracts use`,
-      )
-    return readFileSync(file, 'utf8')
+    const bytes = readAtMost(file, limits.abiFile)
+    if (!bytes) throw overLimit('abiFile', limits, file)
+    return bytes.toString()
   } catch (error) {
     if (error instanceof ChainsieveError) throw error
     throw refuse('abi_unreadable', `${file} cannot be read: ${messageOf(error)}`, error)

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder, PRIVATE_FILE } from '../lib/private.ts'
 import { abiFile, fileNames, type StoredAbi } from './abis.ts'
 
 /**
@@ -19,7 +20,7 @@ export const redecodeFolder = (data: string): string => join(data, 'redecode')
 
 /** Each time it is asked for counts, also of an ABI for which it was: others may have changed meanwhile. */
 export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]) => {
-  mkdirSync(folder, { recursive: true })
+  makePrivateFolder(folder)
   for (const network of networks) {
     const name = [Date.now(), network.replaceAll('/', '~'), abiFile(abi)].join('-')
     write({ path: join(folder, name), network, abi: abiFile(abi), next: null })
@@ -47,6 +48,6 @@ export const noteProgress = (redecoding: Redecoding, next: number) => {
 export const endRedecoding = ({ path }: Redecoding) => rmSync(path, { force: true })
 
 const write = ({ path, ...redecoding }: Redecoding) => {
-  writeFileSync(`${path}.new`, JSON.stringify(redecoding))
+  writeFileSync(`${path}.new`, JSON.stringify(redecoding), { mode: PRIVATE_FILE })
   renameSync(`${path}.new`, path)
 }

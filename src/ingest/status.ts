@@ -7,6 +7,7 @@ import type { EndpointStatus } from '../chain/source.ts'
 import { messageOf } from '../lib/errors.ts'
 import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
+import { PRIVATE_FILE } from '../lib/private.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import { version } from '../lib/runtime.ts'
 import type { Range, RedecodingReport, Report, Waiting } from './messages.ts'
@@ -149,7 +150,7 @@ const FRESH_MS = 5000
 export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
   const path = join(data, FILE)
   const publish = async () => {
-    await writeFile(`${path}.new`, JSON.stringify(await status()), { mode: 0o600 })
+    await writeFile(`${path}.new`, JSON.stringify(await status()), { mode: PRIVATE_FILE })
     await rename(`${path}.new`, path)
   }
   const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"' })

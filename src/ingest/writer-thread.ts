@@ -108,11 +108,6 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   }
 
   const close = () => {
-    try {
-      db.pragma('wal_checkpoint(TRUNCATE)')
-    } catch {
-      // What is committed is safe in the log; it is taken over when there is room again.
-    }
     db.close()
     port.close()
   }

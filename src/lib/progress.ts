@@ -128,8 +128,12 @@ const bar = (label: string, { step, blocksPerSecond, eventsPerSecond, secondsLef
   [
     label,
     ...(step.total > 0 ? [`${boxes(step)} ${percent(step)} %`] : []),
-    `${count(step.blocks)} blocks (${count(blocksPerSecond)}/s)`,
-    `${count(step.events)} events (${count(eventsPerSecond)}/s)`,
+    ...(step.blocks > 0 || step.done === 0
+      ? [
+          `${count(step.blocks)} blocks (${count(blocksPerSecond)}/s)`,
+          `${count(step.events)} events (${count(eventsPerSecond)}/s)`,
+        ]
+      : []),
     ...(secondsLeft ? [`${timeOf(secondsLeft)} left`] : []),
   ].join('  ')
 

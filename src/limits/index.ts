@@ -252,6 +252,18 @@ export const LIMITS = {
     'What a receiver cannot take meanwhile is dead, and can be delivered again in smaller ranges.',
   ),
   ruleTests: count(4, 'too_many_tests_exception', ['an account', 'tests of rules under way'], 'Wait for them to end.'),
+  abiFile: bytes(
+    '128MB',
+    'bad_abi',
+    ['an ABI file', 'text'],
+    'Of a list of signatures, give those that your contracts use.',
+  ),
+  inputFile: bytes(
+    '16MB',
+    'file_too_large',
+    ['a file that a command reads', 'text'],
+    'Split it: a command takes several files.',
+  ),
 } satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

@@ -6,6 +6,7 @@ import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { readDamage } from '../store/damage.ts'
 import { openReader, type Reader } from '../store/reader.ts'
 import {
   type AnswerOptions,
@@ -182,7 +183,11 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     } catch (error) {
       if (message.type === 'drop') throw error
       if (error instanceof Yielded) return tell({ type: 'yielded', id: message.id })
-      tell({ type: 'failed', id: message.id, failure: toFailure(error) })
+      tell({
+        type: 'failed',
+        id: message.id,
+        failure: toFailure('store' in message ? readDamage(error, message.store) : error),
+      })
     }
   })
   tell({ type: 'ready' })
@@ -229,7 +234,7 @@ const readable = (store: string): Reader => {
         `the store ${store} cannot be opened (${messageOf(error)}): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
         error,
       )
-    throw systemFault(error, store) ?? error
+    throw systemFault(readDamage(error, store), store) ?? error
   }
 }
 

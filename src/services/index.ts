@@ -17,6 +17,7 @@ import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 import { serveDev } from './dev.ts'
 import { nativeOption, networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { createRulesService } from './rules.ts'
+import { verify } from './verify.ts'
 import { watchStored } from './watch.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
@@ -84,8 +85,10 @@ export const services: Services = {
     return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
   },
 
+  verify,
+
   async addAbis(config, files, place, redecode) {
-    const abis = addAbis(abiFolder(config.data), files, toWhere(place))
+    const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits)
     if (!redecode) return abis.map(toAbiFile)
     const networks = storedNetworks(config.data).filter(
       stored => place.network === undefined || stored === place.network,

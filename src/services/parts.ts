@@ -8,8 +8,10 @@ import { type HttpServer, listen } from '../http/server.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { createStatus, publishStatus } from '../ingest/status.ts'
+import { silent } from '../lib/log.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { openRules, type Rules } from '../rules/store.ts'
+import { checkedPool } from '../search/checks.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { storedNetworks, storeFile } from '../store/files.ts'
 import { createAlerting } from './alerting.ts'
@@ -27,7 +29,7 @@ export interface Parts {
 export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
   const accounts = openAccounts(config.data, nativeOption(config))
   shutdown.add('accounts', accounts.close)
-  const pool = openPool(config, shutdown)
+  const pool = openPool(config, shutdown, log)
   pool.warm()
   const rules = openRules(config.data, { ...nativeOption(config), limits: config.limits })
   shutdown.add('rules', rules.close)
@@ -84,14 +86,17 @@ export const networksOf = (config: Config): string[] => [
 const storesOf = ({ data }: Config): Map<string, string> =>
   new Map(storedNetworks(data).map(network => [network, storeFile(data, network)]))
 
-export const openPool = (config: Config, shutdown: Run['shutdown']): Pool => {
-  const pool = createPool({
-    stores: () => storesOf(config),
+/** `log` is told of what nobody asked for. */
+export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
+  const stores = () => storesOf(config)
+  const unchecked = createPool({
+    stores,
     contracts: createContracts(config.data),
     threads: config.readers,
     deadlineMs: config.queryDeadline,
     limits: config.limits,
   })
+  const pool = checkedPool(unchecked, { stores, log })
   shutdown.add('search', pool.close)
   return pool
 }

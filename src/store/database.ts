@@ -1,5 +1,9 @@
 import Database from 'better-sqlite3'
-import { stop } from '../lib/errors.ts'
+import { ChainsieveError, stop } from '../lib/errors.ts'
+import { makePrivateFile } from '../lib/private.ts'
+import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
+import { readDamage } from './damage.ts'
+import { checkQuickly, sizeOf } from './pages.ts'
 import {
   ALERT_SCHEMA,
   CALL_SCHEMA,
@@ -12,26 +16,67 @@ import {
   TRACE_SCHEMA,
 } from './schema.ts'
 import { SIMILAR_SCHEMA } from './similar.ts'
+import { dropSums } from './sums.ts'
 
 export type Db = Database.Database
 
+/** A connection that writes. Closing it copies what is committed into the store's file. */
+export interface WritableDb extends Db {
+  /** To be called after commits: does what they leave to be done now and then. */
+  settle: Checkpoints['settle']
+}
+
 /** Opens the store of one network for writing, creating or migrating it as needed. */
-export const openForWriting = (path: string, native?: string): Db => {
+export const openForWriting = (path: string, native?: string): WritableDb => naming(path, () => open(path, native))
+
+const open = (path: string, native: string | undefined): WritableDb => {
+  // What is left of a store that was removed says nothing of the one that is made.
+  if (sizeOf(path) === 0) dropSums(path)
+  makePrivateFile(path)
+  checkQuickly(path)
   const db = connect(path, { native })
+  const version = versionOf(db, path)
   // WAL lets readers go on while a batch is written. NORMAL loses nothing on a crash of the process, and on a power cut at most
   // the last commits, never consistency; what is lost then is indexed again.
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
-  // A commit that copies the log back into the file takes many times longer: by 64 MB at a time, pages that change often are copied once.
-  db.pragma('wal_autocheckpoint = 16384')
   db.pragma('cache_size = -131072')
   db.pragma('temp_store = MEMORY')
-  migrate(db, path)
-  return db
+  // Only what has its checksum is copied from the log.
+  db.pragma('wal_autocheckpoint = 0')
+  const kept = withChecksums(db, path, native)
+  migrate(kept, version)
+  return kept
+}
+
+/** Keeps the checksums of a store's pages as long as it is open for writing. */
+const withChecksums = (db: Db, path: string, native: string | undefined): WritableDb => {
+  // SQLite copies the log when the last connection closes that may write, also where its thread was ended: it does not while this one is open.
+  const other = connect(path, { readonly: true, native })
+  other.pragma('user_version')
+  const checkpoints = createCheckpoints(db, path)
+  const closeFirst = db.close.bind(db)
+  const close = () => {
+    if (!db.open) return db
+    try {
+      checkpoints.close()
+      other.close()
+      return closeFirst()
+    } catch (error) {
+      closeFirst()
+      other.close()
+      // What is committed is safe in the log; it is taken over when there is room again.
+      if (error instanceof ChainsieveError) throw error
+      return db
+    }
+  }
+  return Object.assign(db, { settle: checkpoints.settle, close })
 }
 
 /** Opens the store of one network for reading. */
-export const openForReading = (path: string, native?: string): Db => {
+export const openForReading = (path: string, native?: string): Db => naming(path, () => openReadonly(path, native))
+
+const openReadonly = (path: string, native: string | undefined): Db => {
   const db = connect(path, { readonly: true, native })
   const version = versionOf(db, path)
   if (version < SCHEMA_VERSION) {
@@ -48,6 +93,15 @@ export const openForReading = (path: string, native?: string): Db => {
   return db
 }
 
+/** Has errors that come of damage name the file. */
+const naming = <T>(path: string, open: () => T): T => {
+  try {
+    return open()
+  } catch (error) {
+    throw readDamage(error, path)
+  }
+}
+
 const connect = (path: string, { readonly = false, native }: { readonly?: boolean; native: string | undefined }): Db =>
   new Database(path, { readonly, fileMustExist: readonly, timeout: 5000, ...(native ? { nativeBinding: native } : {}) })
 
@@ -62,8 +116,7 @@ const versionOf = (db: Db, path: string): number => {
   )
 }
 
-const migrate = (db: Db, path: string) => {
-  const version = versionOf(db, path)
+const migrate = (db: Db, version: number) => {
   if (version === SCHEMA_VERSION) return
   db.transaction(() => {
     for (let from = version; from < SCHEMA_VERSION; from++) MIGRATIONS[from]!(db)

@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder } from '../lib/private.ts'
 
 /** Where the stores of networks are within the data folder: one file each. */
 
@@ -10,7 +11,9 @@ const ENDING = '.sqlite'
 export const storeFile = (data: string, network: string): string =>
   join(data, FOLDER, `${network.replaceAll('/', '~')}${ENDING}`)
 
-export const makeStoreFolder = (data: string) => mkdirSync(join(data, FOLDER), { recursive: true })
+export const makeStoreFolder = (data: string) => {
+  for (const folder of [data, join(data, FOLDER)]) makePrivateFolder(folder)
+}
 
 /** The networks that the data folder holds, by name. */
 export const storedNetworks = (data: string): string[] => {

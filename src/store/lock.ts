@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, stop } from '../lib/errors.ts'
+import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 
 /**
  * Keeps a data folder for this process alone, as its only writer. The lock is one of SQLite's on a file of its own: the operating system
@@ -9,7 +10,7 @@ import { messageOf, stop } from '../lib/errors.ts'
  */
 export const lockDataFolder = (data: string, doing: string, native?: string): { release(): void } => {
   try {
-    mkdirSync(data, { recursive: true })
+    makePrivateFolder(data)
   } catch (error) {
     throw stop(
       'data_folder_unusable',
@@ -20,9 +21,11 @@ export const lockDataFolder = (data: string, doing: string, native?: string): { 
   const owner = join(data, 'lock.json')
   let db: Database.Database
   try {
+    makePrivateFile(join(data, 'lock.sqlite'))
     db = new Database(join(data, 'lock.sqlite'), { timeout: 0, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
+    makePrivateFile(owner)
     writeFileSync(owner, JSON.stringify({ pid: process.pid, doing, since: new Date().toISOString() }))
   } catch (error) {
     if ((error as { code?: string }).code === 'SQLITE_BUSY')

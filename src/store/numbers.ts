@@ -1,3 +1,5 @@
+import { impossible } from './damage.ts'
+
 /**
  * Numbers of documents as they come, on their way to the thread that writes: integers that fit 64 bits as such in even facets, doubles in odd
  * ones, 8 bytes each.
@@ -46,6 +48,7 @@ export const createNumbersBuilder = () => {
 
 /** A column as the table `num` holds it. */
 export const readColumn = (facet: number, values: Buffer, ordinals: Buffer): Column => {
+  if (values.length !== ordinals.length * 2 || ordinals.length % 4 !== 0) throw impossible('a column of the index')
   // Copies: the arrays must begin at multiples of their size.
   const { buffer } = new Uint8Array(values)
   return {

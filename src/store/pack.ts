@@ -1,6 +1,7 @@
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
 import type { ByteWriter } from '../lib/bytes.ts'
+import { impossible } from './damage.ts'
 
 /**
  * Packed form of ABI data, which is mostly zeros and addresses: one control byte for every 32-byte word.
@@ -87,7 +88,7 @@ export const packTopic = (
 
 /** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
 export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
-  if (packed[0] === ZSTD) return `0x${zlib.zstdDecompressSync(packed.subarray(1)).toString('hex')}`
+  if (packed[0] === ZSTD) return `0x${decompress(packed.subarray(1)).toString('hex')}`
   let hex = '0x'
   for (let at = 0; at < packed.length; ) {
     const control = packed[at++]!
@@ -101,6 +102,7 @@ export const unpack = (packed: Uint8Array, address: (id: number) => string): str
       hex += hexOf(packed, at, at + 4)
       at += 4
     } else {
+      if (control > REST) throw impossible('a packed value')
       const { value, start } = varint(packed, at)
       if (control === ADDRESS) {
         hex += ZEROS.slice(0, 24) + address(value)
@@ -166,8 +168,10 @@ const packWord = (out: ByteWriter, bytes: Uint8Array, at: number, leading: numbe
   }
 }
 
-const hexOf = (bytes: Uint8Array, start: number, end: number): string =>
-  Buffer.prototype.hexSlice.call(bytes, start, end)
+const hexOf = (bytes: Uint8Array, start: number, end: number): string => {
+  if (end > bytes.length) throw impossible('a packed value')
+  return Buffer.prototype.hexSlice.call(bytes, start, end)
+}
 
 const compress = (out: ByteWriter, start: number, data: Buffer) => {
   const frame = zlib.zstdCompressSync(data)
@@ -181,9 +185,21 @@ const varint = (bytes: Uint8Array, at: number): { value: number; start: number }
   let value = 0
   let factor = 1
   for (;;) {
-    const byte = bytes[at++]!
+    const byte = bytes[at++]
+    if (byte === undefined) throw impossible('a packed number')
     value += (byte & 0x7f) * factor
     if (byte < 0x80) return { value, start: at }
     factor *= 128
+  }
+}
+
+/** Far more than any transaction or step of one has: a damaged frame may say that it holds much more. */
+const MOST_DECOMPRESSED = 2 ** 28
+
+const decompress = (frame: Uint8Array): Buffer => {
+  try {
+    return zlib.zstdDecompressSync(frame, { maxOutputLength: MOST_DECOMPRESSED })
+  } catch (error) {
+    throw impossible('a compressed value', error)
   }
 }

@@ -1,4 +1,5 @@
 import { createByteWriter } from '../lib/bytes.ts'
+import { impossible } from './damage.ts'
 
 /** The inverted index of one segment, sorted by term and mark: what the table `post` holds of it. */
 export interface Postings {
@@ -123,11 +124,10 @@ export const writeOrdinals = (
 
 /** The ordinals of a posting as the table holds it: one number, or a list of `count`. */
 export const readOrdinals = (ords: number | Uint8Array, count: number): Uint32Array => {
+  if (typeof ords === 'number') return Uint32Array.of(ords)
+  // Each takes a byte at least.
+  if (ords.length < count) throw impossible('a list of the index')
   const result = new Uint32Array(count)
-  if (typeof ords === 'number') {
-    result[0] = ords
-    return result
-  }
   let last = 0
   let at = 0
   for (let i = 0; i < count; i++) {
@@ -140,6 +140,7 @@ export const readOrdinals = (ords: number | Uint8Array, count: number): Uint32Ar
     last += gap
     result[i] = last
   }
+  if (at > ords.length) throw impossible('a list of the index')
   return result
 }
 

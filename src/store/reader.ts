@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3'
 import { isCallSignature } from '../decode/call-signatures.ts'
 import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
+import { present } from './damage.ts'
 import { type Db, openForReading } from './database.ts'
 import { addFunctions } from './functions.ts'
 import { type Column, readColumn } from './numbers.ts'
@@ -94,7 +95,7 @@ const createLookup = (open: () => Db) => {
       if (digits !== undefined) return digits
       db ??= open()
       select ??= db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
-      return known.set(id, (select.get(id) as Buffer).toString('hex'))
+      return known.set(id, present(select.get(id) as Buffer | undefined, 'the number of an address').toString('hex'))
     },
     close: () => void db?.close(),
   }
@@ -219,10 +220,15 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       return header
     },
     signatures: of => bySort[of],
-    signature: id => signaturesById.get(id)!,
+    signature: id => present(signaturesById.get(id), 'the number of a signature'),
     hash: createHash([key0, key1]),
     addressId: digits => selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined,
-    addressDigits: id => addresses.get(id) ?? addresses.set(id, (selectAddress.get(id) as Buffer).toString('hex')),
+    addressDigits: id =>
+      addresses.get(id) ??
+      addresses.set(
+        id,
+        present(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
+      ),
     nameId: name => selectNameId.get(name) as number | undefined,
     names() {
       if (allNames.version !== seen) {
@@ -233,13 +239,17 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       }
       return allNames.names
     },
-    name: id => names.get(id) ?? names.set(id, selectName.get(id) as string),
+    name: id =>
+      names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
     postings: (term, mark) => (selectPostings.all(term, mark) as PostingRow[]).map(toPosting),
     postingsBetween: (first, last) => (selectBetween.all(first, last) as PostingRow[]).map(toPosting),
     termsBetween: (segment, first, last) => (selectTerms.all(segment, first, last) as PostingRow[]).map(toPosting),
     ordinals({ segment, term, mark, n, ord }) {
       if (ord !== null) return Uint32Array.of(ord)
-      return readOrdinals(selectOrdinals.get(segment, term, mark) as Buffer, n)
+      return readOrdinals(
+        present(selectOrdinals.get(segment, term, mark) as Buffer | undefined, 'a list of the index'),
+        n,
+      )
     },
     numbers(segment, facet) {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined

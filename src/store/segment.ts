@@ -1,3 +1,5 @@
+import { impossible } from './damage.ts'
+
 /**
  * A segment: a run of neighbouring blocks whose documents are numbered from 0 by kind, in chain order. Its header translates these
  * ordinals into positions and back.
@@ -57,13 +59,16 @@ export const decodeHeader = (
   calls: Uint8Array | null,
 ): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
+  if (buffer.byteLength < HEAD || buffer.byteLength % 4 !== 0) throw impossible('the head of a segment')
   const [blocks, excerptCount] = new Uint32Array(buffer, 0, 2) as unknown as [number, number]
+  if (HEAD + blocks * 16 + excerptCount * 12 > buffer.byteLength) throw impossible('the head of a segment')
   const tail = new Uint32Array(buffer, HEAD + blocks * 16)
   const excerpts = new Map<number, Excerpt>()
   for (let at = 0, seen = 0; seen < excerptCount; seen++) {
     const [index, txs, logs] = [tail[at]!, tail[at + 1]!, tail[at + 2]!]
     const start = at + 3
     at = start + txs + logs
+    if (!(at <= tail.length)) throw impossible('the head of a segment')
     excerpts.set(index, { txs: tail.slice(start, start + txs), logs: tail.slice(start + txs, at) })
   }
   return {
@@ -79,4 +84,9 @@ export const decodeHeader = (
 }
 
 const endsOf = (bytes: Uint8Array | null, blocks: number): Uint32Array =>
-  bytes ? new Uint32Array(new Uint8Array(bytes).buffer) : new Uint32Array(blocks)
+  bytes ? wordsOf(bytes, blocks) : new Uint32Array(blocks)
+
+const wordsOf = (bytes: Uint8Array, count: number): Uint32Array => {
+  if (bytes.length !== count * 4) throw impossible('the head of a segment')
+  return new Uint32Array(new Uint8Array(bytes).buffer)
+}

@@ -1,3 +1,4 @@
+import { present } from './damage.ts'
 import { unpack } from './pack.ts'
 import type { Reader } from './reader.ts'
 import { blockOf, positionOf } from './schema.ts'
@@ -69,7 +70,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'signature' | 'add
       const [tx, trace, from, to, signature, decimals, reverted, value, callType] = row
       const block = blockOf(position)
       const own = positionOf(block, trace ?? tx)
-      const input = (trace === null ? readInput : readTraceInput).get(own) as Buffer
+      const input = present((trace === null ? readInput : readTraceInput).get(own) as Buffer | undefined, 'a call')
       return {
         tx,
         from,
@@ -80,7 +81,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'signature' | 'add
         value,
         callType,
         input: unpack(input, reader.addressDigits),
-        traceAddress: trace === null ? [] : readVarints(readPath.get(own) as Buffer),
+        traceAddress: trace === null ? [] : readVarints(present(readPath.get(own) as Buffer | undefined, 'a call')),
       }
     },
   }
@@ -91,7 +92,7 @@ export const readVarints = (bytes: Buffer): number[] => {
   for (let at = 0; at < bytes.length; ) {
     let [integer, unit, byte] = [0, 1, 0x80]
     while (byte >= 0x80) {
-      byte = bytes[at++]!
+      byte = present(bytes[at++], 'a list of numbers')
       integer += (byte & 0x7f) * unit
       unit *= 0x80
     }

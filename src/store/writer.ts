@@ -2,7 +2,7 @@ import { retry, stop } from '../lib/errors.ts'
 import type { Additions, Batch, TableName } from './batch.ts'
 import { tableColumns } from './columns.ts'
 import { cut } from './cut.ts'
-import type { Db } from './database.ts'
+import type { WritableDb } from './database.ts'
 import { manyInserter, rowInserter } from './insert.ts'
 import { createMerging } from './merging.ts'
 import { type Column, columnsOfNumbers } from './numbers.ts'
@@ -48,7 +48,7 @@ const TABLES = [
   'contract',
 ] as const satisfies readonly TableName[]
 
-export const createWriter = (db: Db): Writer => {
+export const createWriter = (db: WritableDb): Writer => {
   const insert = {
     block: rowInserter(db, 'block', 1 + tableColumns('block', 'block').length, 4),
     tx: rowInserter(db, 'tx', 1 + tableColumns('tx', 'tx').length, 16),
@@ -207,7 +207,11 @@ export const createWriter = (db: Db): Writer => {
   /** Rows that wait to be inserted with others are gone with the transaction that failed. */
   const attempt = <T>(write: () => T): T => {
     try {
-      return guard(write)
+      return guard(() => {
+        const result = write()
+        db.settle()
+        return result
+      })
     } catch (error) {
       merging.abandon()
       for (const { discard } of [...Object.values(insert), insertPost, insertAddress]) discard()

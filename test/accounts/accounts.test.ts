@@ -176,6 +176,14 @@ test('a folder that cannot be used is refused with the remedy', () => {
       `${join(broken, 'accounts.sqlite')} is damaged or no file of Chainsieve's (file is not a database): ` +
       'restore it from a backup, or move it away.',
   })
+
+  // SQLite itself would notice only when it comes to that page.
+  const zeroed = newFolder()
+  open(zeroed).accounts.close()
+  const path = join(zeroed, 'accounts.sqlite')
+  const bytes = readFileSync(path)
+  writeFileSync(path, bytes.fill(0, 4096, 8192))
+  assert.throws(() => open(zeroed), { code: 'accounts_broken' })
 })
 
 test('a read-only folder is refused with the remedy', () => {

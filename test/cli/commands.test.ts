@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
-import type { Services, Summary } from '../../src/cli/index.ts'
+import type { Services, Summary, Verified } from '../../src/cli/index.ts'
 import type { Status } from '../../src/ingest/status.ts'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { aborted } from '../../src/lib/shutdown.ts'
@@ -492,4 +492,36 @@ test('a failure is told in one line, a fault of the program with its place, neit
     [json.code, line],
     [1, { level: 'error', message: 'Failed', command: 'status', error: 'no node answers' }],
   )
+})
+
+test('verify tells of each file, and exits with 1 where one is damaged', async () => {
+  const files: Verified[] = [
+    { file: '/data/networks/a~b~c.sqlite', faults: [], unchecked: false },
+    { file: '/data/networks/a~b~d.sqlite', faults: [], unchecked: true },
+  ]
+  const asked: (string | undefined)[] = []
+  const verify: Services['verify'] = async (_, network, { progress }) => {
+    asked.push(network)
+    const shown = progress('a/b/c')
+    shown.update({ blocks: 0, logs: 0, events: 0, done: 10, total: 10 })
+    shown.finish()
+    return files
+  }
+  assert.deepEqual(await chainsieve(['verify', 'a/b/c'], { verify, tty: true }), {
+    code: 0,
+    out:
+      '/data/networks/a~b~c.sqlite: is as it was written.\n' +
+      '/data/networks/a~b~d.sqlite: has no checksums yet. They are made when a server or an import writes to it next.\n',
+    err: 'a/b/c  ████████████████████ 100 %\n',
+  })
+  files[0]!.faults.push('1 of 3 pages are not what was written: 2')
+  const { code, out } = await chainsieve(['verify'], { verify })
+  assert.equal(code, 1)
+  assert.match(
+    out,
+    /c\.sqlite: is damaged\. 1 of 3 pages are not what was written: 2\. Check the disk, .* index again\./,
+  )
+  assert.deepEqual(JSON.parse((await chainsieve(['verify', '--json'], { verify })).out), files)
+  assert.deepEqual(asked, ['a/b/c', undefined, undefined])
+  assert.equal((await chainsieve(['verify', 'mainnet'], { verify })).code, 2)
 })

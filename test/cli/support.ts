@@ -22,6 +22,7 @@ const services: Services = {
   openRules: unexpected('openRules'),
   openAccounts: folder => openAccounts(folder),
   status: unexpected('status'),
+  verify: unexpected('verify'),
   addAbis: unexpected('addAbis'),
   removeAbis: unexpected('removeAbis'),
   listAbis: unexpected('listAbis'),

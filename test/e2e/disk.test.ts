@@ -245,6 +245,7 @@ test('stores that cannot be used: of a newer version, unfinished, damaged', asyn
   const version = db.pragma('user_version', { simple: true }) as number
   db.pragma(`user_version = ${version + 1}`)
   db.close()
+  rmSync(`${store}-sums`)
   const newer = `${store} was written by a newer version of Chainsieve (store version ${version + 1}, this one knows ${version}): run that version, or index into another data folder`
   for (const command of [args.import, args.search, ['serve', '--port', '0']]) assert.equal(await said(command), newer)
   assert.ok((await succeed(t, ['status'], { data })).includes(newer))
@@ -260,8 +261,5 @@ test('stores that cannot be used: of a newer version, unfinished, damaged', asyn
 
   writeFileSync(store, 'This is no database at all. '.repeat(1000))
   for (const command of [args.import, args.search])
-    assert.equal(
-      await said(command),
-      `${store}: file is not a database: the file is damaged: move it away and index again`,
-    )
+    assert.ok((await said(command)).startsWith(`${store} is damaged (page 1`))
 })

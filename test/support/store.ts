@@ -35,7 +35,7 @@ import { numberedAs, positionOfOrdinal } from '../../src/search/places.ts'
 import { type Plan, planQuery } from '../../src/search/plan.ts'
 import { count, each } from '../../src/search/sets.ts'
 import type { Batch } from '../../src/store/batch.ts'
-import { type Db, openForWriting } from '../../src/store/database.ts'
+import { openForWriting, type WritableDb } from '../../src/store/database.ts'
 import { openReader, type Reader } from '../../src/store/reader.ts'
 import { positionOf } from '../../src/store/schema.ts'
 import { createWriter, type Writer } from '../../src/store/writer.ts'
@@ -45,7 +45,7 @@ import { mainnetPack } from './pack.ts'
 export interface TestStore {
   path: string
   /** The writer's connection. */
-  db: Db
+  db: WritableDb
   reader: Reader
   /** Documents with bigints where an integer is beyond 2^53. */
   documents: Documents

@@ -8,7 +8,7 @@ export const addAbis = command({
   usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE…',
   summary:
     'Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
-  settings: ['network'],
+  settings: ['network', 'limit'],
   options: {
     address: setting(
       text('an address', 'ADDRESS'),

@@ -12,6 +12,7 @@ import { search } from './search.ts'
 import { serve } from './serve.ts'
 import { status } from './status.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
+import { verify } from './verify.ts'
 
 /** Every command, in the order of the help text. */
 export const COMMANDS = [
@@ -21,6 +22,7 @@ export const COMMANDS = [
   importPacks,
   search,
   status,
+  verify,
   listRules,
   checkRules,
   simulateRule,

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { ChainsieveError } from '../../lib/errors.ts'
+import { collectAtMost } from '../../lib/read.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
 import { NO_ACCOUNT } from '../../search/service.ts'
 import { findTarget } from '../../search/target.ts'
 import { command, misused } from '../command.ts'
@@ -16,7 +18,12 @@ export const search = command({
   run: async ({ services, config, args: [network = '', entities = '', query], streams, log, shutdown }) => {
     const service = await services.openSearch(config, { log, shutdown })
     const target = await refusing(() => findTarget(network, entities, service.networks()))
-    const body = query === '-' ? await buffer(streams.stdin) : query === undefined ? undefined : Buffer.from(query)
+    const body =
+      query === '-'
+        ? await readBody(streams.stdin, config.limits)
+        : query === undefined
+          ? undefined
+          : Buffer.from(query)
     const { status, body: answer } = await refusing(() =>
       service.search({ ...target, body, account: NO_ACCOUNT, signal: shutdown.signal }),
     )
@@ -30,6 +37,12 @@ export const search = command({
     return 0
   },
 })
+
+const readBody = async (stdin: Readable, limits: Limits): Promise<Buffer> => {
+  const body = await collectAtMost(stdin, limits.body)
+  if (!body) throw overLimit('body', limits, 'Standard input')
+  return body
+}
 
 /** What is refused was typed wrongly. */
 const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {

@@ -1,4 +1,5 @@
 import { ChainsieveError } from '../../../lib/errors.ts'
+import type { Limits } from '../../../limits/index.ts'
 import type { Fault } from '../../../rules/schema.ts'
 import { type CheckedRule, command, type RulesService, type Streams } from '../../command.ts'
 import { count, showText } from '../../show.ts'
@@ -16,7 +17,7 @@ export const checkRules = command({
     const rules = services.openRules(config, { log, shutdown })
     const files: CheckedFile[] = []
     for (const file of args) {
-      const checked = await checkFile(rules, file, streams)
+      const checked = await checkFile(rules, file, streams, config.limits)
       files.push(checked)
       if (!config.json) print(show(checked))
     }
@@ -33,10 +34,15 @@ interface CheckedFile {
   rules: { index: number | null; checked: CheckedRule }[]
 }
 
-const checkFile = async (rules: RulesService, file: string, { stdin }: Streams): Promise<CheckedFile> => {
+const checkFile = async (
+  rules: RulesService,
+  file: string,
+  { stdin }: Streams,
+  limits: Limits,
+): Promise<CheckedFile> => {
   let value: unknown
   try {
-    value = await readJson(file, stdin)
+    value = await readJson(file, stdin, limits)
   } catch (error) {
     if (!(error instanceof ChainsieveError)) throw error
     return { file, fault: error.message, rules: [] }

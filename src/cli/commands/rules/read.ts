@@ -1,20 +1,21 @@
-import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { messageOf, refuse } from '../../../lib/errors.ts'
+import { collectAtMost, readAtMost } from '../../../lib/read.ts'
+import { type Limits, overLimit } from '../../../limits/index.ts'
 import type { Fault } from '../../../rules/schema.ts'
 
 /** What a file is called in what is printed. */
 export const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
 
 /** A JSON file, `-` being standard input. Whatever keeps it from being read is refused without the file's name. */
-export const readJson = async (file: string, stdin: Readable): Promise<unknown> => {
-  let bytes: Uint8Array
+export const readJson = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
+  let bytes: Uint8Array | undefined
   try {
-    bytes = file === '-' ? await buffer(stdin) : readFileSync(file)
+    bytes = file === '-' ? await collectAtMost(stdin, limits.inputFile) : readAtMost(file, limits.inputFile)
   } catch (error) {
     throw refuse('file_unreadable', `It cannot be read: ${messageOf(error)}`, error)
   }
+  if (!bytes) throw overLimit('inputFile', limits, 'It')
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
   } catch (error) {

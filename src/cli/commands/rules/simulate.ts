@@ -39,7 +39,7 @@ export const simulateRule = command({
 const readRule = async (file: string, { stdin, stderr }: Streams, limits: Limits): Promise<RuleInput | undefined> => {
   let value: unknown
   try {
-    value = await readJson(file, stdin)
+    value = await readJson(file, stdin, limits)
   } catch (error) {
     throw error instanceof ChainsieveError
       ? refuse(error.code, `${nameOf(file)}: ${error.message}`, error.cause)

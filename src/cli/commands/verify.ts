@@ -1,0 +1,28 @@
+import { command, misused } from '../command.ts'
+import { showText } from '../show.ts'
+
+export const verify = command({
+  name: 'verify',
+  usage: '[T/B/N]',
+  summary: 'Reads all that is stored and tells whether it is as it was written; exits with 1 where it is not.',
+  settings: [],
+  options: {},
+  arity: [0, 1],
+  run: async ({ services, config, args: [network], log, shutdown, progress, print }) => {
+    if (network !== undefined && network.split('/').length !== 3) throw misused(`${network} is no T/B/N.`)
+    const verified = await services.verify(config, network, { log, shutdown, progress })
+    if (config.json) print(JSON.stringify(verified))
+    else if (verified.length === 0) print('Nothing is stored.')
+    else for (const { file, faults, unchecked } of verified) print(`${file}: ${showFaults(faults, unchecked)}`)
+    return verified.some(({ faults }) => faults.length > 0) ? 1 : 0
+  },
+})
+
+const showFaults = (faults: readonly string[], unchecked: boolean): string => {
+  if (unchecked) return 'has no checksums yet. They are made when a server or an import writes to it next.'
+  if (faults.length === 0) return 'is as it was written.'
+  return `is damaged. ${faults.map(fault => `${showText(fault, 400)}.`).join(' ')} ${REMEDY}`
+}
+
+const REMEDY =
+  'Check the disk, move the file away with those whose names begin like it, and restore a backup or index again.'

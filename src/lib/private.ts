@@ -1,0 +1,27 @@
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+
+/** What is kept is for the user alone that runs the program, whatever the umask: alerts and rules of all accounts are in it. */
+export const PRIVATE_FILE = 0o600
+const PRIVATE_FOLDER = 0o700
+
+/** Makes a folder. One that is there keeps its mode, which its owner may have meant: what lies in it has its own. */
+export const makePrivateFolder = (path: string) => {
+  if (mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER }) !== undefined) chmodSync(path, PRIVATE_FOLDER)
+}
+
+/** Has a file of SQLite's that nobody else may open; those beside it that are made later get its mode. */
+export const makePrivateFile = (path: string) => {
+  closeSync(openSync(path, 'a', PRIVATE_FILE))
+  for (const suffix of ['', '-wal', '-shm', '-sums', '-journal']) keepPrivate(path + suffix)
+}
+
+const keepPrivate = (path: string) => {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  if (mode === undefined || (mode & 0o777) === PRIVATE_FILE) return
+  try {
+    chmodSync(path, PRIVATE_FILE)
+  } catch (error) {
+    // It is its owner's to say who may open it.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  }
+}

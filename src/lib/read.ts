@@ -1,0 +1,35 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+
+/** How much is read at a time. */
+const CHUNK = 1 << 20
+
+/** The content of a file, a pipe or a device; undefined where it has more bytes than `most`, of which no more are read. */
+export const readAtMost = (path: string, most: number): Buffer | undefined => {
+  const file = openSync(path, 'r')
+  try {
+    const parts: Buffer[] = []
+    for (let total = 0; ; ) {
+      const part = Buffer.allocUnsafe(CHUNK)
+      const size = readSync(file, part, 0, CHUNK, null)
+      if (size === 0) return Buffer.concat(parts)
+      total += size
+      if (total > most) return undefined
+      parts.push(part.subarray(0, size))
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The same of what comes in by a stream. */
+export const collectAtMost = async (stream: AsyncIterable<unknown>, most: number): Promise<Buffer | undefined> => {
+  const parts: Buffer[] = []
+  let total = 0
+  for await (const chunk of stream) {
+    const part = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Buffer)
+    total += part.length
+    if (total > most) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

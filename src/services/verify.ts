@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { ACCOUNTS_FILE, checkAccounts } from '../accounts/file.ts'
+import type { Run, Verified } from '../cli/index.ts'
+import type { Config } from '../config/index.ts'
+import { checkDeliveries, DELIVERIES_FILE } from '../delivery/file.ts'
+import { messageOf, refuse } from '../lib/errors.ts'
+import type { Progress } from '../lib/progress.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { storedNetworks, storeFile } from '../store/files.ts'
+import { checkPages } from '../store/pages.ts'
+
+/** Goes through what a data folder holds, or the store of one network, and tells of each file whether it is as it was written. */
+export const verify = async (
+  config: Config,
+  network: string | undefined,
+  { shutdown, progress }: Run & { progress(label: string): Progress },
+): Promise<Verified[]> => {
+  const stored = storedNetworks(config.data)
+  if (network !== undefined && !stored.includes(network))
+    throw refuse('index_not_found_exception', `${config.data} holds no network ${network}.`)
+  const verified: Verified[] = []
+  for (const name of network === undefined ? stored : [network]) {
+    shutdown.signal.throwIfAborted()
+    verified.push(await verifyStore(storeFile(config.data, name), progress(name), shutdown.signal))
+  }
+  if (network === undefined) verified.push(...verifySmall(config))
+  return verified
+}
+
+const verifyStore = async (file: string, progress: Progress, signal: AbortSignal): Promise<Verified> => {
+  const steps = checkPages(file)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) {
+      progress.finish()
+      if (!value) return { file, faults: [], unchecked: true }
+      const { damaged, total } = value
+      return { file, faults: faultsOf(damaged, total), unchecked: false }
+    }
+    progress.update({ blocks: 0, logs: 0, events: 0, done: value.done, total: value.total })
+    await setImmediate()
+    signal.throwIfAborted()
+  }
+}
+
+const SHOWN = 20
+
+const faultsOf = (pages: readonly number[], total: number): string[] => {
+  if (pages.length === 0) return []
+  const more = pages.length > SHOWN ? ` and ${pages.length - SHOWN} more` : ''
+  return [
+    `${pages.length} of ${total / 4096} pages are not what was written: ${pages.slice(0, SHOWN).join(', ')}${more}`,
+  ]
+}
+
+/** What is small is checked by SQLite itself. */
+const verifySmall = ({ data }: Config): Verified[] => {
+  const native = nativeBinding(data)
+  const checks: [string, typeof checkAccounts][] = [
+    [ACCOUNTS_FILE, checkAccounts],
+    [DELIVERIES_FILE, checkDeliveries],
+  ]
+  return checks
+    .map(([name, check]) => ({ file: join(data, name), check }))
+    .filter(({ file }) => existsSync(file))
+    .map(({ file, check }) => ({ file, faults: attempt(() => check(data, native)), unchecked: false }))
+}
+
+const attempt = (check: () => string[]): string[] => {
+  try {
+    return check()
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}

@@ -1,0 +1,95 @@
+import { ChainsieveError } from '../lib/errors.ts'
+import { damaged } from './damage.ts'
+import type { Db } from './database.ts'
+import { type LogEnd, PAGE, readLog } from './log-file.ts'
+import { findReplaced, sealPages } from './pages.ts'
+import { openSums } from './sums.ts'
+
+/** Copies what is committed into a store's file, and puts down the checksums of its pages before. */
+export interface Checkpoints {
+  /** To be called after commits: copies what is in the log, where that is so many pages more than at the last try. */
+  settle(least?: number): void
+  /** Copies all that can be copied, and lets the files go. */
+  close(): void
+}
+
+/** Pages in the log from which on they are copied: 64 MB, so that pages that change often are copied once. */
+const MANY = 2 ** 26 / PAGE
+
+/** `db` writes the store, and must make no checkpoints itself. */
+export const createCheckpoints = (db: Db, store: string): Checkpoints => {
+  const sums = openSums(store, 'r+') ?? sealPages(store)
+  const checked = createPageSet()
+  /** Up to where the log was read. */
+  let end: LogEnd | undefined
+  /** Where the log ended at the last try to copy it. */
+  let tried = 0
+
+  /** Checksums of what the log has got since the last time. */
+  const takeSums = () => {
+    const log = readLog(store, end)
+    // Of pages that were in the log already when it was opened, the file may have had the old content or the new one.
+    if (end) refuseDamaged([...log.pages.keys()].filter(page => !checked.has(page)))
+    for (const page of log.pages.keys()) checked.add(page)
+    sums.write(log.pages)
+    end = log.end
+  }
+
+  const refuseDamaged = (pages: number[]) => {
+    const page = findReplaced(
+      store,
+      sums,
+      pages.sort((a, b) => a - b),
+    )
+    if (page === undefined) return
+    sums.setDamaged(page)
+    throw damaged(store, [page])
+  }
+
+  const copy = (how: 'PASSIVE' | 'TRUNCATE') => {
+    takeSums()
+    const [{ checkpointed }] = db.pragma(`wal_checkpoint(${how})`) as [{ checkpointed: number }]
+    // Only now the log is sure to be on the disk.
+    if (end) sums.setLog(end.salts, Math.max(0, checkpointed))
+  }
+
+  takeSums()
+
+  return {
+    settle(least = MANY) {
+      const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
+      if (log < tried) tried = 0
+      if (log - tried < least) return
+      tried = log
+      try {
+        copy('PASSIVE')
+      } catch (error) {
+        // What was committed is safe in the log, and is copied when there is room, or whatever it was is over.
+        if (error instanceof ChainsieveError) throw error
+      }
+    },
+    close() {
+      try {
+        copy('TRUNCATE')
+      } finally {
+        sums.close()
+      }
+    },
+  }
+}
+
+/** A set of page numbers, a bit each. */
+const createPageSet = () => {
+  let bits = new Uint8Array(1 << 12)
+  return {
+    has: (page: number) => ((bits[page >> 3] ?? 0) & (1 << (page & 7))) !== 0,
+    add(page: number) {
+      if (page >> 3 >= bits.length) {
+        const larger = new Uint8Array(Math.max(bits.length * 2, (page >> 3) + 1))
+        larger.set(bits)
+        bits = larger
+      }
+      bits[page >> 3]! |= 1 << (page & 7)
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { stop } from '../lib/errors.ts'
+
+const REMEDY =
+  'Check the disk, move the file away with those whose names begin like it, and restore a backup or index again.'
+
+/** The error of a store that is not what was written. */
+export const damaged = (path: string, pages: readonly number[], cause?: unknown) => {
+  const more = pages.length > 5 ? ` and ${pages.length - 5} more` : ''
+  const where = pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${more})`
+  return stop('store_damaged', `${path} is damaged${where}: it is not what was written there. ${REMEDY}`, cause)
+}
+
+/** The error of a value in a store that cannot have been written so; which file it is in tells `chainsieve verify`. */
+export const impossible = (what: string, cause?: unknown) =>
+  stop(
+    'store_damaged',
+    `the store is damaged: ${what} is not what was written there. chainsieve verify tells which file it is. ${REMEDY}`,
+    cause,
+  )
+
+/** An error of SQLite's that comes of a damaged store, as one that says so; any other as it is. */
+export const readDamage = (error: unknown, path: string): unknown =>
+  /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | null)?.code)) ? damaged(path, [], error) : error
+
+/** What is there as long as the store is whole. */
+export const present = <T>(value: T | undefined | null, what: string): T => {
+  if (value === undefined || value === null) throw impossible(what)
+  return value
+}

@@ -1,0 +1,145 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { damaged } from './damage.ts'
+import { type LogFile, PAGE, readLog } from './log-file.ts'
+import { makeSums, openSums, type Sums, sumOf } from './sums.ts'
+
+/** What was found of a store's file so far. */
+export interface PageCheck {
+  /** Bytes that were looked at, and that there are. */
+  done: number
+  total: number
+  /** Pages that are not what was written, ascending. */
+  damaged: number[]
+}
+
+/** Pages that are looked at in one step: 4 MB. */
+const RUN = 1024
+/** A writer may have taken a page up, or put it down, between two looks at it. */
+const LOOKS = 4
+const BETWEEN_LOOKS_MS = 50
+
+/**
+ * Compares each page of a store's file with its checksum, a step at a time, beside a writer if need be. Nothing is told where
+ * there are no checksums.
+ */
+export function* checkPages(store: string): Generator<PageCheck, PageCheck | undefined> {
+  const sums = openSums(store, 'r')
+  if (!sums) return undefined
+  const file = openSync(store, 'r')
+  try {
+    const count = () => Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE))
+    const found: PageCheck = { done: 0, total: count() * PAGE, damaged: [] }
+    const known = sums.damaged()
+    if (known > 0) found.damaged.push(known)
+    // In this order: a writer makes the log longer before it says so.
+    const log = sums.log()
+    if (isLogCut(log, readLog(store))) found.damaged.push(1)
+    for (let first = 1; first <= count(); first += RUN) {
+      const pages = Array.from({ length: Math.min(RUN, count() - first + 1) }, (_, i) => first + i)
+      found.damaged.push(...look(store, file, sums, pages))
+      found.done = Math.min(found.total, (first - 1 + RUN) * PAGE)
+      yield found
+    }
+    found.damaged = [...new Set(found.damaged)].sort((a, b) => a - b)
+    return found
+  } finally {
+    closeSync(file)
+    sums.close()
+  }
+}
+
+/** Those of some neighbouring pages that are damaged, for which they are looked at until it is sure. */
+const look = (store: string, file: number, sums: Sums, pages: number[]): number[] => {
+  let suspects = differing(file, sums, pages)
+  for (let looks = 0; suspects.length > 0 && looks < LOOKS; looks++) {
+    if (looks > 0) Atomics.wait(PAUSE, 0, 0, BETWEEN_LOOKS_MS)
+    // What is in the log is not read from the file.
+    const logged = readLog(store).pages
+    suspects = differing(
+      file,
+      sums,
+      suspects.filter(page => !logged.has(page)),
+    )
+  }
+  return suspects
+}
+
+const PAUSE = new Int32Array(new SharedArrayBuffer(4))
+
+/** Pages whose content in the file is not that of their checksum; `pages` ascend and lie within one step of each other. */
+const differing = (file: number, sums: Sums, pages: readonly number[]): number[] => {
+  const [first, last] = [pages[0], pages.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const count = last - first + 1
+  const content = Buffer.allocUnsafe(count * PAGE)
+  const size = readSync(file, content, 0, content.length, (first - 1) * PAGE)
+  const expected = sums.read(first, count)
+  return pages.filter(page => {
+    const at = page - first
+    if (at >= expected.length || (at + 1) * PAGE > size) return true
+    return sumOf(page, content.subarray(at * PAGE, (at + 1) * PAGE)) !== expected[at]
+  })
+}
+
+/** Whether a log is shorter than it was when SQLite began to copy it: then the file has pages that are newer than what the log still holds. */
+const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: LogFile): boolean =>
+  frames < known.frames && (broken || salts === known.salts)
+
+/** The pages of a store's file that are there, with no look at the log: what is there is replaced by that. */
+export const sealPages = (store: string): Sums => {
+  const sums = makeSums(store)
+  const size = sizeOf(store)
+  const file = openSync(store, 'r')
+  try {
+    const content = Buffer.allocUnsafe(RUN * PAGE)
+    for (let first = 1; (first - 1) * PAGE < size; first += RUN) {
+      const read = readSync(file, content, 0, content.length, (first - 1) * PAGE)
+      const found = new Map<number, number>()
+      for (let at = 0; at * PAGE < read; at++)
+        found.set(first + at, sumOf(first + at, content.subarray(at * PAGE, (at + 1) * PAGE)))
+      sums.write(found)
+    }
+    return sums
+  } finally {
+    closeSync(file)
+  }
+}
+
+export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+/**
+ * What can be told of a store at once, before SQLite opens it: whether it was found damaged, has all its pages, its first page is
+ * whole, and its log as long as it was.
+ */
+export const checkQuickly = (store: string) => {
+  const sums = openSums(store, 'r')
+  if (!sums) return
+  try {
+    const known = sums.damaged()
+    if (known > 0) throw damaged(store, [known])
+    const log = readLog(store)
+    if (isLogCut(sums.log(), log)) throw damaged(`${store}-wal`, [])
+    const [file, pages] = [openSync(store, 'r'), sums.count()]
+    try {
+      const ends = [...new Set([1, pages])].filter(page => page > 0 && !log.pages.has(page))
+      const wrong = ends.filter(page => differing(file, sums, [page]).length > 0)
+      if (wrong.length > 0) throw damaged(store, wrong)
+    } finally {
+      closeSync(file)
+    }
+  } finally {
+    sums.close()
+  }
+}
+
+/** Pages that are about to be replaced and are not what was written: what replaces them was made of them. */
+export const findReplaced = (store: string, sums: Sums, pages: Iterable<number>): number | undefined => {
+  const file = openSync(store, 'r')
+  const count = sums.count()
+  try {
+    for (const page of pages) if (page <= count && differing(file, sums, [page]).length > 0) return page
+    return undefined
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,117 @@
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+// As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
+import zlib from 'node:zlib'
+import { makePrivateFile } from '../lib/private.ts'
+
+/**
+ * Checksums of the pages of a store's file, in a file beside it, 4 bytes a page in order. They hold for every page that is not in the
+ * write-ahead log: they are written before SQLite copies a page from there; see pages.ts.
+ */
+export interface Sums {
+  /** Pages that there is a checksum of: the file has at least these, save for those still in the log. */
+  count(): number
+  /** Checksums of neighbouring pages, fewer where there are no more. Pages count from 1. */
+  read(first: number, count: number): Uint32Array
+  /** Puts down checksums by page, and has the disk keep them. */
+  write(sums: ReadonlyMap<number, number>): void
+  /** How much of which log is known to be on the disk: a shorter one was damaged. */
+  log(): { salts: bigint; frames: number }
+  setLog(salts: bigint, frames: number): void
+  /** The first page that was found damaged, 0 where none was. */
+  damaged(): number
+  setDamaged(page: number): void
+  close(): void
+}
+
+export const sumsFile = (store: string): string => `${store}-sums`
+
+/** CRC-32 of a page's number and content, so that a page in another's place is found, too. */
+export const sumOf = (page: number, content: Uint8Array): number => zlib.crc32(content, page)
+
+/**
+ * Head, little-endian: 8 bytes of mark, 8 of the log's salts, 4 of its frames, 4 of the damaged page.
+ */
+const MARK = Buffer.from('chsums\0\x01', 'latin1')
+const HEAD = 24
+/** Checksums that are read and written together: one page of a disk. */
+const RUN = 1024
+
+/** Undefined where there are none: the store was written before there were checksums, or is a copy of its file alone. */
+export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
+  let file: number
+  try {
+    file = openSync(sumsFile(store), mode)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  const mark = Buffer.alloc(MARK.length)
+  readSync(file, mark, 0, MARK.length, 0)
+  if (mark.equals(MARK)) return createSums(file)
+  closeSync(file)
+  return undefined
+}
+
+/** Begins anew, with no page. */
+export const makeSums = (store: string): Sums => {
+  makePrivateFile(sumsFile(store))
+  const file = openSync(sumsFile(store), 'w+')
+  writeSync(file, Buffer.concat([MARK, Buffer.alloc(HEAD - MARK.length)]), 0, HEAD, 0)
+  return createSums(file)
+}
+
+export const dropSums = (store: string) => rmSync(sumsFile(store), { force: true })
+
+const createSums = (file: number): Sums => {
+  const head = Buffer.alloc(HEAD)
+  const readHead = () => {
+    readSync(file, head, 0, HEAD, 0)
+    return head
+  }
+  const count = () => Math.max(0, Math.floor((fstatSync(file).size - HEAD) / 4))
+
+  const read = (first: number, wanted: number): Uint32Array => {
+    const sums = new Uint32Array(wanted)
+    const size = readSync(file, sums, 0, wanted * 4, HEAD + (first - 1) * 4)
+    return sums.subarray(0, size >> 2)
+  }
+
+  return {
+    count,
+    read,
+    write(sums) {
+      const pages = Uint32Array.from(sums.keys()).sort()
+      for (let i = 0; i < pages.length; ) {
+        const first = pages[i]! - ((pages[i]! - 1) % RUN)
+        const run = new Uint32Array(RUN)
+        const before = read(first, RUN)
+        run.set(before)
+        let size = before.length
+        for (; i < pages.length && pages[i]! < first + RUN; i++) {
+          const at = pages[i]! - first
+          run[at] = sums.get(pages[i]!)!
+          size = Math.max(size, at + 1)
+        }
+        writeSync(file, run, 0, size * 4, HEAD + (first - 1) * 4)
+      }
+      fdatasyncSync(file)
+    },
+    log() {
+      const head = readHead()
+      return { salts: head.readBigUInt64LE(8), frames: head.readUInt32LE(16) }
+    },
+    setLog(salts, frames) {
+      const log = Buffer.alloc(12)
+      log.writeBigUInt64LE(salts, 0)
+      log.writeUInt32LE(frames, 8)
+      writeSync(file, log, 0, log.length, 8)
+    },
+    damaged: () => readHead().readUInt32LE(20),
+    setDamaged(page) {
+      const bytes = Buffer.alloc(4)
+      bytes.writeUInt32LE(page)
+      writeSync(file, bytes, 0, 4, 20)
+    },
+    close: () => closeSync(file),
+  }
+}
