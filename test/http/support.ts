@@ -1,8 +1,9 @@
+import assert from 'node:assert/strict'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { createApp, type Services } from '../../src/http/app.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import type { Answer, SearchService } from '../../src/search/service.ts'
+import type { Answer, Asking, SearchService } from '../../src/search/service.ts'
 
 export const TOKEN = 'cs_good'
 export const ALICE = { id: 1, name: 'alice' }
@@ -13,11 +14,17 @@ const json = (value: unknown, status = 200): Answer => ({ status, body: Buffer.f
 /** Answers every call with what it was called with. */
 export const echo: SearchService = {
   networks: () => [MAINNET, 'ethereum/gnosis/mainnet'],
-  search: async ({ signal: _, body, ...call }) =>
-    json({ ...call, body: body === undefined ? null : Buffer.from(body).toString() }),
-  suggest: async ({ signal: _, ...call }) => json(call),
-  similar: async ({ signal: _, ...call }) => json(call),
-  get: async ({ signal: _, ...call }) => json(call, call.id === 'absent' ? 404 : 200),
+  search: async ({ body, ...asking }) =>
+    json({ ...asked(asking), body: body === undefined ? null : Buffer.from(body).toString() }),
+  suggest: async asking => json(asked(asking)),
+  similar: async asking => json(asked(asking)),
+  get: async asking => json(asked(asking), asking.id === 'absent' ? 404 : 200),
+}
+
+/** What is asked for, by the account whose token was shown. */
+const asked = <T extends Asking>({ signal: _, account, ...call }: T) => {
+  assert.equal(account, ALICE.id)
+  return call
 }
 
 export const appOf = (services: Partial<Services> = {}) =>
