@@ -421,7 +421,7 @@ test('a rule that fails holds up no other, is told of once, and is tried again w
 })
 
 test('what an account finds beyond its limit is not told, and that is said', async t => {
-  const limits = { ...DEFAULT_LIMITS, matches: 2 }
+  const limits = { ...DEFAULT_LIMITS, ruleMatches: 2 }
   const { rules, ruling, match } = await setUp(t, { limits })
   for (let i = 0; i < 3; i++) rules.create(1, ruleOf(), 0)
   rules.create(2, ruleOf(), 0)
