@@ -170,7 +170,7 @@ test('a data folder of somebody else', {
     )
   assert.equal(
     await said('import', '--network', NETWORK, pack),
-    `the data folder ${data} cannot be written to (unable to open database file): check its owner and permissions, or choose another by --data`,
+    `the data folder ${data} cannot be written to (EACCES: permission denied, open '${data}/lock.sqlite'): check its owner and permissions, or choose another by --data`,
   )
 })
 
