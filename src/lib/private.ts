@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 
 /** What is kept is for the user alone that runs the program, whatever the umask: alerts and rules of all accounts are in it. */
 export const PRIVATE_FILE = 0o600
@@ -11,7 +11,8 @@ export const makePrivateFolder = (path: string) => {
 
 /** Has a file of SQLite's that nobody else may open; those beside it that are made later get its mode. */
 export const makePrivateFile = (path: string) => {
-  closeSync(openSync(path, 'a', PRIVATE_FILE))
+  // To close a file that SQLite has open in this process would take its locks away.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', PRIVATE_FILE))
   for (const suffix of ['', '-wal', '-shm', '-sums', '-journal']) keepPrivate(path + suffix)
 }
 

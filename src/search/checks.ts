@@ -105,7 +105,12 @@ interface Waiting {
 }
 
 const waitAtMost = (ms: number): Waiting => {
-  const { promise: until, resolve: end } = Promise.withResolvers<void>()
-  setTimeout(end, ms).unref()
+  const { promise: until, resolve } = Promise.withResolvers<void>()
+  // Not let go: the thread that checks does not keep a command alive which waits for it.
+  const timer = setTimeout(resolve, ms)
+  const end = () => {
+    clearTimeout(timer)
+    resolve()
+  }
   return { until, end }
 }

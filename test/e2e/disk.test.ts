@@ -201,6 +201,8 @@ test('a data folder of somebody else', {
   await succeed(t, ['import', '--network', NETWORK, pack], { data })
   const store = join(data, 'networks', 'ethereum~test~net.sqlite')
   for (const file of [`${store}-wal`, `${store}-shm`]) rmSync(file, { force: true })
+  // Its owner lets others read it.
+  spawnSync('chmod', ['-R', 'a+rX', data])
   const said = async (...args: string[]) => {
     const { code, err } = await chainsieve(t, args, { data, by: asNobody! })
     assert.equal(code, 1, err)
@@ -224,7 +226,7 @@ test('a data folder of somebody else', {
     )
   assert.equal(
     await said('import', '--network', NETWORK, pack),
-    `the data folder ${data} cannot be written to (unable to open database file): check its owner and permissions, or choose another by --data`,
+    `the data folder ${data} cannot be written to (EACCES: permission denied, open '${data}/lock.sqlite'): check its owner and permissions, or choose another by --data`,
   )
 })
 
