@@ -17,8 +17,8 @@ export interface Rpc {
    */
   attempt<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal, options?: AttemptOptions): Promise<T>
   /**
-   * The newest block of a node. One far above all that were read before is believed only if the node can show it and the block below it by
-   * their numbers: whoever makes up a head must not lead everything after it.
+   * The newest block of a node. One far above all that were read before is believed only if the node shows it by its number too:
+   * whoever makes up a head must not lead everything after it. The block below need not be there: a node may begin with this one.
    */
   headOf(endpoint: Endpoint, signal: AbortSignal): Promise<Head>
   /** The chain that all nodes have to be of. */
@@ -114,7 +114,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   const headOf: Rpc['headOf'] = async (endpoint, signal) => {
     const head = await readHead(endpoint, signal)
     if (head.number > highest + STRIDE) {
-      const shown = (await readHeads(endpoint, Math.max(0, head.number - 1), head.number, signal)).at(-1)!
+      const [shown] = (await readHeads(endpoint, head.number, head.number, signal)) as [Head]
       if (shown.hash !== head.hash)
         throw retry('block_inconsistent', `its head is block ${head.number} ${head.hash}, but it shows ${shown.hash}`)
     }

@@ -10,6 +10,7 @@ import type { Status } from '../../src/ingest/status.ts'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { aborted } from '../../src/lib/shutdown.ts'
 import type { SearchService } from '../../src/search/service.ts'
+import { NO_ACCOUNT } from '../../src/search/service.ts'
 import { chainsieve, folder } from './support.ts'
 
 const SUMMARY: Summary = {
@@ -188,9 +189,9 @@ test('search asks with a query from the command line, from standard input, or wi
   assert.deepEqual(await chainsieve(['search', 'a/b/c', 'block,tx', '{"size":1}'], services), done)
   assert.deepEqual(await chainsieve(['search', 'a/b/c', 'tx', '-'], { ...services, stdin: '{"size":2}' }), done)
   assert.deepEqual(asked, [
-    { network: 'a/b/c', entities: 'tx', body: undefined },
-    { network: 'a/b/c', entities: 'block,tx', body: '{"size":1}' },
-    { network: 'a/b/c', entities: 'tx', body: '{"size":2}' },
+    { network: 'a/b/c', entities: 'tx', body: undefined, account: NO_ACCOUNT },
+    { network: 'a/b/c', entities: 'block,tx', body: '{"size":1}', account: NO_ACCOUNT },
+    { network: 'a/b/c', entities: 'tx', body: '{"size":2}', account: NO_ACCOUNT },
   ])
 })
 
