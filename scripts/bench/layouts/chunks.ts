@@ -60,6 +60,9 @@ export const opened = (row: Buffer, dictionary: Buffer | undefined, crc: boolean
   return { bytes: zlib.zstdDecompressSync(row.subarray(1, end), dictionary ? { dictionary } : {}), start: 0 }
 }
 
+export const packedRow = (records: readonly Uint8Array[], dictionary: Buffer | undefined, crc: boolean): Buffer =>
+  sealed(joined(records), dictionary, crc)
+
 export interface Row {
   table: DocumentKind | 'mixed'
   key: number
@@ -76,7 +79,7 @@ export const rowsOf = (records: BlockRecords, layout: Layout): BlockRows => {
   const { chunk, zstd, crc = true } = layout
   const rows: Row[] = []
   const put = (table: Row['table'], key: number, list: readonly Uint8Array[]) =>
-    rows.push({ table, key, bytes: sealed(joined(list), zstd?.[table], crc) })
+    rows.push({ table, key, bytes: packedRow(list, zstd?.[table], crc) })
   if (chunk === 'transaction')
     for (const [place, list] of groupByTransaction(records).entries()) put('mixed', positionOf(number, place), list)
   else

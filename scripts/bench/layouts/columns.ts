@@ -121,6 +121,11 @@ export const decodeColumn = (blob: Uint8Array): StoredColumn => {
   }
 }
 
+export const valueAt = ({ values, base, dictionary }: StoredColumn, ordinal: number): number => {
+  const stored = values ? values[ordinal]! : 0
+  return dictionary ? dictionary[stored]! : base + stored
+}
+
 /** Bytes that the values would take with as many bits each as the largest needs. */
 export const bitPackedSize = ({ values, dictionary, count, largest }: StoredColumn): number => {
   if (!values) return HEAD

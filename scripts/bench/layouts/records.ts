@@ -37,10 +37,16 @@ const SOURCE = {
 export const RECORD_COLUMNS = {
   block: without(SOURCE.block, 'hash', 'timestamp'),
   tx: without([...SOURCE.tx, ...SOURCE.txBulk], 'hash'),
-  trace: [...SOURCE.trace, ...SOURCE.traceBulk],
+  /** Behind them comes what the step is called with, which is often that of the transaction or of the step above. */
+  trace: without([...SOURCE.trace, ...SOURCE.traceBulk], 'action.input'),
 }
 
+/** Where the input of a step is kept. */
+const INPUT = { none: 0, own: 1, transaction: 2, before: 3 } as const
+
 const LENGTH = 2 ** 24
+/** The smallest chunk of traces that is compared. */
+const TRACE_CHUNK = 16
 
 interface Table {
   cells: Float64Array
@@ -156,6 +162,8 @@ export const recordsOf = ({ rows }: Batch): BlockRecords[] => {
     { table: trace, columns: SOURCE.trace, skip: 2 },
     { table: traceBulk, columns: SOURCE.traceBulk, skip: 1 },
   ])
+  const inputAt = 1 + SOURCE.traceBulk.findIndex(({ field }) => field === 'action.input')
+  const txInputAt = 1 + SOURCE.txBulk.findIndex(({ field }) => field === 'input')
   const hashAt = 1 + SOURCE.txBulk.findIndex(({ field }) => field === 'hash')
   const blockHashAt = 1 + SOURCE.block.findIndex(({ field }) => field === 'hash')
   const timeAt = 1 + SOURCE.block.findIndex(({ field }) => field === 'timestamp')
@@ -190,6 +198,25 @@ export const recordsOf = ({ rows }: Batch): BlockRecords[] => {
     out.bytes(packed)
     if (!Number.isNaN(data!)) out.bytes(blobOf(data!, log.pool))
   }
+  const blobAt = ({ cells, pool, stride }: Table, row: number, offset: number): Buffer | undefined => {
+    const cell = cells[row * stride + offset]!
+    return cell < 0 ? blobOf(cell, pool) : undefined
+  }
+  /** A chunk is read without the one before it: its first step never points there. */
+  const traceRecord = (row: number, firstTx: number, firstRow: number) => () => {
+    const place = trace.cells[row * trace.stride + 1]!
+    out.varint(Number.isNaN(place) ? 0 : place + 1)
+    fields(out, RECORD_COLUMNS.trace, pickTrace(row))
+    const input = blobAt(traceBulk, row, inputAt)
+    const isAlone = (row - firstRow) % TRACE_CHUNK === 0
+    if (!input) out.byte(INPUT.none)
+    else if (blobAt(txBulk, firstTx + place, txInputAt)?.equals(input)) out.byte(INPUT.transaction)
+    else if (!isAlone && blobAt(traceBulk, row - 1, inputAt)?.equals(input)) out.byte(INPUT.before)
+    else {
+      out.byte(INPUT.own)
+      out.bytes(input)
+    }
+  }
   /** Without what the trace of the call holds; the place of that trace, or 0. */
   const callRecord = (row: number) => () => {
     const at = row * call.stride
@@ -217,13 +244,7 @@ export const recordsOf = ({ rows }: Batch): BlockRecords[] => {
       txs: range(txRows, i => record(() => fields(out, RECORD_COLUMNS.tx, pickTx(i)))),
       logs: range(logRows, i => record(logRecord(i))),
       logTxs: range(logRows, i => log.cells[i * log.stride + 3]!),
-      traces: range(traceRows, i =>
-        record(() => {
-          const place = trace.cells[i * trace.stride + 1]!
-          out.varint(Number.isNaN(place) ? 0 : place + 1)
-          fields(out, RECORD_COLUMNS.trace, pickTrace(i))
-        }),
-      ),
+      traces: range(traceRows, i => record(traceRecord(i, txRows[0], traceRows[0]))),
       traceTxs: range(traceRows, i => {
         const place = trace.cells[i * trace.stride + 1]!
         return Number.isNaN(place) ? -1 : place

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { openForWriting } from '../../../src/store/database.ts'
 import { openReader } from '../../../src/store/reader.ts'
 import { createWriter } from '../../../src/store/writer.ts'
+import { sizesOf } from '../fill.ts'
 import { columnSizes, measureAggregates } from './aggregates.ts'
 import type { Layout } from './chunks.ts'
 import { trainDictionaries } from './dictionaries.ts'
@@ -14,6 +15,7 @@ import { writeAll } from './import.ts'
 import { type Input, makeInput } from './input.ts'
 import { short, table } from './measure.ts'
 import { recordsOf } from './records.ts'
+import { measureRedecoding } from './redecode.ts'
 
 /** Compares ways to lay out stored documents and columns. What it found stands in docs/layout.md. */
 
@@ -36,6 +38,8 @@ const { values: flags } = parseArgs({
 /** Blocks of a segment: as many as make a full one. */
 const RUN = 180
 const MIXED = { tx: 4, log: 16, trace: 16, call: 64 }
+
+const REDECODED = 50
 
 const layoutsFor = (input: Input): Layout[] => {
   const plain: Layout[] = [
@@ -65,6 +69,9 @@ const layoutsFor = (input: Input): Layout[] => {
     { name: 'transaction, zstd', chunk: 'transaction', zstd: dictionaries },
   ]
 }
+
+/** Where only some things are of interest. */
+const isPart = flags.variants || flags.zstd
 
 const main = async () => {
   const numbers = { blocks: Number(flags.blocks), head: Number(flags.head), seed: Number(flags.seed) }
@@ -98,6 +105,14 @@ const main = async () => {
       ),
     )
 
+    const largest = sizesOf(written.find(({ name }) => name === 'index')!.path).tables.slice(0, 6)
+    console.log(
+      `\nIndex, bytes a ${unit}: ${largest.map(({ name, bytes }) => `${name} ${short(bytes / logs)}`).join(', ')}`,
+    )
+    const rows = sizesOf(written.find(({ name }) => name === 'rows')!.path).tables.slice(0, 7)
+    console.log(`Rows, the same: ${rows.map(({ name, bytes }) => `${name} ${short(bytes / logs)}`).join(', ')}`)
+
+    if (flags.traces) return
     const path = join(folder, 'today.sqlite')
     const db = openForWriting(path)
     const writer = createWriter(db)
@@ -116,13 +131,12 @@ const main = async () => {
     console.log(
       table(
         ['hits', ...names],
-        measureHits({ reader, positions, stores, rounds, seed: numbers.seed }).map(({ question, figures }) => [
-          question,
-          ...names.map(name => short(figures.get(name)!.cpu)),
-        ]),
+        measureHits({ reader, positions, stores, rounds, seed: numbers.seed, ...(isPart && { most: 5 }) }).map(
+          ({ question, figures }) => [question, ...names.map(name => short(figures.get(name)!.cpu))],
+        ),
       ),
     )
-    if (flags.variants || flags.zstd || flags.traces) return
+    if (isPart) return
     const columns = pathOf('columns')
     console.log(`\nOver ${logs} logs and ${txs} transactions, processor time in ms\n`)
     const ways = ['rows', 'columns', 'kept']
@@ -131,7 +145,7 @@ const main = async () => {
         ['question', 'SQL over rows', 'columns, read each time', 'columns kept in memory'],
         measureAggregates({ reader, columns, rounds, seed: numbers.seed }).map(({ question, figures }) => [
           question,
-          ...ways.map(way => short(figures.get(way)!.cpu / 1000)),
+          ...ways.map(way => (figures.has(way) ? short(figures.get(way)!.cpu / 1000) : '')),
         ]),
       ),
     )
@@ -145,6 +159,14 @@ const main = async () => {
     )
     reader.end()
     reader.close()
+    const chunks = { path: pathOf('chunks of 4/16'), layout: layouts.find(({ name }) => name === 'chunks of 4/16')! }
+    const some = positions.log.slice(0, input.batches[0]!.logs).map((position, ordinal) => ({ position, ordinal }))
+    const redecoded = measureRedecoding({
+      ...{ rows: pathOf('rows'), chunks, columns, rounds },
+      logs: some.filter(({ ordinal }) => ordinal % REDECODED === 0),
+    })
+    console.log(`\nEvery ${REDECODED}th log of a segment decoded anew, processor time in µs a log\n`)
+    console.log(table([...redecoded.keys()], [[...redecoded.values()].map(({ cpu }) => short(cpu))]))
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -1,5 +1,5 @@
 import type { SegmentHeader } from '../../../src/store/segment.ts'
-import type { StoredColumn } from './columns.ts'
+import { type StoredColumn, valueAt } from './columns.ts'
 
 /** What columns are asked for. All results are exact. */
 
@@ -31,35 +31,71 @@ const lowerBound = (sorted: Float64Array, value: number): number => {
 
 export type Bucket = [key: number, count: number]
 
-const top = (counts: ReadonlyMap<number, number>, size: number): Bucket[] =>
-  [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, size)
-
-/** The most frequent values with their counts. Counting is an array's work, not a map's: stored values are small. */
-export const terms = (columns: readonly StoredColumn[], size: number): Bucket[] => {
-  const counts = new Map<number, number>()
-  for (const column of columns) addCounts(counts, column, 0, column.count, new Uint32Array(column.largest + 1))
-  return top(counts, size)
+/**
+ * Counts by key. Keys are ids of a dictionary: small integers, so that counting is an array's work and no map's. Keys that were counted are
+ * listed, so that an hour's counts are cleared without a walk over all keys.
+ */
+const createCounts = (columns: readonly StoredColumn[]) => {
+  const counts = new Uint32Array(1 + columns.reduce((most, column) => Math.max(most, greatestKey(column)), 0))
+  let touched = new Uint32Array(1 << 12)
+  let size = 0
+  const add = (key: number, count: number) => {
+    if (counts[key] === 0) {
+      if (size === touched.length) {
+        const larger = new Uint32Array(size * 2)
+        larger.set(touched)
+        touched = larger
+      }
+      touched[size++] = key
+    }
+    counts[key]! += count
+  }
+  return {
+    /** Counts some values of a column. */
+    column({ values, base, dictionary }: StoredColumn, from: number, to: number) {
+      if (!values) return add(base, to - from)
+      if (!dictionary) {
+        for (let i = from; i < to; i++) add(base + values[i]!, 1)
+        return
+      }
+      if (to - from < dictionary.length) {
+        for (let i = from; i < to; i++) add(dictionary[values[i]!]!, 1)
+        return
+      }
+      const seen = new Uint32Array(dictionary.length)
+      for (let i = from; i < to; i++) seen[values[i]!]!++
+      for (let place = 0; place < seen.length; place++) if (seen[place]! > 0) add(dictionary[place]!, seen[place]!)
+    },
+    /** The most frequent keys; all counts are zero again afterwards. */
+    take(most: number): Bucket[] {
+      const best: Bucket[] = []
+      let least = 0
+      for (let i = 0; i < size; i++) {
+        const key = touched[i]!
+        const count = counts[key]!
+        counts[key] = 0
+        if (best.length === most && count < least) continue
+        best.push([key, count])
+        best.sort(byCount)
+        if (best.length > most) best.pop()
+        least = best.at(-1)![1]
+      }
+      size = 0
+      return best
+    },
+  }
 }
 
-const addCounts = (
-  counts: Map<number, number>,
-  { values, base, dictionary }: StoredColumn,
-  from: number,
-  to: number,
-  seen: Uint32Array,
-) => {
-  if (!values) {
-    counts.set(base, (counts.get(base) ?? 0) + to - from)
-    return
-  }
-  for (let i = from; i < to; i++) seen[values[i]!]!++
-  for (let place = 0; place < seen.length; place++) {
-    const count = seen[place]!
-    if (count === 0) continue
-    const key = dictionary ? dictionary[place]! : base + place
-    counts.set(key, (counts.get(key) ?? 0) + count)
-    seen[place] = 0
-  }
+const byCount = (a: Bucket, b: Bucket): number => b[1] - a[1] || a[0] - b[0]
+
+const greatestKey = ({ base, largest, dictionary }: StoredColumn): number =>
+  dictionary ? dictionary[dictionary.length - 1]! : base + largest
+
+/** The most frequent values with their counts. */
+export const terms = (columns: readonly StoredColumn[], size: number): Bucket[] => {
+  const counts = createCounts(columns)
+  for (const column of columns) counts.column(column, 0, column.count)
+  return counts.take(size)
 }
 
 const HOUR = 3600
@@ -67,28 +103,32 @@ const HOUR = 3600
 /** Hours with the most frequent values of each: blocks are in the order of time, so that an hour is a run of ordinals. */
 export const hourly = (
   columns: readonly StoredColumn[],
-  headers: readonly SegmentHeader[],
+  headers: readonly Pick<SegmentHeader, 'times' | 'logEnds'>[],
   size: number,
 ): { hour: number; count: number; top: Bucket[] }[] => {
-  const hours = new Map<number, { count: number; counts: Map<number, number> }>()
+  const hours: { hour: number; count: number; top: Bucket[] }[] = []
+  const counts = createCounts(columns)
+  let hour = -1
+  let count = 0
+  const finish = () => {
+    if (count > 0) hours.push({ hour, count, top: counts.take(size) })
+    count = 0
+  }
   for (const [s, column] of columns.entries()) {
     const { times, logEnds } = headers[s]!
-    const seen = new Uint32Array(column.largest + 1)
     for (let block = 0, from = 0; block < times.length; ) {
-      const hour = Math.floor(times[block]! / HOUR)
-      while (block < times.length && Math.floor(times[block]! / HOUR) === hour) block++
+      const own = Math.floor(times[block]! / HOUR)
+      if (own !== hour) finish()
+      hour = own
+      while (block < times.length && Math.floor(times[block]! / HOUR) === own) block++
       const to = logEnds[block - 1]!
-      let bucket = hours.get(hour)
-      if (!bucket) {
-        bucket = { count: 0, counts: new Map() }
-        hours.set(hour, bucket)
-      }
-      bucket.count += to - from
-      addCounts(bucket.counts, column, from, to, seen)
+      counts.column(column, from, to)
+      count += to - from
       from = to
     }
   }
-  return [...hours].map(([hour, { count, counts }]) => ({ hour, count, top: top(counts, size) }))
+  finish()
+  return hours
 }
 
 /** Segment and ordinal of the greatest values among the matches of each segment. */
@@ -99,10 +139,9 @@ export const greatest = (
 ): [segment: number, ordinal: number, value: number][] => {
   const best: [number, number, number][] = []
   let least = Number.NEGATIVE_INFINITY
-  for (const [s, { values, base, dictionary }] of columns.entries())
+  for (const [s, column] of columns.entries())
     for (const ordinal of matches[s]!) {
-      const stored = values ? values[ordinal]! : 0
-      const value = dictionary ? dictionary[stored]! : base + stored
+      const value = valueAt(column, ordinal)
       if (best.length === size && value < least) continue
       best.push([s, ordinal, value])
       // Of equal values the later one goes before.

@@ -5,9 +5,10 @@ import type { Column } from '../../../src/store/columns.ts'
 import { readVarints } from '../../../src/store/stored.ts'
 import { bytes, type Json } from './json.ts'
 import { RECORD_COLUMNS } from './records.ts'
-import { INDEX, PIECES, quantity, readLog, wordEnd } from './show-log.ts'
+import { createBloomShow } from './show-bloom.ts'
+import { INDEX, PIECES, quantity } from './show-log.ts'
 import type { BlockContext, Source } from './source.ts'
-import { bloomBitsOf, cursor, decimalOf, isLong, unpackHex, varint, WORD } from './values.ts'
+import { cursor, decimalOf, isLong, unpackHex, varint } from './values.ts'
 
 const COLUMNS = RECORD_COLUMNS.tx
 const NULL = bytes('null')
@@ -64,7 +65,9 @@ const skip = (packed: Uint8Array, { form }: Column) => {
   }
 }
 
-export const createTxShow = ({ reader, addresses, block: blockOf, record }: Source) => {
+export const createTxShow = (source: Source) => {
+  const { reader, addresses, block: blockOf, record } = source
+  const bloom = createBloomShow(source)
   const one = new Uint8Array(1)
   const integer = (json: Json, packed: Uint8Array, kind: Field['kind']) => {
     const head = packed[cursor.at++]!
@@ -153,53 +156,6 @@ export const createTxShow = ({ reader, addresses, block: blockOf, record }: Sour
       json.hex(packed, at, at + length)
       json.piece(PIECES.quote)
     }
-  }
-
-  const topicBits = new Map<number, number>()
-  const sum = new Uint8Array(256)
-  const word = Buffer.alloc(32)
-  const add = (bits: number) => {
-    set(bits % 2048)
-    set(Math.floor(bits / 2048) % 2048)
-    set(Math.floor(bits / 4_194_304))
-  }
-  const set = (bit: number) => {
-    sum[255 - (bit >> 3)]! |= 1 << (bit & 7)
-  }
-  /** The filter is that of the transaction's logs, which are read for it. */
-  const bloom = (json: Json, number: number, place: number) => {
-    sum.fill(0)
-    const { logEnds } = blockOf(number)
-    for (let i = place === 0 ? 0 : logEnds[place - 1]!; i < logEnds[place]!; i++) {
-      const view = record('log', number, i)
-      const { address, signature, topics, data } = readLog(view)
-      add(addresses.bloomBits(address))
-      let bits = topicBits.get(signature)
-      if (bits === undefined) {
-        const { topic } = reader.signature(signature)
-        bits = topic === null ? -1 : bloomBitsOf(Buffer.from(topic.slice(2), 'hex'))
-        topicBits.set(signature, bits)
-      }
-      if (bits >= 0) add(bits)
-      for (let at = topics; at < data; ) {
-        const next = wordEnd(view.bytes, at)
-        add(bloomBitsOf(wordOf(view.bytes, at, next)))
-        at = next
-      }
-    }
-    json.piece(OPEN_HEX)
-    json.hex(sum, 0, 256)
-    json.piece(PIECES.quote)
-  }
-  /** The 32 bytes of a packed topic. */
-  const wordOf = (packed: Buffer, at: number, next: number): Buffer => {
-    word.fill(0)
-    const control = packed[at]!
-    if (control === WORD.address) {
-      cursor.at = at + 1
-      word.set(addresses.bytes(varint(packed)), 12)
-    } else word.set(packed.subarray(at + 1, next), control <= 32 ? 32 - control : 0)
-    return word
   }
 
   const derived = (json: Json, field: string, block: BlockContext, place: number) => {

@@ -56,7 +56,7 @@ export const openSource = (path: string, layout: Layout, reader: Reader): Source
   const blocks = new Map<number, BlockContext>()
   const view: View = { bytes: Buffer.alloc(0), start: 0, end: 0 }
   /** The row read last, for each kind: neighbours lie in one. */
-  const last = DOCUMENT_KINDS.map(() => ({ key: -1, bytes: view.bytes, start: 0 }))
+  const last = DOCUMENT_KINDS.map(() => ({ key: -1, bytes: view.bytes, starts: new Uint32Array(64) }))
 
   const block = (number: number): BlockContext => {
     let found = blocks.get(number)
@@ -86,17 +86,11 @@ export const openSource = (path: string, layout: Layout, reader: Reader): Source
       const body = opened(stored, zstd?.[name], crc)
       row.key = key
       row.bytes = body.bytes
-      row.start = body.start
+      row.starts = startsIn(body, row.starts)
     }
-    cursor.at = row.start
-    const count = varint(row.bytes)
-    let before = 0
-    for (let i = 0; i < place; i++) before += varint(row.bytes)
-    const length = varint(row.bytes)
-    for (let i = place + 1; i < count; i++) varint(row.bytes)
     view.bytes = row.bytes
-    view.start = cursor.at + before
-    view.end = view.start + length
+    view.start = row.starts[place]!
+    view.end = row.starts[place + 1]!
     return view
   }
 
@@ -122,6 +116,24 @@ export const openSource = (path: string, layout: Layout, reader: Reader): Source
     },
     close: () => db.close(),
   }
+}
+
+/** Where the records of a row begin, and where the last one ends. */
+export const startsIn = (
+  { bytes, start }: { bytes: Buffer; start: number },
+  into: Uint32Array<ArrayBuffer>,
+): Uint32Array<ArrayBuffer> => {
+  cursor.at = start
+  const count = varint(bytes)
+  const starts = into.length > count ? into : new Uint32Array(count * 2)
+  let sum = 0
+  for (let i = 0; i < count; i++) {
+    starts[i] = sum
+    sum += varint(bytes)
+  }
+  starts[count] = sum
+  for (let i = 0; i <= count; i++) starts[i]! += cursor.at
+  return starts
 }
 
 /** Counts of logs, as varints, as ends. */
