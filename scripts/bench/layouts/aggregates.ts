@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import zlib from 'node:zlib'
 import Database from 'better-sqlite3'
 import type { Reader } from '../../../src/store/reader.ts'
 import { PLACES, positionOf } from '../../../src/store/schema.ts'
@@ -168,21 +169,26 @@ const sorting = (
   return { question: name, figures: compare(contestants, rounds) }
 }
 
+const FAST = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } }
+
 export interface ColumnSize {
   field: string
   /** Bytes a value: as stored, and with bits in place of bytes. */
   stored: number
   bits: number
+  /** Compressed by zstd at its lowest level. */
+  zstd: number
   form: string
 }
 
 /** What each column takes, beside what packing by bits would save. */
 export const columnSizes = (path: string): { total: number; columns: ColumnSize[] } => {
   const db = new Database(path, { readonly: true })
-  const { field } = openColumns(db, { segments: () => [] } as unknown as Reader)
+  const { field, blobs } = openColumns(db, { segments: () => [] } as unknown as Reader)
   const columns = [...TX_FIELDS.map(name => `tx.${name}`), ...Object.keys(LOG_FIELDS).map(name => `log.${name}`)].map(
     (name): ColumnSize => {
       const stored = field(name)
+      const compressed = blobs(name).reduce((sum, blob) => sum + zlib.zstdCompressSync(blob, FAST).length, 0)
       const values = stored.reduce((sum, { count }) => sum + count, 0)
       const bytes = stored.reduce(
         (sum, { values, dictionary }) => sum + (values?.byteLength ?? 0) + (dictionary?.byteLength ?? 0),
@@ -191,7 +197,7 @@ export const columnSizes = (path: string): { total: number; columns: ColumnSize[
       const bits = stored.reduce((sum, column) => sum + bitPackedSize(column), 0)
       const [first] = stored
       const form = `${first?.values?.BYTES_PER_ELEMENT ?? 0}${first?.dictionary ? ` + dictionary of ${first.dictionary.length}` : ''}`
-      return { field: name, stored: bytes / values, bits: bits / values, form }
+      return { field: name, stored: bytes / values, bits: bits / values, zstd: compressed / values, form }
     },
   )
   db.close()

@@ -58,6 +58,7 @@ export const openColumns = (db: Db, reader: Reader) => {
   const headers = reader.segments().map(segment => reader.header(segment))
   return {
     headers,
+    blobs: (name: string) => select.all(name) as Buffer[],
     field: (name: string): StoredColumn[] => (select.all(name) as Buffer[]).map(decodeColumn),
   }
 }

@@ -153,8 +153,14 @@ const main = async () => {
     console.log(`\nColumns: ${short(sizes.total / logs)} bytes a log with their table\n`)
     console.log(
       table(
-        ['column', 'bytes a value', 'packed by bits', 'width in bytes'],
-        sizes.columns.map(({ field, stored, bits, form }) => [field, short(stored), short(bits), form]),
+        ['column', 'bytes a value', 'packed by bits', 'by zstd', 'width in bytes'],
+        sizes.columns.map(({ field, stored, bits, zstd, form }) => [
+          field,
+          short(stored),
+          short(bits),
+          short(zstd),
+          form,
+        ]),
       ),
     )
     reader.end()

@@ -52,19 +52,17 @@ const createCounts = (columns: readonly StoredColumn[]) => {
   }
   return {
     /** Counts some values of a column. */
-    column({ values, base, dictionary }: StoredColumn, from: number, to: number) {
+    column({ values, base, dictionary, largest }: StoredColumn, from: number, to: number) {
       if (!values) return add(base, to - from)
-      if (!dictionary) {
-        for (let i = from; i < to; i++) add(base + values[i]!, 1)
+      // Few values: each is counted by itself.
+      if (to - from < largest) {
+        for (let i = from; i < to; i++) add(dictionary ? dictionary[values[i]!]! : base + values[i]!, 1)
         return
       }
-      if (to - from < dictionary.length) {
-        for (let i = from; i < to; i++) add(dictionary[values[i]!]!, 1)
-        return
-      }
-      const seen = new Uint32Array(dictionary.length)
+      const seen = new Uint32Array(largest + 1)
       for (let i = from; i < to; i++) seen[values[i]!]!++
-      for (let place = 0; place < seen.length; place++) if (seen[place]! > 0) add(dictionary[place]!, seen[place]!)
+      for (let place = 0; place <= largest; place++)
+        if (seen[place]! > 0) add(dictionary ? dictionary[place]! : base + place, seen[place]!)
     },
     /** The most frequent keys; all counts are zero again afterwards. */
     take(most: number): Bucket[] {
