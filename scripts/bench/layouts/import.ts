@@ -183,7 +183,7 @@ export const writeAll = (input: Input, folder: string, layouts: readonly Layout[
         ? timed(() => {
             remove(top.last + 1 - LAST)
             return 1
-          }).cpu
+          }).wall
         : undefined
     // What is read afterwards are the batches alone.
     if (input.head[0]) remove?.(input.head[0].first)
