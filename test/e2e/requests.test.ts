@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
 import { makeChain } from '../support/pack.ts'
 import { serve, start, succeed, tempFolder, writePack } from './program.ts'
 
@@ -23,8 +24,7 @@ const nested = (depth: number, inner: unknown): unknown =>
 test('requests that are refused, each with where and why', async t => {
   const { server, data } = await setUp(t)
   const path = `/${NETWORK}/es/event/search/`
-  const deep =
-    'objects and lists may be nested 100 deep at most. Flatten the query: a list of clauses in one bool means the same as bools inside each other.'
+  const tooDeepAt = (place: string) => overLimit('nesting', DEFAULT_LIMITS, `The query up to ${place}`).message
   const CASES: [what: string, path: string, body: unknown, status: number, type: string, reason: string][] = [
     [
       'an unknown network',
@@ -120,7 +120,7 @@ test('requests that are refused, each with where and why', async t => {
       { query: nested(1000, { match_all: {} }) },
       400,
       'parsing_exception',
-      `line 1, column 900: ${deep}`,
+      tooDeepAt('line 1, column 900'),
     ],
     [
       'brackets a hundred thousand deep',
@@ -128,7 +128,7 @@ test('requests that are refused, each with where and why', async t => {
       `{"query":${'['.repeat(100_000)}`,
       400,
       'parsing_exception',
-      `line 1, column 109: ${deep}`,
+      tooDeepAt('line 1, column 109'),
     ],
     [
       'a parameter in the URL',
