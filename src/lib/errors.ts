@@ -70,7 +70,10 @@ const REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
 ]
 
 /** Those of the system that may be over when one tries again: a disk gets room, files are closed. */
-const PASSING: ReadonlySet<string> = new Set(REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'))
+const PASSING: ReadonlySet<string> = new Set([
+  ...REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'),
+  'data_folder_not_writable',
+])
 
 /** Whether it makes sense to begin anew after an error: a bug may not show again either. */
 export const mayPass = (error: unknown): boolean =>
