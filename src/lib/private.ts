@@ -11,9 +11,17 @@ export const makePrivateFolder = (path: string) => {
 
 /** Has a file of SQLite's that nobody else may open; those beside it that are made later get its mode. */
 export const makePrivateFile = (path: string) => {
-  // To close a file that SQLite has open in this process would take its locks away.
-  if (!existsSync(path)) closeSync(openSync(path, 'a', PRIVATE_FILE))
+  make(path)
   for (const suffix of ['', '-wal', '-shm', '-sums', '-journal']) keepPrivate(path + suffix)
+}
+
+/** One that is there is not opened: to close it again would give up the locks of this process's connections to it. */
+const make = (path: string) => {
+  try {
+    closeSync(openSync(path, 'ax', PRIVATE_FILE))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }
 
 const keepPrivate = (path: string) => {

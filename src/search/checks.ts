@@ -56,7 +56,8 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
       return []
     }
   }
-  const worker = startWorker('checker', {})
+  // What it has opened of a store stays open; see rawFile.
+  const worker = startWorker('checker', {}, { trackUnmanagedFds: false })
 
   const ask = (store: string, hasteMs: number) => {
     if (!damage.has(store)) worker.postMessage({ store, hasteMs } satisfies CheckTask)

@@ -1,7 +1,7 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import { damaged } from './damage.ts'
 import type { Db } from './database.ts'
-import { type LogEnd, PAGE, readLog } from './log-file.ts'
+import { type LogEnd, PAGE, readLog, syncLog } from './log-file.ts'
 import { findReplaced, sealPages } from './pages.ts'
 import { openSums } from './sums.ts'
 
@@ -31,6 +31,8 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
     // Of pages that were in the log already when it was opened, the file may have had the old content or the new one.
     if (end) refuseDamaged([...log.pages.keys()].filter(page => !checked.has(page)))
     for (const page of log.pages.keys()) checked.add(page)
+    // A power cut must not leave checksums of what it took from the log.
+    if (log.pages.size > 0) syncLog(store)
     sums.write(log.pages)
     end = log.end
   }

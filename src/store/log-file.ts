@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync } from 'node:fs'
 import { sumOf } from './sums.ts'
 
 /** The write-ahead log beside a store: committed pages that SQLite has not copied into the store's file yet. */
@@ -46,6 +46,17 @@ export const readLog = (store: string, after?: LogEnd): LogFile => {
   }
 }
 
+/** Has the disk keep what the log holds. */
+export const syncLog = (store: string) => {
+  const file = open(`${store}-wal`, 'r+')
+  if (file === undefined) return
+  try {
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
 const NO_LOG: LogFile = {
   salts: 0n,
   broken: false,
@@ -54,9 +65,9 @@ const NO_LOG: LogFile = {
   end: { salts: 0n, frames: 0, sum: [0, 0] },
 }
 
-const open = (path: string): number | undefined => {
+const open = (path: string, mode = 'r'): number | undefined => {
   try {
-    return openSync(path, 'r')
+    return openSync(path, mode)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { fstatSync, readSync, statSync } from 'node:fs'
 import { damaged } from './damage.ts'
 import { type LogFile, PAGE, readLog } from './log-file.ts'
+import { rawFile } from './raw-file.ts'
 import { makeSums, openSums, type Sums, sumOf } from './sums.ts'
 
 /** What was found of a store's file so far. */
@@ -25,8 +26,8 @@ const BETWEEN_LOOKS_MS = 50
 export function* checkPages(store: string): Generator<PageCheck, PageCheck | undefined> {
   const sums = openSums(store, 'r')
   if (!sums) return undefined
-  const file = openSync(store, 'r')
   try {
+    const file = rawFile(store)
     const count = () => Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE))
     const found: PageCheck = { done: 0, total: count() * PAGE, damaged: [] }
     const known = sums.damaged()
@@ -43,7 +44,6 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
     found.damaged = [...new Set(found.damaged)].sort((a, b) => a - b)
     return found
   } finally {
-    closeSync(file)
     sums.close()
   }
 }
@@ -75,11 +75,15 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
   const size = readSync(file, content, 0, content.length, (first - 1) * PAGE)
   const expected = sums.read(first, count)
   return pages.filter(page => {
+    if (page === LOCK_PAGE) return false
     const at = page - first
     if (at >= expected.length || (at + 1) * PAGE > size) return true
     return sumOf(page, content.subarray(at * PAGE, (at + 1) * PAGE)) !== expected[at]
   })
 }
+
+/** The page at 1 GiB, which SQLite keeps for its locks: it is written never, and nothing is in it. */
+const LOCK_PAGE = 2 ** 30 / PAGE + 1
 
 /** Whether a log is shorter than it was when SQLite began to copy it: then the file has pages that are newer than what the log still holds. */
 const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: LogFile): boolean =>
@@ -87,10 +91,9 @@ const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: Log
 
 /** The pages of a store's file that are there, with no look at the log: what is there is replaced by that. */
 export const sealPages = (store: string): Sums => {
-  const sums = makeSums(store)
   const size = sizeOf(store)
-  const file = openSync(store, 'r')
-  try {
+  const file = rawFile(store)
+  return makeSums(store, sums => {
     const content = Buffer.allocUnsafe(RUN * PAGE)
     for (let first = 1; (first - 1) * PAGE < size; first += RUN) {
       const read = readSync(file, content, 0, content.length, (first - 1) * PAGE)
@@ -99,10 +102,7 @@ export const sealPages = (store: string): Sums => {
         found.set(first + at, sumOf(first + at, content.subarray(at * PAGE, (at + 1) * PAGE)))
       sums.write(found)
     }
-    return sums
-  } finally {
-    closeSync(file)
-  }
+  })
 }
 
 export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -119,14 +119,10 @@ export const checkQuickly = (store: string) => {
     if (known > 0) throw damaged(store, [known])
     const log = readLog(store)
     if (isLogCut(sums.log(), log)) throw damaged(`${store}-wal`, [])
-    const [file, pages] = [openSync(store, 'r'), sums.count()]
-    try {
-      const ends = [...new Set([1, pages])].filter(page => page > 0 && !log.pages.has(page))
-      const wrong = ends.filter(page => differing(file, sums, [page]).length > 0)
-      if (wrong.length > 0) throw damaged(store, wrong)
-    } finally {
-      closeSync(file)
-    }
+    const [file, pages] = [rawFile(store), sums.count()]
+    const ends = [...new Set([1, pages])].filter(page => page > 0 && !log.pages.has(page))
+    const wrong = ends.filter(page => differing(file, sums, [page]).length > 0)
+    if (wrong.length > 0) throw damaged(store, wrong)
   } finally {
     sums.close()
   }
@@ -134,12 +130,8 @@ export const checkQuickly = (store: string) => {
 
 /** Pages that are about to be replaced and are not what was written: what replaces them was made of them. */
 export const findReplaced = (store: string, sums: Sums, pages: Iterable<number>): number | undefined => {
-  const file = openSync(store, 'r')
+  const file = rawFile(store)
   const count = sums.count()
-  try {
-    for (const page of pages) if (page <= count && differing(file, sums, [page]).length > 0) return page
-    return undefined
-  } finally {
-    closeSync(file)
-  }
+  for (const page of pages) if (page <= count && differing(file, sums, [page]).length > 0) return page
+  return undefined
 }

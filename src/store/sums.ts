@@ -1,4 +1,4 @@
-import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
 import { makePrivateFile } from '../lib/private.ts'
@@ -52,12 +52,22 @@ export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
   return undefined
 }
 
-/** Begins anew, with no page. */
-export const makeSums = (store: string): Sums => {
-  makePrivateFile(sumsFile(store))
-  const file = openSync(sumsFile(store), 'w+')
-  writeSync(file, Buffer.concat([MARK, Buffer.alloc(HEAD - MARK.length)]), 0, HEAD, 0)
-  return createSums(file)
+/** Begins anew, with what `fill` writes: a kill before that is done leaves no file, not one that lacks pages. */
+export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
+  const made = `${sumsFile(store)}-new`
+  makePrivateFile(made)
+  const file = openSync(made, 'w+')
+  const sums = createSums(file)
+  try {
+    writeSync(file, Buffer.concat([MARK, Buffer.alloc(HEAD - MARK.length)]), 0, HEAD, 0)
+    fill(sums)
+    renameSync(made, sumsFile(store))
+    return sums
+  } catch (error) {
+    sums.close()
+    rmSync(made, { force: true })
+    throw error
+  }
 }
 
 export const dropSums = (store: string) => rmSync(sumsFile(store), { force: true })

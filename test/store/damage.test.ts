@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { attackBits } from '../../scripts/attack/bits.ts'
 import { createRandom } from '../../scripts/bench/random.ts'
+import { makePrivateFile } from '../../src/lib/private.ts'
 import { openForReading, openForWriting } from '../../src/store/database.ts'
-import { checkPages } from '../../src/store/pages.ts'
+import { checkPages, sealPages } from '../../src/store/pages.ts'
 import { sumsFile } from '../../src/store/sums.ts'
 import { tempFolder } from '../support/pack.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
@@ -141,6 +152,73 @@ describe('checksums of pages', () => {
     assert.equal(looks, 20)
     store.close()
     assert.deepEqual(damagedPages(path), [])
+  })
+
+  it('are not expected of the page that SQLite keeps for its locks, which no store of more than 1 GiB is ever written', async t => {
+    const path = await (await tempFolder(t))('network.sqlite', '')
+    // A file with holes: it takes no room.
+    truncateSync(path, 2 ** 30 + 2 * PAGE)
+    const sums = sealPages(path)
+    sums.write(new Map([[2 ** 30 / PAGE + 1, 0]]))
+    sums.close()
+    assert.deepEqual(damagedPages(path), [])
+  })
+
+  it('are all there or none, where their making was cut short', async t => {
+    const path = await closedStore(t)
+    rmSync(sumsFile(path))
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    const write = t.mock.method(fs, 'fdatasyncSync', () => {
+      throw full
+    })
+    syncBuiltinESMExports()
+    try {
+      assert.throws(() => openForWriting(path), full)
+    } finally {
+      write.mock.restore()
+      syncBuiltinESMExports()
+    }
+    assert.ok(!existsSync(sumsFile(path)))
+    openForWriting(path).close()
+    assert.deepEqual(damagedPages(path), [])
+  })
+
+  it('are of what the disk has already: a power cut may take the rest of the log', {
+    skip: !existsSync('/proc/self/fd'),
+  }, async t => {
+    const path = await closedStore(t)
+    const db = openForWriting(path)
+    db.exec("INSERT INTO meta VALUES ('own', 1)")
+    const synced: string[] = []
+    const { fdatasyncSync } = fs
+    const sync = t.mock.method(fs, 'fdatasyncSync', (file: number) => {
+      synced.push(readlinkSync(`/proc/self/fd/${file}`))
+      fdatasyncSync(file)
+    })
+    syncBuiltinESMExports()
+    try {
+      db.settle(1)
+    } finally {
+      sync.mock.restore()
+      syncBuiltinESMExports()
+    }
+    db.close()
+    assert.deepEqual(synced, [`${path}-wal`, sumsFile(path)])
+  })
+
+  it('take no lock from those who have the store open: else another program that looks in removes the log', {
+    skip: !existsSync('/proc/locks'),
+  }, async t => {
+    const path = await closedStore(t)
+    const db = openForWriting(path)
+    db.exec("INSERT INTO meta VALUES ('own', 1)")
+    db.settle(1)
+    assert.deepEqual(damagedPages(path), [])
+    makePrivateFile(path)
+    const inode = statSync(path).ino
+    const locks = readFileSync('/proc/locks', 'utf8').split('\n')
+    assert.ok(locks.some(lock => lock.includes(` ${process.pid} `) && lock.includes(`:${inode} 107374182`)))
+    db.close()
   })
 
   it('hold where the thread that writes is ended', async t => {
