@@ -69,12 +69,17 @@ export interface RedeliverFilter {
 /** A receiver that took nothing when it was tried last. Times are epoch milliseconds. */
 export interface Failed {
   account: number
+  /** One of those that tell it. */
   rule: number
   channel: Action['type']
+  /** Without its secrets. */
   target: string
   error: string
+  /** HTTP status of its last answer, null where there was none. */
   status: number | null
+  /** Of the first failure since it last took something. */
   since: number
+  /** Of the last failure. */
   at: number
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import type { Action } from '../rules/rule.ts'
+import type { Failed } from './ledger.ts'
 import type { FailingReceiver } from './messages.ts'
 import type { Attempt } from './queue.ts'
 
@@ -8,7 +9,7 @@ export interface Troubles {
   /** What an attempt says of its receiver. */
   note(receiver: Receiver, outcome: Attempt['outcome'], now: number): void
   /** As after that failure, of which nothing is logged: it was before this start. */
-  remember(known: Omit<FailingReceiver, 'at' | 'since'> & { since: number; at: number }): void
+  remember(known: Failed): void
   /** Those that have failed longest first, as long as their rules are there. */
   list(isThere: (rule: number) => boolean): FailingReceiver[]
 }
