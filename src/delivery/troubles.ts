@@ -1,5 +1,4 @@
 import type { Log } from '../lib/log.ts'
-import type { Action } from '../rules/rule.ts'
 import type { Failed } from './ledger.ts'
 import type { FailingReceiver } from './messages.ts'
 import type { Attempt } from './queue.ts'
@@ -14,19 +13,9 @@ export interface Troubles {
   list(isThere: (rule: number) => boolean): FailingReceiver[]
 }
 
-interface Receiver {
-  account: number
-  /** One of those that tell it. */
-  rule: number
-  channel: Action['type']
-  target: string
-}
+type Receiver = Pick<Failed, 'account' | 'rule' | 'channel' | 'target'>
 
-interface Trouble extends Receiver {
-  error: string
-  status: number | null
-  since: number
-  at: number
+interface Trouble extends Failed {
   /** When its failure was logged last. */
   toldAt: number
 }
