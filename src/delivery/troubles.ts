@@ -7,7 +7,7 @@ import type { Attempt } from './queue.ts'
 export interface Troubles {
   /** What an attempt says of its receiver. */
   note(receiver: Receiver, outcome: Attempt['outcome'], now: number): void
-  /** As after that failure, of which nothing is logged: it was before this start. */
+  /** Goes on as after that failure. It was before this start, and is not logged again. */
   remember(known: Failed): void
   /** Those that have failed longest first, as long as their rules are there. */
   list(isThere: (rule: number) => boolean): FailingReceiver[]

@@ -333,7 +333,7 @@ export const createWorker = ({
     },
 
     reload() {
-      // By the poll, so that it is looked at once a second however often this is asked for.
+      // The poll looks at it, so that it is looked at once a second however often this is asked for.
       storeVersion = Number.NaN
     },
 
