@@ -88,11 +88,11 @@ const settings = () =>
 
 const limits = () =>
   table(
-    ['Limit', 'Default', 'Of', 'Beyond it'],
+    ['Limit', 'Default', 'What it limits', 'Beyond it'],
     Object.entries<Limit>(LIMITS).map(([name, { fallback, who, what, code: type, remedy }]) => [
       code(name),
       code(fallback),
-      `${what} of ${who}`,
+      `${who}: ${what}`,
       `${code(type)}. ${remedy}`,
     ]),
   )

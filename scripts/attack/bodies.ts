@@ -19,7 +19,7 @@ import { pause, SCENARIO_NETWORK, type Victim } from './server.ts'
 const TRIES = 50_000
 const WORKERS = 8
 const HANG_MS = 1_000
-/** Of the answers that were judged already, so many are also held against what they must add up to. */
+/** The share of judged answers that are also held against the totals they must fit. */
 const RELATED = 0.03
 
 const DEMO_NETWORK = 'ethereum/demo/local'

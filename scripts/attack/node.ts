@@ -11,7 +11,7 @@ import { createBlockJudge, differences, honestBlocks, type Mutate, mutateWire } 
 
 const TRIES = 20_000
 const PATIENCE_MS = 10_000
-/** Of the answers of the node that lies to a whole server, so many are changed. */
+/** The share of answers that a node changes when it lies to a whole server. */
 const LIES = 0.2
 
 const METHODS = ['eth_getBlockByNumber', 'eth_getBlockReceipts', 'trace_block'] as const
@@ -39,7 +39,7 @@ const GARBAGE = [
   '\ufeff[]',
   '\u0000',
 ]
-/** Of the tries, so many have garbage in place of an answer. */
+/** The share of tries with garbage in place of an answer. */
 const GARBLED = 0.05
 
 /** A node that lies, asked first, and an honest one: what comes out is the honest chain, and soon. */

@@ -10,7 +10,7 @@ import { misspelt } from './mutate.ts'
 import { createBlockJudge, differences, honestBlocks, mutateWire } from './wire.ts'
 
 const TRIES = 20_000
-/** Of the lines, one in so many also goes through the program's own command. */
+/** One line in so many also goes through the program's own command. */
 const IMPORTED = 500
 
 /** Lines of block packs with a member changed: the honest documents, or a refusal that names file and line. */

@@ -54,7 +54,7 @@ function* rangesIn(clause: Value): Generator<Range> {
 
 const OPPOSITE: Record<string, string> = { gt: 'lte', gte: 'lt', lt: 'gte', lte: 'gt' }
 
-/** Each bound and its opposite divide the documents that have the field. A bound that vanished, has all of them on both sides. */
+/** Each bound and its opposite divide the documents that have the field. A bound that vanished leaves all of them on both sides. */
 const checkRange = async ({ name, bounds }: Range, kinds: readonly Kind[], totals: Totals) => {
   const field = kinds.map(kind => lookup(kind, name)).find(it => it !== undefined)
   if (field === undefined || field.list || field.kind === 'integers') return undefined

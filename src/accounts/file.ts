@@ -13,7 +13,7 @@ export const connect = (folder: string, native: string | undefined): Database.Da
   const path = join(folder, ACCOUNTS_FILE)
   try {
     makePrivateFolder(folder)
-    // Whoever can read it cannot use a token, but learns who has one.
+    // A reader of the file cannot use a token, but learns who has one.
     makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('journal_mode = WAL')

@@ -21,7 +21,7 @@ export const keepReserve = (folder: string): void => {
       closeSync(fd)
     }
   } catch {
-    // There is no room now, or no right to write: whoever writes is told.
+    // There is no room now, or no right to write: the writer of something is told.
   }
 }
 

@@ -1,28 +1,26 @@
 import { Pool } from 'undici'
-import { ChainsieveError, messageOf, refuse, retry } from '../lib/errors.ts'
+import { ChainsieveError, messageOf, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock, parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { type BodyOptions, readBody, TOO_LARGE } from './answer-body.ts'
+import {
+  ANSWER_TOO_LARGE,
+  type Answer,
+  type Call,
+  excerpt,
+  parseBody,
+  RATE_LIMIT_CODES,
+  statusError,
+  toAnswer,
+  toAnswers,
+} from './answers.ts'
 import type { Budget } from './budget.ts'
+import { authorization, createHider, parseNodeUrl } from './node-url.ts'
 import type { EndpointStatus } from './source.ts'
 import type { TraceMethod } from './tracing.ts'
 import { createWindow, type Outcome } from './window.ts'
-
-export interface Call {
-  method: string
-  params: readonly unknown[]
-}
-
-export interface RpcError {
-  code: number
-  message: string
-  data?: unknown
-}
-
-/** A node's answer to one call. */
-export type Answer = { result: unknown; error?: undefined } | { error: RpcError }
 
 export interface EndpointOptions {
   /** Longest time for one HTTP request and its answer. */
@@ -148,13 +146,13 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       const answers = status < 300 || status === 400 ? toAnswers(parsed, calls.length) : undefined
       if (answers === 'too large') return answers
       if (status >= 300) {
-        const said = toAnswer(Array.isArray(parsed) ? parsed[0] : parsed)?.error?.message ?? head(body)
+        const said = toAnswer(Array.isArray(parsed) ? parsed[0] : parsed)?.error?.message ?? excerpt(body)
         throw statusError(status, said === undefined ? '' : hide(said), retryAfterMs)
       }
       if (answers === undefined) {
         throw retry(
           'node_bad_answer',
-          `HTTP ${status} with a body that is no JSON-RPC answer: ${hide(head(body) ?? 'empty')}`,
+          `HTTP ${status} with a body that is no JSON-RPC answer: ${hide(excerpt(body) ?? 'empty')}`,
         )
       }
       for (const answer of answers) {
@@ -299,41 +297,6 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   }
 }
 
-/** A node's address, or a `refuse` that does not repeat it where it may hold a secret. */
-export const parseNodeUrl = (text: string, protocols: readonly string[]): URL => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url !== undefined && protocols.includes(url.protocol)) return url
-  const kinds = protocols.map(it => `${it}//`).join(' or ')
-  throw refuse(
-    'bad_node_url',
-    url === undefined
-      ? `the node's address is no URL: write it as ${kinds}host:port`
-      : `the node's address begins with ${url.protocol}, but ${kinds} is needed`,
-  )
-}
-
-/** User name and password of a URL as a header. */
-export const authorization = (url: URL): { authorization?: string } => {
-  if (url.username === '' && url.password === '') return {}
-  const plain = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-  return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` }
-}
-
-/** Takes the secrets of a URL out of what a node says about them, and line feeds, and all beyond 300 characters. */
-export const createHider = (url: URL): ((text: string) => string) => {
-  const secrets = [
-    url.username,
-    url.password,
-    decodeURIComponent(url.password),
-    ...url.pathname.split('/').filter(it => it.length >= 8),
-    ...url.searchParams.values(),
-  ].filter(it => it !== '')
-  return text => {
-    const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).replace(/\s+/g, ' ')
-    return shown.length > 300 ? `${shown.slice(0, 297)}...` : shown
-  }
-}
-
 /** The most telling line of a failed connection. */
 export const describeNetwork = (error: unknown): string => {
   const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
@@ -342,94 +305,8 @@ export const describeNetwork = (error: unknown): string => {
   return code === undefined || message.includes(code) ? message : `${message} (${code})`
 }
 
-/** Whether an error says that the node does not have the method, rather than that the call went wrong. */
-export const isMissingMethod = ({ code, message }: RpcError): boolean =>
-  code === -32601 ||
-  code === -32004 ||
-  code === -32600 ||
-  // Gateways invent codes of their own for it; no code is common to them.
-  (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
-
-/** The result of an answer, or `retry` with what the node said. */
-export const resultOf = (answer: Answer, what: string): unknown => {
-  if (answer.error === undefined) return answer.result
-  throw retry('node_error', `${what}: ${answer.error.message} (${answer.error.code})`)
-}
-
 /** What an answer has around its result. */
 const ENVELOPE_BYTES = 1000
 const DOUBT_MS = 10_000
 const LOG_EVERY_MS = 60_000
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-
-/** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
-const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
-
-const parseBody = (body: string): unknown => {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
-}
-
-const head = (body: string): string | undefined => body.trim().slice(0, 120) || undefined
-
-/** Answers in the order of the calls. Undefined where the body is none. */
-const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' | undefined => {
-  if (calls === 1) {
-    const answer = toAnswer(Array.isArray(body) && body.length === 1 ? body[0] : body)
-    return answer && [answer]
-  }
-  // One error for the whole batch: the node takes none, or none of this size.
-  if (!Array.isArray(body)) {
-    const answer = toAnswer(body)
-    return answer?.error === undefined || RATE_LIMIT_CODES.has(answer.error.code) ? answer && [answer] : 'too large'
-  }
-  const answers: Answer[] = new Array(calls)
-  let given = 0
-  let good = 0
-  for (const item of body) {
-    const answer = toAnswer(item)
-    if (answer === undefined) return undefined
-    if (answer.error !== undefined && RATE_LIMIT_CODES.has(answer.error.code)) return [answer]
-    if (answer.error?.code === ANSWER_TOO_LARGE) return 'too large'
-    const index = Number((item as { id: unknown }).id) - 1
-    if (!(index >= 0 && index < calls) || answers[index] !== undefined) {
-      // An error for the batch as a whole carries no id, or the first one's.
-      if (answer.error !== undefined && body.length < calls) continue
-      return undefined
-    }
-    answers[index] = answer
-    given++
-    if (answer.error === undefined) good++
-  }
-  if (given === calls && (good > 0 || answers.some(it => it.error?.code !== -32600))) return answers
-  return 'too large'
-}
-
-/** Code of go-ethereum for a batch whose answers have grown too large on the way. */
-export const ANSWER_TOO_LARGE = -32003
-
-const toAnswer = (item: unknown): Answer | undefined => {
-  if (typeof item !== 'object' || item === null) return undefined
-  const { result, error } = item as { result?: unknown; error?: Partial<RpcError> | string | null }
-  if (error !== undefined && error !== null) {
-    if (typeof error === 'string') return { error: { code: 0, message: error } }
-    return { error: { ...error, code: Number(error.code ?? 0), message: String(error.message ?? 'no message') } }
-  }
-  return result === undefined ? undefined : { result }
-}
-
-const statusError = (status: number, said: string, retryAfterMs: number | undefined): ChainsieveError => {
-  const tail = said === '' ? '' : `: ${said}`
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
-  if (status === 429) return retry('node_rate_limited', `asks to slow down (HTTP 429${tail})`, wait)
-  if (status === 401 || status === 403) {
-    return retry('node_refused', `refuses us (HTTP ${status}${tail}): check the key or password in its address`, wait)
-  }
-  if (status === 404 || status === 405) {
-    return retry('node_http_status', `HTTP ${status}${tail}: is this address that of a JSON-RPC endpoint?`, wait)
-  }
-  return retry('node_http_status', `HTTP ${status}${tail}`, wait)
-}

@@ -5,7 +5,7 @@ import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import { type Head, toHead } from './blocks.ts'
-import { authorization, createHider, parseNodeUrl } from './endpoint.ts'
+import { authorization, createHider, parseNodeUrl } from './node-url.ts'
 import { type Rpc, STRIDE } from './rpc.ts'
 import type { EndpointStatus } from './source.ts'
 

@@ -1,8 +1,9 @@
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock } from '../lib/retry.ts'
+import { type Call, resultOf } from './answers.ts'
 import { type Head, readHead, readHeads } from './blocks.ts'
-import { type Call, type Endpoint, resultOf } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { Tracing } from './source.ts'
 import { createTracer } from './tracing.ts'
 

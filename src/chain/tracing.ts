@@ -1,7 +1,8 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import { type Call, type Endpoint, isMissingMethod, type RpcError, resultOf } from './endpoint.ts'
+import { type Call, isMissingMethod, type RpcError, resultOf } from './answers.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { Tracing } from './source.ts'
 
 export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'

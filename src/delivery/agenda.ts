@@ -7,7 +7,7 @@ import { createPlaces, HEALTHS, type Health, type Places } from './places.ts'
  * last; among equals the accounts take turns, and none has more than its share of the places.
  */
 
-/** Where deliveries of one account go: those of two accounts are held up by no fault of each other. */
+/** Where deliveries of one account go: no fault of one account holds up another's. */
 export interface Lane {
   account: number
   destination: string
@@ -22,7 +22,7 @@ export interface Destination extends Lane {
   readonly lines: Set<string>
   /** Attempts under way. */
   running: number
-  /** Of these, of what had failed before. */
+  /** Those of them that had failed before. */
   runningAgain: number
   /** Attempts of what was never tried since one of what had failed before. */
   sinceAgain: number
@@ -52,7 +52,7 @@ export interface Agenda {
 export interface AgendaOptions {
   /** Attempts at once, of those that began a short while ago. */
   total: number
-  /** Of these, attempts of one account. */
+  /** Those of them that are one account's. */
   byAccount?: number
   /** An attempt that has run longer is waited for apart, so that hanging receivers take no places. */
   slowMs?: number

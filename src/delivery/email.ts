@@ -34,7 +34,7 @@ export interface EmailChannel extends Channel<Email> {
  */
 export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailChannel => {
   const server = smtp && URL.parse(smtp.reveal())
-  /** Of each account: recipients that hang hold no other's connections. */
+  /** One for each account: recipients that hang hold no other's connections. */
   const transports = new Map<number, ReturnType<typeof open>>()
   const transportOf = (account: number) => {
     let found = transports.get(account)

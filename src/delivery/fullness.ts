@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { Lane } from './agenda.ts'
 import type { Db } from './file.ts'
 
-/** What of an account's limit one destination may fill, so that one which is dead leaves room for the others. */
+/** The part of an account's limit that one destination may fill, so that a dead one leaves room for the others. */
 const LANE_SHARE = 10
 const COUNT_EVERY_MS = 1_000
 

@@ -18,7 +18,7 @@ export interface HttpOptions {
   lookup?: Lookup | undefined
   /** Certificates (PEM) that are trusted instead of the system's. */
   ca?: string | undefined
-  /** Hears to which addresses names resolve that are refused: the owner of a rule does not. */
+  /** Told which addresses a refused name resolves to. The owner of a rule is not told. */
   log?: Log | undefined
 }
 

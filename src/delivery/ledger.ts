@@ -69,12 +69,17 @@ export interface RedeliverFilter {
 /** A receiver that took nothing when it was tried last. Times are epoch milliseconds. */
 export interface Failed {
   account: number
+  /** One of those that tell it. */
   rule: number
   channel: Action['type']
+  /** Without its secrets. */
   target: string
   error: string
+  /** HTTP status of its last answer, null where there was none. */
   status: number | null
+  /** Of the first failure since it last took something. */
   since: number
+  /** Of the last failure. */
   at: number
 }
 
@@ -132,7 +137,7 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
      WHERE d.type <> 'alert.test' GROUP BY 1, 2 ORDER BY 1, 2`,
   )
   const failing = db.prepare<[number], Failed>(
-    // Of the row that has the least; since when it fails is told by the first attempt of what has waited longest.
+    // Values of the row that has the least. The first attempt of what has waited longest tells since when it fails.
     `SELECT d.account, d.rule, r.channel, r.shown AS target, coalesce(d.last_error, '') AS error, d.last_status AS status,
        min((SELECT min(at) FROM attempt WHERE delivery = d.id)) AS since,
        (SELECT max(at) FROM attempt WHERE delivery = d.id) AS at

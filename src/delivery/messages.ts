@@ -3,8 +3,8 @@ import type { Failure } from '../lib/failure.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
-import type { Action, StoredRule } from '../rules/rule.ts'
-import type { DeliveryInfo, DeliveryRecord, DeliveryState, ListFilter, RedeliverFilter } from './ledger.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import type { DeliveryInfo, DeliveryRecord, DeliveryState, Failed, ListFilter, RedeliverFilter } from './ledger.ts'
 import type { TestResult } from './sender.ts'
 
 /** What the main thread and the one that delivers tell each other. */
@@ -42,22 +42,8 @@ export interface AlertsPage {
   state?: AlertState | undefined
 }
 
-/** A receiver that takes nothing now. */
-export interface FailingReceiver {
-  account: number
-  /** One of those that tell it. */
-  rule: number
-  channel: Action['type']
-  /** Without its secrets. */
-  target: string
-  error: string
-  /** HTTP status of its last answer, null where there was none. */
-  status: number | null
-  /** Of the first failure since it last took something, ISO-8601 UTC. */
-  since: string
-  /** Of the last one. */
-  at: string
-}
+/** A receiver that takes nothing now, with its times as ISO-8601 UTC. */
+export type FailingReceiver = Omit<Failed, 'since' | 'at'> & Record<'since' | 'at', string>
 
 /** Questions by name: what is asked, and what is answered. */
 export interface Questions {

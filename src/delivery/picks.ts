@@ -28,7 +28,7 @@ export const createPicks = (
   const limit = busy.size + room
   const waiting: Record<Turn, readonly Due[]> = {
     first: store.due(destination, 'first', now, limit),
-    // Of what nothing is known nothing has failed.
+    // Nothing has failed where nothing is known of a destination.
     again: destination.health === 'unknown' ? [] : store.due(destination, 'again', now, limit),
   }
   const free = ({ id, line }: Due) => !busy.has(id) && !lines.has(line)

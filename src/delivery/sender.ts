@@ -1,8 +1,6 @@
 import type { StoredAlert } from '../alerts/alert.ts'
-import { retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { Message } from './channel.ts'
 import { readSource } from './payload.ts'
@@ -17,7 +15,6 @@ export interface SenderOptions {
   secrets(account: number): readonly string[]
   /** Ends attempts when the program stops. */
   signal: AbortSignal
-  limits: Limits
   clock: Clock
   log: Log
 }
@@ -41,10 +38,7 @@ export interface TestResult {
 }
 
 /** Makes attempts. */
-export const createSender = ({ store, channels, secrets, signal: ends, limits, clock, log }: SenderOptions): Sender => {
-  /** Tests under way, by account. */
-  const tests = new Map<number, number>()
-
+export const createSender = ({ store, channels, secrets, signal: ends, clock, log }: SenderOptions): Sender => {
   const attempt: Sender['attempt'] = async ({ account, action, messages }, signal = ends) => {
     try {
       const context = { account, secrets: secrets(account), signal, now: clock.now() }
@@ -87,22 +81,9 @@ export const createSender = ({ store, channels, secrets, signal: ends, limits, c
   return {
     attempt,
 
-    async test(rule, alert, signal) {
-      const { account } = rule
-      const running = tests.get(account) ?? 0
-      if (running >= limits.ruleTests) {
-        const { code, message } = overLimit('ruleTests', limits)
-        throw retry(code, message)
-      }
-      tests.set(account, running + 1)
-      try {
-        const both = AbortSignal.any([signal, ends])
-        return await Promise.all(rule.input.config.alerts.map((_, place) => testOne(rule, alert, place, both)))
-      } finally {
-        const left = tests.get(account)! - 1
-        if (left > 0) tests.set(account, left)
-        else tests.delete(account)
-      }
+    test(rule, alert, signal) {
+      const both = AbortSignal.any([signal, ends])
+      return Promise.all(rule.input.config.alerts.map((_, place) => testOne(rule, alert, place, both)))
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import type { Action } from '../rules/rule.ts'
+import type { Failed } from './ledger.ts'
 import type { FailingReceiver } from './messages.ts'
 import type { Attempt } from './queue.ts'
 
@@ -7,25 +7,15 @@ import type { Attempt } from './queue.ts'
 export interface Troubles {
   /** What an attempt says of its receiver. */
   note(receiver: Receiver, outcome: Attempt['outcome'], now: number): void
-  /** As after that failure, of which nothing is logged: it was before this start. */
-  remember(known: Omit<FailingReceiver, 'at' | 'since'> & { since: number; at: number }): void
+  /** Goes on as after that failure. It was before this start, and is not logged again. */
+  remember(known: Failed): void
   /** Those that have failed longest first, as long as their rules are there. */
   list(isThere: (rule: number) => boolean): FailingReceiver[]
 }
 
-interface Receiver {
-  account: number
-  /** One of those that tell it. */
-  rule: number
-  channel: Action['type']
-  target: string
-}
+type Receiver = Pick<Failed, 'account' | 'rule' | 'channel' | 'target'>
 
-interface Trouble extends Receiver {
-  error: string
-  status: number | null
-  since: number
-  at: number
+interface Trouble extends Failed {
   /** When its failure was logged last. */
   toldAt: number
 }

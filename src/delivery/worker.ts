@@ -101,7 +101,7 @@ export const createWorker = ({
   /** Ends attempts when the program stops. */
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
-  const sender = createSender({ store, channels, secrets, signal: controller.signal, limits, clock, log })
+  const sender = createSender({ store, channels, secrets, signal: controller.signal, clock, log })
   const under = new Set<Promise<void>>()
   /** Attempts whose outcome is not written yet. */
   let ended: { flight: Flight; job: Job; attempt: Attempt }[] = []
@@ -333,7 +333,7 @@ export const createWorker = ({
     },
 
     reload() {
-      // By the poll, so that it is looked at once a second however often this is asked for.
+      // The poll looks at it, so that it is looked at once a second however often this is asked for.
       storeVersion = Number.NaN
     },
 

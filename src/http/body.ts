@@ -3,22 +3,22 @@ import type { Transform } from 'node:stream'
 // As a whole, as in src/store/pack.ts: an older Node has no zstd.
 import zlib from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
-import { ChainsieveError, messageOf, refuse, retry } from '../lib/errors.ts'
-import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
+import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
+import { type Limits, overLimit, overNow } from '../limits/index.ts'
 import { type Context, type Env, header } from './context.ts'
 
 /** Bounds the bytes of bodies that are held at once; those of a request are given back when it is answered. */
 export const limitBodies = (limits: Limits): MiddlewareHandler<Env> => {
   let all = 0
   const byAccount = new Map<number, number>()
-  const tooMany = (name: LimitName) => retry('es_rejected_execution_exception', overLimit(name, limits).message)
 
   return async (c, next) => {
     const { id } = c.get('account')
     let held = 0
     const check = (bytes: number) => {
-      if ((byAccount.get(id) ?? 0) + bytes > limits.queuedBodiesByAccount) throw tooMany('queuedBodiesByAccount')
-      if (all + bytes > limits.queuedBodies) throw tooMany('queuedBodies')
+      if ((byAccount.get(id) ?? 0) + bytes > limits.queuedBodiesByAccount)
+        throw overNow('queuedBodiesByAccount', limits)
+      if (all + bytes > limits.queuedBodies) throw overNow('queuedBodies', limits)
     }
     const move = (bytes: number) => {
       held += bytes

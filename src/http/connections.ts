@@ -5,9 +5,9 @@ import type { Log } from '../lib/log.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { rawError } from './errors.ts'
 
-/** Of all connections, so much at most is for one address, and for all of this machine's own, which a proxy has. */
+/** One address has this share of all connections at most; so has this machine itself, for a proxy on it. */
 const LARGEST_SHARE = 3 / 4
-/** Of the files that the process may still open, so much is for connections: stores, nodes and receivers need some, too. */
+/** The share of the files that the process may still open: stores, nodes and receivers need some, too. */
 const SHARE_OF_FILES = 1 / 2
 const FEWEST = 8
 const TELL_MS = 60_000
@@ -61,7 +61,7 @@ const mostFrom = (origin: string, limits: Limits, most: number): number => {
 
 const LOOPBACK = 'this machine'
 
-/** Whoever has an address of IPv6 has all of the same first 64 bits. */
+/** A host with an IPv6 address has all addresses with the same first 64 bits. */
 export const originOf = (address: string): string => {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (plain === '::1' || /^127\./.test(plain)) return LOOPBACK

@@ -11,12 +11,12 @@ import { type Indexing, type IndexingOptions, startIndexing } from './network.ts
 export const keepIndexing = (options: IndexingOptions): Indexing => {
   const { network, job, log } = options
   let current: Indexing
-  /** Of the threads that have ended: what is told is of all. */
+  /** Counts of threads that have ended: what is told is the sum of all. */
   let before: Report | undefined
   let stopped: Error | null = null
   let stopping = false
   const { promise: ended, resolve, reject } = Promise.withResolvers<Report>()
-  // Told through `error()` as well: whoever does not wait for the end must not die of it.
+  // `error()` tells it as well: the process must not die where nobody waits for the end.
   ended.catch(() => {})
 
   const report = () => (before ? addUp(before, current.report()) : current.report())

@@ -118,7 +118,7 @@ export const startIndexing = ({
       if (code !== 0) void fail(new Error(`the thread that writes has ended, with code ${code}`))
     })
   })
-  // Told through `error()` as well: whoever does not wait for the end must not die of it.
+  // `error()` tells it as well: the process must not die where nobody waits for the end.
   ended.catch(() => {})
 
   return {

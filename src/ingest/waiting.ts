@@ -4,7 +4,7 @@ import type { Waiting } from './messages.ts'
 /** Nodes that fail for a moment are asked again, and nobody waits. */
 const SOON_MS = 2_000
 
-/** Why nothing can come from the nodes of a network; undefined where one of them answers. `startedAt` as epoch milliseconds. */
+/** Why nothing can come from the nodes of a network; undefined where one of them answers. `startedAt` in epoch milliseconds. */
 export const silence = (
   endpoints: readonly EndpointStatus[],
   { answered, startedAt, now }: { answered: boolean; startedAt: number; now: number },

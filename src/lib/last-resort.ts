@@ -4,14 +4,14 @@ import type { Log } from './log.ts'
 const MOST_TOLD = 20
 
 /**
- * Has the process go on after what nothing has caught, which is a fault of the program: whoever is served has nothing to do with it. The
+ * Lets the process go on after what nothing has caught. That is a fault of the program, and clients have nothing to do with it. The
  * returned function ends that.
  */
 export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> = process): (() => void) => {
   let told = 0
   let minute = 0
   const survive = (error: unknown) => {
-    // Whoever read the log is gone: to tell that would be the same again.
+    // The reader of the log is gone: telling that would fail again.
     if ((error as NodeJS.ErrnoException | null)?.code === 'EPIPE') return
     const now = Math.floor(performance.now() / 60_000)
     if (now !== minute) [told, minute] = [0, now]

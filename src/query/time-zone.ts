@@ -26,7 +26,7 @@ export const zoneOf = (place: Place, text: string, budget: Budget): Zone => {
   return zone
 }
 
-/** To make the formatter of a zone takes a thousand times as long as to use it. */
+/** Making the formatter of a zone takes a thousand times as long as using it. */
 const zones = createRecent<Zone>(50)
 
 const namedZone = (place: Place, text: string): Zone => {

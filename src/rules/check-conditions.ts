@@ -77,7 +77,7 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   const unknown =
     target && name !== undefined && operator === 'Inspect' && level === 1 ? checkOutermost(target, name) : undefined
   if (unknown !== undefined) place.member('name').fault(unknown)
-  // What is inside of nothing is not told of once more.
+  // Inside an unknown attribute no further fault is told.
   const inside = unknown === undefined && name !== undefined
   const way: Way = inside
     ? { target, steps: [...steps, name], scaled, limits }

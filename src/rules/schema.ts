@@ -46,7 +46,7 @@ export const checkRule = (
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MOST_LEVELS} levels deep: make it flatter.`)
     return { faults }
   }
-  // Nor is what is too large looked through.
+  // What is too large is not looked through either.
   if (bytesOf(kept) > limits.rule) {
     rule.fault(overLimit('rule', limits, rule.label).message)
     return { faults }
@@ -101,7 +101,7 @@ const levelsExceed = (value: unknown, most: number): boolean => {
   return false
 }
 
-/** Of the JSON that is stored. */
+/** Size of the JSON that is stored. */
 const bytesOf = (rule: object): number =>
   Buffer.byteLength(JSON.stringify(rule, (_, value) => (typeof value === 'bigint' ? String(value) : value)))
 

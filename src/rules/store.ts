@@ -14,7 +14,7 @@ export interface RuleChanges {
 
 export interface Rules {
   list(account: number): StoredRule[]
-  /** Of an account's rules, ascending. */
+  /** Ids of an account's rules, ascending. */
   ids(account: number): number[]
   /** What an account has: how many rules, and bytes of their JSON. */
   sizeOf(account: number): { rules: number; bytes: number }

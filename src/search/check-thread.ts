@@ -45,7 +45,7 @@ const walk = async (store: string, hasteMs: number): Promise<number[]> => {
     const begun = performance.now()
     const { done, value } = steps.next()
     if (done) return value?.damaged ?? []
-    // Whoever searches need not wait for the rest.
+    // Searches need not wait for the rest.
     if (value.damaged.length > 0) return value.damaged
     const now = performance.now()
     if (now - started > hasteMs) await sleep((now - begun) * (1 / SHARE - 1))

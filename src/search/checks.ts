@@ -48,7 +48,7 @@ export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool =>
 const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   const damage = new Map<string, Error>()
   const first = new Map<string, Waiting>()
-  // What cannot be listed is told of by whoever searches it.
+  // A search tells of what cannot be listed.
   const listed = (): string[] => {
     try {
       return [...stores().values()]

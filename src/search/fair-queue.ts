@@ -53,7 +53,7 @@ export const createFairQueue = <T extends Waiting>(): FairQueue<T> => {
         const index = tasks.findIndex(allowed)
         if (index < 0) continue
         const task = removeAt(lane, account, index)
-        // Whoever had a turn goes to the end.
+        // An account that had its turn goes to the end.
         const left = lane.get(account)
         if (left && lane.delete(account)) lane.set(account, left)
         return task

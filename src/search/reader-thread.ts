@@ -18,7 +18,9 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
-import { type Cursor, createSearcher, type Searcher, Yielded } from './execute.ts'
+import { createSearcher, type Searcher } from './execute.ts'
+import { Yielded } from './options.ts'
+import type { Cursor } from './pages.ts'
 import type { SimilarRequest } from './similar.ts'
 import { createSuggester, type Suggester, type SuggestRequest } from './suggest.ts'
 

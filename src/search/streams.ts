@@ -1,5 +1,5 @@
 import { type Limits, overNow } from '../limits/index.ts'
-import type { Cursor } from './execute.ts'
+import type { Cursor } from './pages.ts'
 import type { Search } from './reader-thread.ts'
 import type { Message, Reply, Thread, Threads } from './threads.ts'
 

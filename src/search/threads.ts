@@ -166,7 +166,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     if (waiting > starting && threads.length < size) start()
   }
 
-  /** Whoever waits at a thread that a dear query holds goes elsewhere. */
+  /** What waits at a thread that a dear query holds goes elsewhere. */
   const mayHave = (thread: Running, task: Task): boolean => {
     const home = task.home?.() as Running | undefined
     return home === undefined || home === thread || home.task?.lane === 'dear'

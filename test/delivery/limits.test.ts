@@ -16,7 +16,6 @@ import {
   dataFolder,
   dueIn,
   FAILED,
-  hang,
   makeAlert,
   makeChannels,
   makeOutbox,
@@ -162,7 +161,7 @@ describe('an account that has much to tell', () => {
       'An account has more than 20 queued deliveries. What a receiver cannot take meanwhile is dead, and can be delivered again in smaller ranges. ' +
         'The operator can raise this with --limit queuedDeliveries=N.',
     )
-    assert.throws(() => store.redeliver({ rule: 1, dead: true }), { code: 'too_many_deliveries_exception' })
+    assert.throws(() => store.redeliver({ rule: 1, dead: true }), { code: 'es_rejected_execution_exception' })
     settle(A)
     state.now += 2_000
     assert.throws(() => store.redeliver({ rule: 1, dead: true }), { next: 'refuse' })
@@ -224,10 +223,9 @@ describe('a rule that is deleted', () => {
 })
 
 describe('tests of rules', () => {
-  it('are no more at once than an account may have, and the oldest are forgotten', async t => {
+  it('are forgotten, the oldest first', async t => {
     const clock = createVirtualClock()
-    let hangs = true
-    const channels = makeChannels(sent => (hangs ? hang(sent) : DELIVERED))
+    const channels = makeChannels(() => DELIVERED)
     const store = openDeliveries(await dataFolder(t), { now: clock.now })
     const worker = createWorker({
       store,
@@ -237,17 +235,9 @@ describe('tests of rules', () => {
       secrets: () => [],
       clock,
       log: silent,
-      limits: { ...DEFAULT_LIMITS, ruleTests: 2 },
     })
-    const end = new AbortController()
-    const fire = (account: number, signal = end.signal) =>
-      worker.testFire(makeRule(account, [post(A)], { account }), makeAlert('alert-1'), signal)
-    const running = [fire(1), fire(1), fire(2)]
-    await assert.rejects(fire(1), { next: 'retry', code: 'too_many_tests_exception' })
-    end.abort(new Error('nobody waits'))
-    await Promise.all(running)
-    hangs = false
-    for (let n = 0; n < 120; n++) await fire(1, new AbortController().signal)
+    const { signal } = new AbortController()
+    for (let n = 0; n < 120; n++) await worker.testFire(makeRule(1, [post(A)]), makeAlert('alert-1'), signal)
     assert.equal(store.list({ rule: 1, limit: 500 }).length, 101)
     const stopped = worker.stop()
     await clock.run(5_000)

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import Database from 'better-sqlite3'
 import { keepIndexing } from '../../src/ingest/keep.ts'
 import type { Job } from '../../src/ingest/messages.ts'
 import { createStatus } from '../../src/ingest/status.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { openForWriting } from '../../src/store/database.ts'
 import { storeFile } from '../../src/store/files.ts'
 import { dropSums } from '../../src/store/sums.ts'
 import { until } from '../e2e/program.ts'
@@ -39,9 +39,9 @@ const following = (node: FakeNode): Job => ({
   finality: 8,
 })
 
-/** Has the thread that writes meet what it does not expect. */
+/** Has the thread that writes meet what it does not expect, in a store that is whole. */
 const rename = (data: string, from: string, to: string) => {
-  const db = new Database(storeFile(data, NETWORK), { timeout: 5_000 })
+  const db = openForWriting(storeFile(data, NETWORK))
   db.exec(`ALTER TABLE ${from} RENAME TO ${to}`)
   db.close()
   // Nobody but the program writes to a store: what another connection has put there would count as damage.

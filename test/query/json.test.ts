@@ -108,11 +108,11 @@ test('nesting is limited, however deep it goes', () => {
   for (const depth of [DEFAULT_LIMITS.nesting + 1, 1000, 5_000_000]) {
     assert.match(
       refusal('['.repeat(depth)),
-      /^parsing_exception: The query up to line 1, column 101 has more than 100 levels of objects and lists inside/,
+      /^parsing_exception: The query up to line 1, column 101 has more than 100 levels of nested objects and lists/,
     )
     assert.match(
       refusal('{"a":'.repeat(depth)),
-      /^parsing_exception: The query up to line 1, column \d+ has more than 100 levels of objects/,
+      /^parsing_exception: The query up to line 1, column \d+ has more than 100 levels of nested objects/,
     )
   }
 })

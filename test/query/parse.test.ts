@@ -484,6 +484,6 @@ test('as deep as a body may go, it is read', () => {
   assert.deepEqual(parse(body(48), 'tx').parts[0]!.query, ALL)
   assert.match(
     refusal(body(50), 'tx'),
-    /^parsing_exception: The query up to line 1, column \d+ has more than 100 levels of objects and lists inside/,
+    /^parsing_exception: The query up to line 1, column \d+ has more than 100 levels of nested objects and lists/,
   )
 })

@@ -130,7 +130,7 @@ test('a thread that is killed takes no stream of others along, whatever their or
 test('an account has so many long answers at once, and those that are closed are none', async t => {
   const { search } = setUp(t, { limits: { streams: 2 } })
   const open = await Promise.all([search(A, 'log', { size: -1 }), search(A, 'log', { size: -1, sort: 'data' })])
-  const full = { code: 'es_rejected_execution_exception', next: 'retry', message: /more than 2 answers of "size": -1/ }
+  const full = { code: 'es_rejected_execution_exception', next: 'retry', message: /more than 2 answers to "size": -1/ }
   await assert.rejects(search(A, 'log', { size: -1 }), full)
   await assert.rejects(search(A, 'log', { size: -1, sort: 'data' }), full)
   await search(A, 'log', { size: 1 })
@@ -157,7 +157,7 @@ test('an account has so many searches waiting, and so many bytes in them', async
   const ask = (body: object) => search(A, 'event', body, ending.signal).catch(error => error.message as string)
   const all = Array.from({ length: 10 }, () => ask(dear))
   const refused = (await Promise.race([Promise.all(all.slice(-3)), pause(3000)])) as string[]
-  for (const message of refused) assert.match(message, /An account has more than 5 searches that wait/)
+  for (const message of refused) assert.match(message, /An account has more than 5 waiting searches/)
   assert.equal((await hitsOf(await search(B, 'block', id))).length, 1)
   ending.abort()
   await Promise.all(all)
@@ -165,7 +165,7 @@ test('an account has so many searches waiting, and so many bytes in them', async
   const messages = await Promise.all(
     Array.from({ length: 4 }, () => search(A, 'tx', large).then(String, it => it.message)),
   )
-  assert.equal(messages.filter(it => /more than 1MB of searches that wait/.test(it)).length > 0, true, messages.join())
+  assert.equal(messages.filter(it => /more than 1MB of waiting searches/.test(it)).length > 0, true, messages.join())
 })
 
 test('hits that take too much memory to sort are refused with a way out', async t => {

@@ -1,5 +1,4 @@
-import { retry } from '../../lib/errors.ts'
-import { LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import { type Limits, overNow } from '../../limits/index.ts'
 
 /** Lets so many of an account's simulations and tests go on at once; one more is told to come again. */
 export type Gate = <T>(account: number, work: () => Promise<T>) => Promise<T>
@@ -8,7 +7,7 @@ export const createGate = (limits: Limits): Gate => {
   const busy = new Map<number, number>()
   return async (account, work) => {
     const count = busy.get(account) ?? 0
-    if (count >= limits.simulations) throw retry(LIMITS.simulations.code, overLimit('simulations', limits).message)
+    if (count >= limits.simulations) throw overNow('simulations', limits)
     busy.set(account, count + 1)
     try {
       return await work()

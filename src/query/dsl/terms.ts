@@ -16,7 +16,7 @@ export const terms: Clause = {
       onMetaField(name, values, scope) ??
       onField(name, at, scope, field => {
         const node = or(values.map(value => equals(field, value, scope)))
-        // Of dates each value is a range, and so a condition of its own.
+        // Each value of a date is a range, and so a condition of its own.
         if (node.op === 'or') scope.budget.clauses(node.of.length, at)
         return node
       })

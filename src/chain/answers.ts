@@ -1,0 +1,103 @@
+import { type ChainsieveError, retry } from '../lib/errors.ts'
+
+export interface Call {
+  method: string
+  params: readonly unknown[]
+}
+
+export interface RpcError {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** A node's answer to one call. */
+export type Answer = { result: unknown; error?: undefined } | { error: RpcError }
+
+/** Whether an error says that the node does not have the method, rather than that the call went wrong. */
+export const isMissingMethod = ({ code, message }: RpcError): boolean =>
+  code === -32601 ||
+  code === -32004 ||
+  code === -32600 ||
+  // Gateways invent codes of their own for it; no code is common to them.
+  (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
+
+/** The result of an answer, or `retry` with what the node said. */
+export const resultOf = (answer: Answer, what: string): unknown => {
+  if (answer.error === undefined) return answer.result
+  throw retry('node_error', `${what}: ${answer.error.message} (${answer.error.code})`)
+}
+
+/** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
+export const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
+
+/** Code of go-ethereum for a batch whose answers have grown too large on the way. */
+export const ANSWER_TOO_LARGE = -32003
+
+export const parseBody = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** The beginning of what is no answer. */
+export const excerpt = (body: string): string | undefined => body.trim().slice(0, 120) || undefined
+
+/** Answers in the order of the calls. Undefined where the body is none. */
+export const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' | undefined => {
+  if (calls === 1) {
+    const answer = toAnswer(Array.isArray(body) && body.length === 1 ? body[0] : body)
+    return answer && [answer]
+  }
+  // One error for the whole batch: the node takes none, or none of this size.
+  if (!Array.isArray(body)) {
+    const answer = toAnswer(body)
+    return answer?.error === undefined || RATE_LIMIT_CODES.has(answer.error.code) ? answer && [answer] : 'too large'
+  }
+  const answers: Answer[] = new Array(calls)
+  let given = 0
+  let good = 0
+  for (const item of body) {
+    const answer = toAnswer(item)
+    if (answer === undefined) return undefined
+    if (answer.error !== undefined && RATE_LIMIT_CODES.has(answer.error.code)) return [answer]
+    if (answer.error?.code === ANSWER_TOO_LARGE) return 'too large'
+    const index = Number((item as { id: unknown }).id) - 1
+    if (!(index >= 0 && index < calls) || answers[index] !== undefined) {
+      // An error for the batch as a whole carries no id, or the first one's.
+      if (answer.error !== undefined && body.length < calls) continue
+      return undefined
+    }
+    answers[index] = answer
+    given++
+    if (answer.error === undefined) good++
+  }
+  if (given === calls && (good > 0 || answers.some(it => it.error?.code !== -32600))) return answers
+  return 'too large'
+}
+
+export const toAnswer = (item: unknown): Answer | undefined => {
+  if (typeof item !== 'object' || item === null) return undefined
+  const { result, error } = item as { result?: unknown; error?: Partial<RpcError> | string | null }
+  if (error !== undefined && error !== null) {
+    if (typeof error === 'string') return { error: { code: 0, message: error } }
+    return { error: { ...error, code: Number(error.code ?? 0), message: String(error.message ?? 'no message') } }
+  }
+  return result === undefined ? undefined : { result }
+}
+
+/** The error of an HTTP status that carries no answer. */
+export const statusError = (status: number, said: string, retryAfterMs: number | undefined): ChainsieveError => {
+  const tail = said === '' ? '' : `: ${said}`
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
+  if (status === 429) return retry('node_rate_limited', `asks to slow down (HTTP 429${tail})`, wait)
+  if (status === 401 || status === 403) {
+    return retry('node_refused', `refuses us (HTTP ${status}${tail}): check the key or password in its address`, wait)
+  }
+  if (status === 404 || status === 405) {
+    return retry('node_http_status', `HTTP ${status}${tail}: is this address that of a JSON-RPC endpoint?`, wait)
+  }
+  return retry('node_http_status', `HTTP ${status}${tail}`, wait)
+}

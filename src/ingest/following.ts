@@ -1,0 +1,175 @@
+import type { RawBlock } from '../chain/wire.ts'
+import type { BlockPoint } from '../config/kinds.ts'
+import { tokensIn } from '../documents/tokens.ts'
+import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
+import { systemClock } from '../lib/retry.ts'
+import { positionOf } from '../store/schema.ts'
+import type { Job, Order } from './messages.ts'
+import { holesIn } from './ranges.ts'
+import { letHeadPass, type Work } from './work.ts'
+
+/** Back-fills a range once. */
+export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
+  const { source, signal, state } = work
+  const head = await source!.head(signal)
+  state.head = head
+  const from = resolvePoint(job.from, head, 0)
+  const to = resolvePoint(job.to, head, head)
+  if (to > head)
+    throw refuse('beyond_head', `block ${to} is beyond the head of the chain, which is ${head}: lower --to`)
+  if (from > to)
+    throw refuse(
+      'empty_range',
+      `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`,
+    )
+  // What was the head last time may have been reorganised since.
+  const tip = work.pipeline.held().at(-1)?.to
+  if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job.finality)
+  await fill(work, from, to, job.order)
+}
+
+/** Begins anew after whatever passes; each time it goes by what is stored then. */
+export const keepFollowing = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
+  const { signal, log, state } = work
+  for (;;) {
+    try {
+      return await followAndFill(work, job)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+      log.warn('Was interrupted, begins anew in a moment', { error })
+      state.total = state.done
+      await systemClock.sleep(ANEW_MS, signal)
+    }
+  }
+}
+
+const ANEW_MS = 5_000
+
+/** Follows the head, and fills what is missing below at the same time. */
+const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
+  const { source, signal, state, pipeline, ruling } = work
+  const head = await source!.head(signal)
+  state.head = head
+  ruling.fixStarts(head)
+  const from = Math.min(resolvePoint(job.from, head, 0), head)
+  const tip = pipeline.held().at(-1)?.to
+  // What a node for development has instead of the stored blocks only following finds out.
+  const near = tip !== undefined && (job.node.shrinks === true || (tip >= from - 1 && head - tip <= CATCH_UP))
+  if (tip !== undefined && !near) await leaveOldBranch(work, tip, job.finality)
+  // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
+  const first = near ? tip + 1 : Math.max(from, head - job.finality + 1)
+  const stopAll = new AbortController()
+  const both = AbortSignal.any([signal, stopAll.signal])
+  const inside = { ...work, signal: both }
+  const parts = [follow(inside, first, near ? tip : undefined, job.finality), fill(inside, from, first - 1, job.order)]
+  try {
+    await Promise.all(parts)
+  } finally {
+    stopAll.abort()
+    await Promise.allSettled(parts)
+  }
+}
+
+/** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */
+const CATCH_UP = 2000
+
+const follow = async (work: Work, from: number, tip: number | undefined, finality: number) => {
+  const { source, pipeline, tokens, links, state, signal, log } = work
+  const lane = pipeline.lane('head')
+  const held = tip === undefined ? undefined : pipeline.stored(tip)
+  try {
+    for await (const event of source!.follow({ from, stored: pipeline.stored, tip: held, finality, signal })) {
+      if (event.type === 'rollback') {
+        await lane.flush()
+        await pipeline.rollback(event.to)
+        for (const known of [tokens, links]) known.forget(positionOf(event.to + 1, 0))
+        log.info('Followed a reorganisation', { keptUpTo: event.to })
+        continue
+      }
+      const number = Number(event.block.block.number)
+      await learn(work, [event.block])
+      await lane.add(event.block)
+      state.headAt = performance.now()
+      if (number > (state.head ?? -1)) state.head = number
+      // At the head every block is a transaction of its own; far behind it they go together.
+      if (number > (state.head ?? 0) - finality) await lane.flush()
+    }
+  } finally {
+    await lane.flush()
+  }
+}
+
+/**
+ * Blocks of a back-fill that are held in memory at a time: a node's answers are several times larger as objects, and cleaning up beside a
+ * large heap takes more time than all the rest.
+ */
+const RUN = 50
+
+const fill = async (work: Work, from: number, to: number, order: Order) => {
+  const { source, pipeline, storeBatch, state, signal } = work
+  const holes = holesIn(pipeline.held(), from, to)
+  state.total += holes.reduce((sum, hole) => sum + hole.to - hole.from + 1, 0)
+  const lane = pipeline.lane('fill')
+  try {
+    for (const hole of order === 'newest' ? holes.toReversed() : holes)
+      for await (const blocks of source!.range({ ...hole, order, run: Math.min(storeBatch, RUN), signal })) {
+        await learn(work, blocks)
+        for (const block of blocks) {
+          await letHeadPass(state, signal)
+          await lane.add(block)
+          state.done++
+        }
+        await lane.flush()
+      }
+  } finally {
+    await lane.flush()
+  }
+}
+
+/** What only the chain itself tells of the contracts and tokens in these blocks. */
+const learn = async ({ contracts, links, tokens, state, signal }: Work, blocks: readonly RawBlock[]) => {
+  await contracts.learn(blocks, signal)
+  await links.learn(blocks, state.head ?? -1, signal)
+  const shown = blocks.flatMap(raw => [...tokensIn(raw, contracts.in(raw)).keys()])
+  await tokens.learn(
+    shown.map(address => address.slice(2)),
+    signal,
+  )
+}
+
+/** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */
+const leaveOldBranch = async (
+  { source, pipeline, tokens, links, signal, log }: Work,
+  tip: number,
+  finality: number,
+) => {
+  for (let number = tip; number >= 0 && number > tip - finality; number--) {
+    const stored = pipeline.stored(number)
+    if (stored) {
+      const [blocks] = await collect(source!.range({ from: number, to: number, order: 'oldest', run: 1, signal }))
+      if (blocks?.[0]?.block.hash !== stored.hash) continue
+      if (number === tip) return
+    }
+    // Below what is held without a gap there is nothing left to differ.
+    await pipeline.rollback(number)
+    for (const known of [tokens, links]) known.forget(positionOf(number + 1, 0))
+    log.info('Followed a reorganisation', { keptUpTo: number })
+    return
+  }
+  throw stop(
+    'reorg_too_deep',
+    `the stored blocks up to ${tip} are not those of the chain any more, for more than ${finality} blocks: is this the same chain? Index it into another data folder, or raise finality`,
+  )
+}
+
+const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+const resolvePoint = (point: BlockPoint | undefined, head: number, fallback: number): number => {
+  if (point === undefined) return fallback
+  return 'block' in point ? point.block : Math.max(0, head - point.latest)
+}

@@ -1,0 +1,102 @@
+import type { ChainSource } from '../chain/source.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import { createAbiFinder } from '../decode/contract-abi.ts'
+import { createCodeReader } from '../decode/contract-code.ts'
+import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '../decode/declarations.ts'
+import { openFunctions } from '../decode/functions.ts'
+import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
+import type { Log } from '../lib/log.ts'
+import { readAsset, readTextAsset } from '../lib/runtime.ts'
+import type { Db } from '../store/database.ts'
+import { createAbiWatch } from './abis.ts'
+import { createContracts } from './contracts.ts'
+import { createDecoding } from './decoding.ts'
+import { createLikeness, createStoredFeatures } from './likeness.ts'
+import { createLinks, createStoredLinks } from './links.ts'
+import type { IndexerData } from './messages.ts'
+import { createPreparer } from './prepare.ts'
+import { createStoredTokens, createTokens } from './tokens.ts'
+
+/** What turns a network's blocks into documents: signatures, ABIs, and what is known of its contracts and tokens. */
+export const openDecoding = (
+  data: IndexerData,
+  db: Db,
+  chainId: number | undefined,
+  source: ChainSource | undefined,
+  log: Log,
+) => {
+  const registry = createRegistry(parseRegistry(readTextAsset('events.txt')))
+  const functions = openFunctions(readAsset('functions.bin'))
+  const list = createTokenList([
+    ...parseTokens(readTextAsset('tokens.txt')),
+    ...parseTokens(readTextAsset('demo-tokens.txt')),
+  ])
+  const tokens = createTokens({
+    listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
+    stored: createStoredTokens(db),
+    call: source?.call,
+    log,
+  })
+  const likeness = createLikeness(createStoredFeatures(db))
+  const linksOf: LinksOf = (address, at, selector) => links.of(address, at, selector)
+  const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
+    const called = createFunctionDeclarations(functions, own, linksOf)
+    return {
+      ...createDecoding(registry, functions, own, linksOf),
+      abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf, likeness.nearest),
+      keys: boundKeys(own),
+      holders: own.flatMap(abi => holderOf(abi) ?? []),
+    }
+  })
+  let current = decoding()
+  const read = createCodeReader()
+  const readCode = (text: string) => {
+    const code = read(text)
+    if (code) likeness.note(code)
+    return code
+  }
+  const contracts = createContracts({
+    state: source?.state,
+    readCode,
+    abiOf: (contract, at) => current.abiOf(contract, at),
+    implementationOf: (address, at) => links.implementationOf(address, at),
+    log,
+  })
+  const links = createLinks({
+    state: source?.state,
+    call: source?.call,
+    readCode,
+    stored: createStoredLinks(db),
+    keys: () => decoding().keys,
+    holders: () => decoding().holders,
+    likeness,
+    created: contracts.in,
+    log,
+  })
+  const preparer = createPreparer({
+    db,
+    decodeLog: (log, at) => current.log(log, at),
+    methodOf: (input, to, at) => current.methodOf(input, to, at),
+    decodeCall: (to, input, at) => current.call(to, input, at),
+    tokens,
+    contracts,
+    links,
+    traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
+    chainId,
+    bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
+  })
+  return {
+    tokens,
+    contracts,
+    links,
+    decoding,
+    preparer: {
+      ...preparer,
+      // All of a block is decoded by the same ABIs.
+      decode(raw: RawBlock) {
+        current = decoding()
+        return preparer.decode(raw)
+      },
+    },
+  }
+}

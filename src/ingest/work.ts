@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChainSource } from '../chain/source.ts'
+import type { Log } from '../lib/log.ts'
+import type { Contracts } from './contracts.ts'
+import type { Decoding } from './decoding.ts'
+import type { Links } from './links.ts'
+import type { IndexerData, RedecodingReport } from './messages.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Preparer } from './prepare.ts'
+import type { Ruling } from './ruling.ts'
+import type { Tokens } from './tokens.ts'
+
+/** How far the work of a network's thread is. */
+export interface State {
+  done: number
+  total: number
+  head: number | null
+  /** When the last block of the head was taken, as of `performance.now`. */
+  headAt: number
+  redecoding: RedecodingReport | null
+}
+
+/** What all jobs of a network's thread work with. */
+export interface Work extends IndexerData {
+  pipeline: Pipeline
+  ruling: Ruling
+  preparer: Preparer
+  decoding(age?: number): Decoding
+  tokens: Tokens
+  contracts: Contracts
+  links: Links
+  source: ChainSource | undefined
+  chainId: number | undefined
+  state: State
+  log: Log
+  signal: AbortSignal
+}
+
+/** A block of the head that came so lately is mostly followed by the next one: a back-fill waits for that. */
+const HEAD_GAP_MS = 15
+/** Longest that one block of a back-fill waits: a head that never rests must not stop it for good. */
+const MOST_PATIENCE_MS = 1000
+
+/** Before each block of a back-fill: blocks of the head go first. */
+export const letHeadPass = async (state: State, signal: AbortSignal) => {
+  await breath()
+  const until = performance.now() + MOST_PATIENCE_MS
+  while (performance.now() < Math.min(until, state.headAt + HEAD_GAP_MS)) await sleep(HEAD_GAP_MS / 3)
+  signal.throwIfAborted()
+}
+
+/** Lets messages and answers in between two blocks. */
+export const breath = () => new Promise<void>(resolve => setImmediate(resolve))
