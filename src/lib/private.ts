@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 
 /** What is kept is for the user alone that runs the program, whatever the umask: alerts and rules of all accounts are in it. */
 export const PRIVATE_FILE = 0o600
