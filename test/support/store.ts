@@ -69,6 +69,8 @@ export interface TestStore {
   /** Every document of a kind, in chain order, and where it stands. */
   all(kind: Kind): Document[]
   positions(kind: Kind): number[]
+  /** Closes the connection that writes; what is stored can still be read. */
+  endWriting(): void
   close(): void
 }
 
@@ -174,6 +176,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-store-'))
   const { path = join(folder, 'network.sqlite') } = options
   const db = openForWriting(path)
+  const endWriting = () => void db.close()
   // The same in all stores, so that their indexes can be compared.
   db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
   const chainId = blocks[0]?.chainId ?? 1
@@ -279,9 +282,10 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     },
     all: kind => read(() => documents.load(kind, positionsOf(kind, reader)) as Document[]),
     positions: kind => read(() => positionsOf(kind, reader)),
+    endWriting,
     close() {
       reader.close()
-      db.close()
+      endWriting()
       rmSync(folder, { recursive: true })
     },
   }
