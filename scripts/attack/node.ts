@@ -7,7 +7,7 @@ import { type FakeNode, startNode } from '../../test/support/node.ts'
 import type { Random } from '../bench/random.ts'
 import { type Attack, brief, type Context, chance, type Finding, pick } from './attack.ts'
 import { ask, pause, type Victim } from './server.ts'
-import { createBlockJudge, differences, honestBlocks, type Mutate, mutateWire } from './wire.ts'
+import { createBlockJudge, differences, honestBlocks, mutateWire } from './wire.ts'
 
 const TRIES = 20_000
 const PATIENCE_MS = 10_000
@@ -52,8 +52,8 @@ export const node: Attack = {
     try {
       const blocks = honestBlocks()
       const [liar, honest] = [await startTracing(scope, blocks), await startTracing(scope, blocks)]
-      const read = await readThrough(context, blocks, liar, honest, mutateWire)
-      const served = await serveThrough(context, liar, honest, mutateWire)
+      const read = await readThrough(context, blocks, liar, honest)
+      const served = await serveThrough(context, liar, honest)
       return { ...read, findings: [...read.findings, ...served] }
     } finally {
       for (const cleanUp of cleanUps) await cleanUp()
@@ -74,7 +74,6 @@ const readThrough = async (
   blocks: readonly RawBlock[],
   liar: FakeNode,
   honest: FakeNode,
-  mutate: Mutate,
 ) => {
   const findings: Finding[] = []
   const counts = { honest: 0, unseen: 0, wrong: 0 }
@@ -94,9 +93,9 @@ const readThrough = async (
         if (method !== target || Number(params[0]) !== number) return result
         asked++
         // The same lie again: it is one node.
-        const mutation = mutate(result, random(attempt))
-        lie = differences(result, mutation.value, mutation.path === '' ? 'all of it' : '').bad ?? mutation.path
-        return mutation.value ?? null
+        const { path, what, value } = mutateWire(result, random(attempt))
+        lie = `${path}: ${what}`
+        return value ?? null
       }
       const garbage = chance(dice, GARBLED) ? pick(dice, GARBAGE) : undefined
       liar.trouble = calls => {
@@ -164,18 +163,13 @@ const createLeapingClock = (): Clock & { leap(ms: number): void } => {
 const NETWORK = 'ethereum/attack/chain'
 
 /** A whole server between the two nodes holds in the end what one holds that asked the honest node alone. */
-const serveThrough = async (
-  { serve, random }: Context,
-  liar: FakeNode,
-  honest: FakeNode,
-  mutate: Mutate,
-): Promise<Finding[]> => {
+const serveThrough = async ({ serve, random }: Context, liar: FakeNode, honest: FakeNode): Promise<Finding[]> => {
   const dice = random(-1)
   let lies = 0
   liar.trouble = () => (chance(dice, GARBLED) ? { garbage: pick(dice, GARBAGE) } : undefined)
   liar.lie = (_, result) => {
     if (!chance(dice, LIES)) return result
-    const { value } = badly(result, dice, mutate)
+    const value = badly(result, dice)
     lies++
     return value ?? null
   }
@@ -197,10 +191,10 @@ const serveThrough = async (
 }
 
 /** A change that no honest node would make, as another value of the right form cannot be told from the true one. */
-const badly = (value: unknown, random: Random, mutate: Mutate): ReturnType<Mutate> => {
+const badly = (said: unknown, random: Random): unknown => {
   for (;;) {
-    const mutation = mutate(structuredClone(value), random)
-    if (differences(value, mutation.value, '.').bad !== undefined) return mutation
+    const { value } = mutateWire(said, random)
+    if (value === undefined || differences(said, value, 'said').bad !== undefined) return value
   }
 }
 

@@ -2,73 +2,21 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../test/support/store.ts'
 import type { Random } from '../bench/random.ts'
-import { pick } from './attack.ts'
 import { stringify } from './body.ts'
-import { type Mutation, mutate, type Oddity } from './mutate.ts'
+import { type Mutation, randomMutations } from './mutate-block.ts'
 
 /** Blocks of the demo chain that have transactions, in their order. */
 export const honestBlocks = (): RawBlock[] => demoBlocks().slice(0, BLOCKS)
 const BLOCKS = 120
 
-/** Changes one place of what a node says of a block. */
-export type Mutate = (value: unknown, random: Random) => Pick<Mutation, 'path' | 'value'>
-
-const ODD: unknown[] = [
-  null,
-  true,
-  false,
-  0,
-  -1,
-  1.5,
-  1e300,
-  '',
-  '0x',
-  '0x0',
-  '0x00',
-  '0x01',
-  '0x1',
-  '0x5',
-  '-0x1',
-  '0x-1',
-  '0X1',
-  '0xfff',
-  'abc',
-  '0xzz',
-  '1',
-  ' 0x1',
-  '0x1 ',
-  `0x${'f'.repeat(65)}`,
-  `0x${'12'.repeat(40)}`,
-  `0x${'AB'.repeat(20)}`,
-  'x'.repeat(100_000),
-  '\u0000',
-  '\ud800',
-  [],
-  {},
-  [null],
-  [[]],
-  { '': 1 },
-  { toString: 1 },
-  '__proto__',
-]
-
-const odd: Oddity = (random, old) => {
-  if (typeof old !== 'string' || random.below(3) > 0) return pick(random, ODD)
-  return pick(random, [
-    old.toUpperCase(),
-    old.slice(2),
-    old.slice(0, -1),
-    `${old}0`,
-    `${old}${old.slice(2)}`,
-    ` ${old}`,
-    old.replace('0x', '0x0'),
-    `0x${old}`,
-    [old],
-    { [old]: old },
-  ])
+/** What a node or a pack says with one place changed, or all of it; what is taken away is undefined. */
+export const mutateWire = (said: unknown, random: Random): { path: string; what: string; value: unknown } => {
+  const [{ path, what, raw }] = [...randomMutations({ said }, () => random.unit(), 1, FROM_ELSEWHERE)] as [
+    Mutation<{ said: unknown }>,
+  ]
+  return { path, what, value: raw.said }
 }
-
-export const mutateWire: Mutate = (value, random) => mutate(value, random, odd)
+const FROM_ELSEWHERE = 0.15
 
 /** What came of a block that was changed on its way. */
 export type Judgement =
