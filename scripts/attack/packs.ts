@@ -58,9 +58,11 @@ export const packs: Attack = {
 }
 
 const changed = (raw: RawBlock, random: Random): { text: string; lie: string } => {
-  const { path, what, value } = mutateWire(raw, random)
-  const text = JSON.stringify(value) ?? ''
-  if (!chance(random, 0.05)) return { text, lie: `${path}: ${what}` }
+  if (!chance(random, 0.05)) {
+    const { path, what, value } = mutateWire(raw, random)
+    return { text: JSON.stringify(value) ?? '', lie: `${path}: ${what}` }
+  }
+  const text = JSON.stringify(raw)
   return pick(random, [
     { text: text.slice(0, random.below(text.length)), lie: 'cut off' },
     { text: misspelt(random, text), lie: 'misspelt' },
