@@ -16,6 +16,8 @@ const LIES = 0.2
 
 const METHODS = ['eth_getBlockByNumber', 'eth_getBlockReceipts', 'trace_block'] as const
 
+const CONTRACT_METHODS: readonly string[] = ['eth_call', 'eth_getCode', 'eth_getStorageAt']
+
 /** What is no answer to a list of calls; the calls' ids begin at any number. */
 const GARBAGE = [
   '',
@@ -64,7 +66,7 @@ export const node: Attack = {
 const startTracing = async (scope: Parameters<typeof startNode>[0], blocks: readonly RawBlock[]): Promise<FakeNode> => {
   const node = await startNode(scope, blocks)
   node.methods.set('trace_block', ([tag]) => structuredClone(node.blocks.get(Number(tag))?.traces ?? null))
-  for (const method of ['eth_call', 'eth_getCode', 'eth_getStorageAt']) node.methods.set(method, () => '0x')
+  for (const method of CONTRACT_METHODS) node.methods.set(method, () => '0x')
   return node
 }
 
@@ -167,8 +169,9 @@ const serveThrough = async ({ serve, random }: Context, liar: FakeNode, honest: 
   const dice = random(-1)
   let lies = 0
   liar.trouble = () => (chance(dice, GARBLED) ? { garbage: pick(dice, GARBAGE) } : undefined)
-  liar.lie = (_, result) => {
-    if (!chance(dice, LIES)) return result
+  liar.lie = ({ method }, result) => {
+    // Of contracts anything may be true.
+    if (CONTRACT_METHODS.includes(method) || !chance(dice, LIES)) return result
     const value = badly(result, dice)
     lies++
     return value ?? null
@@ -186,8 +189,18 @@ const serveThrough = async ({ serve, random }: Context, liar: FakeNode, honest: 
   if (typeof wanted === 'string') throw new Error(`the honest chain is not indexed: ${wanted}`)
   if (typeof got === 'string') return [{ what: 'a node that lies stops a network', how: `${how}: ${got}` }]
   return KINDS.flatMap((kind, i) =>
-    wanted[i] === got[i] ? [] : [{ what: 'wrong documents are served', how: `${how}: those of kind ${kind} differ` }],
+    wanted[i] === got[i]
+      ? []
+      : [{ what: 'wrong documents are served', how: `${how}: of kind ${kind}: ${difference(wanted[i]!, got[i]!)}` }],
   )
+}
+
+/** Of two texts where they part. */
+const difference = (wanted: string, got: string): string => {
+  let at = 0
+  while (wanted[at] === got[at]) at++
+  const around = (text: string) => text.slice(Math.max(0, at - 200), at + 100)
+  return `${around(got)} in place of ${around(wanted)}`
 }
 
 /** A change that no honest node would make, as another value of the right form cannot be told from the true one. */
