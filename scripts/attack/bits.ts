@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { KINDS } from '../../src/mapping/index.ts'
@@ -10,23 +9,8 @@ import { openForWriting } from '../../src/store/database.ts'
 import { checkPages } from '../../src/store/pages.ts'
 import { openReader } from '../../src/store/reader.ts'
 import { createTestStore, demoBlocks } from '../../test/support/store.ts'
-import { createRandom, type Random } from '../bench/random.ts'
-
-/** Something that a store did with damage which it should not have done. */
-export interface Finding {
-  /** The state that the store was left in. */
-  image: string
-  /** What was done to which of its files, and where. */
-  damage: string
-  what: string
-}
-
-export interface BitsResult {
-  /** How often damage was told, and how often what is damaged made no difference. */
-  refused: number
-  harmless: number
-  findings: Finding[]
-}
+import type { Random } from '../bench/random.ts'
+import type { Attack, Finding } from './attack.ts'
 
 /** Files of a store as a process left them, and what may be answered of them: what was committed by then, or before. */
 interface Image {
@@ -38,36 +22,46 @@ interface Image {
 const SUFFIXES = ['', '-wal', '-sums'] as const
 type Suffix = (typeof SUFFIXES)[number]
 
+const TRIES = 2_000
+
 /**
  * Damages the files of stores, a bit, a byte, a sector or a page at a time, then opens them as a server does and asks everything: what
  * comes must be an honest answer, or an error that says that the store is damaged.
  */
-export const attackBits = (seed: number, count: number, look = openAsServer): BitsResult => {
-  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-bits-'))
-  try {
+export const bits: Attack = {
+  name: 'bits',
+  is: 'flipped bits and lost pages in the files of a store: told, or without a difference',
+  async run({ tries, random, folder }) {
     const path = join(folder, 'network.sqlite')
     const images = makeImages()
-    const random = createRandom()
-    random.seek(seed, 0, 0, 0)
-    const result: BitsResult = { refused: 0, harmless: 0, findings: [] }
-    for (let i = 0; i < count; i++) {
-      const image = images[i % images.length]!
+    const findings: Finding[] = []
+    const counts = { refused: 0, harmless: 0 }
+    let [made, worstMs] = [0, 0]
+    for (const attempt of tries(TRIES)) {
+      const image = images[attempt % images.length]!
       for (const suffix of ['', '-wal', '-shm', '-sums']) rmSync(path + suffix, { force: true })
       for (const [suffix, content] of image.files) writeFileSync(path + suffix, content)
-      const damage = inflict(path, image, random)
-      const what = judge(path, image, look)
-      if (what === 'refused' || what === 'harmless') result[what]++
-      else result.findings.push({ image: image.name, damage, what })
+      const damage = inflict(path, image, random(attempt))
+      const start = performance.now()
+      const what = judge(path, image)
+      worstMs = Math.max(worstMs, performance.now() - start)
+      if (what === 'refused' || what === 'harmless') counts[what]++
+      else
+        findings.push({
+          what: 'a damaged store does what it should not',
+          attempt,
+          how: `${image.name}: ${damage}: ${what}`,
+        })
+      made++
     }
-    return result
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+    const note = `${counts.refused} were told to be damaged, for ${counts.harmless} it made no difference`
+    return { tries: made, findings, worstMs, notes: [note] }
+  },
 }
 
-const judge = (path: string, { honest }: Image, look: (path: string) => void): string => {
+const judge = (path: string, { honest }: Image): string => {
   try {
-    look(path)
+    openAsServer(path)
     return honest.has(askEverything(path)) ? 'harmless' : 'served what is wrong'
   } catch (error) {
     if (error instanceof ChainsieveError && error.code === 'store_damaged') return 'refused'
@@ -190,7 +184,7 @@ const DAMAGES: { name: string; inflict(bytes: Buffer, at: number, random: Random
 ]
 
 /** Everything that a store can answer. */
-export const askEverything = (path: string): string => {
+const askEverything = (path: string): string => {
   const reader = openReader(path)
   try {
     const searcher = createSearcher(reader)

@@ -21,17 +21,25 @@ export function* mutations<T extends object>(raw: T, random: () => number): Gene
   }
 }
 
-/** So many mutations, each at a place of its own, every name being as likely as every other. */
+/**
+ * So many mutations, each at a place of its own, every name being as likely as every other. A share of them, `others`, puts there what
+ * stands at another place.
+ */
 export function* randomMutations<T extends object>(
   raw: T,
   random: () => number,
   count: number,
+  others = 0,
 ): Generator<Mutation<T>, void> {
   const names = [...placesByName(raw).values()]
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
+  const fromElsewhere = () => {
+    const other = pick(pick(names))
+    return [`what is at ${render(other)}`, put(valueAt(raw, other))] as const
+  }
   for (let i = 0; i < count; i++) {
     const place = pick(pick(names))
-    const [what, mutate] = pick(MUTATIONS)
+    const [what, mutate] = random() < others ? fromElsewhere() : pick(MUTATIONS)
     yield { path: render(place), what, raw: replace(raw, place, mutate) as T }
   }
 }
@@ -55,6 +63,8 @@ const onList =
   (change: (list: readonly unknown[]) => unknown[]): Mutate =>
   value =>
     change(Array.isArray(value) ? value : [value])
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const deep = (depth: number): unknown => {
   let value: unknown = []
@@ -91,7 +101,9 @@ const MUTATIONS: readonly (readonly [what: string, mutate: Mutate])[] = [
   ['inside a list', onList(list => [list])],
   ['an item twice', onList(list => [...list, ...list.slice(0, 1)])],
   ['an item less', onList(list => list.slice(1))],
+  ['an item 1,000 times', onList(list => [...list, ...Array.from({ length: 1_000 }, () => list[0])])],
   ['backwards', onList(list => list.toReversed())],
+  ['an unknown member', value => (isObject(value) && !Array.isArray(value) ? { ...value, unknown: {} } : value)],
 ]
 
 /** Places of all members and items, by their path without the places in lists. */
@@ -104,13 +116,16 @@ const placesByName = (raw: object): Map<string, Place[]> => {
       if (places) places.push(place)
       else found.set(name, [place])
     }
-    if (typeof value !== 'object' || value === null) return
+    if (!isObject(value)) return
     const isList = Array.isArray(value)
     for (const [name, inner] of Object.entries(value)) visit(inner, [...place, isList ? Number(name) : name])
   }
   visit(raw, [])
   return found
 }
+
+const valueAt = (raw: object, place: Place): unknown =>
+  place.reduce<unknown>((value, step) => (value as Record<Step, unknown>)[step], raw)
 
 /** A copy in which the value at a place is another one. */
 const replace = (value: unknown, place: Place, mutate: Mutate): unknown => {

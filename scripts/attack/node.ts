@@ -7,7 +7,7 @@ import { type FakeNode, startNode } from '../../test/support/node.ts'
 import type { Random } from '../bench/random.ts'
 import { type Attack, brief, type Context, chance, type Finding, pick } from './attack.ts'
 import { ask, pause, type Victim } from './server.ts'
-import { createBlockJudge, differences, honestBlocks, type Mutate, mutateWire } from './wire.ts'
+import { createBlockJudge, differences, honestBlocks, mutateWire } from './wire.ts'
 
 const TRIES = 20_000
 const PATIENCE_MS = 10_000
@@ -15,6 +15,8 @@ const PATIENCE_MS = 10_000
 const LIES = 0.2
 
 const METHODS = ['eth_getBlockByNumber', 'eth_getBlockReceipts', 'trace_block'] as const
+
+const CONTRACT_METHODS: readonly string[] = ['eth_call', 'eth_getCode', 'eth_getStorageAt']
 
 /** What is no answer to a list of calls; the calls' ids begin at any number. */
 const GARBAGE = [
@@ -52,8 +54,8 @@ export const node: Attack = {
     try {
       const blocks = honestBlocks()
       const [liar, honest] = [await startTracing(scope, blocks), await startTracing(scope, blocks)]
-      const read = await readThrough(context, blocks, liar, honest, mutateWire)
-      const served = await serveThrough(context, liar, honest, mutateWire)
+      const read = await readThrough(context, blocks, liar, honest)
+      const served = await serveThrough(context, liar, honest)
       return { ...read, findings: [...read.findings, ...served] }
     } finally {
       for (const cleanUp of cleanUps) await cleanUp()
@@ -64,7 +66,7 @@ export const node: Attack = {
 const startTracing = async (scope: Parameters<typeof startNode>[0], blocks: readonly RawBlock[]): Promise<FakeNode> => {
   const node = await startNode(scope, blocks)
   node.methods.set('trace_block', ([tag]) => structuredClone(node.blocks.get(Number(tag))?.traces ?? null))
-  for (const method of ['eth_call', 'eth_getCode', 'eth_getStorageAt']) node.methods.set(method, () => '0x')
+  for (const method of CONTRACT_METHODS) node.methods.set(method, () => '0x')
   return node
 }
 
@@ -74,7 +76,6 @@ const readThrough = async (
   blocks: readonly RawBlock[],
   liar: FakeNode,
   honest: FakeNode,
-  mutate: Mutate,
 ) => {
   const findings: Finding[] = []
   const counts = { honest: 0, unseen: 0, wrong: 0 }
@@ -94,9 +95,9 @@ const readThrough = async (
         if (method !== target || Number(params[0]) !== number) return result
         asked++
         // The same lie again: it is one node.
-        const mutation = mutate(result, random(attempt))
-        lie = differences(result, mutation.value, mutation.path === '' ? 'all of it' : '').bad ?? mutation.path
-        return mutation.value ?? null
+        const { path, what, value } = mutateWire(result, random(attempt))
+        lie = `${path}: ${what}`
+        return value ?? null
       }
       const garbage = chance(dice, GARBLED) ? pick(dice, GARBAGE) : undefined
       liar.trouble = calls => {
@@ -164,18 +165,14 @@ const createLeapingClock = (): Clock & { leap(ms: number): void } => {
 const NETWORK = 'ethereum/attack/chain'
 
 /** A whole server between the two nodes holds in the end what one holds that asked the honest node alone. */
-const serveThrough = async (
-  { serve, random }: Context,
-  liar: FakeNode,
-  honest: FakeNode,
-  mutate: Mutate,
-): Promise<Finding[]> => {
+const serveThrough = async ({ serve, random }: Context, liar: FakeNode, honest: FakeNode): Promise<Finding[]> => {
   const dice = random(-1)
   let lies = 0
   liar.trouble = () => (chance(dice, GARBLED) ? { garbage: pick(dice, GARBAGE) } : undefined)
-  liar.lie = (_, result) => {
-    if (!chance(dice, LIES)) return result
-    const { value } = badly(result, dice, mutate)
+  liar.lie = ({ method }, result) => {
+    // Of contracts anything may be true.
+    if (CONTRACT_METHODS.includes(method) || !chance(dice, LIES)) return result
+    const value = badly(result, dice)
     lies++
     return value ?? null
   }
@@ -192,15 +189,25 @@ const serveThrough = async (
   if (typeof wanted === 'string') throw new Error(`the honest chain is not indexed: ${wanted}`)
   if (typeof got === 'string') return [{ what: 'a node that lies stops a network', how: `${how}: ${got}` }]
   return KINDS.flatMap((kind, i) =>
-    wanted[i] === got[i] ? [] : [{ what: 'wrong documents are served', how: `${how}: those of kind ${kind} differ` }],
+    wanted[i] === got[i]
+      ? []
+      : [{ what: 'wrong documents are served', how: `${how}: of kind ${kind}: ${difference(wanted[i]!, got[i]!)}` }],
   )
 }
 
+/** Of two texts where they part. */
+const difference = (wanted: string, got: string): string => {
+  let at = 0
+  while (wanted[at] === got[at]) at++
+  const around = (text: string) => text.slice(Math.max(0, at - 200), at + 100)
+  return `${around(got)} in place of ${around(wanted)}`
+}
+
 /** A change that no honest node would make, as another value of the right form cannot be told from the true one. */
-const badly = (value: unknown, random: Random, mutate: Mutate): ReturnType<Mutate> => {
+const badly = (said: unknown, random: Random): unknown => {
   for (;;) {
-    const mutation = mutate(structuredClone(value), random)
-    if (differences(value, mutation.value, '.').bad !== undefined) return mutation
+    const { value } = mutateWire(said, random)
+    if (value === undefined || differences(said, value, 'said').bad !== undefined) return value
   }
 }
 

@@ -1,37 +1,15 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { type Behaviour, NETWORK, OTHER, serveChain, startHost, tellOfBlocks, timeAlerts } from './alerts.ts'
+import type { Attack } from './attack.ts'
+import { pause } from './server.ts'
+import { findingsIn, showSeen, watchOther } from './watch.ts'
 
-/** Hostile receivers: rules of one account name them, and the alerts of another, on the same host, must arrive all the same. */
-export interface ReceiversOptions {
-  /** Of the server that is attacked; it may reach 127.0.0.1 (`--allow-target`). */
-  url: string
-  /** Tokens of the attacker and of the other. */
-  tokens: readonly [attacker: string, other: string]
-  network: { technology: string; blockchain: string; network: string }
-  /** Makes the chain longer by so many blocks. */
-  grow(blocks: number): Promise<void> | void
-  /** Blocks; every one fires each rule. */
-  blocks?: number
-  /** Rules for each kind of hostile receiver. */
-  each?: number
-}
-
-export interface ReceiversOutcome {
-  tries: number
-  findings: { what: string; how: string }[]
-  /** From the block to the alert of the other account. */
-  worstMs: number
-  notes: string[]
-}
-
-const SOON_MS = 2_000
-const PATIENCE_MS = 60_000
-const GAP_MS = 500
-const OTHER = '/other'
-
-type Behaviour = (request: IncomingMessage, response: ServerResponse) => void
+/** Blocks; every one fires each rule. */
+const BLOCKS = 20
+/** Rules for each kind of hostile receiver. */
+const EACH = 15
 
 const CHUNK = Buffer.alloc(1 << 20)
 const BOMB = gzipSync(Buffer.alloc(100 << 20))
@@ -55,7 +33,7 @@ const raw =
   request =>
     void request.socket.end(text)
 
-export const HOSTILE: Record<string, Behaviour> = {
+const HOSTILE: Record<string, Behaviour> = {
   hangs: () => {},
   'drips-its-head': ({ socket }) => {
     socket.write('HTTP/1.1 200 OK\r\n')
@@ -81,88 +59,38 @@ export const HOSTILE: Record<string, Behaviour> = {
   ),
 }
 
-export const attackReceivers = async (options: ReceiversOptions): Promise<ReceiversOutcome> => {
-  const { url, tokens, network, grow, blocks = 20, each = 15 } = options
-  const arrivals = new Map<number, number>()
-  let hits = 0
-  const host = await startHost((request, response, body) => {
-    const behave = HOSTILE[request.url!.split('/')[1]!]
-    if (request.url === OTHER) arrivals.set(numberOf(body), performance.now())
-    else hits++
-    if (behave) behave(request, response)
-    else response.end()
-  })
-  try {
-    const kinds = Object.keys(HOSTILE)
-    for (const kind of kinds)
-      for (let i = 0; i < each; i++) await addRule(url, tokens[0], network, `${host.url}/${kind}/${i}`)
-    await addRule(url, tokens[1], network, `${host.url}${OTHER}`)
-    await sleep(1_000)
-    const grown: number[] = []
-    for (let block = 0; block < blocks; block++) {
-      grown.push(performance.now())
-      await grow(1)
-      await sleep(GAP_MS)
-    }
-    for (const end = performance.now() + PATIENCE_MS; arrivals.size < blocks && performance.now() < end; )
-      await sleep(20)
-    const waits = [...arrivals].toSorted(([a], [b]) => a - b).map(([, at], i) => at - grown[i]!)
-    const late = waits.filter(wait => wait > SOON_MS).length
-    const findings = [
-      ...(arrivals.size < blocks
-        ? [{ what: 'an alert of another account did not arrive', how: `${arrivals.size} of ${blocks} within 60 s` }]
-        : []),
-      ...(late > 0 ? [{ what: 'an alert of another account was late', how: `${late} took over ${SOON_MS} ms` }] : []),
-    ]
-    const worstMs = Math.round(Math.max(0, ...waits))
-    return { tries: blocks, findings, worstMs, notes: [`${hits} requests to ${kinds.length * each} hostile receivers`] }
-  } finally {
-    host.close()
-  }
-}
-
-/** Of the block that an alert tells of; the one after the other, whatever they begin with. */
-const numberOf = (body: string): number =>
-  (JSON.parse(body) as { payload: { number: { num: number } } }).payload.number.num
-
-const addRule = async (url: string, token: string, network: ReceiversOptions['network'], target: string) => {
-  const response = await fetch(`${url}/alerting/rules/`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: target,
-      maxConfirmationCount: 0,
-      ...network,
-      config: {
-        targetType: 'Block',
-        targetMap: [{ name: 'number', operator: 'Greater or Equal', value: '0' }],
-        alerts: [
-          {
-            type: 'Webhook (POST)',
-            parameters: { url: target },
-            payload: [{ fieldType: 'Field', fieldName: 'number' }],
-          },
+/** Rules of one account name them, and the alerts of another, on the same host, must arrive all the same. */
+export const receivers: Attack = {
+  name: 'receivers',
+  is: 'receivers that hang, drip, lie and never end: the alerts of another account on the same host arrive at once',
+  async run({ serve, tries }) {
+    const chain = await serveChain(serve)
+    const host = await startHost(HOSTILE)
+    const { victim } = chain
+    const [other, attacker] = victim.tokens
+    try {
+      const kinds = Object.keys(HOSTILE)
+      for (const kind of kinds)
+        for (let i = 0; i < EACH; i++) await tellOfBlocks(victim, attacker, `${host.url}/${kind}/${i}`)
+      await tellOfBlocks(victim, other, `${host.url}${OTHER}`)
+      await pause(1_000)
+      const watch = await watchOther({ url: victim.url, network: NETWORK, token: other })
+      const blocks = [...tries(BLOCKS)].length
+      const { findings, worstMs } = await timeAlerts(chain, host, blocks)
+      const seen = await watch.stop()
+      const during = `${kinds.length * EACH} hostile receivers`
+      return {
+        tries: blocks,
+        findings: [...findings, ...findingsIn(during, seen)],
+        worstMs,
+        notes: [
+          `${host.hits()} requests to ${during}; the other alerts came within ${Math.round(worstMs)} ms`,
+          showSeen(during, seen),
         ],
-      },
-    }),
-  })
-  if (response.status !== 201) throw new Error(`a rule was answered with ${response.status}: ${await response.text()}`)
-}
-
-const startHost = async (answer: (request: IncomingMessage, response: ServerResponse, body: string) => void) => {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('error', () => {})
-    response.on('error', () => {})
-    request.on('data', chunk => chunks.push(chunk))
-    request.on('end', () => answer(request, response, Buffer.concat(chunks).toString()))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+      }
+    } finally {
+      host.close()
+      await chain.close()
+    }
+  },
 }

@@ -1,93 +1,100 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { NETWORK, OTHER, ruleOf, serveChain, startHost, tellOfBlocks, timeAlerts } from './alerts.ts'
+import type { Attack, Finding } from './attack.ts'
+import type { Victim } from './server.ts'
+import { findingsIn, showSeen, watchOther } from './watch.ts'
 
-/** What was asked of a running server: what must not be, and what was measured. */
-export interface RulesAttacked {
-  findings: string[]
-  notes: string[]
-  worstMs: number
-}
-
-const HEALTH_MS = 100
 const ANSWER_MS = 1_000
 /** Rules that fill an account; past its limits they are refused. */
 const MOST_RULES = 12_000
 const AT_ONCE = 4
+const LISTS = 10
+/** Blocks that all rules of the full account are asked for. */
+const BLOCKS = 20
 
 /**
  * One account makes the worst rules that it can: bodies that no rule could be, then rules as wide as they may be until it has no room, then
- * ten lists of them at once. All that it made is removed at the end.
+ * some lists of them at once; then blocks come, of which another account must hear.
  */
-export const attackRules = async (url: string, token: string, network: string): Promise<RulesAttacked> => {
-  const findings: string[] = []
-  const notes: string[] = []
-  let worstMs = 0
-  const call = async (method: string, path: string, body?: string) => {
+export const rules: Attack = {
+  name: 'rules',
+  is: 'the worst rules that an account can make: refused or bounded, and the alerts of another account arrive at once',
+  async run({ serve, tries }) {
+    const chain = await serveChain(serve)
+    const host = await startHost()
+    const { victim } = chain
+    const findings: Finding[] = []
+    const notes: string[] = []
+    const client = createClient(victim)
+    const watching = async <T>(during: string, run: () => Promise<T>): Promise<T> => {
+      const watch = await watchOther({ url: victim.url, network: NETWORK, token: victim.tokens[0] })
+      try {
+        return await run()
+      } finally {
+        const seen = await watch.stop()
+        notes.push(showSeen(during, seen))
+        findings.push(...findingsIn(during, seen))
+      }
+    }
+    const find = (what: string, how: string) => void findings.push({ what, how })
+    try {
+      await tellOfBlocks(victim, victim.tokens[0], `${host.url}${OTHER}`)
+      const bodies = [...hostileBodies()]
+      let made = 0
+      const full = await watching('hostile rules, wide ones until there is no room, and lists of them', async () => {
+        for (const attempt of tries(bodies.length)) {
+          const [name, body] = bodies[attempt % bodies.length]!
+          const { status, text, ms } = await client.post(body)
+          if (status !== 400 && status !== 413) find('a hostile rule is not refused', `${name}: ${status}`)
+          if (ms > ANSWER_MS) find('a hostile rule is refused late', `${name}: ${ms.toFixed(0)} ms`)
+          if (text.length > 100_000) find('a refusal is long', `${name}: ${text.length} bytes`)
+          made++
+        }
+        const full = await fill(client.post)
+        const lists = await Promise.all(Array.from({ length: LISTS }, client.list))
+        for (const { status, text } of lists) if (status !== 200) find('a list of rules is refused', text)
+        return full
+      })
+      if (full.length === MOST_RULES) find('an account has no limit of rules', `${MOST_RULES} wide ones`)
+      notes.push(`${full.length} wide rules until the account was full`)
+      const { text, ms } = await client.list()
+      if (ms > ANSWER_MS) find('a list of rules comes late', `${text.length} bytes after ${ms.toFixed(0)} ms`)
+      const alerts = await watching('blocks that they are asked for', () => timeAlerts(chain, host, BLOCKS))
+      findings.push(...alerts.findings)
+      notes.push(`the alerts of another account came within ${Math.round(alerts.worstMs)} ms`)
+      return { tries: made + full.length + LISTS + BLOCKS, findings, worstMs: client.worstMs(), notes }
+    } finally {
+      host.close()
+      await chain.close()
+    }
+  },
+}
+
+/** Asks as the attacker does. */
+const createClient = ({ url, tokens }: Victim) => {
+  let worst = 0
+  const call = async (method: string, body?: string) => {
     const started = performance.now()
-    const reply = await fetch(`${url}/alerting/rules/${path}`, {
+    const reply = await fetch(`${url}/alerting/rules/`, {
       method,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${tokens[1]}` },
       ...(body !== undefined && { body }),
     })
     const text = await reply.text()
     const ms = performance.now() - started
-    worstMs = Math.max(worstMs, ms)
+    worst = Math.max(worst, ms)
     return { status: reply.status, text, ms }
   }
-  const health = watchHealth(url)
-
-  for (const [what, body] of hostileBodies(network)) {
-    const { status, text, ms } = await call('POST', '', body)
-    if (![400, 413].includes(status)) findings.push(`${what}: answered ${status}`)
-    if (ms > ANSWER_MS) findings.push(`${what}: answered after ${ms.toFixed(0)} ms`)
-    if (text.length > 100_000) findings.push(`${what}: an answer of ${text.length} bytes`)
-  }
-  notes.push(`hostile bodies: health ${health.worst()} ms`)
-
-  const made = await fill(network, body => call('POST', '', body))
-  if (made.length === MOST_RULES) findings.push(`an account could make ${MOST_RULES} wide rules`)
-  notes.push(`made ${made.length} wide rules: health ${health.worst()} ms`)
-
-  const lists = await Promise.all(Array.from({ length: 10 }, () => call('GET', '')))
-  if (lists.some(({ status }) => status !== 200)) findings.push('a list of rules was refused')
-  const { text, ms } = await call('GET', '')
-  if (ms > ANSWER_MS) findings.push(`a list of rules was answered after ${ms.toFixed(0)} ms`)
-  const worst = health.worst()
-  if (worst > HEALTH_MS) findings.push(`/health was answered after ${worst} ms`)
-  notes.push(`listed ${text.length} bytes in ${ms.toFixed(0)} ms: health ${worst} ms`)
-
-  for (const id of made) await call('DELETE', id)
-  await health.stop()
-  return { findings, notes, worstMs }
-}
-
-const watchHealth = (url: string) => {
-  let worst = 0
-  let goesOn = true
-  const watching = (async () => {
-    while (goesOn) {
-      const started = performance.now()
-      await (await fetch(`${url}/health`)).text()
-      worst = Math.max(worst, performance.now() - started)
-      await sleep(10)
-    }
-  })()
-  return {
-    worst: () => Math.round(worst),
-    stop() {
-      goesOn = false
-      return watching
-    },
-  }
+  return { post: (body: string) => call('POST', body), list: () => call('GET'), worstMs: () => worst }
 }
 
 /** Makes rules until one is refused; their ids. */
-const fill = async (network: string, post: (body: string) => Promise<{ status: number; text: string }>) => {
+const fill = async (post: (body: string) => Promise<{ status: number; text: string }>) => {
   const made: string[] = []
   let next = 0
   let full = false
   const worker = async () => {
     while (!full && next < MOST_RULES) {
-      const { status, text } = await post(ruleOf(network, wide(next++, 248)))
+      const { status, text } = await post(eventRule(wide(next++, 248)))
       if (status === 201) made.push(String((JSON.parse(text) as { id: number }).id))
       else full = true
     }
@@ -96,11 +103,9 @@ const fill = async (network: string, post: (body: string) => Promise<{ status: n
   return made
 }
 
-const ruleOf = (name: string, targetMap: unknown[], more: object = {}): string => {
-  const [technology, blockchain, network] = name.split('/')
+const eventRule = (targetMap: unknown[], more: object = {}): string => {
   const alerts = [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/' } }]
-  const config = { targetType: 'Event', targetMap, alerts }
-  return JSON.stringify({ name: '', maxConfirmationCount: 0, technology, blockchain, network, config, ...more })
+  return ruleOf({ targetType: 'Event', targetMap, alerts }, more)
 }
 
 /** Conditions that hold for nearly every argument but the last, which never does: all of them are asked for each event. */
@@ -116,20 +121,17 @@ const wide = (salt: number, count: number) => [
   },
 ]
 
-function* hostileBodies(network: string): Generator<[what: string, body: string]> {
-  for (const count of [2_000, 5_000, 6_000, 100_000]) yield [`${count} conditions`, ruleOf(network, wide(0, count))]
+function* hostileBodies(): Generator<[what: string, body: string]> {
+  for (const count of [2_000, 5_000, 6_000, 100_000]) yield [`${count} conditions`, eventRule(wide(0, count))]
   const event = [{ name: 'event', operator: 'Equals', value: 'a' }]
-  yield ['7 million zeros', ruleOf(network, event, { x: new Array(7_000_000).fill(0) })]
-  yield ['5 million objects', `${ruleOf(network, event).slice(0, -1)},"x":[${'{},'.repeat(5_000_000)}{}]}`]
-  yield ['a name of 2 MB', ruleOf(network, event, { name: 'x'.repeat(2e6) })]
-  yield ['a name of 100 kB', ruleOf(network, event, { name: 'x'.repeat(1e5) })]
-  yield ['deep lists', `${ruleOf(network, event).slice(0, -1)},"x":${'['.repeat(1e5)}${']'.repeat(1e5)}}`]
-  yield [
-    'many wrong values',
-    ruleOf(network, [{ name: 'event', operator: 'Equals any', value: new Array(60_000).fill(0) }]),
-  ]
+  yield ['7 million zeros', eventRule(event, { x: new Array(7_000_000).fill(0) })]
+  yield ['5 million objects', `${eventRule(event).slice(0, -1)},"x":[${'{},'.repeat(5_000_000)}{}]}`]
+  yield ['a name of 2 MB', eventRule(event, { name: 'x'.repeat(2e6) })]
+  yield ['a name of 100 kB', eventRule(event, { name: 'x'.repeat(1e5) })]
+  yield ['deep lists', `${eventRule(event).slice(0, -1)},"x":${'['.repeat(1e5)}${']'.repeat(1e5)}}`]
+  yield ['many wrong values', eventRule([{ name: 'event', operator: 'Equals any', value: new Array(60_000).fill(0) }])]
   yield [
     'many wrong properties',
-    ruleOf(network, event, Object.fromEntries(Array.from({ length: 4_000 }, (_, i) => [i, 2 ** 60]))),
+    eventRule(event, Object.fromEntries(Array.from({ length: 4_000 }, (_, i) => [i, 2 ** 60]))),
   ]
 }

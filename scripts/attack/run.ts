@@ -5,14 +5,18 @@ import { parseArgs } from 'node:util'
 import { messageOf, refuse } from '../../src/lib/errors.ts'
 import { createRandom, mix } from '../bench/random.ts'
 import { type Attack, brief, type Context, type Finding, type Outcome } from './attack.ts'
+import { bits } from './bits.ts'
 import { bodies } from './bodies.ts'
 import { connections } from './connections.ts'
+import { fairness } from './fairness.ts'
 import { node } from './node.ts'
 import { packs } from './packs.ts'
+import { receivers } from './receivers.ts'
+import { rules } from './rules.ts'
 import { startVictim, type Victim } from './server.ts'
 
 /** Every attack, in the order in which they run. */
-export const ATTACKS: readonly Attack[] = [bodies, connections, node, packs]
+export const ATTACKS: readonly Attack[] = [bodies, connections, node, packs, bits, rules, receivers, fairness]
 
 const USAGE = `Attacks the built program on loopback and prints what it found; exits 1 where it found something.
 
@@ -80,6 +84,7 @@ export const attack = async ({ name, run }: Attack, options: Options): Promise<R
       else if (ms > STOP_MS)
         findings.push({ what: 'it does not stop at once', how: `SIGTERM took ${Math.round(ms)} ms` })
     }
+    if (peak > MOST_BYTES) findings.push({ what: 'it takes too much memory', how: `${Math.ceil(peak / 1e6)} MB` })
     const worstHealthMs = Math.max(0, ...victims.map(victim => victim.worstHealthMs()))
     return { ...outcome, name, findings, peak, worstHealthMs }
   } finally {
@@ -104,6 +109,7 @@ const textSeed = (text: string): number => [...text].reduce((seed, it) => mix(se
 
 /** A server that was asked to stop has this long. */
 const STOP_MS = 2_000
+const MOST_BYTES = 1e9
 
 /** The findings by what they break, so many of each. */
 export const showFindings = (name: string, findings: readonly Finding[], most = SHOWN): string =>

@@ -30,7 +30,7 @@ const EXACT_DIGITS = 13
 
 /** Some nodes write small integers as JSON numbers, or leave nothing behind the `0x`. */
 const parse = (value: unknown): show.Integer | undefined => {
-  const number = Number(value)
+  const number = value === '0x' ? 0 : Number(value)
   if (Number.isNaN(number)) return undefined
   if (typeof value === 'string' && value.length <= 2 + EXACT_DIGITS) return number
   return number < Number.MAX_SAFE_INTEGER ? number : BigInt(value as string)

@@ -531,7 +531,8 @@ const encode = (row: RowsBuilder, column: Column, value: unknown, ids: Ids) => {
       return row.endBlob()
     case 'uint':
       // Up to 13 digits a double holds whatever they are, leading zeros included.
-      if (typeof value === 'string' && value.length <= 2 + EXACT_DIGITS) return row.number(Number(value))
+      if (typeof value === 'string' && value.length > 2 && value.length <= 2 + EXACT_DIGITS)
+        return row.number(Number(value))
       return encodeInteger(row, withoutLeadingZeros(integerHex(value)))
     case 'digits': {
       const hex = integerHex(value)

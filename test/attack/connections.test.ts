@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connections, FLOODS } from '../../scripts/attack/connections.ts'
-import { DUE, findingsOf } from './short.ts'
+import { findingsOf } from './short.ts'
 
-for (const name of ['silent connections with few open files', 'heads that never end']) {
-  test(`the program bears ${name}`, { todo: DUE }, async () => {
-    assert.equal(await findingsOf(connections, { attempt: FLOODS.findIndex(flood => flood.name === name) }), '')
-  })
-}
+test('the program bears silent connections with few open files', async () => {
+  const attempt = FLOODS.findIndex(({ name }) => name === 'silent connections with few open files')
+  assert.equal(await findingsOf(connections, { attempt }), '')
+})

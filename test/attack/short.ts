@@ -13,6 +13,3 @@ export const findingsOf = async (
   if (tries === 0 && findings.length === 0) throw new Error('nothing was tried')
   return showFindings(one.name, findings)
 }
-
-/** Why an attack may still find something. */
-export const DUE = 'what it finds is being mended'

@@ -13,7 +13,6 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { attackBits } from '../../scripts/attack/bits.ts'
 import { createRandom } from '../../scripts/bench/random.ts'
 import { makePrivateFile } from '../../src/lib/private.ts'
 import { openForReading, openForWriting } from '../../src/store/database.ts'
@@ -45,12 +44,6 @@ const flip = (path: string, at: number, bit = 0) => {
 }
 
 describe('a damaged store', () => {
-  it('gives honest answers or says that it is damaged, whatever happened to its files, also after a kill', () => {
-    const { findings, refused, harmless } = attackBits(7, 60)
-    assert.deepEqual(findings, [])
-    assert.ok(refused > 15 && harmless > 5, `${refused} were refused, ${harmless} made no difference`)
-  })
-
   it('is found by each bit that is not what it was', async t => {
     const path = await closedStore(t)
     assert.deepEqual(damagedPages(path), [])

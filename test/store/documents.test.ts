@@ -343,6 +343,22 @@ describe('documents rebuilt from the store', () => {
     checkDocuments(blocks)
   })
 
+  it('show a zero of which a node wrote no digit as any other zero', () => {
+    const [raw] = demoBlocks().filter(({ block }) => block.transactions.length > 0)
+    const documents = (zero: string) => {
+      const written = structuredClone(raw!)
+      Object.assign(written.block, { difficulty: zero, baseFeePerGas: zero })
+      Object.assign(written.block.transactions[0]!, { value: zero, nonce: zero, gasPrice: zero })
+      const store = createTestStore([written])
+      try {
+        return [...store.all('block'), ...store.all('tx'), ...store.all('call')]
+      } finally {
+        store.close()
+      }
+    }
+    assert.deepEqual(documents('0x'), documents('0x0'))
+  })
+
   it('hold what unusual nodes send: nulls, padded and long numbers, members that others lack', () => {
     const [raw] = generatedBlocks(1)
     const { block, receipts } = raw!

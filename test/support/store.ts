@@ -190,7 +190,11 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     },
     compile: createEventDecoder,
   })
-  let decoding: Decoding = { log, call: decodeCall, methodOf: input => METHODS[input.slice(0, 10)] ?? null }
+  let decoding: Decoding = {
+    log,
+    call: decodeCall,
+    methodOf: input => METHODS[input.slice(0, 10).toLowerCase()] ?? null,
+  }
   const storedTokens = createStoredTokens(db)
   const tokens = createTokens({
     listed: address => shippedTokens().find(chainId, `0x${address}`),
