@@ -22,6 +22,8 @@ export interface Rules {
   get(account: number, id: number): StoredRule | undefined
   /** Whosever it is. */
   find(id: number): StoredRule | undefined
+  /** Costs far less than to read all of it. */
+  revisionOf(id: number): number | undefined
   /** `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. */
   create(account: number, input: RuleInput, startBlock: number | null): StoredRule
   /**
@@ -69,6 +71,7 @@ export const openRules = (
     'SELECT count(*) AS rules, ifnull(sum(octet_length(input)), 0) AS bytes FROM rules WHERE account = ?',
   )
   const byId = db.prepare<[number], Row>(`${select} WHERE id = ?`)
+  const revision = db.prepare<[number], number>('SELECT revision FROM rules WHERE id = ?').pluck()
   const networks = db.prepare<[], string>('SELECT DISTINCT network FROM rules ORDER BY network').pluck()
   const everything = db.prepare<[], Row>(`${select} ORDER BY id`)
   const changedSince = db.prepare<[string, number], Row>(`${select} WHERE network = ? AND seq > ? ORDER BY seq`)
@@ -116,6 +119,7 @@ export const openRules = (
     sizeOf: account => size.get(account)!,
     get,
     find,
+    revisionOf: id => revision.get(id),
 
     create: (account, input, startBlock) =>
       write(() => {
