@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { connect } from '../accounts/file.ts'
+import { ACCOUNTS_FILE, connect } from '../accounts/file.ts'
+import { createSynced, syncLog } from '../accounts/synced.ts'
 import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleInput, StoredRule } from './rule.ts'
@@ -48,6 +50,8 @@ export interface Rules {
   networks(): string[]
   /** Commits what `work` does at once, which is far quicker than one by one. */
   together<T>(work: () => T): T
+  /** Resolves when all that was committed before outlives a power cut; until then it outlives only the process. */
+  synced(): Promise<void>
   close(): void
 }
 
@@ -60,7 +64,8 @@ export const openRules = (
     limits = DEFAULT_LIMITS,
   }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
 ): Rules => {
-  const db = connect(folder, native)
+  // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
+  const db = connect(folder, native, { lasting: false })
   // What is larger than a rule may be was stored by another version, and would fill the memory.
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
@@ -193,6 +198,7 @@ export const openRules = (
     all: () => everything.all().map(toRule),
     networks: () => networks.all(),
     together: write,
+    synced: createSynced(syncLog(join(folder, ACCOUNTS_FILE))),
     close: () => void db.close(),
   }
 }
