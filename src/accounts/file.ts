@@ -8,8 +8,15 @@ import { MIGRATIONS } from './migrations.ts'
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
 export const ACCOUNTS_FILE = 'accounts.sqlite'
 
-/** A connection to the accounts file of a data folder, which is made and brought up to date where need be; its caller closes it. */
-export const connect = (folder: string, native: string | undefined): Database.Database => {
+/**
+ * A connection to the accounts file of a data folder, which is made and brought up to date where need be; its caller closes it. Where commits
+ * are not `lasting`, a power cut may take the last ones, until the log is synced.
+ */
+export const connect = (
+  folder: string,
+  native: string | undefined,
+  { lasting = true }: { lasting?: boolean } = {},
+): Database.Database => {
   const path = join(folder, ACCOUNTS_FILE)
   try {
     makePrivateFolder(folder)
@@ -18,7 +25,7 @@ export const connect = (folder: string, native: string | undefined): Database.Da
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('journal_mode = WAL')
     // A revocation that was confirmed outlives a power cut.
-    db.pragma('synchronous = FULL')
+    db.pragma(`synchronous = ${lasting ? 'FULL' : 'NORMAL'}`)
     db.pragma('foreign_keys = ON')
     migrate(db, path)
     const [fault] = findFaultsAtStart(db)

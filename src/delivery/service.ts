@@ -78,6 +78,8 @@ export interface DeliveryOptions {
 }
 
 /** Longer than the thread gives what is under way. */
+/** Most of what comes of a delivery is garbage soon; the young generation would grow by 200 MB. */
+const YOUNG_MB = 24
 const STOP_MS = 8_000
 
 /** Starts the thread; one that dies is started again, since everything it does is in its file. */
@@ -105,7 +107,8 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
       keepMs,
       limits,
     }
-    const one = startWorker('delivery', { data, stores: known, settings: sent } satisfies DeliveryData)
+    const options = { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
+    const one = startWorker('delivery', { data, stores: known, settings: sent } satisfies DeliveryData, options)
     worker = one
     one.on('message', (message: FromDelivery) => {
       if (message.type === 'log') return log[message.level](message.message, message.fields)

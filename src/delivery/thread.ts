@@ -8,6 +8,7 @@ import { secret } from '../lib/secret.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import { openSecrets } from '../rules/secrets.ts'
 import { openRules } from '../rules/store.ts'
+import { createToldRules } from '../rules/told.ts'
 import { createChannels } from './index.ts'
 import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDelivery } from './messages.ts'
 import { createOutboxes } from './outboxes.ts'
@@ -26,6 +27,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const nativeOption = native === undefined ? {} : { native }
   const store = openDeliveries(data, { ...nativeOption, limits: settings.limits })
   const rules = openRules(data, { ...nativeOption, limits: settings.limits })
+  const ruleOf = createToldRules(rules)
   const secrets = openSecrets(data, nativeOption)
   const outboxes = createOutboxes(stores, native, log)
   const metrics = createMetrics()
@@ -42,7 +44,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const worker = createWorker({
     store,
     outboxes: outboxes.all,
-    rules: rules.find,
+    rules: ruleOf,
     rulesVersion: rules.version,
     channels,
     // Whoever never asked for their secret may do so later, and then verify what came before.
@@ -116,7 +118,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
 
   let told = '[]'
   const tellTroubles = () => {
-    const receivers = troubles.list(rule => rules.find(rule) !== undefined)
+    const receivers = troubles.list(rule => rules.revisionOf(rule) !== undefined)
     const text = JSON.stringify(receivers)
     if (text === told) return
     told = text

@@ -54,6 +54,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     alerts: pipeline?.alerts() ?? {},
     redecoding: state.redecoding,
     troubles: ruling?.troubles ?? new Map(),
+    accountTroubles: ruling?.accountTroubles ?? new Map(),
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 

@@ -103,6 +103,8 @@ export interface Report {
   redecoding: RedecodingReport | null
   /** Why rules did not do all that they should, by their ids. */
   troubles: ReadonlyMap<number, string>
+  /** Why the rules of accounts did not, by the accounts' ids. */
+  accountTroubles: ReadonlyMap<number, string>
 }
 
 /** What something waits for, as a reason, and since when (ISO-8601 UTC). */

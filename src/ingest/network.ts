@@ -52,6 +52,7 @@ const NOTHING: Report = {
   alerts: {},
   redecoding: null,
   troubles: new Map(),
+  accountTroubles: new Map(),
 }
 
 /** Has a store of today's form, so that all threads find one; what is wrong with it is told here. */

@@ -44,6 +44,8 @@ export interface Ruling {
   readonly waiting: string | null
   /** Why rules did not do all that they should, in sentences, until they are changed. */
   readonly troubles: ReadonlyMap<number, string>
+  /** Why the rules of an account did not, until one of them is changed. */
+  readonly accountTroubles: ReadonlyMap<number, string>
   close(): void
 }
 
@@ -78,7 +80,8 @@ export const createRuling = ({
   clock = systemClock,
 }: RulingOptions): Ruling => {
   const matcher = createMatcher({ most: limits.ruleMatches })
-  const troubles = createTroubles(log)
+  const troubles = createTroubles(log, 'rule')
+  const accountTroubles = createTroubles(log, 'account')
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
   const scans = readScans(db)
@@ -123,19 +126,25 @@ export const createRuling = ({
     try {
       matcher.set(rule)
     } catch (error) {
-      troubles.add(rule, 'The rule is not looked for: it could not be taken up, by a fault of the server.', error)
+      troubles.add(rule.id, 'The rule is not looked for: it could not be taken up, by a fault of the server.', error)
     }
   }
 
   /** What was found of the others holds, whatever one rule does. */
   const noteTroubles = ({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) => {
     for (const { rule, error } of failed)
-      troubles.add(rule, `The rule could not be asked of all of block ${block}, by a fault of the server.`, error)
-    for (const rule of cut)
-      troubles.add(
-        rule,
-        `Not all that the rule finds in block ${block} is told. ${overLimit('ruleMatches', limits).message}`,
+      troubles.add(rule.id, `The rule could not be asked of all of block ${block}, by a fault of the server.`, error)
+    for (const account of cut)
+      accountTroubles.add(
+        account,
+        `Not all that the rules find in block ${block} is told. ${overLimit('ruleMatches', limits).message}`,
       )
+  }
+
+  const forgetTroubles = (rule: number) => {
+    troubles.forget(rule)
+    const account = known.get(rule)?.account
+    if (account !== undefined) accountTroubles.forget(account)
   }
 
   const refresh = (held: readonly Range[]) => {
@@ -154,7 +163,7 @@ export const createRuling = ({
     const wasPaused = paused.size
     let pausing = false
     for (const id of removed) {
-      troubles.forget(id)
+      forgetTroubles(id)
       pausing = paused.delete(id) || pausing
       scans.delete(id)
       news.scans.delete(id)
@@ -164,8 +173,8 @@ export const createRuling = ({
     for (const rule of changed.map(withoutActions)) {
       if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
       known.set(rule.id, rule)
-      troubles.forget(rule.id)
-      if (rule.unfit !== undefined) troubles.add(rule, rule.unfit)
+      forgetTroubles(rule.id)
+      if (rule.unfit !== undefined) troubles.add(rule.id, rule.unfit)
       take(rule)
       register(rule, held)
       fixStart(rule, held.at(-1)?.to ?? -1)
@@ -296,6 +305,7 @@ export const createRuling = ({
       return first ?? null
     },
     troubles: troubles.all,
+    accountTroubles: accountTroubles.all,
     close: rules.close,
   }
 }

@@ -1,25 +1,28 @@
 import type { Log } from '../lib/log.ts'
-import type { StoredRule } from '../rules/rule.ts'
 
-/** Why rules did not do all that they should. Each is logged once, however often it happens, until the rule is changed. */
+/** Why rules, or all rules of an account, did not do all that they should. Each is logged once, however often it happens, until they are changed. */
 export interface Troubles {
   readonly all: ReadonlyMap<number, string>
-  add(rule: Pick<StoredRule, 'id'>, why: string, error?: unknown): void
+  add(id: number, why: string, error?: unknown): void
   forget(id: number): void
 }
 
 /** More are logged, and no longer kept: they go to the main thread with every report. */
 const MOST = 1_000
 
-export const createTroubles = (log: Log): Troubles => {
+const MESSAGES = {
+  rule: 'A rule does not do all that it should',
+  account: 'The rules of an account do not do all that they should',
+}
+
+export const createTroubles = (log: Log, of: 'rule' | 'account'): Troubles => {
   const all = new Map<number, string>()
   return {
     all,
-    add({ id }, why, error) {
+    add(id, why, error) {
       const known = all.delete(id)
       all.set(id, why)
-      if (!known)
-        log.error('A rule does not do all that it should', { rule: id, why, ...(error !== undefined && { error }) })
+      if (!known) log.error(MESSAGES[of], { [of]: id, why, ...(error !== undefined && { error }) })
       if (all.size > MOST) for (const oldest of all.keys()) return void all.delete(oldest)
     },
     forget: id => void all.delete(id),

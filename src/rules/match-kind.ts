@@ -33,6 +33,10 @@ export interface Matching {
   failed(rule: StoredRule, error: unknown): void
   /** What failed in this block already, and is not tried for more of it. */
   readonly broken: Set<Group | Attribute>
+  /** Accounts that have found more in it than they may: their rules are asked no more. */
+  readonly full: ReadonlySet<number>
+  /** Groups of rules of such accounts alone. */
+  readonly spent: Set<Group>
 }
 
 export interface KindMatcher {
@@ -140,8 +144,15 @@ export const createKindMatcher = (): KindMatcher => {
     if (group.bound) releaseAttribute(group.bound.attribute)
   }
 
-  const attempt = (group: Group, entity: Entity, found: (member: Member) => void, open: () => void, block: number) => {
-    if (group.tried === entity.stamp) return
+  const attempt = (
+    group: Group,
+    entity: Entity,
+    found: (member: Member) => void,
+    open: () => void,
+    matching: Matching,
+  ) => {
+    const { block, full } = matching
+    if (group.tried === entity.stamp || isSpent(group, matching)) return
     group.tried = entity.stamp
     let waits = false
     const { conditions } = group
@@ -152,8 +163,11 @@ export const createKindMatcher = (): KindMatcher => {
         waits = true
         continue
       }
-      // What has failed will fail again: of a wide rule it is asked first from now on.
-      if (i >= WIDE) [conditions[0], conditions[i]] = [condition, conditions[0]!]
+      // What has failed will fail again: of a wide rule it is asked first from now on, and what had failed before it next.
+      if (i >= WIDE) {
+        conditions.copyWithin(1, 0, i)
+        conditions[0] = condition
+      }
       return
     }
     const { bound } = group
@@ -164,6 +178,7 @@ export const createKindMatcher = (): KindMatcher => {
     }
     passing(group, entity, member => {
       if (!member.live || member.rule.startBlock! > block || member.found === entity.stamp) return
+      if (full.size > 0 && full.has(member.rule.account)) return
       member.found = entity.stamp
       if (waits) open()
       else found(member)
@@ -192,14 +207,14 @@ export const createKindMatcher = (): KindMatcher => {
       size--
     },
     match(entity, matching) {
-      const { block, broken } = matching
+      const { broken } = matching
       const hits: Member[] = []
       const hit = (member: Member) => void hits.push(member)
       const open = () => matching.undecided(emitterOf(entity.log!))
       const tried = (group: Group) => {
         if (broken.size > 0 && broken.has(group)) return
         try {
-          attempt(group, entity, hit, open, block)
+          attempt(group, entity, hit, open, matching)
         } catch (error) {
           blame(group, error, matching)
         }
@@ -234,6 +249,15 @@ export const createKindMatcher = (): KindMatcher => {
 const blame = (group: Group, error: unknown, { block, broken, failed }: Matching) => {
   broken.add(group)
   for (const { live, rule } of group.members.items) if (live && rule.startBlock! <= block) failed(rule, error)
+}
+
+/** Whether nobody has room for what it could find. */
+const isSpent = (group: Group, { full, spent }: Matching): boolean => {
+  if (full.size === 0) return false
+  if (spent.has(group)) return true
+  if (!group.members.items.every(({ live, rule }) => !live || full.has(rule.account))) return false
+  spent.add(group)
+  return true
 }
 
 /** Conditions up to which a rule keeps the order of their cost. */

@@ -33,8 +33,8 @@ export interface Matches {
   undecided: string[]
   /** Rules that could not be asked, by a fault of the program: others are not touched by it. */
   failed: Failed[]
-  /** Rules that found more than their account may have of one block; what is in `found` is the first of it. */
-  cut: StoredRule[]
+  /** Accounts whose rules found more than they may have of one block; what is in `found` is the first of it. */
+  cut: number[]
 }
 
 export interface Failed {
@@ -94,24 +94,26 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
       const found: Found[] = []
       const undecided = new Set<string>()
       const failed = new Map<number, Failed>()
-      const cut = new Map<number, StoredRule>()
+      const full = new Set<number>()
       const counts = new Map<number, number>()
       const number = Number(block.raw.block.number)
       const matching: Matching = {
         block: number,
         found(rule, { kind }, document) {
           const count = (counts.get(rule.account) ?? 0) + 1
-          if (count > most) return void cut.set(rule.id, rule)
+          if (count > most) return void full.add(rule.account)
           counts.set(rule.account, count)
           found.push({ rule, kind, document })
         },
         undecided: token => void undecided.add(token),
         failed: (rule, error) => void failed.set(rule.id, { rule, error }),
         broken: new Set(),
+        full,
+        spent: new Set(),
       }
       if (number >= starts.first)
         for (const entity of entitiesOf(block, kinds)) kinds.get(entity.kind)!.match(entity, matching)
-      return { found, undecided: [...undecided], failed: [...failed.values()], cut: [...cut.values()] }
+      return { found, undecided: [...undecided], failed: [...failed.values()], cut: [...full] }
     },
   }
 }

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { connect } from '../accounts/file.ts'
+import { ACCOUNTS_FILE, connect } from '../accounts/file.ts'
+import { createSynced, syncLog } from '../accounts/synced.ts'
 import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleInput, StoredRule } from './rule.ts'
@@ -22,6 +24,8 @@ export interface Rules {
   get(account: number, id: number): StoredRule | undefined
   /** Whosever it is. */
   find(id: number): StoredRule | undefined
+  /** Costs far less than to read all of it. */
+  revisionOf(id: number): number | undefined
   /** `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. */
   create(account: number, input: RuleInput, startBlock: number | null): StoredRule
   /**
@@ -46,6 +50,8 @@ export interface Rules {
   networks(): string[]
   /** Commits what `work` does at once, which is far quicker than one by one. */
   together<T>(work: () => T): T
+  /** Resolves when all that was committed before outlives a power cut; until then it outlives only the process. */
+  synced(): Promise<void>
   close(): void
 }
 
@@ -58,7 +64,8 @@ export const openRules = (
     limits = DEFAULT_LIMITS,
   }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
 ): Rules => {
-  const db = connect(folder, native)
+  // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
+  const db = connect(folder, native, { lasting: false })
   // What is larger than a rule may be was stored by another version, and would fill the memory.
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
@@ -69,6 +76,7 @@ export const openRules = (
     'SELECT count(*) AS rules, ifnull(sum(octet_length(input)), 0) AS bytes FROM rules WHERE account = ?',
   )
   const byId = db.prepare<[number], Row>(`${select} WHERE id = ?`)
+  const revision = db.prepare<[number], number>('SELECT revision FROM rules WHERE id = ?').pluck()
   const networks = db.prepare<[], string>('SELECT DISTINCT network FROM rules ORDER BY network').pluck()
   const everything = db.prepare<[], Row>(`${select} ORDER BY id`)
   const changedSince = db.prepare<[string, number], Row>(`${select} WHERE network = ? AND seq > ? ORDER BY seq`)
@@ -116,6 +124,7 @@ export const openRules = (
     sizeOf: account => size.get(account)!,
     get,
     find,
+    revisionOf: id => revision.get(id),
 
     create: (account, input, startBlock) =>
       write(() => {
@@ -189,6 +198,7 @@ export const openRules = (
     all: () => everything.all().map(toRule),
     networks: () => networks.all(),
     together: write,
+    synced: createSynced(syncLog(join(folder, ACCOUNTS_FILE))),
     close: () => void db.close(),
   }
 }

@@ -46,12 +46,10 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       ),
 
     warnings(rule) {
-      const { id, network } = rule
-      const trouble = indexings
-        .find(it => it.network === network)
-        ?.report()
-        .troubles.get(id)
-      return [...(trouble === undefined ? [] : [trouble]), ...advice(rule)]
+      const { id, account, network } = rule
+      const report = indexings.find(it => it.network === network)?.report()
+      const troubles = [report?.troubles.get(id), report?.accountTroubles.get(account)]
+      return [...troubles.filter(it => it !== undefined), ...advice(rule)]
     },
 
     async startBlockOf(network) {

@@ -420,19 +420,26 @@ test('a rule that fails holds up no other, is told of once, and is tried again w
   assert.deepEqual(await match(broken), ['1 block', '2 block'])
 })
 
-test('what an account finds beyond its limit is not told, and that is said', async t => {
+test('what an account finds beyond its limit is not told, and that is said once, of all of its rules', async t => {
   const limits = { ...DEFAULT_LIMITS, ruleMatches: 2 }
-  const { rules, ruling, match } = await setUp(t, { limits })
-  for (let i = 0; i < 3; i++) rules.create(1, ruleOf(), 0)
+  const told: unknown[] = []
+  const log: Log = { ...silent, error: (message: string) => void told.push(message) }
+  const { rules, ruling, match } = await setUp(t, { limits, log })
+  for (let i = 0; i < 4; i++) rules.create(1, ruleOf(), 0)
   rules.create(2, ruleOf(), 0)
   ruling.refresh([])
-  assert.deepEqual(await match(makeChain({ blocks: 1 })[0]!), ['1 block', '2 block', '4 block'])
-  const [[id, why] = []] = ruling.troubles
-  assert.equal(id, 3)
+  for (const block of makeChain({ blocks: 2 }).slice(0, 2))
+    assert.deepEqual(await match(block), ['1 block', '2 block', '5 block'])
+  assert.deepEqual(told, ['The rules of an account do not do all that they should'])
+  const [[account, why] = []] = ruling.accountTroubles
+  assert.equal(account, 1)
   assert.match(
     why!,
-    /^Not all that the rule finds in block \d+ is told\. An account has more than 2 matches in one block\./,
+    /^Not all that the rules find in block \d+ is told\. An account has more than 2 matches in one block\./,
   )
+  rules.remove(1, 4)
+  ruling.refresh([])
+  assert.deepEqual([...ruling.accountTroubles], [])
 })
 
 const SENDER: Condition = { name: 'from', operator: 'Greater', value: '0' }

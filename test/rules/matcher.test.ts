@@ -682,7 +682,32 @@ describe('a rule that fails', () => {
     matcher.set({ ...rules[4]!, id: 6, account: 2 })
     const { found, cut } = matcher.match(open(raw))
     assert.deepEqual(found.map(({ rule }) => rule.id).sort(), [2, 4, 5, 6])
-    assert.deepEqual(cut.map(({ id }) => id).sort(), [2, 4])
+    assert.deepEqual(cut, [1])
+  })
+
+  it('asks nothing more for an account that has found all that it may', () => {
+    const matcher = createMatcher({ most: 3 })
+    const counted = raw.block.transactions.map(() => 0)
+    const transactions = raw.block.transactions.map((tx, i) =>
+      Object.defineProperty({ ...tx }, 'gasPrice', {
+        get: () => {
+          counted[i]!++
+          return '0x1'
+        },
+      }),
+    )
+    const gasPrice = { name: 'gasPrice', operator: 'Greater or Equal' as const, value: '0' }
+    const config = { ...rules[0]!.input.config, targetType: 'Transaction' as const, targetMap: [gasPrice] }
+    for (const id of [1, 2]) matcher.set({ ...rules[0]!, id, input: { ...rules[0]!.input, config } })
+    assert.equal(
+      matcher.match({ ...open(raw), raw: { ...raw, block: { ...raw.block, transactions } } }).found.length,
+      3,
+    )
+    assert.ok(counted.length > 3)
+    assert.deepEqual(
+      counted.slice(2).filter(it => it > 0),
+      [],
+    )
   })
 })
 

@@ -33,6 +33,7 @@ export const createRule =
       checkRoom(rules.sizeOf(id), input, limits)
       return rules.create(id, input, start)
     })
+    await rules.synced()
     return answer({ service }, rule, 201, { location: `/alerting/rules/${rule.id}/` })
   }
 
@@ -75,6 +76,7 @@ export const updateRule =
       })
       // Somebody else's change came between reading and writing: this one is made to what that has left.
       if (after === 'absent' || after === 'changed') continue
+      await rules.synced()
       return answer(alerting, after)
     }
   }
@@ -86,12 +88,14 @@ const startAfterMove = (service: AlertingService, before: StoredRule, input: Rul
 /** `DELETE /alerting/rules/<id>/` */
 export const removeRule =
   (alerting: Alerting): Handler =>
-  c => {
+  async c => {
+    const { rules } = alerting
     for (;;) {
       const rule = ruleOf(c, alerting)
       checkIfMatch(c, rule)
-      if (alerting.rules.remove(rule.account, rule.id, rule.revision) === 'removed')
-        return new Response(null, { status: 204 })
+      if (rules.remove(rule.account, rule.id, rule.revision) !== 'removed') continue
+      await rules.synced()
+      return new Response(null, { status: 204 })
     }
   }
 

@@ -1,0 +1,44 @@
+import type { StoredRule } from './rule.ts'
+import type { Rules } from './store.ts'
+
+/** A rule for whoever tells of what it found: without what it looks for. Its `startBlock` may be an earlier one. */
+export type ToldRule = (id: number) => StoredRule | undefined
+
+/** Bytes of JSON of rules that are kept. */
+const KEPT = 8e6
+
+/** Reads each revision of a rule once, however often it fires: it may be long. */
+export const createToldRules = (rules: Pick<Rules, 'find' | 'revisionOf'>, kept = KEPT): ToldRule => {
+  /** What was asked for last stands at the end. */
+  const known = new Map<number, { rule: StoredRule; bytes: number }>()
+  let held = 0
+
+  const forget = (id: number) => {
+    held -= known.get(id)?.bytes ?? 0
+    known.delete(id)
+  }
+
+  const read = (id: number) => {
+    const found = rules.find(id)
+    if (!found) return undefined
+    const config = { ...found.input.config, targetMap: [] }
+    const rule = { ...found, input: { ...found.input, config } }
+    return { rule, bytes: JSON.stringify(rule).length }
+  }
+
+  return id => {
+    const before = known.get(id)
+    forget(id)
+    const revision = rules.revisionOf(id)
+    if (revision === undefined) return undefined
+    const now = before?.rule.revision === revision ? before : read(id)
+    if (!now) return undefined
+    known.set(id, now)
+    held += now.bytes
+    for (const [oldest] of known) {
+      if (held <= kept) break
+      forget(oldest)
+    }
+    return now.rule
+  }
+}
