@@ -9,6 +9,8 @@ export interface NamesOptions {
   servers?: readonly string[]
   /** Of the system. */
   lookup?: Lookup
+  /** Makes one that asks the name servers which the system has then. */
+  resolver?: () => Pick<dns.Resolver, 'resolve4' | 'resolve6'>
 }
 
 /**
@@ -16,9 +18,19 @@ export interface NamesOptions {
  * do not answer would hold: so that name servers are asked first, which holds nothing, and the system only for what they do not know,
  * by one look-up of an account at a time.
  */
-export const createNames = ({ servers, lookup = systemLookup }: NamesOptions = {}): (() => Lookup) => {
-  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: 2 })
-  if (servers) resolver.setServers(servers)
+export const createNames = ({
+  servers,
+  lookup = systemLookup,
+  resolver: make = () => createResolver(servers),
+}: NamesOptions = {}): (() => Lookup) => {
+  let resolver = make()
+  let madeAt = performance.now()
+  /** The system may have got other name servers since, as where a machine changes its network. */
+  const renew = () => {
+    if (performance.now() - madeAt < RENEW_MS) return
+    resolver = make()
+    madeAt = performance.now()
+  }
 
   return () => {
     const system = oneAtATime(lookup)
@@ -30,13 +42,24 @@ export const createNames = ({ servers, lookup = systemLookup }: NamesOptions = {
       )
       if (found.length > 0) return found
       const silent = answers.find(it => it.status === 'rejected' && SILENT.test(it.reason.code))
-      if (silent?.status === 'rejected') throw silent.reason
+      if (silent?.status === 'rejected') {
+        renew()
+        throw silent.reason
+      }
       return system(hostname)
     }
   }
 }
 
+const createResolver = (servers: readonly string[] | undefined) => {
+  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: 2 })
+  if (servers) resolver.setServers(servers)
+  return resolver
+}
+
 const TIMEOUT_MS = 2_000
+/** Shorter than what a name server that is gone takes to be given up, so that the next look-up asks another one. */
+const RENEW_MS = 1_000
 /** The name server was there and did not answer: the system would wait for it as well. */
 const SILENT = /^(ETIMEOUT|ESERVFAIL)$/
 const MOST_WAITING = 100

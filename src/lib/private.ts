@@ -21,6 +21,8 @@ const make = (path: string) => {
     closeSync(openSync(path, 'ax', PRIVATE_FILE))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    // What is no file cannot be opened, and says so.
+    if (!statSync(path).isFile()) closeSync(openSync(path, 'a'))
   }
 }
 

@@ -27,6 +27,9 @@ interface Stream {
   at: Cursor | undefined
 }
 
+/** Whoever takes less in the time of an unread stream does not read: some 4 kB a second. */
+const PIECE = 256 << 10
+
 export const createStreams = ({ threads, limits, nextId }: StreamsOptions): Streams => {
   const open = new Map<number, number>()
   const count = (account: number, more: number) => {
@@ -96,21 +99,32 @@ export const createStreams = ({ threads, limits, nextId }: StreamsOptions): Stre
           controller.error(error)
         }, limits.unreadStream).unref()
       }
+      /** What of the part at hand is still to be read. */
+      let left: Uint8Array = message.body
+      /** In pieces: that a slow client takes one shows that it reads. */
+      const give = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        controller.enqueue(left.subarray(0, PIECE))
+        left = left.subarray(PIECE)
+      }
+      let more = true
       return new ReadableStream<Uint8Array>(
         {
           start(controller) {
-            controller.enqueue(message.body)
+            give(controller)
             ahead()
             watch(controller)
           },
           async pull(controller) {
             clearTimeout(unread)
             try {
-              const part = await next!
-              // One part ahead: the thread makes the next while this one is sent.
-              if (part.more) ahead()
-              if (part.body.length > 0) controller.enqueue(part.body)
-              if (part.more) watch(controller)
+              if (left.length === 0) {
+                const part = await next!
+                // One part ahead: the thread makes the next while this one is sent.
+                if (part.more) ahead()
+                ;({ body: left, more } = part)
+              }
+              if (left.length > 0) give(controller)
+              if (more || left.length > 0) watch(controller)
               else {
                 end(undefined)
                 controller.close()

@@ -173,21 +173,21 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   }
 
   const run = (thread: Running, task: Task) => {
-    const { id } = task
     for (const timer of task.timers) clearTimeout(timer)
     task.since = performance.now()
     thread.state = 'busy'
     thread.task = task
     Atomics.store(thread.flags, 1, 0)
     shares.began(task)
-    // The thread looks at the flag now and then; one that does not is stuck inside SQLite.
-    const giveUp = () => {
-      Atomics.store(thread.flags, 0, id)
-      task.timers.push(setTimeout(() => lose(thread, tooLong()), GRACE_MS))
-    }
-    task.timers = [setTimeout(giveUp, deadlineMs)]
+    task.timers = [setTimeout(() => endWithin(thread, task), deadlineMs)]
     if (task.lane === 'cheap') task.timers.push(setTimeout(() => takeLong(thread, task), CHEAP_MS[task.tries]))
     thread.worker.postMessage(task.message(thread))
+  }
+
+  /** The thread looks at the flag now and then; one that does not is stuck inside SQLite. */
+  const endWithin = (thread: Running, task: Task) => {
+    Atomics.store(thread.flags, 0, task.id)
+    task.timers.push(setTimeout(() => lose(thread, tooLong()), GRACE_MS))
   }
 
   /** It goes on where dear ones have a thread left, and else makes room for others. */
@@ -220,7 +220,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     if (queue.remove(task)) return
     const thread = threads.find(thread => thread.task === task)
     if (!thread) return
-    Atomics.store(thread.flags, 0, task.id)
+    endWithin(thread, task)
     drop(thread, task.id)
   }
 
@@ -234,9 +234,10 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
         asked.signal?.throwIfAborted()
         if (closed) throw gone()
         if (asked.lane === 'cheap') checkWaiting(asked)
+        // In this order: a thread that is stuck is given up also where nobody waits for it any more.
         const abort = () => {
-          leave(task)
           task.reject(asked.signal!.reason)
+          leave(task)
         }
         const settle = () => {
           for (const timer of task.timers) clearTimeout(timer)

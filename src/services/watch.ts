@@ -23,6 +23,8 @@ export interface Watching {
 
 /** Time between two looks at whether a network without a source has got something to do. */
 const LOOK_MS = 500
+/** Time until one that failed is tried again. */
+const AGAIN_MS = 60_000
 
 /**
  * Rules may ask for what is stored also of a network that nothing new comes of, and it may be to be decoded anew: it gets threads of its own as
@@ -32,26 +34,42 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
   const watched = new Map<string, Indexing>()
   let version = -1
   let ruled: string[] = []
+  /** When networks could not be attended to. */
+  const failing = new Map<string, number>()
   const look = () => {
+    for (const [network, at] of failing) {
+      if (performance.now() - at < AGAIN_MS) continue
+      failing.delete(network)
+      version = -1
+    }
     const redecoded = openRedecodings(redecodeFolder(config.data)).map(({ network }) => network)
     if (rules.version() === version && redecoded.length === 0) return
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(storedNetworks(config.data))
     for (const network of [...ruled, ...redecoded]) {
-      if (indexed.has(network) || watched.has(network) || !stored.has(network)) continue
-      const watching = keepIndexing({
-        data: config.data,
-        network,
-        job: { type: 'watch' },
-        storeBatch: 1,
-        limits: config.limits,
-        log,
-        onAlerts: () => onAlerts(network),
-      })
-      watching.ended.catch(error => log.error('Stopped attending to what is stored', { network, error }))
-      watched.set(network, watching)
+      if (indexed.has(network) || watched.has(network) || failing.has(network) || !stored.has(network)) continue
+      try {
+        attend(network)
+      } catch (error) {
+        // Its store is damaged, say: that is no reason to leave others alone.
+        log.error('Could not attend to what is stored, tries again', { network, error })
+        failing.set(network, performance.now())
+      }
     }
+  }
+  const attend = (network: string) => {
+    const watching = keepIndexing({
+      data: config.data,
+      network,
+      job: { type: 'watch' },
+      storeBatch: 1,
+      limits: config.limits,
+      log,
+      onAlerts: () => onAlerts(network),
+    })
+    watching.ended.catch(error => log.error('Stopped attending to what is stored', { network, error }))
+    watched.set(network, watching)
   }
   look()
   const stopLooking = every(LOOK_MS, look, { log, doing: 'look what rules ask of stored networks' })

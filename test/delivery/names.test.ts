@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
+import type { promises as dns } from 'node:dns'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -52,4 +53,21 @@ test('names whose servers do not answer hold up no look-up of another', async t 
   assert.ok(asked.filter(it => it.startsWith('unknown-')).length < 5)
   await Promise.all(unknown)
   assert.deepEqual(new Set(await Promise.all(hanging)), new Set(['ETIMEOUT']))
+})
+
+test('name servers that the system has got since are asked once those before do not answer', async () => {
+  const silent = async (): Promise<string[]> => {
+    await systemClock.sleep(1_100)
+    throw Object.assign(new Error('no answer'), { code: 'ETIMEOUT' })
+  }
+  const known = async () => ['192.0.2.7']
+  let made = 0
+  const resolver = () => {
+    const resolve = made++ === 0 ? silent : known
+    return { resolve4: resolve, resolve6: resolve } as unknown as dns.Resolver
+  }
+  const lookup = createNames({ resolver })()
+  await assert.rejects(lookup('live.test'), { code: 'ETIMEOUT' })
+  assert.deepEqual((await lookup('live.test'))[0], { address: '192.0.2.7', family: 4 })
+  assert.equal(made, 2)
 })

@@ -53,6 +53,7 @@ test('threads that die of a bug are started again, and nothing is missing afterw
   await until(indexing.report, ({ blocks }) => blocks === 20)
   assert.equal((await status()).state, 'following')
 
+  holdOpen(t, data)
   rename(data, 'tx', 'gone')
   node.extend(chain.slice(20, 30))
   const { state, error, restarts } = await until(

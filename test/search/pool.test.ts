@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
@@ -50,6 +54,48 @@ test('a deadline is that of the work, not of whoever reads its answer slowly', a
   assert.ok(parts.length * 150 > 2 * 400)
   const { hits } = JSON.parse(Buffer.concat(parts).toString()) as Hits
   assert.deepEqual([hits.total, new Set(hits.hits.map(({ _id }) => _id)).size], [logs, logs])
+})
+
+test('whoever reads slowly, but reads, is not cut off', async t => {
+  const { search } = setUp(t, { limits: { ...DEFAULT_LIMITS, unreadStream: 500 } })
+  const { body } = await search('event', { size: -1 })
+  let read = 0
+  for await (const { length } of body as ReadableStream<Uint8Array>) {
+    // So much a second.
+    await pause((length / 1_000_000) * 1_000)
+    read += length
+    if (read > 2_000_000) break
+  }
+  assert.ok(read > 2_000_000)
+})
+
+test('a thread that is stuck is given up also where its client has gone', {
+  skip: process.platform === 'win32',
+}, async t => {
+  const stuck = join(mkdtempSync(join(tmpdir(), 'chainsieve-test-')), 'stuck.fifo')
+  execFileSync('mkfifo', [stuck])
+  const stores = new Map([
+    [NETWORK, store.path],
+    ['ethereum/test/stuck', stuck],
+  ])
+  const { pool, search } = setUp(t, { stores: () => stores })
+  // To open it waits until somebody writes to it.
+  t.after(() => {
+    closeSync(openSync(stuck, 'r+'))
+    rmSync(dirname(stuck), { recursive: true })
+  })
+  await search('block', {})
+  const controller = new AbortController()
+  const asked = pool.search({
+    network: 'ethereum/test/stuck',
+    entities: 'block',
+    body: Buffer.from('{}'),
+    account: 1,
+    signal: controller.signal,
+  })
+  setTimeout(() => controller.abort(), 300)
+  await assert.rejects(asked, { name: 'AbortError' })
+  assert.equal((await whole(await search('block', { size: 3 }))).hits.hits.length, 3)
 })
 
 test('one thread gives many answers at the same time, long ones part by part', async t => {
