@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
 import { keepIndexing } from '../../src/ingest/keep.ts'
 import type { Job } from '../../src/ingest/messages.ts'
 import { createStatus } from '../../src/ingest/status.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { openForWriting } from '../../src/store/database.ts'
 import { storeFile } from '../../src/store/files.ts'
 import { until } from '../e2e/program.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
@@ -38,9 +38,16 @@ const following = (node: FakeNode): Job => ({
   finality: 8,
 })
 
-/** Has the thread that writes meet what it does not expect, in a store that is whole. */
+/** As the last that closes the store, SQLite would copy the log into it, without the checksums that go with it. */
+const holdOpen = (t: TestContext, data: string) => {
+  const db = new Database(storeFile(data, NETWORK), { readonly: true })
+  db.pragma('user_version')
+  t.after(() => void db.close())
+}
+
+/** Has the thread that writes meet what it does not expect. */
 const rename = (data: string, from: string, to: string) => {
-  const db = openForWriting(storeFile(data, NETWORK))
+  const db = new Database(storeFile(data, NETWORK), { timeout: 5_000 })
   db.exec(`ALTER TABLE ${from} RENAME TO ${to}`)
   db.close()
 }
