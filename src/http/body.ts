@@ -68,8 +68,22 @@ const collect = (c: Context, limits: Limits) => {
       held.add(chunk.length)
       chunks.push(chunk)
     },
-    all: (): Uint8Array => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
+    all: (): Uint8Array => (length > SMALL ? shared(chunks, length) : Buffer.concat(chunks, length)),
   }
+}
+
+/** Up to here bytes are copied to other threads in no time. */
+const SMALL = 65_536
+
+/** In memory of all threads, so that a large body is not copied again for the one that reads it. */
+const shared = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
+  const whole = new Uint8Array(new SharedArrayBuffer(length))
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.length
+  }
+  return whole
 }
 
 const readIncoming = (c: Context, incoming: IncomingMessage, add: (chunk: Uint8Array) => void): Promise<void> => {

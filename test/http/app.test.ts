@@ -4,6 +4,8 @@ import { gzipSync } from 'node:zlib'
 import type { Services } from '../../src/http/app.ts'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import type { SearchService } from '../../src/search/service.ts'
 import { appOf, echo, MAINNET, TOKEN } from './support.ts'
 
 type Body = string | Uint8Array<ArrayBuffer>
@@ -260,6 +262,27 @@ test('a large body is refused, one of just the limit is not', async () => {
   const headers = { ...bearer, 'content-encoding': 'gzip' }
   const bomb = gzipSync('x'.repeat(100_000))
   assert.deepEqual(await call(`${ES}/tx/search/`, { method: 'POST', headers, body: bomb }), large)
+})
+
+test('a large body is given on in memory that no thread has to copy, plain or compressed', async () => {
+  const seen: unknown[] = []
+  const search: SearchService = {
+    ...echo,
+    async search({ body }) {
+      seen.push([body?.buffer instanceof SharedArrayBuffer, Buffer.from(body!).toString() === text])
+      return { status: 200, body: Buffer.from('{}') }
+    },
+  }
+  const app = appOf({ search, limits: DEFAULT_LIMITS })
+  const text = JSON.stringify({ x: 'y'.repeat(200_000) })
+  const ask = (body: Body, headers: object) =>
+    app.request(`${ES}/tx/search/`, { method: 'POST', headers: { ...bearer, ...headers }, body })
+  for (const reply of [await ask(text, {}), await ask(gzipSync(text), { 'content-encoding': 'gzip' })])
+    assert.equal(reply.status, 200)
+  assert.deepEqual(seen, [
+    [true, true],
+    [true, true],
+  ])
 })
 
 test('a compressed body is read, one that is not what it says is refused', async () => {

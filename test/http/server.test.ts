@@ -139,7 +139,7 @@ test('bodies that are held at once are bounded, by account and in all, and given
     limits: { ...DEFAULT_LIMITS, queuedBodiesByAccount: 2_500, queuedBodies: 4_000 },
     search: {
       ...echo,
-      search: async call => {
+      search: async () => {
         await held.promise
         return echo.search({ ...call, account: ALICE.id })
       },
