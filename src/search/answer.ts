@@ -26,6 +26,8 @@ export interface Parts {
   parts: Iterable<Uint8Array<ArrayBuffer>>
   /** The last hit of those that were taken so far. */
   at(): Cursor | undefined
+  /** Whether the last part was taken: who went on behind the last hit would close the answer again. */
+  ended(): boolean
 }
 
 export interface AnswerOptions extends SearchOptions {
@@ -77,7 +79,11 @@ export const answerRequest = (
   if (!mayStream) throw overNow('streams', limits)
   const { total, pages, at } = searcher.pages(request, options, after)
   const begun = after ? undefined : head(started, total, request, total !== 0)
-  return { status: 200, body: { parts: streamed(begun, pages, show), at } }
+  let ended = false
+  const parts = streamed(begun, pages, show, () => {
+    ended = true
+  })
+  return { status: 200, body: { parts, at, ended: () => ended } }
 }
 
 export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: string): Reply => {
@@ -132,6 +138,7 @@ function* streamed(
   head: string | undefined,
   pages: Iterable<Hit[]>,
   show: (hit: Hit) => string,
+  onEnd: () => void,
 ): Generator<Uint8Array<ArrayBuffer>> {
   const part = createByteWriter(1 << 20)
   part.text(head ?? '')
@@ -147,6 +154,7 @@ function* streamed(
     part.truncate(0)
   }
   part.text(TAIL)
+  onEnd()
   yield part.take()
 }
 

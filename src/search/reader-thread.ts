@@ -84,9 +84,10 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   const reply = (id: number, { status, body }: Reply, options: Running) => {
     if (typeof body === 'string') return send({ type: 'answer', id, status, body: encode(body), ...END })
     const rest = body.parts[Symbol.iterator]()
-    const { value = nothing(), done = false } = rest.next()
-    if (!done) streams.set(id, { ...body, rest, options })
-    send({ type: 'answer', id, status, body: value, more: !done, at: body.at() })
+    const { value = nothing() } = rest.next()
+    const goesOn = !body.ended()
+    if (goesOn) streams.set(id, { ...body, rest, options })
+    send({ type: 'answer', id, status, body: value, more: goesOn, at: body.at() })
   }
 
   const more = (id: number, stream: number) => {
@@ -97,9 +98,9 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     try {
       next = one.rest.next()
     } finally {
-      if (next?.done !== false) streams.delete(stream)
+      if (next === undefined || one.ended()) streams.delete(stream)
     }
-    send({ type: 'part', id, body: next.value ?? nothing(), more: !next.done, at: one.at() })
+    send({ type: 'part', id, body: next.value ?? nothing(), more: !one.ended(), at: one.at() })
   }
 
   const resume = ({ id, stream, search, after }: Extract<ToReader, { type: 'resume' }>) => {

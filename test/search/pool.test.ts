@@ -216,3 +216,11 @@ test('a search that is no body but was read already is answered like its body', 
   assert.deepEqual(answered.hits, (await search('log', JSON.parse(body)).then(whole)).hits)
   assert.equal(answered.hits.hits.length, 7)
 })
+
+test('a long answer ends once, whichever thread gives its last part', async t => {
+  const { search } = setUp(t, { threads: 2 })
+  for (let round = 0; round < 20; round++) {
+    const answers = await Promise.all(['block', 'tx', 'block', 'block'].map(kind => search(kind, { size: -1 })))
+    for (const answer of await Promise.all(answers.map(whole))) assert.equal(answer.hits.hits.length, answer.hits.total)
+  }
+})
