@@ -152,7 +152,7 @@ test('bodies that are held at once are bounded, by account and in all, and given
   await new Promise(resolve => setTimeout(resolve, 50))
   const own = await post(TOKEN, body)
   assert.deepEqual([own.status, own.headers['retry-after']], [429, '1'])
-  assert.match(own.text, /An account has more than 2500B of bodies of requests at once\. /)
+  assert.match(own.text, /An account has more than 2500B of request bodies under way\. /)
   // Of what says no size, and of what is compressed, it is seen while it comes in.
   assert.equal((await post(TOKEN, body, { 'transfer-encoding': 'chunked' })).status, 429)
   assert.equal((await post(TOKEN, gzipSync(body), { 'content-encoding': 'gzip' })).status, 429)
@@ -162,7 +162,7 @@ test('bodies that are held at once are bounded, by account and in all, and given
   await new Promise(resolve => setTimeout(resolve, 50))
   const all = await post('cs_third', body.padEnd(1_100))
   assert.equal(all.status, 429)
-  assert.match(all.text, /The server has more than 4kB of bodies of requests at once\. /)
+  assert.match(all.text, /The server has more than 4kB of request bodies under way\. /)
 
   held.resolve()
   for (const reply of await Promise.all(waiting)) assert.equal(reply.status, 200)
