@@ -53,8 +53,16 @@ const open = (path: string, native: string | undefined): WritableDb => {
 const withChecksums = (db: Db, path: string, native: string | undefined): WritableDb => {
   // SQLite copies the log when the last connection closes that may write, also where its thread was ended: it does not while this one is open.
   const other = connect(path, { readonly: true, native })
-  other.pragma('user_version')
-  const checkpoints = createCheckpoints(db, path)
+  let checkpoints: Checkpoints
+  try {
+    other.pragma('user_version')
+    checkpoints = createCheckpoints(db, path)
+  } catch (error) {
+    // Whoever tries again until there is room on the disk must not leave two connections behind each time.
+    db.close()
+    other.close()
+    throw error
+  }
   const closeFirst = db.close.bind(db)
   const close = () => {
     if (!db.open) return db
