@@ -43,7 +43,9 @@ const decoderOf = (events: readonly EventAbi[]) => {
     raw,
     ...shows(raw),
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decode)),
-    methods: raw.block.transactions.map(({ to, input }) => (to ? (METHODS[input.slice(0, 10)] ?? null) : null)),
+    methods: raw.block.transactions.map(({ to, input }) =>
+      to ? (METHODS[input.slice(0, 10).toLowerCase()] ?? null) : null,
+    ),
     calls: callsOf(raw),
     decimals: address => decimalsOf(raw.chainId ?? 1, `0x${address}`),
   })
