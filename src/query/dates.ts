@@ -130,7 +130,8 @@ const startOf = (instant: number, unit: string, zone: Zone): number => {
       return toInstant(midnight, zone)
     default: {
       const size = FIXED[unit]!
-      return toInstant(Math.floor(local / size) * size, zone)
+      // By the offset of the moment itself: when clocks are set back, an hour comes twice.
+      return Math.floor(local / size) * size - zone(instant)
     }
   }
 }

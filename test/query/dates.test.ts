@@ -213,6 +213,14 @@ test('ISO-8601 is read as the language reads it', () => {
   fc.assert(fc.property(date, it => assert.equal(read(it.toISOString()), it.toISOString())))
 })
 
+test('the hour that comes twice when clocks are set back is rounded as the one that is meant', () => {
+  const zone = 'America/St_Johns'
+  const [first, second] = [2172716940, 2172716940 + 3_600]
+  assert.equal(read(`${first}||/m`, { zone, up: true }), '2038-11-07T04:29:59.999Z')
+  assert.equal(read(`${second}||/m`, { zone }), '2038-11-07T05:29:00.000Z')
+  assert.equal(read(`${second}||/m`, { zone, up: true }), '2038-11-07T05:29:59.999Z')
+})
+
 test('rounding never leaves the unit that holds the moment', () => {
   const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/St_Johns', '+05:45', '-11:00')
   const moment = fc.integer({ min: 0, max: 4e9 })
