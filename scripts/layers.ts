@@ -39,6 +39,11 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'lib'],
     packages: ['smol-toml', 'valibot'],
   },
+  sqlite: {
+    is: 'SQLite files: opening them, one writer at a time, checksums of their pages, damage',
+    may: ['lib'],
+    packages: ['better-sqlite3'],
+  },
   accounts: { is: 'accounts and tokens, in a file of their own', may: ['limits', 'lib'], packages: ['better-sqlite3'] },
   chain: {
     is: 'where blocks come from: JSON-RPC and block packs behind one interface, what a source says being checked; following, reorganisations',
@@ -62,16 +67,15 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'documents', 'decode', 'mapping', 'lib'],
     pure: true,
   },
-  store: {
-    is: 'the SQLite file of a network: tables, dictionaries, segments of the inverted index; one writer, many readers',
-    may: ['documents', 'decode', 'mapping', 'lib'],
+  engine: {
+    is: 'documents in SQLite: stored documents, index, and the execution of queries; one writer, many readers of a network',
+    may: ['limits', 'sqlite', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
-    packages: ['better-sqlite3'],
+    packages: ['better-sqlite3', 'minisearch'],
   },
   search: {
-    is: 'from the tree to sets of documents, by index and columns; sorting, paging, the envelope; the pool of reading threads',
-    may: ['limits', 'store', 'query', 'documents', 'decode', 'mapping', 'lib'],
-    packages: ['minisearch'],
+    is: 'from a request to its answer: the envelope of Elasticsearch, the threads that read, and whose turn it is',
+    may: ['limits', 'sqlite', 'engine', 'query', 'decode', 'mapping', 'lib'],
   },
   rules: {
     is: 'alerting rules: their schema and its faults, where they are kept, from a rule to a query, the matcher of many rules',
@@ -81,16 +85,16 @@ export const ROOMS: Record<string, Room> = {
   },
   alerts: {
     is: 'what rules found: pending, confirmed, withdrawn, retracted, in the transaction of the block; the outbox',
-    may: ['store', 'rules', 'mapping', 'lib'],
+    may: ['sqlite', 'engine', 'rules', 'mapping', 'lib'],
   },
   delivery: {
     is: 'from the outbox to receivers: payloads, one file for each channel, retries, the ledger, the guard against inward targets',
-    may: ['limits', 'alerts', 'rules', 'store', 'mapping', 'config', 'lib'],
+    may: ['limits', 'alerts', 'rules', 'sqlite', 'engine', 'mapping', 'config', 'lib'],
     packages: ['better-sqlite3', 'nodemailer', 'undici'],
   },
   ingest: {
     is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
-    may: ['limits', 'chain', 'decode', 'store', 'search', 'documents', 'rules', 'alerts', 'lib'],
+    may: ['limits', 'chain', 'decode', 'sqlite', 'engine', 'search', 'documents', 'rules', 'alerts', 'lib'],
     types: ['config', 'mapping'],
   },
   http: {
@@ -106,7 +110,20 @@ export const ROOMS: Record<string, Room> = {
   },
   services: {
     is: 'what the commands set to work, in the order in which it starts',
-    may: ['limits', 'lib', 'config', 'accounts', 'store', 'search', 'rules', 'alerts', 'delivery', 'ingest', 'http'],
+    may: [
+      'limits',
+      'lib',
+      'config',
+      'accounts',
+      'sqlite',
+      'engine',
+      'search',
+      'rules',
+      'alerts',
+      'delivery',
+      'ingest',
+      'http',
+    ],
     types: ['cli'],
   },
   'main.ts': {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Db, openForReading } from '../../src/store/database.ts'
+import { openForReading } from '../../src/engine/open.ts'
+import type { Db } from '../../src/sqlite/database.ts'
 import { busySeconds, type Memory, startProgram, watchUsage } from './program.ts'
 
 /** Filling a store by the road that a user's blocks take. */

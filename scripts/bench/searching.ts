@@ -1,7 +1,7 @@
 import { Client } from 'undici'
+import { createSearcher } from '../../src/engine/query/execute.ts'
+import { openReader } from '../../src/engine/reader.ts'
 import { answerGet, answerSearch } from '../../src/search/answer.ts'
-import { createSearcher } from '../../src/search/execute.ts'
-import { openReader } from '../../src/store/reader.ts'
 import type { Answer, Query, Request } from './queries.ts'
 import { type Times, timesOf } from './times.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { DIMENSIONS, similarityOf } from '../../src/decode/features.ts'
-import { createSimilar, SIMILAR_SCHEMA } from '../../src/store/similar.ts'
+import { createSimilar, SIMILAR_SCHEMA } from '../../src/engine/similar.ts'
 import { createRandom, type Random } from './random.ts'
 import { timesOf } from './times.ts'
 

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isCallSignature } from '../../src/decode/call-signatures.ts'
-import { openForReading } from '../../src/store/database.ts'
-import { storeFile } from '../../src/store/files.ts'
-import { FACETS, facetOf, signatureOfFacet } from '../../src/store/terms.ts'
+import { storeFile } from '../../src/engine/files.ts'
+import { FACETS, facetOf, signatureOfFacet } from '../../src/engine/index/terms.ts'
+import { openForReading } from '../../src/engine/open.ts'
 import { type Filling, fill, generatePack, type Sizes, sizesOf } from './fill.ts'
 
 /** What traces cost: the same blocks are imported without them and with them, in turn, as a machine that others use is not always as fast. */

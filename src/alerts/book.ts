@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import { positionOf } from '../engine/schema.ts'
 import type { TargetType } from '../rules/rule.ts'
-import type { Db } from '../store/database.ts'
-import { positionOf } from '../store/schema.ts'
+import type { Db } from '../sqlite/database.ts'
 import type { AlertState, Hit, OutboxEntry } from './alert.ts'
 import { STATES, TYPES } from './rows.ts'
 

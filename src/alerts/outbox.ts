@@ -1,4 +1,4 @@
-import { openForReading } from '../store/database.ts'
+import { openForReading } from '../engine/open.ts'
 import type { AlertState, OutboxEntry, StoredAlert } from './alert.ts'
 import { type AlertRow, STATES, TYPES, toAlert } from './rows.ts'
 

@@ -2,9 +2,9 @@ import type { ChainSource } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { Code } from '../decode/contract-code.ts'
 import { type BlockContract, type Creation, creationsIn } from '../documents/contracts.ts'
+import { positionOf } from '../engine/schema.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import { positionOf } from '../store/schema.ts'
 import { createAsking } from './asking.ts'
 
 /** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */

@@ -1,10 +1,10 @@
 import type { Hit } from '../alerts/alert.ts'
 import type { News, Scan } from '../alerts/book.ts'
+import { createSearcher } from '../engine/query/execute.ts'
+import { openReader } from '../engine/reader.ts'
 import type { Log } from '../lib/log.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { blockOfDocument, searchOf } from '../rules/search.ts'
-import { createSearcher } from '../search/execute.ts'
-import { openReader } from '../store/reader.ts'
 import type { Ruling } from './ruling.ts'
 
 export interface HistoryOptions {

@@ -1,5 +1,5 @@
 import type { OwnAbi } from '../decode/declarations.ts'
-import type { Reader } from '../store/reader.ts'
+import type { Reader } from '../engine/reader.ts'
 
 /** Proxies of proxies, with a beacon in between, that are looked for. */
 const MOST_STEPS = 4

@@ -1,7 +1,7 @@
 import type { Code } from '../decode/contract-code.ts'
 import { similarityOf } from '../decode/features.ts'
 import { createRecent } from '../lib/recent.ts'
-import type { Db } from '../store/database.ts'
+import type { Db } from '../sqlite/database.ts'
 
 /** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
 export interface Likeness {

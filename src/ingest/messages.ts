@@ -2,11 +2,11 @@ import type { AlertCounts, News } from '../alerts/book.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
+import type { Batch } from '../engine/documents/batch.ts'
+import type { Revision } from '../engine/index/revision.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
-import type { Batch } from '../store/batch.ts'
-import type { Revision } from '../store/revision.ts'
 
 /** What the threads of one network tell each other: the one that reads and decodes, the one that writes, and the main thread. */
 

@@ -8,14 +8,20 @@ import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { placesOf } from '../documents/places.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
+import {
+  type Additions,
+  type BatchBuilder,
+  type BatchContext,
+  type BlockInput,
+  createBatch,
+} from '../engine/documents/batch.ts'
+import { createDictionary } from '../engine/index/dictionary.ts'
+import { createRevision, type RevisionBuilder } from '../engine/index/revision.ts'
+import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../engine/index/terms.ts'
+import { positionOf } from '../engine/schema.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
-import { type Additions, type BatchBuilder, type BatchContext, type BlockInput, createBatch } from '../store/batch.ts'
-import type { Db } from '../store/database.ts'
-import { createDictionary } from '../store/dictionary.ts'
-import { createRevision, type RevisionBuilder } from '../store/revision.ts'
-import { positionOf } from '../store/schema.ts'
-import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../store/terms.ts'
+import type { Db } from '../sqlite/database.ts'
 import type { Contracts } from './contracts.ts'
 import type { Links } from './links.ts'
 import type { Tokens } from './tokens.ts'

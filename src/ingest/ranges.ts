@@ -1,4 +1,4 @@
-import type { Db } from '../store/database.ts'
+import type { Db } from '../sqlite/database.ts'
 import type { Range } from './messages.ts'
 
 /** Ranges of blocks: ascending, never touching each other. */

@@ -1,10 +1,10 @@
 import type { ChainSource } from '../chain/source.ts'
 import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../decode/token-answers.ts'
 import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
+import type { LearntToken } from '../engine/documents/batch.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import type { LearntToken } from '../store/batch.ts'
-import type { Db } from '../store/database.ts'
+import type { Db } from '../sqlite/database.ts'
 import { createAsking } from './asking.ts'
 
 /** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */

@@ -1,10 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import { createBook } from '../alerts/book.ts'
+import { openForWriting } from '../engine/open.ts'
+import { createWriter } from '../engine/writer.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { openForWriting } from '../store/database.ts'
-import { createWriter } from '../store/writer.ts'
 import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
 
 type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'news' }>

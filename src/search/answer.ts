@@ -1,16 +1,16 @@
+import type { Searcher } from '../engine/query/execute.ts'
+import type { Hit } from '../engine/query/hits.ts'
+import { check, type SearchOptions } from '../engine/query/options.ts'
+import type { Cursor } from '../engine/query/pages.ts'
+import type { SimilarRequest } from '../engine/query/similar.ts'
+import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
+import type { Reader } from '../engine/reader.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { compileSourceFilter } from '../query/source-filter.ts'
-import type { Reader } from '../store/reader.ts'
-import type { Searcher } from './execute.ts'
-import type { Hit } from './hits.ts'
-import { check, type SearchOptions } from './options.ts'
-import type { Cursor } from './pages.ts'
-import type { SimilarRequest } from './similar.ts'
-import type { Suggester, SuggestRequest } from './suggest.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 

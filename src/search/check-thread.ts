@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { type Failure, toFailure } from '../lib/failure.ts'
-import { damaged } from '../store/damage.ts'
-import { checkPages } from '../store/pages.ts'
+import { damaged } from '../sqlite/damage.ts'
+import { checkPages } from '../sqlite/pages.ts'
 
 export interface CheckTask {
   store: string

@@ -1,9 +1,9 @@
+import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { Search } from './reader-thread.ts'
 import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './service.ts'
 import { createStreams } from './streams.ts'
-import type { NamedContract } from './suggest.ts'
 import { createThreads, type Message } from './threads.ts'
 
 /** The threads that answer queries, as the main thread sees them. */

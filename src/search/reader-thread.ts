@@ -1,13 +1,18 @@
 import { parentPort } from 'node:worker_threads'
 import { parseTokens } from '../decode/registry.ts'
+import { createSearcher, type Searcher } from '../engine/query/execute.ts'
+import { Yielded } from '../engine/query/options.ts'
+import type { Cursor } from '../engine/query/pages.ts'
+import type { SimilarRequest } from '../engine/query/similar.ts'
+import { createSuggester, type Suggester, type SuggestRequest } from '../engine/query/suggest.ts'
+import { openReader, type Reader } from '../engine/reader.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
 import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { readDamage } from '../store/damage.ts'
-import { openReader, type Reader } from '../store/reader.ts'
+import { readDamage } from '../sqlite/damage.ts'
 import {
   type AnswerOptions,
   answerGet,
@@ -18,11 +23,6 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
-import { createSearcher, type Searcher } from './execute.ts'
-import { Yielded } from './options.ts'
-import type { Cursor } from './pages.ts'
-import type { SimilarRequest } from './similar.ts'
-import { createSuggester, type Suggester, type SuggestRequest } from './suggest.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =

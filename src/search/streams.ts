@@ -1,5 +1,5 @@
+import type { Cursor } from '../engine/query/pages.ts'
 import { type Limits, overNow } from '../limits/index.ts'
-import type { Cursor } from './pages.ts'
 import type { Search } from './reader-thread.ts'
 import type { Message, Reply, Thread, Threads } from './threads.ts'
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { NamedContract } from '../engine/query/suggest.ts'
 import { abiFolder, type StoredAbi } from '../ingest/abis.ts'
-import type { NamedContract } from '../search/suggest.ts'
 
 /** A contract's own ABI is far smaller; lists of signatures are not of a contract. */
 const LARGEST = 8 * 2 ** 20

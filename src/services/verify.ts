@@ -5,11 +5,11 @@ import { ACCOUNTS_FILE, checkAccounts } from '../accounts/file.ts'
 import type { Run, Verified } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { checkDeliveries, DELIVERIES_FILE } from '../delivery/file.ts'
+import { storedNetworks, storeFile } from '../engine/files.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { storedNetworks, storeFile } from '../store/files.ts'
-import { checkPages } from '../store/pages.ts'
+import { checkPages } from '../sqlite/pages.ts'
 
 /** Goes through what a data folder holds, or the store of one network, and tells of each file whether it is as it was written. */
 export const verify = async (

@@ -1,11 +1,11 @@
 import type { Config } from '../config/index.ts'
+import { storedNetworks } from '../engine/files.ts'
 import { keepIndexing } from '../ingest/keep.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { openRedecodings, redecodeFolder } from '../ingest/redecodings.ts'
 import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
 import type { Rules } from '../rules/store.ts'
-import { storedNetworks } from '../store/files.ts'
 
 export interface WatchOptions {
   config: Config

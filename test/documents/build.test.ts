@@ -10,9 +10,9 @@ import { type BlockDocumentsInput, createBlockDocuments } from '../../src/docume
 import { keepCalls } from '../../src/documents/calls.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint, asJson } from '../../src/documents/show.ts'
+import { createDocuments } from '../../src/engine/query/documents.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
-import { createDocuments } from '../../src/search/documents.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { hasMainnet } from '../support/pack.ts'
 import {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
-import { storeFile } from '../../src/store/files.ts'
+import { storeFile } from '../../src/engine/files.ts'
 import { startNode } from '../support/node.ts'
 import { after, pause, type Server, serve, start, tempFolder, writePack } from './program.ts'
 

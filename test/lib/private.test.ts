@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { connect } from '../../src/delivery/file.ts'
+import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
+import { openForWriting } from '../../src/engine/open.ts'
 import { addAbis } from '../../src/ingest/abis.ts'
 import { collectAtMost, readAtMost } from '../../src/lib/read.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { openForWriting } from '../../src/store/database.ts'
-import { makeStoreFolder, storeFile } from '../../src/store/files.ts'
-import { lockDataFolder } from '../../src/store/lock.ts'
+import { lockDataFolder } from '../../src/sqlite/lock.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'chainsieve-private-'))
 after(() => rmSync(root, { recursive: true }))

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import type { Config } from '../../src/config/index.ts'
+import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
+import { openForWriting } from '../../src/engine/open.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { watchStored } from '../../src/services/watch.ts'
-import { openForWriting } from '../../src/store/database.ts'
-import { makeStoreFolder, storeFile } from '../../src/store/files.ts'
 import { tempFolder } from '../support/pack.ts'
 
 test('a network whose store is damaged keeps no other from being attended to', async t => {

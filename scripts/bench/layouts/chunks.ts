@@ -1,10 +1,10 @@
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
 import Database from 'better-sqlite3'
+import { manyInserter } from '../../../src/engine/documents/insert.ts'
+import { positionOf } from '../../../src/engine/schema.ts'
 import { createByteWriter } from '../../../src/lib/bytes.ts'
-import type { Db } from '../../../src/store/database.ts'
-import { manyInserter } from '../../../src/store/insert.ts'
-import { positionOf } from '../../../src/store/schema.ts'
+import type { Db } from '../../../src/sqlite/database.ts'
 import type { BlockRecords } from './records.ts'
 
 /** How stored documents are laid out in rows. */

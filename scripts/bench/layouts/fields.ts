@@ -1,7 +1,7 @@
-import type { Batch } from '../../../src/store/batch.ts'
-import { tableColumns } from '../../../src/store/columns.ts'
-import type { Db } from '../../../src/store/database.ts'
-import type { Reader } from '../../../src/store/reader.ts'
+import type { Batch } from '../../../src/engine/documents/batch.ts'
+import { tableColumns } from '../../../src/engine/documents/forms.ts'
+import type { Reader } from '../../../src/engine/reader.ts'
+import type { Db } from '../../../src/sqlite/database.ts'
 import { decodeColumn, encodeColumn, type StoredColumn } from './columns.ts'
 
 /** Fields that have a column; of a log the transaction follows from the segment's header. */

@@ -1,4 +1,4 @@
-import { blockOf, placeOf } from '../../../src/store/schema.ts'
+import { blockOf, placeOf } from '../../../src/engine/schema.ts'
 import { createJson, type Json } from './json.ts'
 import { createEventShow } from './show-event.ts'
 import { createLogShow, PIECES } from './show-log.ts'

@@ -1,7 +1,7 @@
+import type { Batch } from '../../../src/engine/documents/batch.ts'
+import { type Column, type Form, tableColumns } from '../../../src/engine/documents/forms.ts'
+import { blockOf, placeOf } from '../../../src/engine/schema.ts'
 import { type ByteWriter, createByteWriter } from '../../../src/lib/bytes.ts'
-import type { Batch } from '../../../src/store/batch.ts'
-import { type Column, type Form, tableColumns } from '../../../src/store/columns.ts'
-import { blockOf, placeOf } from '../../../src/store/schema.ts'
 
 /**
  * Packed records of documents, made from the cells of a batch. A record begins with one presence bit for each

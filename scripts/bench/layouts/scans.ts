@@ -1,4 +1,4 @@
-import type { SegmentHeader } from '../../../src/store/segment.ts'
+import type { SegmentHeader } from '../../../src/engine/index/segment.ts'
 import { type StoredColumn, valueAt } from './columns.ts'
 
 /** What columns are asked for. All results are exact. */

@@ -1,8 +1,8 @@
 import type { Document } from '../../../src/documents/document.ts'
 import { asJson } from '../../../src/documents/show.ts'
+import { createDocuments } from '../../../src/engine/query/documents.ts'
+import type { Reader } from '../../../src/engine/reader.ts'
 import { logsBloomOf } from '../../../src/lib/bloom.ts'
-import { createDocuments } from '../../../src/search/documents.ts'
-import type { Reader } from '../../../src/store/reader.ts'
 import { INDEX } from './show-log.ts'
 
 export type Shown = 'tx' | 'log' | 'event'

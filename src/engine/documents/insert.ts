@@ -1,0 +1,49 @@
+import type { Db } from '../../sqlite/database.ts'
+import { cellValue, type Rows } from './rows.ts'
+
+export const rowInserter = (db: Db, table: string, columns: number, rows: number) => {
+  const many = manyInserter(db, table, columns, rows)
+  return {
+    add({ cells, pool }: Rows) {
+      const bytes = Buffer.from(pool.buffer)
+      for (let i = 0; i < cells.length; i++) many.push(cellValue(cells[i]!, bytes))
+      many.flush()
+    },
+    discard: many.discard,
+  }
+}
+
+/** Takes rows of the table `post`. */
+export type PostInserter = ReturnType<typeof manyInserter>
+
+/** Inserts rows by statements of many VALUES, which takes half the time of single ones. */
+export const manyInserter = (db: Db, table: string, columns: number, rows: number) => {
+  const row = `(${Array(columns).fill('?').join(',')})`
+  const one = db.prepare(`INSERT INTO "${table}" VALUES ${row}`)
+  const many = db.prepare(`INSERT INTO "${table}" VALUES ${Array(rows).fill(row).join(',')}`)
+  const size = columns * rows
+  let values: unknown[] = new Array(size)
+  let count = 0
+  const push = (value: unknown) => {
+    values[count++] = value
+    if (count < size) return
+    many.run(values)
+    count = 0
+  }
+  return {
+    push,
+    add(...row: unknown[]) {
+      for (const value of row) push(value)
+    },
+    flush() {
+      for (let i = 0; i < count; i += columns) one.run(values.slice(i, i + columns))
+      count = 0
+      // Holds on to no batch's buffers.
+      values = new Array(size)
+    },
+    discard() {
+      count = 0
+      values = new Array(size)
+    },
+  }
+}

@@ -1,0 +1,205 @@
+// As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
+import zlib from 'node:zlib'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { impossible } from '../../sqlite/damage.ts'
+
+/**
+ * Packed form of ABI data, which is mostly zeros and addresses: one control byte for every 32-byte word.
+ *
+ *     0 … 32       so many bytes follow, the word's leading zeros left out
+ *     33 … 63      control − 32 bytes follow, the word's trailing zeros left out
+ *     64           an address: its dictionary id follows as varint
+ *     65           the rest, less than a word: varint length, then its bytes
+ *     66           the whole data compressed by zstd: the frame follows
+ *     67           a selector: 4 bytes follow (only first, where the data is 4 bytes longer than whole words)
+ *
+ * The form depends on nothing but the
+ * data and the dictionary, so that equal data have equal packed forms and SQL can compare them. Only data over
+ * `COMPARABLE` bytes may be compressed; it is longer than what an index may hold anyway (`ignore_above`).
+ */
+const ADDRESS = 64
+const REST = 65
+const ZSTD = 66
+const SELECTOR = 67
+const COMPARABLE = 127
+/** Below this packed size the compressor costs more than it saves. */
+const WORTH_COMPRESSING = 512
+
+/** Dictionary id of an address given as 40 lower-case hex digits, or undefined where it has none (and gets none). */
+export type AddressId = (digits: string) => number | undefined
+
+/**
+ * Appends the packed form of `0x` hex data. Returns false, having written nothing, where an address in it has no id: then no stored data
+ * equals it.
+ */
+export const pack = (out: ByteWriter, data: string, addressId: AddressId): boolean => {
+  const start = out.length
+  const size = (data.length - 2) >> 1
+  const digits = data.slice(2)
+  scratch = scratch.length < size ? Buffer.allocUnsafeSlow(size * 2) : scratch
+  const bytes = scratch
+  if (size > 0 && bytes.write(digits, 0, 'hex') !== size) throw new Error(`not hex: ${data.slice(0, 80)}`)
+  let at = 0
+  if (size % 32 === 4) {
+    out.byte(SELECTOR)
+    out.bytes(bytes, 0, 4)
+    at = 4
+  }
+  for (; at + 32 <= size; at += 32) {
+    const leading = leadingZeros(bytes, at)
+    if (leading !== ADDRESS_PADDING) {
+      packWord(out, bytes, at, leading)
+      continue
+    }
+    const id = addressId(digits.slice((at + ADDRESS_PADDING) * 2, (at + 32) * 2).toLowerCase())
+    if (id === undefined) {
+      out.truncate(start)
+      return false
+    }
+    packAddress(out, id)
+  }
+  if (at < size) {
+    out.byte(REST)
+    out.varint(size - at)
+    out.bytes(bytes, at, size)
+  }
+  if (size > COMPARABLE && out.length - start > WORTH_COMPRESSING) compress(out, start, bytes.subarray(0, size))
+  return true
+}
+
+/**
+ * Appends the packed form of one topic, as `pack` does with all of them in a row; returns the dictionary id of the address that it
+ * is, undefined where it is none.
+ */
+export const packTopic = (
+  out: ByteWriter,
+  topic: string,
+  addressId: (digits: string) => number,
+): number | undefined => {
+  if (topic.startsWith(ADDRESS_PREFIX) && (topic.charCodeAt(26) !== ZERO || topic.charCodeAt(27) !== ZERO)) {
+    const id = addressId(topic.slice(26).toLowerCase())
+    packAddress(out, id)
+    return id
+  }
+  scratch.write(topic.slice(2), 0, 'hex')
+  packWord(out, scratch, 0, leadingZeros(scratch, 0))
+  return undefined
+}
+
+/** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
+export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
+  if (packed[0] === ZSTD) return `0x${decompress(packed.subarray(1)).toString('hex')}`
+  let hex = '0x'
+  for (let at = 0; at < packed.length; ) {
+    const control = packed[at++]!
+    if (control <= 32) {
+      hex += ZEROS.slice(0, 64 - 2 * control) + hexOf(packed, at, at + control)
+      at += control
+    } else if (control < 64) {
+      hex += hexOf(packed, at, at + control - 32) + ZEROS.slice(0, 64 - 2 * (control - 32))
+      at += control - 32
+    } else if (control === SELECTOR) {
+      hex += hexOf(packed, at, at + 4)
+      at += 4
+    } else {
+      if (control > REST) throw impossible('a packed value')
+      const { value, start } = varint(packed, at)
+      if (control === ADDRESS) {
+        hex += ZEROS.slice(0, 24) + address(value)
+        at = start
+      } else {
+        hex += hexOf(packed, start, start + value)
+        at = start + value
+      }
+    }
+  }
+  return hex
+}
+
+/** Whether the data of a packed form take at most `COMPARABLE` bytes. */
+export const isShort = (packed: Uint8Array): boolean => {
+  if (packed[0] === ZSTD) return false
+  let size = 0
+  for (let at = 0; at < packed.length; ) {
+    const control = packed[at++]!
+    if (control < 64) {
+      size += 32
+      at += control <= 32 ? control : control - 32
+    } else if (control === SELECTOR) {
+      size += 4
+      at += 4
+    } else {
+      const { value, start } = varint(packed, at)
+      size += control === ADDRESS ? 32 : value
+      at = control === ADDRESS ? start : start + value
+    }
+    if (size > COMPARABLE) return false
+  }
+  return true
+}
+
+const ZEROS = '0'.repeat(64)
+const ZERO = 48
+/** Zero bytes before an address in its word. An address that begins with zeros itself is packed as any other word. */
+const ADDRESS_PADDING = 12
+const ADDRESS_PREFIX = `0x${ZEROS.slice(0, 2 * ADDRESS_PADDING)}`
+let scratch = Buffer.allocUnsafeSlow(1 << 16)
+
+const leadingZeros = (bytes: Uint8Array, at: number): number => {
+  let zeros = 0
+  while (zeros < 32 && bytes[at + zeros] === 0) zeros++
+  return zeros
+}
+
+const packAddress = (out: ByteWriter, id: number) => {
+  out.byte(ADDRESS)
+  out.varint(id)
+}
+
+const packWord = (out: ByteWriter, bytes: Uint8Array, at: number, leading: number) => {
+  let trailing = 0
+  if (leading === 0) while (bytes[at + 31 - trailing] === 0) trailing++
+  if (trailing > 0) {
+    out.byte(64 - trailing)
+    out.bytes(bytes, at, at + 32 - trailing)
+  } else {
+    out.byte(32 - leading)
+    out.bytes(bytes, at + leading, at + 32)
+  }
+}
+
+const hexOf = (bytes: Uint8Array, start: number, end: number): string => {
+  if (end > bytes.length) throw impossible('a packed value')
+  return Buffer.prototype.hexSlice.call(bytes, start, end)
+}
+
+const compress = (out: ByteWriter, start: number, data: Buffer) => {
+  const frame = zlib.zstdCompressSync(data)
+  if (frame.length + 1 >= out.length - start) return
+  out.truncate(start)
+  out.byte(ZSTD)
+  out.bytes(frame)
+}
+
+const varint = (bytes: Uint8Array, at: number): { value: number; start: number } => {
+  let value = 0
+  let factor = 1
+  for (;;) {
+    const byte = bytes[at++]
+    if (byte === undefined) throw impossible('a packed number')
+    value += (byte & 0x7f) * factor
+    if (byte < 0x80) return { value, start: at }
+    factor *= 128
+  }
+}
+
+/** Far more than any transaction or step of one has: a damaged frame may say that it holds much more. */
+const MOST_DECOMPRESSED = 2 ** 28
+
+const decompress = (frame: Uint8Array): Buffer => {
+  try {
+    return zlib.zstdDecompressSync(frame, { maxOutputLength: MOST_DECOMPRESSED })
+  } catch (error) {
+    throw impossible('a compressed value', error)
+  }
+}

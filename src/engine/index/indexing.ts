@@ -1,0 +1,108 @@
+import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
+import type { BlockCall } from '../../documents/calls.ts'
+import { scaled } from '../../documents/show.ts'
+import type { BatchContext } from '../documents/batch.ts'
+import type { createNumbersBuilder } from './points.ts'
+import type { createPairsBuilder } from './postings.ts'
+import {
+  argumentFacet,
+  argumentSlot,
+  FACETS,
+  HASHED,
+  integersOf,
+  logFacet,
+  scaledOf,
+  TOO_LONG,
+  termOf,
+} from './terms.ts'
+
+/** A signature by its number in the dictionary. */
+export interface Numbered {
+  id: number
+  /** Shared by all that the dictionary had no room for. */
+  unlisted: boolean
+}
+
+export interface IndexedLog extends DecodedLog {
+  numbered: Numbered
+  emitter: number
+  decimals: number | undefined
+  topics: readonly string[]
+  /** Dictionary ids of the topics behind the first, where they are addresses and that is known. */
+  topicIds: readonly (number | undefined)[]
+}
+
+export interface IndexedCall extends Pick<BlockCall, 'signature' | 'args'> {
+  numbered: Numbered
+  target: number
+  decimals: number | undefined
+}
+
+/** What of documents is indexed: they become terms and numbers. */
+export const createIndexing = (
+  { addresses, hash }: Pick<BatchContext, 'addresses' | 'hash'>,
+  postings: ReturnType<typeof createPairsBuilder>,
+  numbers: ReturnType<typeof createNumbersBuilder>,
+) => {
+  const hashed = (text: string, facet: number, ordinal: number) => {
+    const { high, low } = hash(text)
+    postings.add(termOf(HASHED + high, facet), low, ordinal)
+  }
+
+  const addArguments = (
+    args: readonly DecodedArg[],
+    inputs: readonly AbiParam[],
+    topicIds: readonly (number | undefined)[],
+    signature: number,
+    decimals: number | undefined,
+    ordinal: number,
+  ) => {
+    let topic = 0
+    for (const { pos, type, hex, int } of args) {
+      const topicId = inputs[pos]!.indexed ? topicIds[topic++] : undefined
+      const slot = argumentSlot(pos)
+      const facet = argumentFacet(signature, slot)
+      // Longer than what an index may hold (`ignore_above`).
+      if (hex.length > 256) {
+        postings.add(termOf(TOO_LONG, facet), 0, ordinal)
+        continue
+      }
+      if (type === 'address') postings.add(termOf(topicId ?? addresses.id(hex.slice(2)), facet), 0, ordinal)
+      else hashed(hex, facet, ordinal)
+      if (int === null) continue
+      if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signature, slot), int, ordinal)
+      if (decimals !== undefined && type !== 'bool')
+        numbers.add(scaledOf(signature, slot), scaled(int, decimals), ordinal)
+    }
+  }
+
+  return {
+    hashed,
+    log({ signature, args, numbered, emitter, decimals, topics, topicIds }: IndexedLog, ordinal: number) {
+      const { id, unlisted } = numbered
+      postings.add(termOf(0, logFacet(id)), 0, ordinal)
+      postings.add(termOf(emitter, logFacet(id)), 0, ordinal)
+      if (!isEvent(signature, numbered)) postings.add(termOf(0, FACETS.undecoded), 0, ordinal)
+      if (!unlisted && args) return addArguments(args, signature.event!.inputs, topicIds, id, decimals, ordinal)
+      const first = firstTopicOf(numbered)
+      for (let t = first; t < topics.length; t++)
+        hashed(topics[t]!.toLowerCase(), argumentFacet(id, t - first), ordinal)
+    },
+    call({ signature, args, numbered, target, decimals }: IndexedCall, ordinal: number) {
+      const { id, unlisted } = numbered
+      postings.add(termOf(0, logFacet(id)), 0, ordinal)
+      postings.add(termOf(target, logFacet(id)), 0, ordinal)
+      if (unlisted) hashed(signature.topic!, FACETS['call.selector'], ordinal)
+      else if (args) addArguments(args, signature.event!.inputs, NONE, id, decimals, ordinal)
+    },
+  }
+}
+
+/** Where the topics begin that a log keeps itself: an unlisted signature does not tell the first. */
+export const firstTopicOf = ({ unlisted }: Numbered): 0 | 1 => (unlisted ? 0 : 1)
+
+export const isEvent = ({ event }: Signature, { unlisted }: Numbered): boolean => event !== null && !unlisted
+
+const NONE: readonly undefined[] = []
+const LEAST_LONG = -(2n ** 63n)
+const GREATEST_LONG = 2n ** 63n - 1n

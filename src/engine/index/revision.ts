@@ -1,0 +1,157 @@
+import type { DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
+import { hasInteger } from '../../documents/logs.ts'
+import { createByteWriter } from '../../lib/bytes.ts'
+import type { Additions, BatchContext } from '../documents/batch.ts'
+import { packTopic } from '../documents/pack.ts'
+import type { StoredCall, StoredLog } from '../documents/stored.ts'
+import { createIndexing, firstTopicOf, isEvent, type Numbered } from './indexing.ts'
+import { createNumbersBuilder, type Numbers } from './points.ts'
+import { createPairsBuilder, type Pairs } from './postings.ts'
+import { FACETS, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
+
+/** What changes where logs and calls of one segment are decoded anew, ready to be written in one transaction. */
+export interface Revision {
+  /** Its number is used once: where it is gone, the segment has been merged or cut since, and its ordinals are others. */
+  segment: number
+  logs: { position: number; signature: number; decimals: number | null; topics?: Uint8Array | null }[]
+  calls: { position: number; signature: number; decimals: number | null }[]
+  txs: { position: number; method: number }[]
+  removed: Indexed
+  put: Indexed
+  /** Logs that have become events. */
+  events: number
+  added: Additions
+}
+
+export interface Indexed {
+  pairs: Pairs
+  numbers: Numbers
+}
+
+/** Where a document stands, and as what its segment counts it. */
+export interface Spot {
+  position: number
+  ordinal: number
+}
+
+/** Documents of a kind come in the order of the chain. */
+export interface RevisionBuilder {
+  /** False where the dictionary has no room for what the log is now: it stays what it was. */
+  log(at: Spot, stored: StoredLog, was: DecodedLog, now: DecodedLog): boolean
+  call(at: Spot, stored: StoredCall, was: DecodedCall, now: DecodedCall): boolean
+  /** Of a transaction: the name of the function that it calls, which had the number `was` in the dictionary of names. */
+  method(at: Spot, was: number | null, now: string): void
+  /** Documents that change. */
+  readonly documents: number
+  finish(): Revision
+}
+
+/** Of the arguments, null where the call does not decode. */
+interface DecodedCall {
+  signature: Signature
+  args: DecodedArg[] | null
+}
+
+export const createRevision = (
+  context: BatchContext,
+  segment: number,
+  /** 40 digits of a dictionary's address. */
+  digitsOf: (address: number) => string,
+): RevisionBuilder => {
+  const [removed, put] = [createIndex(context), createIndex(context)]
+  const logs: Revision['logs'] = []
+  const calls: Revision['calls'] = []
+  const txs: Revision['txs'] = []
+  let events = 0
+
+  const decimalsOf = (args: DecodedArg[] | null, address: number, stored: number | null): number | undefined =>
+    args && hasInteger(args) ? (context.decimals(digitsOf(address)) ?? stored ?? undefined) : undefined
+
+  return {
+    log({ position, ordinal }, stored, was, now) {
+      const before = { id: stored.signature, unlisted: was.signature.key === UNLISTED }
+      const after = context.signature(now.signature)
+      if (after.unlisted) return false
+      const { address: emitter, topics } = stored
+      const decimals = decimalsOf(now.args, emitter, stored.decimals)
+      const common = { emitter, topics, topicIds: NONE }
+      removed.log({ ...was, ...common, numbered: before, decimals: stored.decimals ?? undefined }, ordinal)
+      put.log({ ...now, ...common, numbered: after, decimals }, ordinal)
+      logs.push({
+        position,
+        signature: after.id,
+        decimals: decimals ?? null,
+        ...(before.unlisted && { topics: packTopics(topics, after, context) }),
+      })
+      events += Number(isEvent(now.signature, after)) - Number(isEvent(was.signature, before))
+      return true
+    },
+
+    call({ position, ordinal }, stored, was, now) {
+      const before = { id: stored.signature, unlisted: was.signature.key === UNLISTED_CALL }
+      const after = context.signature(now.signature)
+      if (after.unlisted) return false
+      const { to: target } = stored
+      const decimals = decimalsOf(now.args, target, stored.decimals)
+      // What is shared by all that are unlisted does not tell the selector.
+      const signature = { ...was.signature, topic: now.signature.topic }
+      removed.call({ ...was, signature, numbered: before, target, decimals: stored.decimals ?? undefined }, ordinal)
+      put.call({ ...now, numbered: after, target, decimals }, ordinal)
+      calls.push({ position, signature: after.id, decimals: decimals ?? null })
+      return true
+    },
+
+    method({ position, ordinal }, was, now) {
+      const method = context.names.id(now)
+      if (method === was) return
+      if (was !== null) removed.term(termOf(was, FACETS['tx.method']), ordinal)
+      put.term(termOf(method, FACETS['tx.method']), ordinal)
+      txs.push({ position, method })
+    },
+
+    get documents() {
+      return logs.length + calls.length + txs.length
+    },
+
+    finish: () => ({
+      segment,
+      logs,
+      calls,
+      txs,
+      removed: removed.finish(),
+      put: put.finish(),
+      events,
+      added: {
+        addresses: context.addresses.takeAdded(),
+        names: context.names.takeAdded(),
+        signatures: context.takeSignatures(),
+        // They come with the next batch.
+        codes: [],
+        tokens: [],
+        links: [],
+      },
+    }),
+  }
+}
+
+const createIndex = (context: BatchContext) => {
+  const postings = createPairsBuilder(1 << 8)
+  const numbers = createNumbersBuilder()
+  const { log, call } = createIndexing(context, postings, numbers)
+  return {
+    log,
+    call,
+    term: (term: number, ordinal: number) => postings.add(term, 0, ordinal),
+    finish: (): Indexed => ({ pairs: postings.finish(), numbers: numbers.finish() }),
+  }
+}
+
+const packTopics = (topics: readonly string[], numbered: Numbered, { addresses }: BatchContext): Uint8Array | null => {
+  const kept = topics.slice(firstTopicOf(numbered))
+  if (kept.length === 0) return null
+  const out = createByteWriter()
+  for (const topic of kept) packTopic(out, topic, addresses.id)
+  return out.take()
+}
+
+const NONE: readonly undefined[] = []

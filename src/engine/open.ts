@@ -1,0 +1,48 @@
+import { stop } from '../lib/errors.ts'
+import { type Db, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
+import { SCHEMA, SCHEMA_VERSION } from './schema.ts'
+
+/** Opens the store of one network for writing, making it as needed. */
+export const openForWriting = (path: string, native?: string): WritableDb => openWritable(path, { native, check, make })
+
+/** Opens the store of one network for reading. */
+export const openForReading = (path: string, native?: string): Db =>
+  openReadonly(path, {
+    native,
+    check(db) {
+      check(db)
+      if (versionOf(db) === 0)
+        throw stop('store_empty', `${db.name} holds no store yet: chainsieve serve, index or import make it`)
+    },
+  })
+
+const versionOf = (db: Db): number => db.pragma('user_version', { simple: true }) as number
+
+/** Refuses what another version of the program wrote. */
+const check = (db: Db) => {
+  const version = versionOf(db)
+  if (version > SCHEMA_VERSION)
+    throw stop(
+      'store_newer',
+      `${db.name} was written by a newer version of Chainsieve (store version ${version}, this one knows ${SCHEMA_VERSION}): ` +
+        'run that version, or index into another data folder',
+    )
+  if (version !== 0 && version < SCHEMA_VERSION)
+    throw stop(
+      'store_older',
+      `${db.name} was written by an older version of Chainsieve, in a layout that this one does not read (store version ${version}, ` +
+        `this one knows ${SCHEMA_VERSION}): move the file away, or choose another data folder, and index the chain again`,
+    )
+}
+
+const make = (db: Db) => {
+  if (versionOf(db) === SCHEMA_VERSION) return
+  db.transaction(() => {
+    for (const statement of SCHEMA) db.exec(statement)
+    const meta = db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')
+    const key = crypto.getRandomValues(new Uint32Array(2))
+    meta.run('hash_key_0', key[0])
+    meta.run('hash_key_1', key[1])
+    db.pragma(`user_version = ${SCHEMA_VERSION}`)
+  })()
+}

@@ -1,0 +1,246 @@
+import { isCallSignature } from '../../decode/call-signatures.ts'
+import type { Bounds, Node } from '../../query/ast.ts'
+import {
+  argumentFacet,
+  argumentOf,
+  argumentSlot,
+  facetOf,
+  logFacet,
+  logTerms,
+  OVERFLOW_SLOT,
+  signatureOfLogFacet,
+  TOO_LONG,
+  termOf,
+} from '../index/terms.ts'
+import type { Posting, Reader } from '../reader.ts'
+import type { Leaf } from './leaf.ts'
+import { argumentTerm, isExact, type Nested, numbersKey, rangesOf } from './nested.ts'
+import { byDocuments, bySegment, type Context, type Part, type Place, union } from './part.ts'
+import type { Plan } from './plan.ts'
+import { and, atLeast, collected, EMPTY, isEmpty, listed, not, type OrdinalSet, or } from './sets.ts'
+
+/** Nested conditions: what the index tells of the arguments. */
+export const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested' }>, context: Context): Part => {
+  const documents = byDocuments({ op: 'nested', path: 'args', of: nested.node }, context)
+  const { reader } = context
+  const required = nested.required && bySegment(() => requiredPostings(nested, signatures, reader))
+
+  const rolesIn = (segment: number): Map<number, Posting[]> => {
+    if (!required) return new Map(facetsOf(segment, signatures, nested.of, reader).map(facet => [facet, []]))
+    return Map.groupBy(required(segment), ({ term }) => facetOf(term))
+  }
+
+  return {
+    events: true,
+    count({ segment }) {
+      // One posting of the one required value, nothing else asked for: its length is the answer.
+      if (nested.required?.length !== 1) return undefined
+      const [only, ...others] = required!(segment.id).filter(({ term }) => mayMatch(term, nested, signatures))
+      if (!only) return 0
+      const { signature, slot } = argumentOf(facetOf(only.term))
+      const alone = others.length === 0 && slot !== OVERFLOW_SLOT && nested.forRole(signature, slot).op === 'in'
+      return alone ? only.n : undefined
+    },
+    matches(at) {
+      const roles = rolesIn(at.segment.id)
+      const found: OrdinalSet[] = []
+      const doubtful: OrdinalSet[] = []
+      for (const [facet, postings] of roles) {
+        reader.check()
+        const { signature, slot } = argumentOf(facet)
+        if (signatures && !signatures.has(signature)) continue
+        const positions = nested.positions(signature, slot)
+        for (const position of positions) {
+          const residual = nested.forRole(signature, position)
+          if (residual.op === 'none') continue
+          const role = { signature, position, postings: required ? postings : undefined, nested, reader, at }
+          if (positions.length > 1) doubtful.push(required ? union(postings, reader, at.size) : logsOf(role))
+          else if (isExact(residual)) found.push(matchRole(residual, role))
+          else doubtful.push(candidates(residual, role))
+        }
+      }
+      const sure = or(found, at.size)
+      if (doubtful.length === 0) return sure
+      const unsure = and(or(doubtful, at.size), not(sure, at.size), at.size)
+      return or([sure, documents.matches(at, unsure)], at.size)
+    },
+  }
+}
+
+/** Logs that may fulfil what the index does not tell all about. */
+const candidates = (residual: Node, role: Role): OrdinalSet => {
+  const told = residual.op === 'and' ? residual.of.filter(isExact) : []
+  return told.length > 0 ? matchRole({ op: 'and', of: told }, role) : logsOf(role)
+}
+
+const mayMatch = (term: number, nested: Nested, signatures: ReadonlySet<number> | undefined): boolean => {
+  const { signature, slot } = argumentOf(facetOf(term))
+  if (signatures && !signatures.has(signature)) return false
+  return nested.positions(signature, slot).some(position => nested.forRole(signature, position).op !== 'none')
+}
+
+/** So few roles are looked up one by one; more, by the range of terms that holds all roles of a value. */
+const FEW_ROLES = 3
+
+/** The postings of the values one of which every match has. */
+const requiredPostings = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: Reader): Posting[] => {
+  const facets =
+    signatures &&
+    [...signatures]
+      .flatMap(id => argumentFacets(id, reader))
+      .filter(facet => mayMatch(termOf(0, facet), nested, signatures))
+  return nested.required!.flatMap(keys => {
+    if (!facets || facets.length > FEW_ROLES)
+      return rangesOf(keys).flatMap(({ first, last, mark }) =>
+        reader.postingsBetween(first, last).filter(posting => posting.mark === mark),
+      )
+    return facets.flatMap(facet => {
+      const terms = [{ term: termOf(keys.hash.value, facet), mark: keys.hash.mark }]
+      if (keys.address !== undefined) terms.push({ term: termOf(keys.address, facet), mark: 0 })
+      return terms.flatMap(({ term, mark }) => reader.postings(term, mark))
+    })
+  })
+}
+
+/** Facets of the arguments of the signatures, all or certain ones, that a segment has logs of. */
+const facetsOf = (
+  segment: number,
+  signatures: ReadonlySet<number> | undefined,
+  of: Nested['of'],
+  reader: Reader,
+): number[] => {
+  const [first, last] = logTerms(0)
+  return reader
+    .termsBetween(segment, first, last)
+    .map(({ term }) => signatureOfLogFacet(facetOf(term)))
+    .filter(id => isCallSignature(reader.signature(id)) === (of === 'call') && (signatures?.has(id) ?? true))
+    .flatMap(id => argumentFacets(id, reader))
+}
+
+const argumentFacets = (signature: number, reader: Reader): number[] => {
+  const { event, error } = reader.signature(signature)
+  const slots = new Set((error === null ? (event?.inputs ?? []) : []).map((_, position) => argumentSlot(position)))
+  return [...slots].map(slot => argumentFacet(signature, slot))
+}
+
+interface Role {
+  signature: number
+  position: number
+  /** The postings of this role among those of the required values. */
+  postings: readonly Posting[] | undefined
+  nested: Nested
+  reader: Reader
+  at: Place
+}
+
+const matchRole = (node: Node, role: Role): OrdinalSet => {
+  const { at, reader, signature } = role
+  reader.check()
+  switch (node.op) {
+    case 'all':
+      return logsOf(role)
+    case 'none':
+      return EMPTY
+    case 'and': {
+      let found: OrdinalSet | undefined
+      for (const inner of node.of) {
+        const matched = matchRole(inner, role)
+        found = found ? and(found, matched, at.size) : matched
+        if (isEmpty(found)) return EMPTY
+      }
+      return found ?? EMPTY
+    }
+    case 'or':
+      return or(
+        node.of.map(inner => matchRole(inner, role)),
+        at.size,
+      )
+    case 'atLeast':
+      return and(
+        atLeast(
+          node.of.map(inner => matchRole(inner, role)),
+          node.count,
+          at.size,
+        ),
+        logsOf(role),
+        at.size,
+      )
+    case 'not':
+      return and(not(matchRole(node.of, role), at.size), logsOf(role), at.size)
+    case 'in':
+      if (node.field.field === 'args.value.hex') return hexMatches(node, role)
+      return numberMatches(node, role)
+    case 'exists':
+      if (node.field.field === 'args.value.hex') return shortValues(role)
+      return numberMatches(node, role)
+    case 'range':
+      return numberMatches(node, role)
+    default:
+      throw new Error(`${node.op} inside nested conditions of signature ${signature} in ${reader.db.name}`)
+  }
+}
+
+const logsOf = ({ signature, reader, at }: Role): OrdinalSet => {
+  const [posting] = reader.termsBetween(at.segment.id, termOf(0, logFacet(signature)), termOf(0, logFacet(signature)))
+  return posting ? listed(reader.ordinals(posting)) : EMPTY
+}
+
+const hexMatches = (
+  leaf: Leaf & { op: 'in' },
+  { signature, position, postings, nested, reader, at }: Role,
+): OrdinalSet => {
+  const type = reader.signature(signature).event!.inputs[position]!.type
+  const facet = argumentFacet(signature, argumentSlot(position))
+  const found = leaf.values.flatMap((value): Posting[] => {
+    const key = argumentTerm(nested.keysOf(String(value)), type, facet)
+    if (!key) return []
+    const known = postings?.filter(posting => posting.term === key.term && posting.mark === key.mark)
+    return known ?? reader.termsBetween(at.segment.id, key.term, key.term).filter(({ mark }) => mark === key.mark)
+  })
+  return union(found, reader, at.size)
+}
+
+/** Logs whose argument is not longer than an index of keywords holds. */
+const shortValues = (role: Role): OrdinalSet => {
+  const { signature, position, reader, at } = role
+  const long = termOf(TOO_LONG, argumentFacet(signature, argumentSlot(position)))
+  const postings = reader.termsBetween(at.segment.id, long, long)
+  return and(logsOf(role), not(union(postings, reader, at.size), at.size), at.size)
+}
+
+/** Numbers are sorted: the matches of a range lie side by side. */
+const numberMatches = (leaf: Leaf, { signature, position, reader, at }: Role): OrdinalSet => {
+  const numbers = reader.numbers(at.segment.id, numbersKey(leaf, signature, argumentSlot(position)))
+  if (!numbers) return EMPTY
+  const { values, ordinals } = numbers
+  if (leaf.op === 'exists') return collected(ordinals, at.size)
+  if (leaf.op === 'in') {
+    const parts = (leaf.values as (bigint | number)[]).map(value => {
+      const from = lowerBound(values, other => other >= value)
+      return collected(
+        ordinals.subarray(
+          from,
+          lowerBound(values, other => other > value),
+        ),
+        at.size,
+      )
+    })
+    return or(parts, at.size)
+  }
+  const { gt, gte, lt, lte } = leaf.bounds as { [bound in keyof Bounds]: bigint | number }
+  const from = lowerBound(values, other => (gte === undefined || other >= gte) && (gt === undefined || other > gt))
+  const to = lowerBound(values, other => (lte !== undefined && other > lte) || (lt !== undefined && other >= lt))
+  return from < to ? collected(ordinals.subarray(from, to), at.size) : EMPTY
+}
+
+/** First index from which on a condition holds that, once it holds, holds for all greater values. */
+const lowerBound = (values: BigInt64Array | Float64Array, holds: (value: bigint | number) => boolean): number => {
+  let low = 0
+  let high = values.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(values[middle]!)) high = middle
+    else low = middle + 1
+  }
+  return low
+}

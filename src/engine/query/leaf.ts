@@ -1,0 +1,25 @@
+import type { Bounds, Node, Value } from '../../query/ast.ts'
+import { isWithin, tooLong } from '../../query/simplify.ts'
+
+/** A condition on one field. */
+export type Leaf = Extract<Node, { op: 'in' | 'range' | 'exists' }>
+
+/** Whether a value that is there fulfils a condition. */
+export const testOf = (leaf: Leaf): ((value: Value) => boolean) => {
+  const { field } = leaf
+  if (leaf.op === 'in') {
+    const values = new Set(leaf.values)
+    return value => values.has(value)
+  }
+  // Of longer texts than an index holds there is none.
+  if (leaf.op === 'exists') return value => !tooLong(field, value)
+  return value => !tooLong(field, value) && isWithin(value, leaf.bounds)
+}
+
+/** What all texts between two bounds begin with. */
+export const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
+  const [low, high] = [String(gte ?? gt ?? ''), String(lte ?? lt ?? '')]
+  let length = 0
+  while (length < low.length && low[length] === high[length]) length++
+  return low.slice(0, length)
+}

@@ -1,0 +1,170 @@
+import { isCallSignature } from '../../decode/call-signatures.ts'
+import { fullType } from '../../decode/signature.ts'
+import type { AbiParam } from '../../decode/types.ts'
+import { ALL, NONE, type Node } from '../../query/ast.ts'
+import { argumentSlot, argumentTerms, HASHED, integersOf, OVERFLOW_SLOT, scaledOf, termOf } from '../index/terms.ts'
+import type { Reader } from '../reader.ts'
+import { type Leaf, testOf } from './leaf.ts'
+
+/**
+ * Conditions that hold within one argument. Name, position and type of an argument follow from its role, which is a facet of the
+ * index: (signature, position). What is left of the conditions for a role speaks of values alone.
+ */
+export interface Nested {
+  node: Node
+  of: 'log' | 'call'
+  /** What must hold for the value of an argument of this role. */
+  forRole(signature: number, position: number): Node
+  /** Positions that a facet's slot stands for: where there are several, its postings do not tell which. */
+  positions(signature: number, slot: number): number[]
+  /** Keys of the values one of which every match has, where there are such: then only roles are looked at that have one of them. */
+  required: ValueKeys[] | undefined
+  keysOf(hex: string): ValueKeys
+}
+
+/** Under which value an argument's hex is indexed: as an address by its dictionary id, as anything else by its hash. */
+export interface ValueKeys {
+  hex: string
+  address: number | undefined
+  hash: { value: number; mark: number }
+}
+
+/** More than the EVM's stack lets an event have. */
+const MOST_ARGUMENTS = 1024
+
+/** `of` tells whether arguments of logs or of calls are meant. */
+export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nested => {
+  const roles = new Map<number, Node>()
+  const keysOf = (hex: string): ValueKeys => {
+    const { high, low } = reader.hash(hex)
+    return {
+      hex,
+      address: /^0x[0-9a-f]{40}$/.test(hex) ? reader.addressId(hex.slice(2)) : undefined,
+      hash: { value: HASHED + high, mark: low },
+    }
+  }
+  return {
+    node,
+    of,
+    forRole(signature, position) {
+      const role = signature * MOST_ARGUMENTS + position
+      let left = roles.get(role)
+      if (!left) {
+        const one = reader.signature(signature)
+        const isMeant = isCallSignature(one) === (of === 'call') && one.error === null
+        const input = isMeant ? one.event?.inputs[position] : undefined
+        left = input ? specialise(node, input, position) : NONE
+        roles.set(role, left)
+      }
+      return left
+    },
+    positions(signature, slot) {
+      const inputs = reader.signature(signature).event?.inputs ?? []
+      if (slot < OVERFLOW_SLOT) return slot < inputs.length ? [slot] : []
+      return inputs.flatMap((_, position) => (argumentSlot(position) === slot ? [position] : []))
+    },
+    required: requiredHex(node)?.map(keysOf),
+    keysOf,
+  }
+}
+
+/** The term and mark under which documents have this value in this role. */
+export const argumentTerm = (
+  keys: ValueKeys,
+  type: string,
+  facet: number,
+): { term: number; mark: number } | undefined => {
+  if (type !== 'address') return { term: termOf(keys.hash.value, facet), mark: keys.hash.mark }
+  return keys.address === undefined ? undefined : { term: termOf(keys.address, facet), mark: 0 }
+}
+
+/** The ranges of terms that hold a value in whatever role. */
+export const rangesOf = (keys: ValueKeys): { first: number; last: number; mark: number }[] => {
+  const [first, last] = argumentTerms(keys.hash.value)
+  const ranges = [{ first, last, mark: keys.hash.mark }]
+  if (keys.address !== undefined) {
+    const [first, last] = argumentTerms(keys.address)
+    ranges.push({ first, last, mark: 0 })
+  }
+  return ranges
+}
+
+/** Where the numbers of a role lie, by the field that a condition names. */
+export const numbersKey = (leaf: Leaf, signature: number, slot: number): number =>
+  leaf.field.field === 'args.value.num' ? integersOf(signature, slot) : scaledOf(signature, slot)
+
+/** Types whose values an index always holds: short, and shown as one word. */
+const isStatic = (input: AbiParam): boolean =>
+  /^(address|bool|u?int\d*|bytes\d+|function)$/.test(input.type) || input.indexed === true
+const isInteger = (input: AbiParam): boolean => /^(u?int\d*|bool)$/.test(input.type)
+const isScalable = (input: AbiParam): boolean => /^u?int\d*$/.test(input.type)
+
+const specialise = (node: Node, input: AbiParam, position: number): Node => {
+  switch (node.op) {
+    case 'and': {
+      const of = node.of.map(inner => specialise(inner, input, position)).filter(inner => inner.op !== 'all')
+      if (of.some(inner => inner.op === 'none')) return NONE
+      return of.length === 0 ? ALL : of.length === 1 ? of[0]! : { op: 'and', of }
+    }
+    case 'or': {
+      const of = node.of.map(inner => specialise(inner, input, position)).filter(inner => inner.op !== 'none')
+      if (of.some(inner => inner.op === 'all')) return ALL
+      return of.length === 0 ? NONE : of.length === 1 ? of[0]! : { op: 'or', of }
+    }
+    case 'atLeast':
+      return { op: 'atLeast', count: node.count, of: node.of.map(inner => specialise(inner, input, position)) }
+    case 'not': {
+      const of = specialise(node.of, input, position)
+      return of.op === 'all' ? NONE : of.op === 'none' ? ALL : { op: 'not', of }
+    }
+    case 'in':
+    case 'range':
+    case 'exists':
+      return specialiseLeaf(node, input, position)
+    default:
+      return node
+  }
+}
+
+const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => {
+  const decided = (value: boolean): Node => (value ? ALL : NONE)
+  switch (leaf.field.field) {
+    case 'args.name':
+      return decided(testOf(leaf)(input.name))
+    case 'args.pos':
+      return decided(testOf(leaf)(BigInt(position)))
+    case 'args.value.type':
+      return decided(testOf(leaf)(fullType(input)))
+    case 'args.value.num':
+      return isInteger(input) ? leaf : NONE
+    case 'args.value.scaled':
+      return isScalable(input) ? leaf : NONE
+    default:
+      return leaf.op === 'exists' && isStatic(input) ? ALL : leaf
+  }
+}
+
+/** Whether the index tells all that a role's conditions ask; else the documents are asked. */
+export const isExact = (node: Node): boolean => {
+  switch (node.op) {
+    case 'and':
+    case 'or':
+    case 'atLeast':
+      return node.of.every(isExact)
+    case 'not':
+      return isExact(node.of)
+    case 'range':
+      return node.field.field !== 'args.value.hex'
+    default:
+      return true
+  }
+}
+
+/** Hex values one of which every match must have, or undefined where none is required. */
+const requiredHex = (node: Node): string[] | undefined => {
+  if (node.op === 'in' && node.field.field === 'args.value.hex') return node.values.map(String)
+  if (node.op === 'and') return node.of.map(requiredHex).find(values => values !== undefined)
+  if (node.op !== 'or') return undefined
+  const all = node.of.map(requiredHex)
+  return all.every(values => values !== undefined) ? all.flat() : undefined
+}

@@ -1,0 +1,23 @@
+import { retry } from '../../lib/errors.ts'
+
+export interface SearchOptions {
+  /** Time in milliseconds (as of `performance.now`) after which the search is given up. */
+  deadline: number
+  /** Asked now and then: true gives the search up. */
+  cancelled?(): boolean
+  /** Asked likewise: true gives it up to be begun anew later, by throwing a `Yielded`. */
+  yields?(): boolean
+}
+
+/** A search has made room for others, and is to be asked anew. */
+export class Yielded extends Error {}
+
+/** Throws where a search is to be given up. */
+export const check = ({ deadline, cancelled, yields }: SearchOptions) => {
+  if (yields?.()) throw new Yielded('a search has made room for others')
+  if (performance.now() > deadline || cancelled?.())
+    throw retry(
+      'search_timeout_exception',
+      'the search took longer than the deadline allows: narrow it, or raise query-deadline',
+    )
+}

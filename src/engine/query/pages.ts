@@ -1,0 +1,159 @@
+import type { Limits } from '../../limits/index.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import type { Reader, Segment } from '../reader.ts'
+import { blockOf } from '../schema.ts'
+import { type Finding, type Part, sharesTime } from './best.ts'
+import { createScale, type Held } from './held.ts'
+import { type Hit, type Loading, load } from './hits.ts'
+import { check, type SearchOptions } from './options.ts'
+import { numberedAs, positionOfOrdinal } from './places.ts'
+import { each, some } from './sets.ts'
+import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
+
+/** Documents that are read, and sent, in one go. */
+const PAGE = 500
+
+/** The hit that an answer has come to. */
+export type Cursor = Found
+
+/** How far an answer has come. */
+export interface Progress {
+  at: Cursor | undefined
+}
+
+/**
+ * All hits in chain order. Between two pages the store may change, segments may be merged and blocks replaced: what comes behind the last
+ * hit is then looked up anew.
+ */
+export function* walk(
+  request: SearchRequest,
+  options: SearchOptions,
+  { prepare, loading, limits }: Walking,
+  progress: Progress,
+): Generator<Hit[]> {
+  const { reader } = loading
+  const keys = sortKeysOf(request, reader, loading.exact)
+  const order = bySortKeys(keys)
+  let last = progress.at
+  let version: number | undefined
+  let parts: Part[] = []
+  let segments: Segment[] = []
+  let found: Iterator<Found> = [].values()
+  let skip = last ? 0 : request.from
+
+  /** The next hits, of as many segments as it takes. */
+  const next = (): Found[] => {
+    const page: Found[] = []
+    while (page.length < PAGE) {
+      const { value: one, done } = found.next()
+      if (!done) {
+        if (last && order(one, last) <= 0) continue
+        if (skip > 0) skip--
+        else page.push(one)
+        continue
+      }
+      reader.check()
+      const segment = segments.pop()
+      if (!segment) break
+      if (last && isPassed(segment, last, keys, reader)) continue
+      const together = [segment]
+      for (let more = segments.at(-1); more && keys.byTime; more = segments.at(-1)) {
+        if (!sharesTime(reader.header(together.at(-1)!), reader.header(more), keys)) break
+        together.push(more)
+        segments.pop()
+      }
+      found = matchesInOrder(parts, together, keys, { reader, limits })
+    }
+    return page
+  }
+
+  for (;;) {
+    reader.begin(() => check(options))
+    let hits: Hit[] = []
+    try {
+      if (reader.version() !== version) {
+        version = reader.version()
+        parts = prepare(request)
+        segments = keys.descending ? [...reader.segments()] : reader.segments().toReversed()
+        found = [].values()
+      }
+      const some = next()
+      last = some.at(-1) ?? last
+      hits = load(request, some, loading)
+    } finally {
+      reader.end()
+    }
+    if (hits.length === 0) return
+    progress.at = last
+    yield hits
+  }
+}
+
+interface Walking {
+  prepare(request: SearchRequest): Part[]
+  loading: Loading
+  limits: Limits
+}
+
+/** Whether all that a segment holds comes before a hit. */
+const isPassed = (segment: Segment, { position, keys }: Found, { byTime, descending }: SortKeys, reader: Reader) => {
+  if (!byTime) return descending ? segment.first > blockOf(position) : segment.last < blockOf(position)
+  const time = keys[0] as number
+  const { times } = reader.header(segment)
+  return descending ? times[0]! > time : times.at(-1)! < time
+}
+
+/** The matches of neighbouring segments in the order that is asked for. Of one kind they are ordered as they are. */
+function* matchesInOrder(
+  parts: Part[],
+  segments: readonly Segment[],
+  keys: SortKeys,
+  { reader, limits }: Pick<Finding, 'reader' | 'limits'>,
+): Generator<Found> {
+  const [only, ...others] = parts
+  if (only && others.length === 0 && !keys.compare) {
+    const segment = segments[0]!
+    const header = reader.header(segment)
+    const { kind, evaluation } = only
+    for (const ordinal of some(evaluation.matches(segment), Number.POSITIVE_INFINITY, keys.descending))
+      yield { kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: NO_KEYS }
+    return
+  }
+  const found: Found[] = []
+  for (const segment of segments) {
+    const header = reader.header(segment)
+    for (const { kind, evaluation } of parts)
+      each(evaluation.matches(segment), ordinal =>
+        found.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [] }),
+      )
+  }
+  if (keys.compare) {
+    keys.fill(found)
+    createScale(limits).add(found)
+  }
+  yield* found.sort(bySortKeys(keys))
+}
+
+const NO_KEYS: Found['keys'] = []
+
+/** Hits that are all known, page by page; what is gone by the time of its page is left out. */
+export function* pagesOf(
+  held: Held,
+  from: number,
+  request: SearchRequest,
+  { loading, progress }: { loading: Loading; progress: Progress },
+): Generator<Hit[]> {
+  const { reader } = loading
+  for (let at = from; at < held.length; at += PAGE) {
+    const found = held.slice(at, at + PAGE)
+    reader.begin()
+    let page: Hit[]
+    try {
+      page = load(request, found, loading)
+    } finally {
+      reader.end()
+    }
+    progress.at = found.at(-1)
+    if (page.length > 0) yield page
+  }
+}

@@ -1,0 +1,83 @@
+import type { Kind } from '../../mapping/index.ts'
+import type { Node } from '../../query/ast.ts'
+import { FACETS, termOf } from '../index/terms.ts'
+import type { Posting, Reader, ReadHeader, Segment } from '../reader.ts'
+import { type Numbered, positionOfOrdinal } from './places.ts'
+import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
+
+/** A part of the plan at work: it may look at no more than the candidates that are given. */
+export interface Part {
+  matches(at: Place, within: OrdinalSet | undefined): OrdinalSet
+  /** Undefined where counting is not cheaper than matching. */
+  count?(at: Place): number | undefined
+  /** Matches nothing but events. */
+  events?: boolean
+}
+
+export interface Place {
+  segment: Segment
+  header: ReadHeader
+  size: number
+}
+
+export interface Context {
+  kind: Kind
+  numbered: Numbered
+  reader: Reader
+  /** Asks the documents at these positions themselves. */
+  ask(kind: Kind, node: Node, positions: readonly number[]): boolean[]
+}
+
+/** Postings by segment, read for all segments at once when the first one asks. */
+export const bySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {
+  let found: Map<number, Posting[]> | undefined
+  return segment => {
+    found ??= Map.groupBy(read(), posting => posting.segment)
+    return found.get(segment) ?? NO_POSTINGS
+  }
+}
+const NO_POSTINGS: readonly Posting[] = []
+
+export const union = (postings: readonly Posting[], reader: Reader, size: number): OrdinalSet =>
+  postings.length === 0
+    ? EMPTY
+    : or(
+        postings.map(posting => listed(reader.ordinals(posting))),
+        size,
+      )
+
+export const createTerms = (terms: readonly { term: number; mark: number }[], reader: Reader): Part => {
+  const postings = bySegment(() => terms.flatMap(({ term, mark }) => reader.postings(term, mark)))
+  return {
+    matches: ({ segment, size }) => union(postings(segment.id), reader, size),
+    count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
+  }
+}
+
+/** Documents that are asked in one go. */
+const ASKED = 200
+
+/** What no index and no column tells. */
+export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => {
+  // Made once: it reads the postings of all segments.
+  const undecoded = kind === 'event' ? createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader) : undefined
+  const matches: Part['matches'] = (at, within) => {
+    const found: number[] = []
+    const ordinals: number[] = []
+    let candidates = within ?? run(0, at.size)
+    if (undecoded) candidates = and(candidates, not(undecoded.matches(at, undefined), at.size), at.size)
+    each(candidates, ordinal => ordinals.push(ordinal))
+    for (let i = 0; i < ordinals.length; i += ASKED) {
+      reader.check()
+      const some = ordinals.slice(i, i + ASKED)
+      const answers = ask(
+        kind,
+        node,
+        some.map(ordinal => positionOfOrdinal(at.header, numbered, ordinal)),
+      )
+      found.push(...some.filter((_, index) => answers[index]))
+    }
+    return listed(Uint32Array.from(found))
+  }
+  return { matches, events: kind === 'event' }
+}

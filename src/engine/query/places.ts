@@ -1,0 +1,78 @@
+import type { Kind } from '../../mapping/index.ts'
+import type { ReadHeader, Segment, Sparse } from '../reader.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import { lowerBound } from './sets.ts'
+
+/** What is numbered within a segment: all kinds, but events share their logs' numbers. */
+export type Numbered = Exclude<Kind, 'event'>
+
+const COUNTS = { tx: 'txs', log: 'logs', trace: 'traces', call: 'calls' } as const
+const ENDS = { tx: 'txEnds', log: 'logEnds', trace: 'traceEnds', call: 'callEnds' } as const
+
+export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
+
+export const isSparse = (kind: Kind): kind is Sparse => kind === 'contract' || kind === 'token'
+
+export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number => {
+  if (numbered === 'block') return segment.last - segment.first + 1
+  return isSparse(numbered) ? header.positions(numbered).length : segment[COUNTS[numbered]]
+}
+
+/** First and last position of parts of a segment with so many documents, each of which is read in little time. */
+export const stretches = ({ first, last }: Segment, size: number): [from: number, to: number][] => {
+  const blocks = last - first + 1
+  const step = Math.max(1, Math.floor((blocks * STRETCH) / Math.max(1, size)))
+  return Array.from({ length: Math.ceil(blocks / step) }, (_, i) => {
+    const from = first + i * step
+    return [positionOf(from, 0), positionOf(Math.min(from + step, last + 1), 0) - 1]
+  })
+}
+
+const STRETCH = 10_000
+
+/** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
+export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
+  if (numbered === 'block') return index + 1
+  if (index < 0) return 0
+  if (isSparse(numbered)) return lowerBound(header.positions(numbered), positionOf(header.first + index + 1, 0))
+  return header[ENDS[numbered]][index]!
+}
+
+export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordinal: number): number => {
+  if (numbered === 'block') return positionOf(header.first + ordinal, 0)
+  if (isSparse(numbered)) return header.positions(numbered)[ordinal]!
+  const ends = header[ENDS[numbered]]
+  let low = 0
+  let high = ends.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (ends[middle]! <= ordinal) low = middle + 1
+    else high = middle
+  }
+  const place = ordinal - endOf(header, numbered, low - 1)
+  return positionOf(header.first + low, placesOf(header, numbered, low)?.[place] ?? place)
+}
+
+/** Of a position that holds no document: the ordinal of the next one that does. */
+export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {
+  const index = blockOf(position) - header.first
+  if (numbered === 'block') return index
+  if (isSparse(numbered)) return lowerBound(header.positions(numbered), position)
+  const place = placeOf(position)
+  const start = endOf(header, numbered, index - 1)
+  const places = placesOf(header, numbered, index)
+  if (places) return start + firstFrom(places, place)
+  return Math.min(start + place, endOf(header, numbered, index))
+}
+
+const firstFrom = (places: Uint32Array, place: number): number => {
+  const at = places.findIndex(other => other >= place)
+  return at < 0 ? places.length : at
+}
+
+/** Where a block is an excerpt, the places that its documents stand at. */
+const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32Array | undefined => {
+  if (header.excerpts.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
+  const excerpt = header.excerpts.get(index)
+  return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)
+}

@@ -1,0 +1,545 @@
+import { isCallSignature } from '../../decode/call-signatures.ts'
+import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import { analyze } from '../../query/analysis.ts'
+import type { Node, Value } from '../../query/ast.ts'
+import { isIn, tooLong } from '../../query/simplify.ts'
+import {
+  argumentFacet,
+  argumentOf,
+  argumentTerms,
+  FACETS,
+  facetOf,
+  HASHED,
+  OVERFLOW_SLOT,
+  termOf,
+  UNLISTED,
+} from '../index/terms.ts'
+import type { Reader, Sparse, StoredSignature } from '../reader.ts'
+import { PLACES } from '../schema.ts'
+import { addressIds, type Condition, compileLeaf } from './conditions.ts'
+import { type Leaf, sharedStart, testOf } from './leaf.ts'
+import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
+import { type Nested, planNested } from './nested.ts'
+import { isSparse } from './places.ts'
+import { idsByWord, resolveAllNear, resolveNear, vocabularyOf } from './vocabulary.ts'
+
+/**
+ * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
+ * every leaf says by which means it is found, cheapest first.
+ */
+export type Plan =
+  | { by: 'all' }
+  | { by: 'none' }
+  | { by: 'and' | 'or'; of: Plan[] }
+  | { by: 'atLeast'; count: number; of: Plan[] }
+  | { by: 'not'; of: Plan }
+  /** Documents at these positions, ascending. */
+  | { by: 'positions'; positions: number[] }
+  /** Documents of blocks in these runs of block numbers. */
+  | { by: 'blocks'; runs: [from: number, to: number][] }
+  /** Documents of blocks whose time in seconds fulfils a test. */
+  | { by: 'time'; test(seconds: number): boolean }
+  /** Logs or traces of transactions, named by the transactions' positions. */
+  | { by: 'transactions'; positions: number[] }
+  | { by: 'terms'; terms: { term: number; mark: number }[] }
+  /** Logs of these signatures. */
+  | { by: 'signatures'; ids: ReadonlySet<number> }
+  /** Logs that these addresses (dictionary ids) emitted, of certain signatures where they are given. */
+  | { by: 'emitters'; addresses: number[]; signatures: ReadonlySet<number> | undefined }
+  /** A range of terms with one mark, of which those count that are accepted. */
+  | { by: 'termRange'; first: number; last: number; mark: number; accept(term: number): boolean }
+  /** Logs one of whose arguments fulfils conditions, of certain signatures where they are given. */
+  | { by: 'nested'; nested: Nested; signatures: ReadonlySet<number> | undefined }
+  /** Documents of which so many children match. */
+  | { by: 'children'; kind: Kind; of: Plan; min: number; max: number }
+  /** Documents whose parent matches. */
+  | { by: 'parent'; kind: Kind; of: Plan }
+  | { by: 'columns'; condition: Condition }
+  /** What no index and no column tells: the documents themselves are asked. */
+  | { by: 'documents'; node: Node }
+
+export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
+  reader.check()
+  switch (node.op) {
+    case 'all':
+      return EVERYTHING
+    case 'none':
+      return NOTHING
+    case 'and': {
+      const of = withSignatures(node.of.map(inner => planQuery(kind, inner, reader)))
+      if (of.some(plan => plan.by === 'none')) return NOTHING
+      return of.length === 1 ? of[0]! : { by: 'and', of: of.sort((a, b) => COST[a.by] - COST[b.by]) }
+    }
+    case 'or': {
+      const of = node.of.map(inner => planQuery(kind, inner, reader)).filter(plan => plan.by !== 'none')
+      if (of.length === 0) return NOTHING
+      return of.length === 1 ? of[0]! : { by: 'or', of }
+    }
+    case 'atLeast':
+      return { by: 'atLeast', count: node.count, of: node.of.map(inner => planQuery(kind, inner, reader)) }
+    case 'not':
+      return { by: 'not', of: planQuery(kind, node.of, reader) }
+    case 'ids':
+      return { by: 'positions', positions: positionsOfIds(kind, node.values, reader) }
+    case 'nested':
+      return {
+        by: 'nested',
+        nested: planNested(resolveAllNear(kind, node.of, reader), reader, kind === 'call' ? 'call' : 'log'),
+        signatures: undefined,
+      }
+    case 'in':
+      if (node.values.length > MOST_VALUES)
+        return { by: 'or', of: chunks(node.values).map(values => planLeaf(kind, { ...node, values }, reader)) }
+      return planLeaf(kind, node, reader)
+    case 'fuzzy': {
+      const resolved = resolveNear(kind, node, reader)
+      return resolved.op === 'fuzzy' ? { by: 'documents', node } : planQuery(kind, resolved, reader)
+    }
+    case 'child':
+      return planChildren(kind, node, reader)
+    case 'parent':
+      return planParent(kind, node, reader)
+    case 'compare':
+      return { by: 'documents', node }
+    default:
+      return planLeaf(kind, node, reader)
+  }
+}
+
+export const EVERYTHING: Plan = { by: 'all' }
+export const NOTHING: Plan = { by: 'none' }
+
+/** Order in which the parts of a conjunction are evaluated. */
+const COST: Record<Plan['by'], number> = {
+  none: 0,
+  all: 1,
+  positions: 2,
+  blocks: 3,
+  time: 4,
+  transactions: 5,
+  terms: 6,
+  signatures: 7,
+  emitters: 6,
+  termRange: 7,
+  or: 8,
+  and: 8,
+  atLeast: 9,
+  nested: 10,
+  not: 11,
+  parent: 11,
+  children: 11,
+  columns: 12,
+  documents: 13,
+}
+
+/**
+ * In a conjunction, conditions on the signature (a name, a first topic) go into those on emitters and arguments, whose index entries are
+ * kept by signature: these then need no intersection, and know their counts.
+ */
+const withSignatures = (plans: Plan[]): Plan[] => {
+  const named = plans.filter(plan => plan.by === 'signatures')
+  const rest = plans.filter(plan => plan.by !== 'signatures')
+  const [first, ...others] = named
+  if (!first) return plans
+  const ids = others.reduce((left, { ids }) => left.intersection(ids), new Set(first.ids))
+  if (ids.size === 0) return [NOTHING]
+  const narrowed = rest.map(plan =>
+    plan.by === 'emitters' || plan.by === 'nested'
+      ? { ...plan, signatures: plan.signatures?.intersection(ids) ?? ids }
+      : plan,
+  )
+  const told = narrowed.some(plan => plan.by === 'emitters' || plan.by === 'nested')
+  return told ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
+}
+
+const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: Reader): Plan => {
+  const { kind: child, of, min, max } = node
+  // In a block that has such a log, a transaction has it: which one does not matter.
+  if (isSome(node) && of.op === 'child' && isSome(of) && ALWAYS_IN_TRANSACTIONS.has(of.kind))
+    return planChildren(kind, of, reader)
+  const plan = ofParent(child, kind, planQuery(child, of, reader), reader)
+  return plan.by === 'none' ? NOTHING : { by: 'children', kind: child, of: plan, min, max }
+}
+
+const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: Reader): Plan => {
+  const { kind: parent, of } = node
+  if (of.op === 'parent' && ALWAYS_IN_TRANSACTIONS.has(kind)) return planParent(kind, of, reader)
+  const plan = planQuery(parent, of, reader)
+  return plan.by === 'none' ? NOTHING : ofParent(kind, parent, { by: 'parent', kind: parent, of: plan }, reader)
+}
+
+const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max === Number.POSITIVE_INFINITY
+const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event'])
+
+/** Rewards alone are traces of the block itself. */
+const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
+  if (child !== 'trace' || parent !== 'block') return plan
+  const rewards = planQuery('trace', isIn(lookup('trace', 'type')!, ['reward']), reader)
+  return rewards.by === 'none' || plan.by === 'none' ? NOTHING : { by: 'and', of: [plan, rewards] }
+}
+
+/** SQLite takes so many bound values in one statement, and some more. */
+const MOST_VALUES = 10_000
+const chunks = (values: readonly Value[]): Value[][] =>
+  Array.from({ length: Math.ceil(values.length / MOST_VALUES) }, (_, i) =>
+    values.slice(i * MOST_VALUES, (i + 1) * MOST_VALUES),
+  )
+
+const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
+  const { field } = leaf
+  const special = SPECIAL[kind]?.[field.field]?.(leaf, reader)
+  if (special) return special
+  const few = leaf.op === 'range' && fewNames(kind, leaf, reader)
+  if (few) return planQuery(kind, few, reader)
+  if (leaf.op === 'in') {
+    const indexed = indexedAddress(kind, field, leaf, reader)
+    if (indexed) return indexed
+  }
+  const condition = compileLeaf(kind, leaf, reader)
+  if (condition === 'never') return NOTHING
+  if (condition && isSparse(kind) && condition.table === kind)
+    return { by: 'positions', positions: select(condition, reader) }
+  return condition ? { by: 'columns', condition } : { by: 'documents', node: leaf }
+}
+
+/** Of kinds that are few all that match are looked up at once, by whichever index there is. */
+const select = ({ table, where, params }: Condition, reader: Reader): number[] =>
+  reader
+    .prepare(`SELECT pos FROM "${table}" WHERE pos IS NOT NULL AND (${where}) ORDER BY pos`)
+    .pluck()
+    .all(...params) as number[]
+
+/**
+ * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
+ */
+const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
+  const { field } = leaf
+  if (FACETS[`${kind}.${field.field}` as keyof typeof FACETS] === undefined) return undefined
+  const values = vocabularyOf(kind, field, reader)?.filter(testOf(leaf))
+  return values && values.length <= MOST_NAMES ? isIn(field, values) : undefined
+}
+
+const MOST_NAMES = 1000
+
+type Special = (leaf: Leaf, reader: Reader) => Plan | undefined
+
+const blockNumber: Special = leaf => {
+  if (leaf.field.encoding === 'num') return { by: 'blocks', runs: runsOf(leaf) }
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op === 'range') return undefined
+  // `raw` is the number's minimal hex.
+  const numbers = leaf.values.flatMap(value => {
+    const number = Number(value)
+    return Number.isSafeInteger(number) && `0x${number.toString(16)}` === value ? [number] : []
+  })
+  return { by: 'blocks', runs: numbers.sort((a, b) => a - b).map(number => [number, number]) }
+}
+
+const time: Special = leaf => {
+  const test = testOf(leaf)
+  return { by: 'time', test: seconds => test(seconds * 1000) }
+}
+
+const blockHash: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  const positions = leaf.values.flatMap(value => findBlock(String(value), reader) ?? [])
+  const numbers = positions.map(position => position / PLACES).sort((a, b) => a - b)
+  return { by: 'blocks', runs: numbers.map(number => [number, number]) }
+}
+
+const transactionHash: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  return {
+    by: 'transactions',
+    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
+  }
+}
+
+const ownTransactionHash: Special = (leaf, reader) => {
+  if (leaf.op !== 'in') return undefined
+  return {
+    by: 'positions',
+    positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
+  }
+}
+
+const blockTransactions: Special = (leaf, reader) => {
+  if (leaf.op !== 'in') return undefined
+  const positions = leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])
+  return { by: 'positions', positions: ascending(positions.map(position => position - (position % PLACES))) }
+}
+
+/** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
+const bySignature =
+  (valuesOf: (signature: StoredSignature) => (Value | null)[], of: 'log' | 'call' = 'log'): Special =>
+  (leaf, reader) => {
+    const test = testOf(leaf)
+    return ofSignatures(
+      reader
+        .signatures(of)
+        .filter(signature =>
+          valuesOf(signature).some(value => value !== null && !tooLong(leaf.field, value) && test(value)),
+        ),
+    )
+  }
+
+/** What a contract or a token is called, word by word. */
+const byWords =
+  (table: Sparse): Special =>
+  (leaf, reader) => {
+    const { encoding, field } = leaf.field
+    if (encoding !== '') return undefined
+    const ids = JSON.stringify(idsByWord(testOf(leaf), reader))
+    const condition = { table, where: `"${field}" IN (SELECT value FROM json_each(?))`, params: [ids] }
+    return { by: 'positions', positions: select(condition, reader) }
+  }
+
+/** An event as text begins with its name: only events of that name are asked. */
+const rendered: Special = (leaf, reader) => {
+  const names = namesIn(leaf)
+  const logs = ofSignatures(
+    reader.signatures('log').filter(({ event, error }) => event && error === null && (names?.has(event.name) ?? true)),
+  )
+  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
+}
+
+/** Names that the texts of a condition begin with; undefined where it does not say. */
+const namesIn = (leaf: Leaf): Set<string> | undefined => {
+  if (leaf.op === 'exists') return undefined
+  const starts = leaf.op === 'in' ? leaf.values.map(String) : [sharedStart(leaf.bounds)]
+  const names = starts.filter(text => text.includes('(')).map(text => text.slice(0, text.indexOf('(')))
+  return leaf.op === 'in' || names.length > 0 ? new Set(names) : undefined
+}
+
+/** The name of an event or a function, whole or word by word. */
+const byName =
+  (of: 'log' | 'call'): Special =>
+  (leaf, reader) =>
+    bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : analyze(event.name)) : []), of)(
+      leaf,
+      reader,
+    )
+
+const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
+  signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
+
+const emitter: Special = (leaf, reader) => {
+  if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
+  const addresses = addressIds(leaf, reader)
+  return addresses.length === 0
+    ? NOTHING
+    : { by: 'emitters', addresses: [...new Set(addresses)], signatures: undefined }
+}
+
+/** First topic: that of the signature, but for logs that keep theirs themselves. */
+const firstTopic: Special = (leaf, reader) => {
+  const listed = bySignature(({ topic }) => [topic])(leaf, reader)
+  const unlisted = reader.signatures('log').find(({ key }) => key === UNLISTED)
+  if (!unlisted || listed === undefined) return listed
+  if (leaf.op !== 'in') return undefined
+  const terms = leaf.values.map(value => {
+    const { high, low } = reader.hash(String(value))
+    return { term: termOf(HASHED + high, argumentFacet(unlisted.id, 0)), mark: low }
+  })
+  return { by: 'or', of: [listed, { by: 'terms', terms }] }
+}
+
+/** Of functions that nobody knows the selectors are in the index themselves. */
+const selector: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  if (leaf.op !== 'in') return undefined
+  const terms = leaf.values.map(value => {
+    const { high, low } = reader.hash(String(value))
+    return { term: termOf(HASHED + high, FACETS['call.selector']), mark: low }
+  })
+  const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
+  return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }
+}
+
+const topics: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return firstTopic(leaf, reader)
+  if (leaf.op !== 'in') return undefined
+  const plans = leaf.values.flatMap(value => {
+    const word = String(value)
+    if (!/^0x[0-9a-f]{64}$/.test(word)) return []
+    return [
+      ofSignatures(reader.signatures('log').filter(({ topic }) => topic === word)),
+      ...indexedArguments(word, reader),
+      farArguments({ ...leaf, values: [word] }, reader),
+    ]
+  })
+  const possible = plans.filter(plan => plan.by !== 'none')
+  return possible.length === 0 ? NOTHING : { by: 'or', of: possible }
+}
+
+/** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
+const indexedArguments = (word: string, reader: Reader): Plan[] => {
+  const matches = (term: number, value: string): boolean => {
+    const { signature, slot } = argumentOf(facetOf(term))
+    if (isCallSignature(reader.signature(signature))) return false
+    const { event, error } = reader.signature(signature)
+    if (!event || error !== null) return value === word
+    const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]
+    return input?.indexed === true && wordOf(value, input.type) === word
+  }
+  const digits = word.slice(2)
+  const values = new Set([word, `0x${digits.replace(/^0+(?=.)/, '')}`])
+  // Fixed bytes stand at the word's left end, and negative integers are shown in their own width.
+  for (let size = 1; size < 32; size++) {
+    if (/^0*$/.test(digits.slice(size * 2))) values.add(`0x${digits.slice(0, size * 2)}`)
+    if (/^f*$/.test(digits.slice(0, 64 - size * 2))) values.add(`0x${digits.slice(64 - size * 2)}`)
+  }
+  const plans = [...values].map((value): Plan => {
+    const { high, low } = reader.hash(value)
+    const [first, last] = argumentTerms(HASHED + high)
+    return { by: 'termRange', first, last, mark: low, accept: term => matches(term, value) }
+  })
+  const address = digits.startsWith('0'.repeat(24)) ? reader.addressId(digits.slice(24)) : undefined
+  if (address !== undefined) {
+    const [first, last] = argumentTerms(address)
+    plans.push({ by: 'termRange', first, last, mark: 0, accept: term => matches(term, `0x${digits.slice(24)}`) })
+  }
+  return plans
+}
+
+/** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
+const farArguments = (leaf: Leaf, reader: Reader): Plan => {
+  const logs = ofSignatures(
+    reader
+      .signatures('log')
+      .filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
+  )
+  const condition = logs.by === 'none' ? undefined : compileLeaf('log', leaf, reader)
+  return typeof condition === 'object' ? { by: 'and', of: [logs, { by: 'columns', condition }] } : NOTHING
+}
+
+/** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */
+const wordOf = (value: string, type: string): string => {
+  const digits = value.slice(2)
+  if (/^(bytes\d+|function)$/.test(type)) return `0x${digits.padEnd(64, '0')}`
+  const width = /^int(\d+)$/.exec(type)?.[1]
+  const negative = width !== undefined && digits.length === Number(width) / 4 && digits[0]! >= '8'
+  return `0x${digits.padStart(64, negative ? 'f' : '0')}`
+}
+
+const runsOf = (leaf: Leaf): [number, number][] => {
+  if (leaf.op === 'exists') return [[0, Number.MAX_SAFE_INTEGER]]
+  if (leaf.op === 'in')
+    return leaf.values
+      .map(Number)
+      .sort((a, b) => a - b)
+      .map(number => [number, number])
+  const { gt, gte, lt, lte } = leaf.bounds
+  const from = Math.max(0, gte === undefined ? 0 : Number(gte), gt === undefined ? 0 : Number(gt) + 1)
+  const to = Math.min(
+    Number.MAX_SAFE_INTEGER,
+    lte === undefined ? Number.MAX_SAFE_INTEGER : Number(lte),
+    lt === undefined ? Number.MAX_SAFE_INTEGER : Number(lt) - 1,
+  )
+  return from <= to ? [[from, to]] : []
+}
+
+const indexedAddress = (
+  kind: Kind,
+  field: FieldPath,
+  leaf: Extract<Leaf, { op: 'in' }>,
+  reader: Reader,
+): Plan | undefined => {
+  const facet = FACETS[`${kind}.${field.field}` as keyof typeof FACETS]
+  if (facet === undefined) return undefined
+  const ids =
+    field.kind === 'address'
+      ? addressIds(leaf, reader)
+      : field.kind === 'keyword'
+        ? leaf.values.flatMap(value => reader.nameId(String(value)) ?? [])
+        : undefined
+  if (!ids) return undefined
+  return ids.length === 0
+    ? NOTHING
+    : { by: 'terms', terms: [...new Set(ids)].map(id => ({ term: termOf(id, facet), mark: 0 })) }
+}
+
+const failed: Special = leaf => {
+  if (leaf.op !== 'in' || leaf.values.length !== 1 || leaf.values[0] !== false) return undefined
+  return { by: 'terms', terms: [{ term: termOf(0, FACETS.failed), mark: 0 }] }
+}
+
+const constant =
+  (value: Value): Special =>
+  leaf =>
+    testOf(leaf)(value) ? EVERYTHING : NOTHING
+
+const SPECIAL: Record<Kind, Record<string, Special>> = {
+  block: {
+    number: blockNumber,
+    hash: (leaf, reader) => {
+      const plan = blockHash(leaf, reader)
+      return leaf.op === 'in' ? plan : undefined
+    },
+    timestamp: time,
+    transactions: blockTransactions,
+  },
+  tx: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    hash: ownTransactionHash,
+    status: failed,
+  },
+  log: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    address: emitter,
+    topics,
+    signature: firstTopic,
+    removed: constant(false),
+  },
+  event: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    address: emitter,
+    event: byName('log'),
+    error: bySignature(({ error }) => [error]),
+    str: rendered,
+    probability: bySignature(({ event, probability }) => [event && probability]),
+  },
+  trace: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    // Rewards have none.
+    transactionHash: (leaf, reader) => (leaf.op === 'exists' ? undefined : transactionHash(leaf, reader)),
+  },
+  call: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    to: emitter,
+    method: byName('call'),
+    selector,
+    probability: bySignature(({ event, probability }) => [event && probability], 'call'),
+  },
+  contract: {
+    blockNumber,
+    blockHash,
+    timestamp: time,
+    transactionHash,
+    name: byWords('contract'),
+  },
+  token: {
+    firstSeen: blockNumber,
+    blockHash,
+    timestamp: time,
+    name: byWords('token'),
+    symbol: byWords('token'),
+  },
+}
+
+const ascending = (positions: number[]): number[] => [...new Set(positions)].sort((a, b) => a - b)

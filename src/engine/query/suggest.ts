@@ -1,0 +1,255 @@
+import MiniSearch from 'minisearch'
+import type { Token } from '../../decode/registry.ts'
+import { KINDS, queryPaths } from '../../mapping/index.ts'
+import { FACETS, facetOf, logTerms, signatureOfLogFacet, termOf } from '../index/terms.ts'
+import type { Reader, Segment } from '../reader.ts'
+import { createNamedContracts, createTokenNews } from './suggest-contracts.ts'
+
+/** A name that somebody who types may mean, and where it is asked for. */
+export interface Suggestion {
+  text: string
+  kind: 'event' | 'method' | 'field' | 'token' | 'contract'
+  /** Field that it is a value of; of a field its own path. */
+  field: string
+  /** Entities that have the field, comma-joined as in a path. */
+  entity: string
+  /** In lower case, or as it was given. */
+  address?: string
+  /** What a token calls itself, beside its symbol. */
+  name?: string
+  /** Comparable within one answer only. */
+  score: number
+}
+
+/** A contract that somebody gave an ABI for, under the name of that. */
+export interface NamedContract {
+  name: string
+  address: string
+}
+
+export interface SuggestRequest {
+  /** What was typed so far; nothing asks for the events that occur most. */
+  q: string
+  size: number
+  contracts: readonly NamedContract[]
+}
+
+/** Suggestions, best first. Asked between the reader's `begin` and `end`. */
+export type Suggester = (request: SuggestRequest) => Suggestion[]
+
+/** Suggests names of one store; those that came since are there at the next question. `tokens` is read when it is needed. */
+export const createSuggester = (reader: Reader, tokens: () => readonly Token[]): Suggester => {
+  const index = createIndex()
+  const events = new Map<string, Entry>()
+  const occurrences = createOccurrences(reader, signature => {
+    const name = reader.signature(signature).event?.name
+    return name === undefined ? undefined : events.get(name)
+  })
+  const methods = new Set<string>()
+  const addMethod = (name: string, field: string, entity: string) => {
+    methods.add(name)
+    index.add({ text: name, kind: 'method', field, entity })
+  }
+  const findMethods = createMethods(reader, name => addMethod(name, 'method', 'tx'))
+  const findTokens = createTokenNews(reader)
+  const tokensByAddress = new Map<string, Entry>()
+  const findNamed = createNamedContracts(reader)
+  let version: number | undefined
+  let signatures = 0
+  let calls = 0
+  let namedContracts: Entry[] = []
+  let chainId: number | undefined
+  let contracts: Entry[] = []
+  let given = '[]'
+
+  const catchUp = () => {
+    if (version === undefined)
+      for (const [path, entity] of fieldPaths()) index.add({ text: path, kind: 'field', field: path, entity })
+    version = reader.version()
+    const all = reader.signatures('log')
+    for (const { event } of all.slice(signatures))
+      if (event && !events.has(event.name))
+        events.set(event.name, index.add({ text: event.name, kind: 'event', field: 'event.raw', entity: 'event' }))
+    signatures = all.length
+    const added = occurrences.catchUp()
+    findMethods(added)
+    // Others are called by contracts alone.
+    const called = reader.signatures('call')
+    for (const { event } of called.slice(calls))
+      if (event && !methods.has(event.name)) addMethod(event.name, 'method.raw', 'call')
+    calls = called.length
+    if (chainId === undefined) {
+      chainId = chainIdOf(reader)
+      for (const token of chainId === undefined ? [] : tokens()) if (token.chainId === chainId) setToken(token)
+    }
+    for (const token of findTokens()) setToken(token)
+    const named = findNamed()
+    if (!named) return
+    for (const entry of namedContracts) index.remove(entry)
+    namedContracts = named.map(({ name, address }) => index.add({ text: name, kind: 'contract', ...EMITTER, address }))
+  }
+
+  /** What a contract tells goes before what is listed. */
+  const setToken = ({ symbol, name, address }: Pick<Token, 'symbol' | 'address'> & { name?: string | null }) => {
+    const before = tokensByAddress.get(address)
+    if (before) index.remove(before)
+    const entry = { text: symbol, kind: 'token', ...EMITTER, address, ...(name ? { name } : {}) } as const
+    tokensByAddress.set(address, index.add(entry))
+  }
+
+  const takeContracts = (now: readonly NamedContract[]) => {
+    const text = JSON.stringify(now)
+    if (text === given) return
+    given = text
+    for (const entry of contracts) index.remove(entry)
+    contracts = now.map(({ name, address }) => index.add({ text: name, kind: 'contract', ...EMITTER, address }))
+  }
+
+  return ({ q, size, contracts: now }) => {
+    if (reader.version() !== version) catchUp()
+    takeContracts(now)
+    if (q.trim() !== '') return index.find(q, size)
+    return [...events.values()]
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => b.count - a.count)
+      .slice(0, size)
+      .map(entry => show(entry, entry.count))
+  }
+}
+
+/** Tokens and contracts are asked for by what they emitted. */
+const EMITTER = { field: 'address', entity: 'event' } as const
+
+interface Entry extends Omit<Suggestion, 'score'> {
+  id: number
+  /** How often it occurs, where that is known. */
+  count: number
+}
+
+const show = ({ id: _id, count: _count, ...suggestion }: Entry, score: number): Suggestion => ({
+  ...suggestion,
+  score: Math.round(score * 1000) / 1000,
+})
+
+const createIndex = () => {
+  const entries = new Map<number, Entry>()
+  let last = 0
+  const search = new MiniSearch<Entry>({
+    fields: ['text', 'words', 'address'],
+    extractField: (entry, field) => (field === 'words' ? wordsOf(entry).join(' ') : entry[field as 'text' | 'address']),
+    tokenize: (text, field) => (field === 'words' ? text.split(' ') : [text]),
+    searchOptions: {
+      tokenize: text => text.trim().split(/\s+/).slice(0, MOST_WORDS),
+      combineWith: 'AND',
+      boost: { text: 3, address: 3 },
+      // A name of ten thousand occurrences counts twice as much as one of none.
+      boostDocument: id => 1 + Math.log10(1 + entries.get(id as number)!.count) / 4,
+    },
+  })
+  const found = (q: string, options: Parameters<typeof search.search>[1]) =>
+    search
+      .search(q, options)
+      .map(({ id, score }) => ({ entry: entries.get(id as number)!, score }))
+      // No event of that name is left where blocks are gone or were decoded anew.
+      .filter(({ entry }) => entry.kind !== 'event' || entry.count > 0)
+
+  return {
+    add(what: Omit<Entry, 'id' | 'count'>): Entry {
+      const entry = { ...what, id: ++last, count: 0 }
+      entries.set(entry.id, entry)
+      search.add(entry)
+      return entry
+    },
+    remove(entry: Entry) {
+      search.remove(entry)
+      entries.delete(entry.id)
+    },
+    /** What begins with all words that were typed or, where nothing does, what is near to them. */
+    find(q: string, size: number): Suggestion[] {
+      const begun = found(q, { prefix: true })
+      return (begun.length > 0 ? begun : found(q, { prefix: true, fuzzy: editsOf }))
+        .slice(0, size)
+        .map(({ entry, score }) => show(entry, score))
+    },
+  }
+}
+
+/** Whoever types more than this says enough by the first ones. */
+const MOST_WORDS = 5
+
+/** A swap of neighbours counts as two edits here. Of an address a near one is another account. */
+const editsOf = (term: string): number => (term.length < 3 || /^0x/.test(term) ? 0 : term.length < 4 ? 1 : 2)
+
+/** `blockNumber.num` has `blockNumber`, `block`, `Number` and `num`; symbols of tokens have no capitals to go by. */
+const wordsOf = ({ text, kind, name = '' }: Pick<Entry, 'text' | 'kind' | 'name'>): string[] => {
+  const pieces = text.split(/[^\p{L}\p{N}]+/u).filter(piece => piece !== '')
+  const words = kind === 'token' ? [] : pieces.flatMap(piece => piece.match(WORD) ?? [])
+  const all = [...new Set([...pieces, ...words, ...(name.match(/[\p{L}\p{N}]+/gu) ?? [])])]
+  return all.length > 1 ? all.filter(word => word !== text) : all
+}
+
+const WORD = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[^\p{Lu}\p{Ll}]+/gu
+
+const fieldPaths = (): Map<string, string> => {
+  const paths = new Map<string, string>()
+  for (const kind of KINDS)
+    for (const path of queryPaths(kind).keys()) paths.set(path, paths.has(path) ? `${paths.get(path)},${kind}` : kind)
+  return paths
+}
+
+const chainIdOf = (reader: Reader): number | undefined =>
+  reader.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
+
+/** Counts the logs of signatures for the entries of their names, segment by segment: none ever changes, unless it is revised. */
+const createOccurrences = (reader: Reader, entryOf: (signature: number) => Entry | undefined) => {
+  const counted = new Map<string, [signature: number, n: number][]>()
+  const keyOf = ({ id, revised }: Segment): string => `${id}/${revised}`
+  const add = (counts: readonly [number, number][], sign: 1 | -1) => {
+    for (const [signature, n] of counts) {
+      const entry = entryOf(signature)
+      if (entry) entry.count += sign * n
+    }
+  }
+  return {
+    /** Segments that are new, or other than they were. */
+    catchUp(): Segment[] {
+      const segments = reader.segments()
+      const left = new Set(segments.map(keyOf))
+      for (const [key, counts] of counted) {
+        if (left.has(key)) continue
+        add(counts, -1)
+        counted.delete(key)
+      }
+      const added = segments.filter(segment => !counted.has(keyOf(segment)))
+      for (const segment of added) {
+        const counts = reader
+          .termsBetween(segment.id, ...logTerms(0))
+          .map(({ term, n }): [number, number] => [signatureOfLogFacet(facetOf(term)), n])
+        counted.set(keyOf(segment), counts)
+        add(counts, 1)
+      }
+      return added
+    },
+  }
+}
+
+/** Tells of names that transactions call; the dictionary has others as well. */
+const createMethods = (reader: Reader, found: (name: string) => void) => {
+  let known = 0
+  let others: string[] = []
+  return (added: readonly Segment[]) => {
+    const names = reader.names()
+    const fresh = names.slice(known)
+    known = names.length
+    const isCalled = (name: string, segments: readonly Segment[]) => {
+      const term = termOf(reader.nameId(name)!, FACETS['tx.method'])
+      return segments.some(({ id }) => reader.termsBetween(id, term, term).length > 0)
+    }
+    const test = (name: string, segments: readonly Segment[]) => {
+      const called = isCalled(name, segments)
+      if (called) found(name)
+      return !called
+    }
+    others = [...others.filter(name => test(name, added)), ...fresh.filter(name => test(name, reader.segments()))]
+  }
+}

@@ -1,0 +1,297 @@
+import type Database from 'better-sqlite3'
+import { isCallSignature } from '../decode/call-signatures.ts'
+import type { EventAbi, Signature } from '../decode/types.ts'
+import { createHash, type Hash62 } from '../lib/hash.ts'
+import { present } from '../sqlite/damage.ts'
+import type { Db } from '../sqlite/database.ts'
+import { addFunctions } from './functions.ts'
+import { type Column, readColumn } from './index/points.ts'
+import { readOrdinals } from './index/postings.ts'
+import { decodeHeader, type SegmentHeader } from './index/segment.ts'
+import type { SegmentCounts } from './index/segments.ts'
+import { openForReading } from './open.ts'
+import { PLACES, positionOf } from './schema.ts'
+
+/** A segment as its row tells it, without its header. */
+export interface Segment extends SegmentCounts {
+  id: number
+  /** Grows with each change of what its documents are decoded to. */
+  revised: number
+}
+
+export interface StoredSignature extends Signature {
+  id: number
+}
+
+/** Kinds that are few: their rows have indexes of their own, and segments do not know of them. */
+export type Sparse = 'contract' | 'token'
+
+/** A header with what changes while the segment stays. */
+export interface ReadHeader extends SegmentHeader {
+  /** Positions of the segment's documents of that kind, ascending. */
+  positions(kind: Sparse): Float64Array
+}
+
+/** One posting of a term in a segment; `ords` is fetched with it only where it is a single ordinal. */
+export interface Posting {
+  segment: number
+  term: number
+  mark: number
+  n: number
+  ord: number | null
+}
+
+/** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
+export interface Reader {
+  readonly db: Db
+  /** A prepared statement of this text, the same one each time. */
+  prepare(sql: string): Statement
+  /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
+  begin(check?: () => void): void
+  check(): void
+  end(): void
+  /** Changes when the state that `begin` finds is another than before. */
+  version(): number
+  /** In chain order. */
+  segments(): readonly Segment[]
+  header(segment: Segment): ReadHeader
+  /** Those of logs, or of calls. */
+  signatures(of: 'log' | 'call'): readonly StoredSignature[]
+  signature(id: number): StoredSignature
+  hash(text: string): Hash62
+  addressId(digits: string): number | undefined
+  /** 40 lower-case hex digits. */
+  addressDigits(id: number): string
+  nameId(name: string): number | undefined
+  name(id: number): string
+  /** All names that are known so far, in the order of their ids. */
+  names(): readonly string[]
+  /** The postings of one term, in all segments that have it. */
+  postings(term: number, mark: number): Posting[]
+  /** The postings of a range of terms, in all segments. */
+  postingsBetween(first: number, last: number): Posting[]
+  /** The terms of a range that one segment has. */
+  termsBetween(segment: number, first: number, last: number): Posting[]
+  ordinals(posting: Posting): Uint32Array
+  /** Values of a facet in ascending order beside their ordinals. */
+  numbers(segment: number, facet: number): Column | undefined
+  close(): void
+}
+
+export const openReader = (path: string, native?: string): Reader => {
+  const db = openForReading(path, native)
+  const addresses = createLookup(() => openForReading(path, native))
+  addFunctions(db, addresses.digits)
+  return createReader(db, addresses.close)
+}
+
+/** Looks addresses up on a connection of its own, which is opened when it is first needed. */
+const createLookup = (open: () => Db) => {
+  const known = createCache<number, string>(30_000)
+  let db: Db | undefined
+  let select: Statement | undefined
+  return {
+    digits(id: number): string {
+      const digits = known.get(id)
+      if (digits !== undefined) return digits
+      db ??= open()
+      select ??= db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+      return known.set(id, present(select.get(id) as Buffer | undefined, 'the number of an address').toString('hex'))
+    },
+    close: () => void db?.close(),
+  }
+}
+
+const createReader = (db: Db, closeLookup: () => void): Reader => {
+  const begin = db.prepare('BEGIN')
+  const end = db.prepare('END')
+  const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
+  const version = db.prepare('PRAGMA data_version').pluck()
+  const selectSegments = db.prepare(
+    'SELECT id, first, last, txs, logs, traces, calls, events, revised FROM segment ORDER BY first',
+  )
+  const selectHeader = db.prepare('SELECT blocks, trace_ends, call_ends FROM segment WHERE id = ?').raw()
+  const selectSignatures = db.prepare(
+    'SELECT id, key, topic, indexed, abi, probability, error FROM signature WHERE id > ? ORDER BY id',
+  )
+  const selectAddressId = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
+  const selectAddress = db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+  const selectNameId = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
+  const selectNames = db.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id')
+  const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
+  // CROSS JOIN keeps SQLite from turning the loops round: one probe of the index for each segment.
+  const selectPostings = db
+    .prepare(
+      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
+       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term = ? AND p.mark = ?`,
+    )
+    .raw()
+  const selectBetween = db
+    .prepare(
+      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
+       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term BETWEEN ? AND ?`,
+    )
+    .raw()
+  const selectTerms = db
+    .prepare(
+      `SELECT segment, term, mark, n, CASE n WHEN 1 THEN ords END FROM post WHERE segment = ? AND term BETWEEN ? AND ?`,
+    )
+    .raw()
+  const selectOrdinals = db.prepare('SELECT ords FROM post WHERE segment = ? AND term = ? AND mark = ?').pluck()
+  const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND facet = ?').raw()
+  const selectPositions: Record<Sparse, Statement> = {
+    contract: db.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
+    token: db.prepare('SELECT pos FROM token WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
+  }
+  const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
+  const [key0, key1] = keys.all() as [number, number]
+
+  let checking = () => {}
+  let seen: unknown
+  let segments: Segment[] = []
+  let signatures: StoredSignature[] = []
+  let bySort: Record<'log' | 'call', StoredSignature[]> = { log: [], call: [] }
+  let headers = new Map<number, ReadHeader>()
+  /** Read on demand; `version` is that of the state in which they were read last. */
+  let allNames: { names: string[]; last: number; version: unknown } = { names: [], last: 0, version: undefined }
+  const signaturesById = new Map<number, StoredSignature>()
+  const statements = createCache<string, Statement>(500)
+  const addresses = createCache<number, string>(30_000)
+  const names = createCache<number, string>(10_000)
+
+  const load = () => {
+    segments = selectSegments.all() as Segment[]
+    const left = new Map<number, ReadHeader>()
+    for (const { id } of segments) {
+      const header = headers.get(id)
+      if (header) left.set(id, header)
+    }
+    headers = left
+    const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
+    if (more.length) {
+      signatures = [...signatures, ...more.map(fromRow)]
+      for (const signature of signatures) signaturesById.set(signature.id, signature)
+      bySort = { log: signatures.filter(it => !isCallSignature(it)), call: signatures.filter(isCallSignature) }
+    }
+  }
+
+  /** Tokens move to lower blocks as these are indexed: what was read of them holds for one state. */
+  const createPositions = ({ first, last }: Segment): ReadHeader['positions'] => {
+    const known: Partial<Record<Sparse, { positions: Float64Array; version: unknown }>> = {}
+    return kind => {
+      let found = known[kind]
+      if (!found || found.version !== seen) {
+        const rows = selectPositions[kind].all(positionOf(first, 0), positionOf(last, PLACES - 1)) as number[]
+        found = { positions: Float64Array.from(rows), version: seen }
+        known[kind] = found
+      }
+      return found.positions
+    }
+  }
+
+  const toPosting = ([segment, term, mark, n, ord]: PostingRow): Posting => ({ segment, term, mark, n, ord })
+
+  return {
+    db,
+    prepare: sql => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
+    begin(check = () => {}) {
+      checking = check
+      begin.run()
+      // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
+      touch.get()
+      const now = version.get()
+      if (now === seen) return
+      load()
+      seen = now
+    },
+    check: () => checking(),
+    end() {
+      checking = () => {}
+      end.run()
+    },
+    version: () => seen as number,
+    segments: () => segments,
+    header(segment) {
+      let header = headers.get(segment.id)
+      if (!header) {
+        const parts = selectHeader.get(segment.id) as [Buffer, Buffer | null, Buffer | null]
+        header = Object.assign(decodeHeader(segment.first, ...parts), { positions: createPositions(segment) })
+        headers.set(segment.id, header)
+      }
+      return header
+    },
+    signatures: of => bySort[of],
+    signature: id => present(signaturesById.get(id), 'the number of a signature'),
+    hash: createHash([key0, key1]),
+    addressId: digits => selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined,
+    addressDigits: id =>
+      addresses.get(id) ??
+      addresses.set(
+        id,
+        present(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
+      ),
+    nameId: name => selectNameId.get(name) as number | undefined,
+    names() {
+      if (allNames.version !== seen) {
+        const more = selectNames.all(allNames.last) as { id: number; name: string }[]
+        const last = more.at(-1)?.id ?? allNames.last
+        const names = more.length > 0 ? [...allNames.names, ...more.map(({ name }) => name)] : allNames.names
+        allNames = { names, last, version: seen }
+      }
+      return allNames.names
+    },
+    name: id =>
+      names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
+    postings: (term, mark) => (selectPostings.all(term, mark) as PostingRow[]).map(toPosting),
+    postingsBetween: (first, last) => (selectBetween.all(first, last) as PostingRow[]).map(toPosting),
+    termsBetween: (segment, first, last) => (selectTerms.all(segment, first, last) as PostingRow[]).map(toPosting),
+    ordinals({ segment, term, mark, n, ord }) {
+      if (ord !== null) return Uint32Array.of(ord)
+      return readOrdinals(
+        present(selectOrdinals.get(segment, term, mark) as Buffer | undefined, 'a list of the index'),
+        n,
+      )
+    },
+    numbers(segment, facet) {
+      const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
+      return row && readColumn(facet, ...row)
+    },
+    close() {
+      closeLookup()
+      db.close()
+    },
+  }
+}
+
+type PostingRow = [segment: number, term: number, mark: number, n: number, ord: number | null]
+
+interface SignatureRow {
+  id: number
+  key: string
+  topic: Buffer | null
+  indexed: number
+  abi: string | null
+  probability: number
+  error: string | null
+}
+
+const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
+  ...row,
+  topic: topic && `0x${topic.toString('hex')}`,
+  event: abi === null ? null : (JSON.parse(abi) as EventAbi),
+})
+
+/** A cache that starts anew when it is full: simple, and fast where few keys make up most of the look-ups. */
+const createCache = <K, V>(capacity: number) => {
+  const entries = new Map<K, V>()
+  return {
+    get: (key: K) => entries.get(key),
+    set(key: K, value: V): V {
+      if (entries.size >= capacity) entries.clear()
+      entries.set(key, value)
+      return value
+    },
+  }
+}
+
+export type Statement = Database.Statement<unknown[]>

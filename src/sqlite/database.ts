@@ -1,0 +1,108 @@
+import Database from 'better-sqlite3'
+import { ChainsieveError } from '../lib/errors.ts'
+import { makePrivateFile } from '../lib/private.ts'
+import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
+import { readDamage } from './damage.ts'
+import { checkQuickly, sizeOf } from './pages.ts'
+import { dropSums } from './sums.ts'
+
+export type Db = Database.Database
+
+/** A connection that writes. Closing it copies what is committed into the store's file. */
+export interface WritableDb extends Db {
+  /** To be called after commits: does what they leave to be done now and then. */
+  settle: Checkpoints['settle']
+}
+
+export interface OpenOptions {
+  /** SQLite's native part, where it is not found by itself. */
+  native?: string | undefined
+  /** Refuses, by throwing, a file whose tables are not the ones that are expected. Called before anything is written. */
+  check(db: Db): void
+}
+
+/** Opens a file for writing with its checksums, making it as needed. `make` makes the tables of one that has none yet. */
+export const openWritable = (path: string, { native, check, make }: OpenOptions & { make(db: Db): void }): WritableDb =>
+  naming(path, () => {
+    // What is left of a store that was removed says nothing of the one that is made.
+    if (sizeOf(path) === 0) dropSums(path)
+    makePrivateFile(path)
+    checkQuickly(path)
+    const db = connect(path, { native })
+    closingOnFault(db, () => check(db))
+    // WAL lets readers go on while a batch is written. NORMAL loses nothing on a crash of the process, and on a power cut at most
+    // the last commits, never consistency; what is lost then is indexed again.
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = NORMAL')
+    db.pragma('cache_size = -131072')
+    db.pragma('temp_store = MEMORY')
+    // Only what has its checksum is copied from the log.
+    db.pragma('wal_autocheckpoint = 0')
+    const kept = withChecksums(db, path, native)
+    make(kept)
+    return kept
+  })
+
+/** Opens a file that is there for reading. */
+export const openReadonly = (path: string, { native, check }: OpenOptions): Db =>
+  naming(path, () => {
+    const db = connect(path, { readonly: true, native })
+    closingOnFault(db, () => check(db))
+    db.pragma('cache_size = -65536')
+    db.pragma('mmap_size = 17179869184')
+    db.pragma('temp_store = MEMORY')
+    return db
+  })
+
+const closingOnFault = (db: Db, work: () => void) => {
+  try {
+    work()
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Keeps the checksums of a store's pages as long as it is open for writing. */
+const withChecksums = (db: Db, path: string, native: string | undefined): WritableDb => {
+  // SQLite copies the log when the last connection closes that may write, also where its thread was ended: it does not while this one is open.
+  const other = connect(path, { readonly: true, native })
+  let checkpoints: Checkpoints
+  try {
+    other.pragma('user_version')
+    checkpoints = createCheckpoints(db, path)
+  } catch (error) {
+    // Whoever tries again until there is room on the disk must not leave two connections behind each time.
+    db.close()
+    other.close()
+    throw error
+  }
+  const closeFirst = db.close.bind(db)
+  const close = () => {
+    if (!db.open) return db
+    try {
+      checkpoints.close()
+      other.close()
+      return closeFirst()
+    } catch (error) {
+      closeFirst()
+      other.close()
+      // What is committed is safe in the log; it is taken over when there is room again.
+      if (error instanceof ChainsieveError) throw error
+      return db
+    }
+  }
+  return Object.assign(db, { settle: checkpoints.settle, close })
+}
+
+/** Has errors that come of damage name the file. */
+const naming = <T>(path: string, open: () => T): T => {
+  try {
+    return open()
+  } catch (error) {
+    throw readDamage(error, path)
+  }
+}
+
+const connect = (path: string, { readonly = false, native }: { readonly?: boolean; native: string | undefined }): Db =>
+  new Database(path, { readonly, fileMustExist: readonly, timeout: 5000, ...(native ? { nativeBinding: native } : {}) })

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { constants, zstdCompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { isShort, unpack } from '../../src/engine/documents/pack.ts'
+import { readVarints } from '../../src/engine/documents/stored.ts'
+import { readColumn } from '../../src/engine/index/points.ts'
+import { readOrdinals, writeOrdinals } from '../../src/engine/index/postings.ts'
+import { decodeHeader, encodeHeader } from '../../src/engine/index/segment.ts'
+import { createByteWriter } from '../../src/lib/bytes.ts'
+
+const refusal = { next: 'stop', code: 'store_damaged', message: /chainsieve verify tells which file/ }
+const address = (id: number) => id.toString(16).padStart(40, '0')
+
+/** Reads what is damaged: it comes to something, or is refused as damaged, soon. */
+const holds = (read: () => unknown) => {
+  try {
+    read()
+  } catch (error) {
+    assert.equal((error as { code?: string }).code, 'store_damaged', String(error))
+  }
+}
+
+describe('what no store was ever written', () => {
+  it('is refused, whatever bytes there are', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(2 ** 31), (bytes, count) => {
+        const buffer = Buffer.from(bytes)
+        holds(() => unpack(buffer, address))
+        holds(() => isShort(buffer))
+        holds(() => readVarints(buffer))
+        holds(() => readOrdinals(buffer, count))
+        holds(() => readColumn(2, buffer, buffer))
+        holds(() => decodeHeader(0, buffer, buffer, null))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('is refused where it ends too early', () => {
+    // A varint without an end, a word that is cut, a control byte that none writes.
+    for (const bytes of [[64, 0x80], [65, 0xff], [32, 1], [99], [67, 1]])
+      assert.throws(() => unpack(Buffer.from(bytes), address), refusal)
+    assert.throws(() => isShort(Buffer.from([65, 0x80])), refusal)
+    assert.throws(() => readVarints(Buffer.from([0x80])), refusal)
+    const list = createByteWriter()
+    writeOrdinals(list, [1, 200, 40_000])
+    assert.deepEqual([...readOrdinals(list.view(), 3)], [1, 200, 40_000])
+    assert.throws(() => readOrdinals(list.view(0, 4), 3), refusal)
+    assert.throws(() => readOrdinals(list.view(), 2 ** 32 - 1), refusal)
+  })
+
+  it('is refused where it says that it is huge', () => {
+    const large = zstdCompressSync(Buffer.alloc(300 << 20), { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+    assert.throws(() => unpack(Buffer.concat([Buffer.of(66), large]), address), refusal)
+    const times = Float64Array.of(1, 2)
+    const ends = Uint32Array.of(1, 2)
+    const header = Buffer.from(
+      encodeHeader({ first: 5, last: 6, times, txEnds: ends, logEnds: ends, excerpts: new Map() }),
+    )
+    assert.equal(decodeHeader(5, header, null, null).last, 6)
+    for (const at of [0, 4]) {
+      const wrong = Buffer.from(header)
+      wrong.writeUInt32LE(4_000_000_000, at)
+      assert.throws(() => decodeHeader(5, wrong, null, null), refusal)
+    }
+  })
+})

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { cellValue, createRowsBuilder } from '../../src/engine/documents/rows.ts'
+import { columnsOfNumbers, createNumbersBuilder } from '../../src/engine/index/points.ts'
+import { createPairsBuilder, groupPairs, readOrdinals, writeOrdinals } from '../../src/engine/index/postings.ts'
+import { decodeHeader, encodeHeader, type SegmentHeader } from '../../src/engine/index/segment.ts'
+import {
+  argumentFacet,
+  argumentOf,
+  argumentTerms,
+  FACETS,
+  facetOf,
+  HASHED,
+  integersOf,
+  logFacet,
+  logTerms,
+  OVERFLOW_SLOT,
+  SIGNATURES,
+  scaledOf,
+  signatureOfLogFacet,
+  termOf,
+} from '../../src/engine/index/terms.ts'
+import { ordinalOfPosition, positionOfOrdinal } from '../../src/engine/query/places.ts'
+import { blockOf, positionOf } from '../../src/engine/schema.ts'
+import { createByteWriter } from '../../src/lib/bytes.ts'
+
+describe('ordinals', () => {
+  it('are read as they were written', () => {
+    const ascending = fc
+      .uniqueArray(fc.oneof(fc.nat(200), fc.nat(2 ** 28)), { minLength: 1, maxLength: 60 })
+      .map(list => list.sort((a, b) => a - b))
+    fc.assert(
+      fc.property(ascending, ordinals => {
+        const out = createByteWriter(2)
+        writeOrdinals(out, ordinals)
+        assert.deepEqual([...readOrdinals(out.take(), ordinals.length)], ordinals)
+      }),
+    )
+    assert.deepEqual([...readOrdinals(7, 1)], [7])
+  })
+})
+
+describe('postings', () => {
+  it('hold the ordinals of each term and mark in order, sorted by both', () => {
+    const pair = fc.tuple(
+      fc.oneof(fc.nat(5), fc.constantFrom(2 ** 22, 2 ** 32, 2 ** 51 + 1, 2 ** 51 + 2 ** 32 + 1)),
+      fc.oneof(fc.constant(0), fc.nat(3), fc.constant(2 ** 32 - 1)),
+    )
+    fc.assert(
+      fc.property(fc.array(fc.array(pair, { maxLength: 8 }), { maxLength: 60 }), documents => {
+        const builder = createPairsBuilder(2)
+        const due = new Map<string, { term: number; mark: number; ordinals: Set<number> }>()
+        for (const [ordinal, pairs] of documents.entries())
+          for (const [term, mark] of pairs) {
+            builder.add(term, mark, ordinal)
+            const key = `${term}/${mark}`
+            if (!due.has(key)) due.set(key, { term, mark, ordinals: new Set() })
+            due.get(key)!.ordinals.add(ordinal)
+          }
+        const { terms, marks, counts, places, lists } = groupPairs(builder.finish())
+        let start = 0
+        const found = Array.from(terms, (term, i) => {
+          if (counts[i] === 1) return { term, mark: marks[i], ordinals: [places[i]] }
+          const ordinals = [...readOrdinals(lists.subarray(start, places[i]), counts[i]!)]
+          start = places[i]!
+          return { term, mark: marks[i], ordinals }
+        })
+        assert.deepEqual(
+          found,
+          [...due.values()]
+            .sort((a, b) => a.term - b.term || a.mark - b.mark)
+            .map(posting => ({ ...posting, ordinals: [...posting.ordinals] })),
+        )
+      }),
+    )
+  })
+})
+
+describe('columns of numbers', () => {
+  it('ascend exactly, and keep the order of the chain among equal ones', () => {
+    const long = fc.oneof(
+      fc.bigInt(-3n, 3n),
+      fc.constantFrom(2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n - 2n, -(2n ** 63n), -(2n ** 63n) + 1n),
+    )
+    const double = fc.oneof(fc.constantFrom(0, 1e-18, 1.5, -1e300, 1e300), fc.double({ noNaN: true }))
+    const entry = fc.oneof(
+      fc.tuple(fc.constantFrom(0, 4), long),
+      fc.tuple(
+        fc.constantFrom(1, 2 ** 23 - 1),
+        double.map(value => value + 0),
+      ),
+    )
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 80 }), entries => {
+        const builder = createNumbersBuilder()
+        for (const [ordinal, [facet, value]] of entries.entries()) builder.add(facet, value, ordinal)
+        const due = [...Map.groupBy(entries.entries(), ([, [facet]]) => facet)]
+          .sort(([a], [b]) => a - b)
+          .map(([facet, list]) => {
+            const sorted = list.sort(([i, [, a]], [j, [, b]]) => (a < b ? -1 : a > b ? 1 : i - j))
+            return { facet, values: sorted.map(([, [, value]]) => value), ordinals: sorted.map(([i]) => i) }
+          })
+        const found = columnsOfNumbers(builder.finish()).map(({ facet, values, ordinals }) => ({
+          facet,
+          values: [...(values as Iterable<bigint | number>)],
+          ordinals: [...ordinals],
+        }))
+        assert.deepEqual(found, due)
+      }),
+    )
+  })
+
+  it('grow beyond what they began with', () => {
+    const builder = createNumbersBuilder()
+    for (let i = 0; i < 5000; i++) {
+      builder.add(2, BigInt(5000 - i), i)
+      builder.add(3, i / 2, i)
+    }
+    const [integers, doubles] = columnsOfNumbers(builder.finish())
+    assert.deepEqual([integers!.values[0], integers!.ordinals[0], integers!.values.length], [1n, 4999, 5000])
+    assert.deepEqual([doubles!.values[4999], doubles!.ordinals[4999]], [2499.5, 4999])
+  })
+})
+
+describe('rows', () => {
+  it('carry numbers, nulls of both kinds and blobs', () => {
+    const rows = createRowsBuilder()
+    rows.beginBlob()
+    rows.endBlob()
+    rows.number(0)
+    rows.number(Number.MAX_SAFE_INTEGER)
+    rows.null()
+    rows.explicitNull()
+    rows.beginBlob()
+    rows.pool.hex('00ff')
+    rows.endBlob()
+    for (let i = 0; i < 3000; i++) rows.number(i)
+    const { cells, pool } = rows.finish()
+    const values = Array.from(cells, cell => cellValue(cell, Buffer.from(pool.buffer)))
+    assert.deepEqual(values.slice(0, 6), [Buffer.alloc(0), 0, Number.MAX_SAFE_INTEGER, null, -1, Buffer.from([0, 255])])
+    assert.deepEqual(values.slice(6, 9), [0, 1, 2])
+    assert.equal(values.length, 3006)
+  })
+
+  it('refuse a value that is larger than a cell can tell', () => {
+    const rows = createRowsBuilder()
+    rows.beginBlob()
+    rows.pool.bytes(new Uint8Array(2 ** 24))
+    assert.throws(() => rows.endBlob(), /a value of 16777216 bytes is larger than the store takes/)
+  })
+})
+
+/** Headers of blocks that are whole or excerpts, with the places of their documents. */
+const header = fc
+  .array(
+    fc.record({
+      time: fc.nat(2 ** 33),
+      excerpt: fc.boolean(),
+      txs: fc.uniqueArray(fc.nat(30), { maxLength: 5 }),
+      logs: fc.uniqueArray(fc.nat(300), { maxLength: 8 }),
+    }),
+    { minLength: 1, maxLength: 12 },
+  )
+  .map(blocks => {
+    const excerpts: SegmentHeader['excerpts'] = new Map()
+    const ends = (list: 'txs' | 'logs') => {
+      let sum = 0
+      return Uint32Array.from(blocks, block => {
+        sum += block[list].length
+        return sum
+      })
+    }
+    const sorted = (list: number[]) => Uint32Array.from(list).sort()
+    for (const [i, { excerpt, txs, logs }] of blocks.entries())
+      if (excerpt) excerpts.set(i, { txs: sorted(txs), logs: sorted(logs) })
+    const result: SegmentHeader = {
+      first: 1000,
+      last: 1000 + blocks.length - 1,
+      times: Float64Array.from(blocks, ({ time }) => time),
+      txEnds: ends('txs'),
+      logEnds: ends('logs'),
+      traceEnds: Uint32Array.from(blocks, (_, i) => i),
+      callEnds: Uint32Array.from(blocks, (_, i) => 2 * i),
+      excerpts,
+    }
+    return result
+  })
+
+describe('a segment’s header', () => {
+  it('is read as it was written, wherever its bytes lie', () => {
+    fc.assert(
+      fc.property(header, fc.nat(7), (one, shift) => {
+        const bytes = encodeHeader(one)
+        const shifted = Buffer.alloc(bytes.length + shift)
+        shifted.set(bytes, shift)
+        assert.deepEqual(
+          decodeHeader(
+            1000,
+            shifted.subarray(shift),
+            Buffer.from(one.traceEnds.buffer),
+            Buffer.from(one.callEnds.buffer),
+          ),
+          one,
+        )
+      }),
+    )
+  })
+
+  it('turns ordinals into positions and back; places that hold nothing into the next ordinal', () => {
+    fc.assert(
+      fc.property(header, one => {
+        const read = { ...one, positions: () => new Float64Array() }
+        for (const numbered of ['block', 'tx', 'log'] as const) {
+          const size = numbered === 'block' ? one.times.length : (numbered === 'tx' ? one.txEnds : one.logEnds).at(-1)!
+          const positions = Array.from({ length: size }, (_, ordinal) => positionOfOrdinal(read, numbered, ordinal))
+          assert.deepEqual(
+            positions.map(position => ordinalOfPosition(read, numbered, position)),
+            [...positions.keys()],
+          )
+          assert.deepEqual(
+            positions,
+            positions.toSorted((a, b) => a - b),
+          )
+          if (numbered === 'block') continue
+          for (let block = one.first; block <= one.last; block++)
+            for (const place of [0, 1, 2, 299, 5000]) {
+              const next = positions.findIndex(position => position >= positionOf(block, place))
+              const due = next >= 0 ? next : size
+              assert.equal(ordinalOfPosition(read, numbered, positionOf(block, place)), due)
+            }
+          assert.ok(positions.every(position => blockOf(position) >= one.first))
+        }
+      }),
+    )
+  })
+})
+
+describe('terms', () => {
+  it('keep facets apart, and stay exact', () => {
+    const last = SIGNATURES - 1
+    const facets = [
+      ...Object.values(FACETS),
+      ...[1, 2, last].flatMap(id => [logFacet(id), ...[0, 1, OVERFLOW_SLOT].map(slot => argumentFacet(id, slot))]),
+    ]
+    assert.equal(new Set(facets).size, facets.length)
+    for (const facet of facets)
+      for (const value of [0, 1, HASHED - 1, HASHED, HASHED + 2 ** 30 - 1]) {
+        const term = termOf(value, facet)
+        assert.ok(Number.isSafeInteger(term))
+        assert.deepEqual([facetOf(term), (term - facet) / 2 ** 22], [facet, value])
+      }
+    for (const id of [1, 2, last]) {
+      assert.equal(signatureOfLogFacet(logFacet(id)), id)
+      for (const slot of [0, 3, OVERFLOW_SLOT])
+        assert.deepEqual(argumentOf(argumentFacet(id, slot)), { signature: id, slot })
+      const within = ([from, to]: [number, number], facet: number) => termOf(9, facet) >= from && termOf(9, facet) <= to
+      assert.deepEqual([within(logTerms(9), logFacet(id)), within(argumentTerms(9), logFacet(id))], [true, false])
+      const argument = argumentFacet(id, OVERFLOW_SLOT)
+      assert.deepEqual([within(logTerms(9), argument), within(argumentTerms(9), argument)], [false, true])
+      assert.deepEqual([integersOf(id, 1) % 2, scaledOf(id, 1)], [0, integersOf(id, 1) + 1])
+    }
+  })
+})

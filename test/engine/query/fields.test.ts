@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type FieldPath, KINDS, type Kind, queryPaths } from '../../../src/mapping/index.ts'
+import { type Bounds, compareValues, type Node, type Value } from '../../../src/query/ast.ts'
+import { compile, type Document, valuesOf } from '../../../src/query/predicate.ts'
+import { exists, fuzzy, isIn, nested, not, range } from '../../../src/query/simplify.ts'
+import { oddBlocks, oddEvents } from '../../support/odd.ts'
+import {
+  createTestStore,
+  demoBlocks,
+  demoEvents,
+  excerptOf,
+  generatedBlocks,
+  type TestStore,
+} from '../../support/store.ts'
+
+/**
+ * Conditions that the documents themselves are asked for, decoded one by one. All others are found by an index or by a scan
+ * of columns in SQL.
+ */
+const ASKED = [
+  'event args.value.hex range',
+  'event str in',
+  'event str range',
+  'event str exists',
+  'event str fuzzy',
+  'call args.value.hex range',
+  'call error exists',
+  'call selector range',
+  'call str exists',
+  'call str fuzzy',
+  'call str in',
+  'call str range',
+  'call traceAddress exists',
+  'call traceAddress in',
+  'call traceAddress range',
+  'trace traceAddress exists',
+  'trace traceAddress in',
+  'trace traceAddress range',
+]
+
+interface Chain {
+  store: TestStore
+  documents: Record<Kind, Document[]>
+  positions: Record<Kind, number[]>
+}
+
+const open = (store: TestStore): Chain => ({
+  store,
+  documents: Object.fromEntries(KINDS.map(kind => [kind, store.all(kind)])) as Chain['documents'],
+  positions: Object.fromEntries(KINDS.map(kind => [kind, store.positions(kind)])) as Chain['positions'],
+})
+
+/** Some of the values that a field has, from the least to the greatest. */
+const someValues = (field: FieldPath, documents: readonly Document[]): Value[] => {
+  const all = [...new Set(documents.flatMap(({ _source }) => valuesOf(field, _source)))].sort(compareValues)
+  const places = [0, 0.3, 0.7, 1].map(share => Math.round(share * (all.length - 1)))
+  return [...new Set(places)].flatMap(place => all[place] ?? [])
+}
+
+const conditionsOn = (field: FieldPath, values: readonly Value[]): Node[] => {
+  const ranges: Bounds[] = values.flatMap((value, i) => [
+    { gte: value },
+    { gt: value },
+    { lte: value },
+    { lt: value },
+    ...(i > 0 ? [{ gte: values[i - 1]!, lt: value }] : []),
+  ])
+  return [
+    exists(field),
+    isIn(field, values),
+    ...values.map(value => isIn(field, [value])),
+    ...ranges.map(bounds => range(field, bounds)),
+    ...(field.kind === 'keyword' || field.kind === 'text' ? values.flatMap(value => near(field, String(value))) : []),
+  ]
+}
+
+/** Near to a value, of which the first two characters are swapped. */
+const near = (field: FieldPath, value: string): Node[] => {
+  const text = value.replace(/^(.)(.)/su, '$2$1')
+  return [true, false].flatMap(transpositions => [
+    fuzzy(field, { text, edits: 1, prefix: 0, transpositions }),
+    fuzzy(field, { text, edits: 2, prefix: 1, transpositions }),
+  ])
+}
+
+describe('every field that a query may name', () => {
+  let plain: Chain
+  let odd: Chain
+
+  before(() => {
+    const real = createTestStore(demoBlocks().slice(0, 80), { events: demoEvents(), run: [3, 20] })
+    real.add(generatedBlocks(1).map(raw => excerptOf(raw, index => index % 5 === 0)))
+    plain = open(real)
+    odd = open(createTestStore(oddBlocks(24), { events: oddEvents, run: [1, 2] }))
+  })
+  after(() => {
+    plain.store.close()
+    odd.store.close()
+  })
+
+  for (const kind of KINDS)
+    it(`of ${kind} can be asked for by each operator`, () => {
+      const asked = new Set<string>()
+      for (const field of queryPaths(kind).values()) {
+        let values = 0
+        for (const { store, documents, positions } of [plain, odd]) {
+          const some = someValues(field, documents[kind])
+          values += some.length
+          for (const condition of conditionsOn(field, some)) {
+            const list = field.list?.nested ? field.list.name : undefined
+            const nodes = [condition, not(condition)].map(node => (list ? nested(list, node) : node))
+            for (const node of nodes) {
+              const holds = compile(kind, node)
+              const expected = positions[kind].filter((_, i) => holds(documents[kind][i]!))
+              const found = store.evaluate(kind, node)
+              const what = `${field.path} ${JSON.stringify(condition, (key, value) =>
+                key === 'field' ? undefined : typeof value === 'bigint' ? String(value) : value,
+              )}`
+              assert.deepStrictEqual(found.positions, expected, what)
+              assert.equal(found.counted, expected.length, `count of ${what}`)
+              if (store === plain.store && found.asked > 0) asked.add(`${kind} ${field.path} ${condition.op}`)
+            }
+          }
+        }
+        assert.ok(values > 0 || field.path === 'logsBloom' || field.path === 'root', `no document has ${field.path}`)
+      }
+      const due = ASKED.filter(what => what.startsWith(`${kind} `))
+      assert.deepEqual([...asked].sort(), due.sort())
+    })
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { readCode } from '../../../src/decode/contract-code.ts'
+import { similarityOf } from '../../../src/decode/features.ts'
+import { creationsIn } from '../../../src/documents/contracts.ts'
+import { createSearcher } from '../../../src/engine/query/execute.ts'
+import { answerSimilar } from '../../../src/search/answer.ts'
+import { createTestStore, demoBlocks } from '../../support/store.ts'
+
+describe('contracts like another one', () => {
+  const blocks = demoBlocks()
+  const store = createTestStore(blocks)
+  const searcher = createSearcher(store.reader)
+  after(() => store.close())
+  const created = blocks.flatMap(creationsIn).map(({ address, code }) => ({ address, code: readCode(code!) }))
+
+  it('are those whose codes have most in common, the nearest first', () => {
+    for (const { address, code } of created) {
+      const found = searcher
+        .similar({ address, size: 5 })!
+        .map(({ document, similarity }) => [document._id, similarity])
+      const due = created
+        .filter(other => other.address !== address)
+        .map((other): [string, number] => [other.address, similarityOf(code.features, other.code.features)])
+        .filter(([, similarity]) => similarity > 0)
+        .sort(([, a], [, b]) => b - a)
+        .slice(0, 5)
+      assert.deepEqual(
+        found.map(([, similarity]) => similarity),
+        due.map(([, similarity]) => similarity),
+      )
+      const last = due.at(-1)![1]
+      const isSure = ([, similarity]: readonly (string | number)[]) => (similarity as number) > last
+      assert.deepEqual(found.filter(isSure).sort(), due.filter(isSure).sort())
+    }
+  })
+
+  it('are as many as are asked for, and none is the contract itself', () => {
+    const { address } = created[0]!
+    const all = searcher.similar({ address, size: 100 })!
+    assert.ok(all.length > 10 && all.every(({ document }) => document._id !== address))
+    assert.deepEqual(searcher.similar({ address: address.toUpperCase().replace('X', 'x'), size: 3 }), all.slice(0, 3))
+  })
+
+  it('are answered like hits, with the likeness for a score', () => {
+    const { address } = created[0]!
+    const [first] = searcher.similar({ address, size: 1 })!
+    const { status, body } = answerSimilar(searcher, 'a-b-c', { address, size: 1 })
+    const { took: _, ...answer } = JSON.parse(body as string) as Record<string, unknown>
+    const score = Math.round(first!.similarity * 10_000) / 10_000
+    const { _id, _source } = JSON.parse(JSON.stringify(first!.document))
+    const hit = { _index: 'a-b-c-contract', _type: 'contract', _id, _score: score, _source }
+    assert.deepEqual(
+      [status, answer],
+      [
+        200,
+        {
+          timed_out: false,
+          _shards: { total: 1, successful: 1, skipped: 0, failed: 0 },
+          hits: { total: 1, max_score: score, hits: [hit] },
+        },
+      ],
+    )
+  })
+
+  it('are not found where the contract is not, and refused where its code is not known', () => {
+    const unknown = `0x${'12'.repeat(20)}`
+    assert.equal(searcher.similar({ address: unknown, size: 1 }), undefined)
+    assert.deepEqual(answerSimilar(searcher, 'a-b-c', { address: unknown, size: 1 }), {
+      status: 404,
+      body: JSON.stringify({ _index: 'a-b-c-contract', _type: 'contract', _id: unknown, found: false }),
+    })
+    const without = createTestStore(blocks.slice(0, 20).map(({ traces: _, ...raw }) => raw))
+    const [contract] = without.all('contract')
+    assert.throws(() => createSearcher(without.reader).similar({ address: contract!._id, size: 1 }), {
+      message: `The code of the contract ${contract!._id} is not known, or nothing in it runs, so that none is like it.`,
+    })
+    without.close()
+  })
+})
