@@ -216,7 +216,7 @@ describe('checksums of pages', () => {
 
   it('hold where the thread that writes is ended', async t => {
     const path = await closedStore(t)
-    const source = new URL('../../src/sqlite/database.ts', import.meta.url).href
+    const source = new URL('../../src/engine/open.ts', import.meta.url).href
     const worker = new Worker(
       `import(${JSON.stringify(source)}).then(({ openForWriting }) => {
          globalThis.db = openForWriting(${JSON.stringify(path)})

@@ -10,7 +10,7 @@ import { createTestStore, demoBlocks, demoEvents, type TestStore } from '../../s
 
 const tokens = () =>
   ['tokens.txt', 'demo-tokens.txt'].flatMap(name =>
-    parseTokens(readFileSync(new URL(`../../data/${name}`, import.meta.url), 'utf8')),
+    parseTokens(readFileSync(new URL(`../../../data/${name}`, import.meta.url), 'utf8')),
   )
 
 const suggesterOf = (store: TestStore) => {
