@@ -126,6 +126,7 @@ export const ROOMS: Record<string, Room> = {
     ],
     types: ['cli'],
   },
+  'start.ts': { is: 'what the bundle is started by: has Node keep what V8 compiled of the program', may: ['lib'] },
   'main.ts': {
     is: 'the one entry: the command line in the main thread, and each worker thread in its role',
     may: ['lib', 'search', 'ingest', 'delivery', 'cli', 'services'],
