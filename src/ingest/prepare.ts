@@ -1,20 +1,15 @@
 import type { RawBlock } from '../chain/wire.ts'
-import { createCallSignatures, isCallSignature } from '../decode/call-signatures.ts'
+import { createCallSignatures } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { LogDecoder } from '../decode/logs.ts'
 import type { Signature } from '../decode/types.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
 import { placesOf } from '../documents/places.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
-import {
-  type Additions,
-  type BatchBuilder,
-  type BatchContext,
-  type BlockInput,
-  createBatch,
-} from '../engine/documents/batch.ts'
+import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
 import { createDictionary } from '../engine/index/dictionary.ts'
 import { createRevision, type RevisionBuilder } from '../engine/index/revision.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../engine/index/terms.ts'
@@ -38,7 +33,7 @@ export interface Preparer {
 }
 
 /** What the logs and calls of a block mean, and what it shows of contracts. */
-export type Decoded = Omit<BlockInput, 'raw'>
+export type Decoded = Omit<DecodedBlock, 'raw'>
 
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
   add(block: RawBlock, decoded: Decoded): void
@@ -201,12 +196,20 @@ const createSignatures = (db: Db, listed: number) => {
     }
     return id
   }
-  const unlisted: Signature = { key: UNLISTED, topic: null, indexed: 0, event: null, probability: 0, error: null }
-  const unlistedCall: Signature = { ...unlisted, key: UNLISTED_CALL }
+  const unlisted: Signature = {
+    of: 'log',
+    key: UNLISTED,
+    topic: null,
+    indexed: 0,
+    event: null,
+    probability: 0,
+    error: null,
+  }
+  const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
   const hasRoom = (signature: Signature): boolean => {
-    const { key, event } = signature
+    const { of, key, event } = signature
     // Anything can be called by any selector, too: calls of functions that nobody knows are not kept apart.
-    if (!event && isCallSignature(signature)) return false
+    if (!event && of === 'call') return false
     return ids.has(key) || next < (event ? SIGNATURES - 1 : listed)
   }
 
@@ -216,7 +219,7 @@ const createSignatures = (db: Db, listed: number) => {
       if (!found) {
         found = hasRoom(signature)
           ? { id: idOf(signature), unlisted: false }
-          : { id: idOf(isCallSignature(signature) ? unlistedCall : unlisted), unlisted: true }
+          : { id: idOf(signature.of === 'call' ? unlistedCall : unlisted), unlisted: true }
         if (known.size > SIGNATURES) known.clear()
         known.set(signature, found)
       }

@@ -61,7 +61,7 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
   const tokens = createTokens({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
   const own = createRuling({ network: NETWORK, rules: openRules(folder), db, tokens, contracts, log: silent })
   const ruling = around(own)
-  const signature = { key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
+  const signature = { of: 'log' as const, key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
   const pipeline = createPipeline({
     port: port2,
     preparer: createPreparer({
