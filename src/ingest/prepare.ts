@@ -4,17 +4,12 @@ import type { DecodedCall } from '../decode/calls.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { LogDecoder } from '../decode/logs.ts'
 import type { Signature } from '../decode/types.ts'
+import type { DecodedBlock } from '../documents/block.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { placesOf } from '../documents/places.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
-import {
-  type Additions,
-  type BatchBuilder,
-  type BatchContext,
-  type BlockInput,
-  createBatch,
-} from '../engine/documents/batch.ts'
+import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
 import { createDictionary } from '../engine/index/dictionary.ts'
 import { createRevision, type RevisionBuilder } from '../engine/index/revision.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../engine/index/terms.ts'
@@ -28,7 +23,7 @@ import type { Tokens } from './tokens.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
-  decode(block: RawBlock): Decoded
+  decode(block: RawBlock): DecodedBlock
   /** Starts a run of neighbouring blocks. Several may be under way at once. */
   start(): Run
   /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
@@ -37,11 +32,8 @@ export interface Preparer {
   committed(added: Pick<Additions, 'addresses' | 'names' | 'codes'>): void
 }
 
-/** What the logs and calls of a block mean, and what it shows of contracts. */
-export type Decoded = Omit<BlockInput, 'raw'>
-
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
-  add(block: RawBlock, decoded: Decoded): void
+  add(block: DecodedBlock): void
 }
 
 export interface PreparerOptions {
@@ -128,6 +120,7 @@ export const createPreparer = ({
       const at = positionsIn(raw)
       const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.txs.get(tx)!), callSignature)
       return {
+        raw,
         logs: raw.receipts.flatMap(({ logs }) => logs).map((log, i) => decodeLog(log, at.logs[i]!)),
         methods: raw.block.transactions.map(({ to, input, transactionIndex }) =>
           to ? methodOf(input, to, at.txs.get(Number(transactionIndex))!) : null,
@@ -140,10 +133,10 @@ export const createPreparer = ({
     start() {
       const batch = createBatch(context)
       return {
-        add(raw, decoded) {
-          for (const { address, place } of decoded.tokens)
-            tokens.sighted(address.slice(2), positionOf(Number(raw.block.number), place))
-          batch.add({ raw, ...decoded })
+        add(block) {
+          for (const { address, place } of block.tokens)
+            tokens.sighted(address.slice(2), positionOf(Number(block.raw.block.number), place))
+          batch.add(block)
         },
         get blocks() {
           return batch.blocks
