@@ -3,6 +3,7 @@ import type { Hit } from '../alerts/alert.ts'
 import type { AlertCounts, News } from '../alerts/book.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
 import { transferables } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
@@ -12,7 +13,7 @@ import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { holds, merged, type Range } from '../lib/ranges.ts'
 import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
-import type { Decoded, Preparer, Run } from './prepare.ts'
+import type { Preparer, Run } from './prepare.ts'
 import type { Ruling } from './ruling.ts'
 
 /**
@@ -180,7 +181,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       if (run && number !== last + 1) await flush()
       // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
       // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
-      let decoded: Decoded
+      let decoded: DecodedBlock
       let found: Hit[]
       let generation: number
       do {
@@ -188,11 +189,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         ;({ generation } = ruling)
         await ruling.complete(raw, signal)
         decoded = preparer.decode(raw)
-        found = await ruling.match(raw, decoded, signal)
+        found = await ruling.match(decoded, signal)
       } while (generation !== ruling.generation)
       checkNeighbours(raw)
       run ??= preparer.start()
-      run.add(raw, decoded)
+      run.add(decoded)
       for (const hit of found) hits.push(hit)
       underWay.set(number, { hash: raw.block.hash, parentHash: raw.block.parentHash })
       held = merged([...held, { from: number, to: number }])

@@ -24,7 +24,7 @@ import type { Tokens } from './tokens.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
-  decode(block: RawBlock): Decoded
+  decode(block: RawBlock): DecodedBlock
   /** Starts a run of neighbouring blocks. Several may be under way at once. */
   start(): Run
   /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
@@ -33,11 +33,8 @@ export interface Preparer {
   committed(added: Pick<Additions, 'addresses' | 'names' | 'codes'>): void
 }
 
-/** What the logs and calls of a block mean, and what it shows of contracts. */
-export type Decoded = Omit<DecodedBlock, 'raw'>
-
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
-  add(block: RawBlock, decoded: Decoded): void
+  add(block: DecodedBlock): void
 }
 
 export interface PreparerOptions {
@@ -121,6 +118,7 @@ export const createPreparer = ({
       const at = positionsIn(raw)
       const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.txs.get(tx)!), callSignature)
       return {
+        raw,
         logs: raw.receipts.flatMap(({ logs }) => logs).map((log, i) => decodeLog(log, at.logs[i]!)),
         methods: raw.block.transactions.map(({ to, input, transactionIndex }) =>
           to ? methodOf(input, to, at.txs.get(Number(transactionIndex))!) : null,
@@ -133,10 +131,10 @@ export const createPreparer = ({
     start() {
       const batch = createBatch(context)
       return {
-        add(raw, decoded) {
-          for (const { address, place } of decoded.tokens)
-            tokens.sighted(address.slice(2), positionOf(Number(raw.block.number), place))
-          batch.add({ raw, ...decoded })
+        add(block) {
+          for (const { address, place } of block.tokens)
+            tokens.sighted(address.slice(2), positionOf(Number(block.raw.block.number), place))
+          batch.add(block)
         },
         get blocks() {
           return batch.blocks

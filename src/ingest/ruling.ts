@@ -2,6 +2,7 @@ import type { Hit } from '../alerts/alert.ts'
 import type { News, Scan } from '../alerts/book.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
 import type { Document } from '../documents/document.ts'
 import { asJson } from '../documents/show.ts'
 import { tokensIn } from '../documents/tokens.ts'
@@ -15,7 +16,6 @@ import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import type { Contracts } from './contracts.ts'
 import type { Links } from './links.ts'
-import type { Decoded } from './prepare.ts'
 import type { Tokens } from './tokens.ts'
 import { createTroubles } from './troubles.ts'
 
@@ -31,7 +31,7 @@ export interface Ruling {
    * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
    * asked, it waits until it can: that is no "no match".
    */
-  match(raw: RawBlock, decoded: Decoded, signal: AbortSignal): Promise<Hit[]>
+  match(block: DecodedBlock, signal: AbortSignal): Promise<Hit[]>
   /** What the writer does not know yet; it must come with, or before, the first block that was matched by it. */
   takeNews(): Omit<News, 'hits'> | undefined
   /** Histories that rules asked for and that are still to be gone through. */
@@ -252,17 +252,17 @@ export const createRuling = ({
         'what a new token tells of itself',
       )
     },
-    async match(raw, decoded, signal) {
+    async match(block, signal) {
+      const { raw } = block
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return []
       const receivedAt = clock.now()
       let told = false
       try {
         for (;;) {
-          const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: tokens.of }, asJson)
+          const documents: BlockDocuments = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
           const { found, undecided, ...trouble } = matcher.match({
-            raw,
-            ...decoded,
+            ...block,
             decimals: tokens.of,
             undecided: tokens.isUndecided,
             documents,

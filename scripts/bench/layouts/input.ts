@@ -74,7 +74,7 @@ export const makeInput = ({ blocks, seed, traces, run, head }: InputOptions): In
     while (building.blocks < size) {
       const { value, done } = source.next()
       if (done) break
-      building.add(value, preparer.decode(value))
+      building.add(preparer.decode(value))
     }
     return building.finish()
   }
