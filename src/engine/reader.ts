@@ -78,9 +78,10 @@ export interface Reader {
   close(): void
 }
 
-export const openReader = (path: string, native?: string): Reader => {
-  const db = openForReading(path, native)
-  const addresses = createLookup(() => openForReading(path, native))
+/** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
+export const openReader = (path: string, native?: string, waitMs?: number): Reader => {
+  const db = openForReading(path, native, waitMs)
+  const addresses = createLookup(() => openForReading(path, native, waitMs))
   addFunctions(db, addresses.digits)
   return createReader(db, addresses.close)
 }
@@ -200,12 +201,17 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     begin(check = () => {}) {
       checking = check
       begin.run()
-      // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
-      touch.get()
-      const now = version.get()
-      if (now === seen) return
-      load()
-      seen = now
+      try {
+        // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
+        touch.get()
+        const now = version.get()
+        if (now === seen) return
+        load()
+        seen = now
+      } catch (error) {
+        end.run()
+        throw error
+      }
     },
     check: () => checking(),
     end() {

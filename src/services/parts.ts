@@ -3,7 +3,7 @@ import { type Accounts, openAccounts } from '../accounts/index.ts'
 import type { Run } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { type Delivery, startDelivery } from '../delivery/service.ts'
-import { storedNetworks, storeFile } from '../engine/files.ts'
+import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
 import { type HttpServer, listen } from '../http/server.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
@@ -16,6 +16,7 @@ import { checkedPool } from '../search/checks.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { createAlerting } from './alerting.ts'
 import { createContracts } from './contracts.ts'
+import { createStores } from './stores.ts'
 
 /** What a server has open while it runs. */
 export interface Parts {
@@ -83,12 +84,9 @@ export const networksOf = (config: Config): string[] => [
   ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
 ]
 
-const storesOf = ({ data }: Config): Map<string, string> =>
-  new Map(storedNetworks(data).map(network => [network, storeFile(data, network)]))
-
 /** `log` is told of what nobody asked for. */
 export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
-  const stores = () => storesOf(config)
+  const stores = createStores(config.data)
   const unchecked = createPool({
     stores,
     contracts: createContracts(config.data),
@@ -116,7 +114,7 @@ const startDeliveries = (config: Config, log: Run['log']): Delivery => {
   const { data, allowTarget, smtp, mailFrom, mailDigest, deliveryRetries, deliveryTimeout, keepDeliveries } = config
   return startDelivery({
     data,
-    stores: () => storesOf(config),
+    stores: createStores(data),
     settings: {
       allowTarget,
       smtp,
