@@ -10,7 +10,7 @@ import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { createStatus, publishStatus } from '../ingest/status.ts'
 import { silent } from '../lib/log.ts'
-import { nativeBinding } from '../lib/runtime.ts'
+import { nativeOption } from '../lib/runtime.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { checkedPool } from '../search/checks.ts'
 import { createPool, type Pool } from '../search/pool.ts'
@@ -28,11 +28,11 @@ export interface Parts {
 
 /** Opens the data folder for serving, and starts what delivers. */
 export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
-  const accounts = openAccounts(config.data, nativeOption(config))
+  const accounts = openAccounts(config.data, nativeOption(config.data))
   shutdown.add('accounts', accounts.close)
   const pool = openPool(config, shutdown, log)
   pool.warm()
-  const rules = openRules(config.data, { ...nativeOption(config), limits: config.limits })
+  const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
   shutdown.add('rules', rules.close)
   const delivery = startDeliveries(config, log)
   shutdown.add('deliveries', delivery.stop)
@@ -72,11 +72,6 @@ export const startServer = async (config: Config, served: Served, { log, shutdow
   shutdown.add('server', () => server.close())
   log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
   return server
-}
-
-export const nativeOption = ({ data }: Pick<Config, 'data'>) => {
-  const native = nativeBinding(data)
-  return native === undefined ? {} : { native }
 }
 
 /** Everything that can be searched: what is configured and what is stored. */
