@@ -15,11 +15,7 @@ import { aborted } from '../lib/shutdown.ts'
 import { createPool } from '../search/pool.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
-<<<<<<< HEAD
-import { nativeOption, networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
-=======
 import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
->>>>>>> 521fcbc
 import { createRulesService } from './rules.ts'
 import { watchStored } from './watch.ts'
 
