@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { positionOf } from '../engine/schema.ts'
+import { createBlocks } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { AlertState, Hit, OutboxEntry } from './alert.ts'
@@ -65,7 +65,7 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
   )
   const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
   const chainOf = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
-  const blockHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
+  const blocks = createBlocks(db)
   const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
   const top = db.prepare('SELECT max(last) FROM segment').pluck()
@@ -87,7 +87,7 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
     const { rule, revision, block, entity, source } = hit
     const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
     // What was found in history may have been reorganised away since.
-    if (!(blockHash.get(positionOf(block, 0)) as Buffer | undefined)?.equals(hash)) return
+    if (blocks.hash(block) !== hit.blockHash.toLowerCase()) return
     const id = alertId(hit, chain)
     const notify = hit.notifyPending ? 1 : 0
     const added = insert.run(

@@ -3,10 +3,10 @@ import type { Hit } from '../alerts/alert.ts'
 import type { AlertCounts, News } from '../alerts/book.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
+import { createBlocks } from '../engine/blocks.ts'
 import { transferables } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
-import { positionOf } from '../engine/schema.ts'
 import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
@@ -76,8 +76,7 @@ const WAITING: Record<Lane, number> = { fill: 2, head: 64 }
 
 export const createPipeline = (options: PipelineOptions): Pipeline => {
   const { port, preparer, ruling, db, signal, storeBatch, log, onAlerts, onFailure } = options
-  const selectHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
-  const selectParent = db.prepare('SELECT parentHash FROM block WHERE pos = ?').pluck()
+  const blocks = createBlocks(db)
   /** Blocks on their way: hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
@@ -123,10 +122,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return done
   }
 
-  const hashOf = (number: number): string | undefined =>
-    underWay.get(number)?.hash ?? hex(selectHash.get(positionOf(number, 0)))
-  const parentOf = (number: number): string | undefined =>
-    underWay.get(number)?.parentHash ?? hex(selectParent.get(positionOf(number, 0)))
+  const hashOf = (number: number): string | undefined => underWay.get(number)?.hash ?? blocks.hash(number)
+  const parentOf = (number: number): string | undefined => underWay.get(number)?.parentHash ?? blocks.parentHash(number)
 
   /** A block next to a stored one must link to it. */
   const checkNeighbours = ({ block }: RawBlock) => {
@@ -265,5 +262,3 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
   }
 }
-
-const hex = (bytes: unknown): string | undefined => (bytes ? `0x${(bytes as Buffer).toString('hex')}` : undefined)

@@ -109,7 +109,7 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
     log: silent,
     signal: never,
   })
-  const stored = () => db.prepare('SELECT pos / 4194304 FROM block ORDER BY pos').pluck().all()
+  const stored = () => db.prepare('SELECT number FROM block ORDER BY number').pluck().all()
   return { rules, ruling, pipeline, alertsOf, scan, stored }
 }
 

@@ -1,5 +1,6 @@
 import { bytesOf, createByteWriter } from '../../lib/bytes.ts'
 import type { Db } from '../../sqlite/database.ts'
+import { createRewriter } from '../documents/rewrite.ts'
 import { type Column, columnsOfNumbers, readColumn } from './points.ts'
 import { groupPairs, type Postings, readOrdinals, writeOrdinals } from './postings.ts'
 import type { Revision } from './revision.ts'
@@ -19,10 +20,7 @@ export const sortRevision = ({ removed, put, ...rest }: Revision): SortedRevisio
 /** Writes revisions; false, and nothing is written, where the segment is no more. */
 export const createReviser = (db: Db): ((revision: SortedRevision) => boolean) => {
   const exists = db.prepare('SELECT 1 FROM segment WHERE id = ?').pluck()
-  const setLog = db.prepare('UPDATE log SET signature = ?, decimals = ? WHERE pos = ?')
-  const setTopics = db.prepare('UPDATE log SET topics = ? WHERE pos = ?')
-  const setCall = db.prepare('UPDATE call SET signature = ?, decimals = ? WHERE pos = ?')
-  const setMethod = db.prepare('UPDATE tx SET method = ? WHERE pos = ?')
+  const rewrite = createRewriter(db)
   const setSegment = db.prepare('UPDATE segment SET events = events + ?, revised = revised + 1 WHERE id = ?')
   const findPost = db.prepare('SELECT n, ords FROM post WHERE segment = ? AND term = ? AND mark = ?').raw()
   const setPost = db.prepare('INSERT OR REPLACE INTO post (segment, term, mark, n, ords) VALUES (?, ?, ?, ?, ?)')
@@ -58,14 +56,9 @@ export const createReviser = (db: Db): ((revision: SortedRevision) => boolean) =
     }
   }
 
-  return ({ segment, logs, calls, txs, removed, put, events }) => {
+  return ({ segment, removed, put, events, ...documents }) => {
     if (exists.get(segment) === undefined) return false
-    for (const { position, signature, decimals, topics } of logs) {
-      setLog.run(signature, decimals, position)
-      if (topics !== undefined) setTopics.run(topics, position)
-    }
-    for (const { position, signature, decimals } of calls) setCall.run(signature, decimals, position)
-    for (const { position, method } of txs) setMethod.run(method, position)
+    rewrite(documents)
     writePostings(segment, removed.postings, put.postings)
     writeNumbers(segment, removed.columns, put.columns)
     setSegment.run(events, segment)
