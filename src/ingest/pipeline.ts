@@ -3,17 +3,16 @@ import type { Hit } from '../alerts/alert.ts'
 import type { AlertCounts, News } from '../alerts/book.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
-import { createBlocks } from '../engine/blocks.ts'
 import { transferables } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
+import type { Blocks } from '../engine/port.ts'
 import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
-import type { Db } from '../sqlite/database.ts'
-import type { FromWriter, Lane, Range, Revised, ToWriter } from './messages.ts'
+import { holds, merged, type Range } from '../lib/ranges.ts'
+import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
 import type { Decoded, Preparer, Run } from './prepare.ts'
-import { heldRanges, holds, merged } from './ranges.ts'
 import type { Ruling } from './ruling.ts'
 
 /**
@@ -59,8 +58,7 @@ export interface PipelineOptions {
   port: MessagePort
   preparer: Preparer
   ruling: Ruling
-  /** A reading connection to the network's store. */
-  db: Db
+  blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>
   signal: AbortSignal
   /** Told when alerts may have changed their state. */
   onAlerts(): void
@@ -75,8 +73,7 @@ export interface PipelineOptions {
 const WAITING: Record<Lane, number> = { fill: 2, head: 64 }
 
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { port, preparer, ruling, db, signal, storeBatch, log, onAlerts, onFailure } = options
-  const blocks = createBlocks(db)
+  const { port, preparer, ruling, blocks, signal, storeBatch, log, onAlerts, onFailure } = options
   /** Blocks on their way: hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
@@ -85,7 +82,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const taking = new Set<Promise<void>>()
   const counts = { blocks: 0, logs: 0, events: 0 }
   let alerts: AlertCounts = {}
-  let held = heldRanges(db)
+  let held = blocks.ranges()
   let added: Range[] = []
   let stuck: string | null = null
   let failed: Error | undefined

@@ -34,9 +34,6 @@ export const recordInserter = (db: Db, table: string) => {
 /** Rows of one statement. */
 const RECORD_ROWS = 16
 
-/** Takes rows of the table `post`. */
-export type PostInserter = ReturnType<typeof manyInserter>
-
 /** Inserts rows by statements of many VALUES, which takes half the time of single ones. */
 export const manyInserter = (db: Db, table: string, columns: number, rows: number) => {
   const row = `(${Array(columns).fill('?').join(',')})`
