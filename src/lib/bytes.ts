@@ -8,8 +8,13 @@ export interface ByteWriter {
   bytes(source: Uint8Array, start?: number, end?: number): void
   /** Hex digits without prefix, an even number of them. */
   hex(digits: string): void
+  /** Lower-case hex digits of bytes. */
+  digits(source: Uint8Array, start?: number, end?: number): void
   /** Text as UTF-8. */
   text(text: string): void
+  /** Short text of ASCII alone, faster than `text`. */
+  ascii(text: string): void
+  fill(value: number, count: number): void
   /** Makes room for so many further bytes and returns the buffer to write them to at `length`; follow with `advance`. */
   reserve(more: number): Buffer
   advance(written: number): void
@@ -18,6 +23,8 @@ export interface ByteWriter {
   /** The bytes written, as a copy of just their size. */
   take(): Uint8Array<ArrayBuffer>
   truncate(length: number): void
+  /** Begins anew, and lets go of memory that only an unusually long text took. */
+  clear(): void
 }
 
 export const createByteWriter = (capacity = 1024): ByteWriter => {
@@ -58,8 +65,32 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     hex(digits) {
       length += reserve(digits.length >> 1).write(digits, length, 'hex')
     },
+    digits(source, start = 0, end = source.length) {
+      const target = reserve((end - start) * 2)
+      if (end - start >= MANY) {
+        length += target.write(Buffer.prototype.hexSlice.call(source, start, end), length, 'latin1')
+        return
+      }
+      for (let at = start; at < end; at++) {
+        const byte = source[at]!
+        target[length++] = HIGH_DIGIT[byte]!
+        target[length++] = LOW_DIGIT[byte]!
+      }
+    },
     text(text) {
       length += reserve(text.length * 3).write(text, length, 'utf8')
+    },
+    ascii(text) {
+      const target = reserve(text.length)
+      for (let i = 0; i < text.length; i++) target[length++] = text.charCodeAt(i)
+    },
+    fill(value, count) {
+      const target = reserve(count)
+      if (count <= FEW) for (let i = 0; i < count; i++) target[length++] = value
+      else {
+        target.fill(value, length, length + count)
+        length += count
+      }
     },
     reserve,
     advance(written) {
@@ -74,10 +105,25 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     truncate(to) {
       length = to
     },
+    clear() {
+      length = 0
+      if (buffer.length > Math.max(capacity, LARGE)) buffer = Buffer.allocUnsafeSlow(capacity)
+    },
   }
 }
 
 const FEW = 32
+const LARGE = 1 << 22
+/** From so many bytes on the runtime's own hex is faster than the table. */
+const MANY = 128
+
+const HIGH_DIGIT = new Uint8Array(256)
+const LOW_DIGIT = new Uint8Array(256)
+for (let byte = 0; byte < 256; byte++) {
+  const digits = byte.toString(16).padStart(2, '0')
+  HIGH_DIGIT[byte] = digits.charCodeAt(0)
+  LOW_DIGIT[byte] = digits.charCodeAt(1)
+}
 
 /** The bytes of an array of numbers, in place. */
 export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
