@@ -358,7 +358,7 @@ const NOTHING_DECODED = { args: null, error: null } as const
 const hashesOf = (bytes: Buffer): string[] =>
   Array.from({ length: bytes.length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)
 
-const listOf = (declaration: List, items: Rlp): unknown[] => {
+export const listOf = (declaration: List, items: Rlp): unknown[] => {
   const members = Object.entries(declaration.members)
   return (items as Rlp[]).map(item =>
     Object.fromEntries(

@@ -1,10 +1,18 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
+import type { Records } from '../documents/record-reader.ts'
 import type { Documents } from '../query/documents.ts'
 import { type Found, sortValues } from '../query/sort.ts'
 import type { Reader } from '../reader.ts'
+import { createBlockShow } from './block.ts'
+import { createCallShow } from './call.ts'
+import { createContext } from './context.ts'
 import { createDocumentShow } from './document.ts'
+import { createEventShow } from './event.ts'
+import { createLogShow } from './log.ts'
+import { createTraceShow } from './trace.ts'
+import { createTxShow } from './tx.ts'
 
 /** Shows documents of one kind as JSON. A filter on `_source` decides what of them is read. */
 export interface Show {
@@ -22,6 +30,7 @@ export interface HitsOptions {
   reader: Reader
   shown: Documents
   exact: Documents
+  records?: Records
 }
 
 export interface Hits {
@@ -32,10 +41,20 @@ export interface Hits {
 }
 
 /** Hits as JSON, written straight from what is stored. */
-export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
-  const shows: Record<Kind, Show> = Object.fromEntries(
-    KINDS.map(kind => [kind, createDocumentShow(kind, shown)]),
-  ) as Record<Kind, Show>
+export const createHits = ({ reader, shown, exact, records }: HitsOptions): Hits => {
+  const context = records && createContext(reader, records)
+  const shows: Record<Kind, Show> = context
+    ? {
+        block: createBlockShow(context),
+        tx: createTxShow(context),
+        log: createLogShow(context),
+        event: createEventShow(context),
+        trace: createTraceShow(context),
+        call: createCallShow(context),
+        contract: createDocumentShow('contract', shown),
+        token: createDocumentShow('token', shown),
+      }
+    : (Object.fromEntries(KINDS.map(kind => [kind, createDocumentShow(kind, shown)])) as Record<Kind, Show>)
   return {
     writer({ sort, source, parts }, index) {
       const score = hidesScores(sort) ? 'null' : '1'
