@@ -14,6 +14,8 @@ export interface ByteWriter {
   text(text: string): void
   /** Short text of ASCII alone, faster than `text`. */
   ascii(text: string): void
+  /** The decimal digits of an integer from 0 up to 2^53, at least so many of them. */
+  decimal(value: number, least?: number): void
   fill(value: number, count: number): void
   /** Makes room for so many further bytes and returns the buffer to write them to at `length`; follow with `advance`. */
   reserve(more: number): Buffer
@@ -30,6 +32,20 @@ export interface ByteWriter {
 export const createByteWriter = (capacity = 1024): ByteWriter => {
   let buffer = Buffer.allocUnsafeSlow(capacity)
   let length = 0
+  /** Of an integer below 2^31. */
+  const decimal = (value: number, least: number) => {
+    let size = 1
+    for (let above = 10; size < 10 && value >= above; above *= 10) size++
+    if (size < least) size = least
+    const target = reserve(size)
+    let rest = value
+    for (let at = length + size - 1; at >= length; at--) {
+      const tenth = (rest / 10) | 0
+      target[at] = ZERO + rest - tenth * 10
+      rest = tenth
+    }
+    length += size
+  }
   const reserve = (more: number): Buffer => {
     if (length + more > buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, length + more))
@@ -55,10 +71,11 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
     bytes(source, start = 0, end = source.length) {
       const target = reserve(end - start)
+      const isWhole = start === 0 && end === source.length
       // A view costs more than to copy a word.
-      if (end - start <= FEW) for (let at = start; at < end; at++) target[length++] = source[at]!
+      if (end - start <= (isWhole ? FEW : SOME)) for (let at = start; at < end; at++) target[length++] = source[at]!
       else {
-        target.set(start === 0 && end === source.length ? source : source.subarray(start, end), length)
+        target.set(isWhole ? source : source.subarray(start, end), length)
         length += end - start
       }
     },
@@ -83,6 +100,12 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     ascii(text) {
       const target = reserve(text.length)
       for (let i = 0; i < text.length; i++) target[length++] = text.charCodeAt(i)
+    },
+    decimal(value, least = 1) {
+      if (value < BILLION) return decimal(value, least)
+      const billions = Math.floor(value / BILLION)
+      decimal(billions, least - 9)
+      decimal(value - billions * BILLION, 9)
     },
     fill(value, count) {
       const target = reserve(count)
@@ -113,6 +136,10 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
 }
 
 const FEW = 32
+/** The same of a part of an array, for which a view is made. */
+const SOME = 100
+const ZERO = 48
+const BILLION = 1e9
 const LARGE = 1 << 22
 /** From so many bytes on the runtime's own hex is faster than the table. */
 const MANY = 128

@@ -153,7 +153,7 @@ export const createCallShow = (context: Context): Show => {
         return true
       }
     },
-    depth: () => always(out => out.ascii(String(depth()))),
+    depth: () => always(out => out.decimal(depth())),
     traceAddress: () =>
       always(out => {
         if (!bytes) return out.bytes(EMPTY_LIST)

@@ -17,7 +17,7 @@ import { createTxShow } from './tx.ts'
 /** Shows documents of one kind as JSON. A filter on `_source` decides what of them is read. */
 export interface Show {
   /** Goes to a document; false where none is stored there (any more). All else is of that one. */
-  find(position: number, withSource: boolean): boolean
+  find(position: number): boolean
   /** Each without quotes. */
   id(out: ByteWriter): void
   routing: ((out: ByteWriter) => void) | undefined
@@ -55,11 +55,21 @@ export const createHits = ({ reader, shown, exact, records }: HitsOptions): Hits
         token: createDocumentShow('token', shown),
       }
     : (Object.fromEntries(KINDS.map(kind => [kind, createDocumentShow(kind, shown)])) as Record<Kind, Show>)
+  const sources = new Map<string, ReturnType<Show['source']>>()
+  /** Clients ask with few filters, again and again. */
+  const sourceOf = (kind: Kind, filter: SourceFilter): ReturnType<Show['source']> => {
+    const key = `${kind} ${JSON.stringify(filter)}`
+    if (!sources.has(key)) {
+      if (sources.size >= SOURCES) sources.clear()
+      sources.set(key, shows[kind].source(filter))
+    }
+    return sources.get(key)
+  }
   return {
     writer({ sort, source, parts }, index) {
       const score = hidesScores(sort) ? 'null' : '1'
       const writers = new Map(
-        parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, source)]),
+        parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
       )
       return (found, out) => {
         let hits = 0
@@ -80,11 +90,11 @@ export const createHits = ({ reader, shown, exact, records }: HitsOptions): Hits
     },
     document(kind, position, index, out) {
       const show = shows[kind]
-      if (!show.find(position, true)) return false
+      if (!show.find(position)) return false
       out.text(envelopeOf(index, kind))
       show.id(out)
       out.ascii('","found":true,"_source":')
-      show.source(true)!(out)
+      sourceOf(kind, true)!(out)
       out.byte(CLOSE)
       return true
     },
@@ -92,14 +102,12 @@ export const createHits = ({ reader, shown, exact, records }: HitsOptions): Hits
 }
 
 /** Writes a hit up to its `sort`. */
-const hitWriter = (show: Show, envelope: string, score: string, filter: SourceFilter) => {
+const hitWriter = (show: Show, envelope: string, score: string, source: ReturnType<Show['source']>) => {
   const { routing, parent } = show
-  const source = show.source(filter)
-  const withSource = source !== undefined
   const head = Buffer.from(envelope)
   const behindId = Buffer.from(`","_score":${score}`)
   return (position: number, out: ByteWriter): boolean => {
-    if (!show.find(position, withSource)) return false
+    if (!show.find(position)) return false
     out.bytes(head)
     show.id(out)
     out.bytes(behindId)
@@ -128,6 +136,7 @@ const envelopeOf = (index: string, kind: Kind): string =>
 export const hidesScores = (sort: SearchRequest['sort']): boolean =>
   sort.length > 0 && !sort.some(({ by }) => by === '_score')
 
+const SOURCES = 100
 const ROUTING = Buffer.from(',"_routing":"')
 const PARENT = Buffer.from(',"_parent":"')
 const SOURCE = Buffer.from(',"_source":')

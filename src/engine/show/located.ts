@@ -5,7 +5,7 @@ import { WORD } from '../documents/pack.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import type { Addresses } from './addresses.ts'
 import type { Argument } from './arguments.ts'
-import { fitsLong, integerOf, writeDigits } from './numbers.ts'
+import { fitsLong, integerOf, writeDecimal, writeDigits } from './numbers.ts'
 import { CLOSE_LIST, FALSE, NULL, OPEN_LIST, piece, TRUE } from './pieces.ts'
 import { endOfWord, expandWord } from './words.ts'
 
@@ -46,6 +46,12 @@ export const createLocated = (addresses: Addresses): Located => {
     return true
   }
 
+  const behindZeros = (from: number, to: number): number => {
+    let at = from
+    while (at < to && words[at] === 0) at++
+    return at
+  }
+
   /** Takes a packed word as a value of the argument's type; false where it is none. */
   const take = ({ form, size }: Argument, i: number, packed: Uint8Array, at: number): boolean => {
     const control = packed[at]!
@@ -74,10 +80,10 @@ export const createLocated = (addresses: Addresses): Located => {
         return all(0, start + size, end)
       case 'signed':
         negative[i] = words[end - size]! >> 7
-        place(i, words, end - size, end)
+        place(i, words, negative[i] ? end - size : behindZeros(start, end), end)
         return all(negative[i] ? 0xff : 0, start, end - size)
       default:
-        place(i, words, end - size, end)
+        place(i, words, form === 'address' ? end - size : behindZeros(start, end), end)
         return form !== 'boolean' && all(0, start, end - size)
     }
   }
@@ -97,7 +103,7 @@ export const createLocated = (addresses: Addresses): Located => {
   }
 
   const fits = (i: number, value: number | bigint): boolean =>
-    negative[i] ? value >= LEAST_LONG : fitsLong(buffers[i]!, starts[i]!, ends[i]!) || value <= GREATEST_LONG
+    negative[i] ? value >= LEAST_LONG : fitsLong(buffers[i]!, starts[i]!, ends[i]!)
 
   const writeValue = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
     if (!isInteger(argument)) {
@@ -108,12 +114,14 @@ export const createLocated = (addresses: Addresses): Located => {
     if (negative[i]) out.digits(buffers[i]!, starts[i]!, ends[i]!)
     else writeDigits(out, buffers[i]!, starts[i]!, ends[i]!)
     out.bytes(NUM)
-    const value = integerAt(argument, i)
-    if (fits(i, value)) out.ascii(String(value))
-    else out.bytes(NULL)
+    const isScaled = decimals !== null && argument.form !== 'boolean'
+    const value = isScaled || negative[i] ? integerAt(argument, i) : 0
+    if (!fits(i, value)) out.bytes(NULL)
+    else if (negative[i]) out.ascii(String(value))
+    else writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
     out.bytes(SCALED)
-    if (decimals === null || argument.form === 'boolean') out.bytes(NULL)
-    else out.ascii(String(scaled(value, decimals)))
+    if (isScaled) out.ascii(String(scaled(value, decimals)))
+    else out.bytes(NULL)
   }
 
   return {
@@ -142,7 +150,8 @@ export const createLocated = (addresses: Addresses): Located => {
         const argument = args[i]!
         out.bytes(argument.label, i === 0 ? 2 : 0)
         if (argument.form === 'boolean') out.bytes(ends[i]! - starts[i]! === 1 ? TRUE : FALSE)
-        else if (isInteger(argument)) out.ascii(String(integerAt(argument, i)))
+        else if (negative[i]) out.ascii(String(integerAt(argument, i)))
+        else if (isInteger(argument)) writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
         else {
           out.bytes(PREFIX)
           if (argument.form === 'address') writeAddress(out, i)
@@ -154,7 +163,6 @@ export const createLocated = (addresses: Addresses): Located => {
 }
 
 const LEAST_LONG = -(2n ** 63n)
-const GREATEST_LONG = 2n ** 63n - 1n
 const NUM = piece('","num":')
 const SCALED = piece(',"scaled":')
 const NO_INTEGER = piece('","num":null,"scaled":null')

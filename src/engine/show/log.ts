@@ -67,7 +67,7 @@ export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' |
     id(out) {
       parent(out)
       out.ascii(INFIX[kind])
-      out.ascii(String(at.place))
+      out.decimal(at.place)
     },
     routing: out => out.bytes(at.block.hash, 1, at.block.hash.length - 1),
     parent,

@@ -37,11 +37,11 @@ export const writeSmallQuantity = (out: ByteWriter, value: number, members: numb
   out.byte(OPEN)
   if (members & QUANTITY.num) {
     out.bytes(NUM, 1)
-    out.ascii(String(value))
+    out.decimal(value)
   }
   if (members & QUANTITY.raw) {
     out.bytes(RAW, members & QUANTITY.num ? 0 : 1)
-    out.ascii(value.toString(16))
+    writeSmallDigits(out, value)
     out.byte(QUOTE)
   }
   out.byte(CLOSE)
@@ -72,7 +72,7 @@ export const writeAmount = (out: ByteWriter, bytes: Uint8Array, from: number, to
   }
   if (members & AMOUNT.coin) {
     out.bytes(COIN, out.length === start ? 1 : 0)
-    out.ascii(String(coin(integerOf(bytes, from, to))))
+    out.ascii(String(coinOf(bytes, from, to)))
   }
   if (members & AMOUNT.padded) {
     out.bytes(PADDED, out.length === start ? 1 : 0)
@@ -106,6 +106,20 @@ export const writeDigits = (out: ByteWriter, bytes: Uint8Array, start: number, t
   out.digits(bytes, from, to)
 }
 
+/** The same of an integer that a double holds. */
+const writeSmallDigits = (out: ByteWriter, value: number) => {
+  let size = 1
+  for (let above = 16; value >= above; above *= 16) size++
+  const target = out.reserve(size)
+  let rest = value
+  for (let at = out.length + size - 1; at >= out.length; at--) {
+    const above = Math.floor(rest / 16)
+    target[at] = DIGITS[rest - above * 16]!
+    rest = above
+  }
+  out.advance(size)
+}
+
 /** `"0x…"` */
 export const writeHexNumber = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
   out.bytes(HEX)
@@ -115,8 +129,45 @@ export const writeHexNumber = (out: ByteWriter, bytes: Uint8Array, from: number,
 
 /** Null where it does not fit 64 bits with a sign. */
 export const writeLong = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
-  if (fitsLong(bytes, from, to)) out.ascii(String(integerOf(bytes, from, to)))
+  if (fitsLong(bytes, from, to)) writeDecimal(out, bytes, from, to)
   else out.bytes(NULL)
+}
+
+/** The decimal digits of an integer. */
+export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
+  if (to - from <= SAFE) out.decimal(smallOf(bytes, from, to))
+  else if (to - from > 8) out.ascii(String(integerOf(bytes, from, to)))
+  else {
+    divide(bytes, from, to)
+    out.decimal(division.billions)
+    out.decimal(division.rest, 9)
+  }
+}
+
+/** The result of the latest division by a billion. */
+const division = { billions: 0, rest: 0 }
+
+/** Divides an integer of at most eight bytes. */
+const divide = (bytes: Uint8Array, from: number, to: number) => {
+  let billions = 0
+  let rest = 0
+  for (let i = from; i < to; i++) {
+    const part = rest * 256 + bytes[i]!
+    const times = Math.floor(part / 1e9)
+    rest = part - times * 1e9
+    billions = billions * 256 + times
+  }
+  division.billions = billions
+  division.rest = rest
+}
+
+/** Large amounts are mostly whole billions, and then a division rounds as reading all digits does. */
+const coinOf = (bytes: Uint8Array, from: number, to: number): number => {
+  if (to - from > SAFE && to - from <= 8) {
+    divide(bytes, from, to)
+    if (division.rest === 0) return division.billions / 1e9
+  }
+  return coin(integerOf(bytes, from, to))
 }
 
 export const fitsLong = (bytes: Uint8Array, from: number, to: number): boolean =>
@@ -127,6 +178,10 @@ const SAFE = 6
 
 export const integerOf = (bytes: Uint8Array, from: number, to: number): number | bigint => {
   if (to - from > SAFE) return BigInt(`0x${Buffer.prototype.hexSlice.call(bytes, from, to)}`)
+  return smallOf(bytes, from, to)
+}
+
+const smallOf = (bytes: Uint8Array, from: number, to: number): number => {
   let value = 0
   for (let i = from; i < to; i++) value = value * 256 + bytes[i]!
   return value

@@ -138,7 +138,7 @@ export const writeIntegers = (out: ByteWriter, bytes: Uint8Array, start: number,
   out.byte(OPEN_LIST)
   for (cursor.at = start; cursor.at < end; ) {
     if (cursor.at > start) out.byte(COMMA)
-    out.ascii(String(takeVarint(bytes)))
+    out.decimal(takeVarint(bytes))
   }
   out.byte(CLOSE_LIST)
 }
