@@ -31,7 +31,12 @@ export interface ByteWriter {
 
 export const createByteWriter = (capacity = 1024): ByteWriter => {
   let buffer = Buffer.allocUnsafeSlow(capacity)
+  let view = viewOf(buffer)
   let length = 0
+  const change = (to: typeof buffer) => {
+    buffer = to
+    view = viewOf(to)
+  }
   /** Of an integer below 2^31. */
   const decimal = (value: number, least: number) => {
     let size = 1
@@ -50,7 +55,7 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     if (length + more > buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, length + more))
       buffer.copy(larger, 0, 0, length)
-      buffer = larger
+      change(larger)
     }
     return buffer
   }
@@ -89,9 +94,8 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
         return
       }
       for (let at = start; at < end; at++) {
-        const byte = source[at]!
-        target[length++] = HIGH_DIGIT[byte]!
-        target[length++] = LOW_DIGIT[byte]!
+        view.setUint16(length, DIGIT_PAIRS[source[at]!]!, true)
+        length += 2
       }
     },
     text(text) {
@@ -130,7 +134,7 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
     clear() {
       length = 0
-      if (buffer.length > Math.max(capacity, LARGE)) buffer = Buffer.allocUnsafeSlow(capacity)
+      if (buffer.length > Math.max(capacity, LARGE)) change(Buffer.allocUnsafeSlow(capacity))
     },
   }
 }
@@ -144,13 +148,12 @@ const LARGE = 1 << 22
 /** From so many bytes on the runtime's own hex is faster than the table. */
 const MANY = 128
 
-const HIGH_DIGIT = new Uint8Array(256)
-const LOW_DIGIT = new Uint8Array(256)
-for (let byte = 0; byte < 256; byte++) {
-  const digits = byte.toString(16).padStart(2, '0')
-  HIGH_DIGIT[byte] = digits.charCodeAt(0)
-  LOW_DIGIT[byte] = digits.charCodeAt(1)
-}
+const viewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length)
+
+/** The two hex digits of each byte, the first in the lower half. */
+const DIGIT_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
+)
 
 /** The bytes of an array of numbers, in place. */
 export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>

@@ -8,6 +8,8 @@ export interface Addresses {
   checksummed(out: ByteWriter, id: number): void
   /** Appends them in lower case. */
   plain(out: ByteWriter, id: number): void
+  /** The same of the 20 bytes of an address that may be in no dictionary. */
+  checksummedBytes(out: ByteWriter, bytes: Uint8Array, start: number): void
   /** Copies the 20 bytes. */
   copy(id: number, target: Uint8Array, at: number): void
   /** Its bits in a bloom filter, packed into one number, as an emitter and as a topic. */
@@ -27,6 +29,9 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
   const emitterBits = new Float64Array(SLOTS)
   const topicBits = new Float64Array(SLOTS)
   const word = Buffer.alloc(32)
+  /** Its bytes before the checksummed digits of each. */
+  const foreign = Buffer.alloc(FOREIGN * FOREIGN_SIZE)
+  foreign.write('0'.repeat(DIGITS), 20)
 
   const slotOf = (id: number): number => {
     const slot = id & (SLOTS - 1)
@@ -63,6 +68,19 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
       const at = slotOf(id) * SIZE
       out.bytes(ascii, at, at + DIGITS)
     },
+    checksummedBytes(out, bytes, start) {
+      // Addresses differ in any of their bytes, but for the zeros that some begin with.
+      const slot =
+        (bytes[start + 19]! | (bytes[start + 18]! << 8) | (bytes[start + 17]! << 16) | (bytes[start + 16]! << 24)) &
+        (FOREIGN - 1)
+      const at = slot * FOREIGN_SIZE
+      if (!isSame(foreign, at, bytes, start)) {
+        for (let i = 0; i < 20; i++) foreign[at + i] = bytes[start + i]!
+        foreign.write(Buffer.prototype.hexSlice.call(bytes, start, start + 20), at + 20, 'latin1')
+        checksumDigits(foreign, at + 20)
+      }
+      out.bytes(foreign, at + 20, at + FOREIGN_SIZE)
+    },
     plain(out, id) {
       const at = slotOf(id) * SIZE + DIGITS
       out.bytes(ascii, at, at + DIGITS)
@@ -73,6 +91,14 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
   }
 }
 
+const isSame = (a: Uint8Array, from: number, b: Uint8Array, start: number): boolean => {
+  for (let i = 19; i >= 0; i--) if (a[from + i] !== b[start + i]) return false
+  return true
+}
+
+/** Slots for addresses that go by no id, such as those of withdrawals. */
+const FOREIGN = 1 << 12
+const FOREIGN_SIZE = 60
 const UNKNOWN = -1
 const VALUES = new Uint8Array(128)
 for (let value = 0; value < 16; value++) VALUES[value.toString(16).charCodeAt(0)] = value

@@ -1,6 +1,5 @@
 import { scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { checksumDigits } from '../../lib/keccak.ts'
 import { WORD } from '../documents/pack.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import type { Addresses } from './addresses.ts'
@@ -30,7 +29,6 @@ export const createLocated = (addresses: Addresses): Located => {
   const ends = new Int32Array(MOST)
   const negative = new Uint8Array(MOST)
   const words = Buffer.alloc(MOST * 32)
-  const checksummed = Buffer.alloc(40)
 
   const place = (i: number, buffer: Uint8Array, start: number, end: number): true => {
     ids[i] = -1
@@ -90,9 +88,7 @@ export const createLocated = (addresses: Addresses): Located => {
 
   const writeAddress = (out: ByteWriter, i: number) => {
     if (ids[i]! >= 0) return addresses.checksummed(out, ids[i]!)
-    checksummed.write(Buffer.prototype.hexSlice.call(buffers[i]!, starts[i]!, ends[i]!), 'latin1')
-    checksumDigits(checksummed, 0)
-    out.bytes(checksummed)
+    addresses.checksummedBytes(out, buffers[i]!, starts[i]!)
   }
 
   const isInteger = ({ form }: Argument): boolean => form === 'unsigned' || form === 'signed' || form === 'boolean'

@@ -7,6 +7,7 @@ import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { FOLLOWS_LOGS, NULL_INTEGER, PADDED, SMALL, takeBoolean, takeLength } from '../documents/records/values.ts'
 import { listOf } from '../query/documents.ts'
 import type { Context } from './context.ts'
+import { listWriter } from './lists.ts'
 import { integerOf, writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from './numbers.ts'
 import { CLOSE_LIST, COMMA, FALSE, HEX, NULL, OPEN_LIST, QUOTE, TRUE, writeHex, writeJson } from './pieces.ts'
 import type { FieldPlan } from './plan.ts'
@@ -75,16 +76,24 @@ export const createValues = ({ addresses, name }: Pick<Context, 'addresses' | 'n
           return true
         }
       }
-      case 'list':
+      case 'list': {
+        const list = listWriter(declaration as List, addresses)
+        const isUntouched = plan.cut(SAMPLE) === SAMPLE
         return (out, bytes) => {
           const length = takeLength(bytes)
           if (length < 0) return none(out)
-          // Lists of objects are rare: they go through objects.
-          const items = listOf(declaration as List, decodeRlp(bytes.subarray(cursor.at, cursor.at + length)))
+          const rlp = bytes.subarray(cursor.at, cursor.at + length)
+          if (isUntouched) {
+            list(out, rlp)
+            return true
+          }
+          // What a filter cuts into goes through objects.
+          const items = listOf(declaration as List, decodeRlp(rlp))
           const left = plan.cut(items)
           if (left !== undefined) writeJson(out, left)
           return left !== undefined
         }
+      }
     }
     const write = {
       words,
@@ -106,6 +115,8 @@ export const createValues = ({ addresses, name }: Pick<Context, 'addresses' | 'n
 }
 
 const one = new Uint8Array(1)
+/** A filter that looks into a list at all takes this item out. */
+const SAMPLE = [{}]
 
 type WriteInteger = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => void
 
