@@ -1,9 +1,10 @@
 import type Database from 'better-sqlite3'
-import { isCallSignature } from '../decode/call-signatures.ts'
+import { signatureOf } from '../decode/call-signatures.ts'
 import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
+import { createRecords, type Records } from './documents/record-reader.ts'
 import { addFunctions } from './functions.ts'
 import { type Column, readColumn } from './index/points.ts'
 import { readOrdinals } from './index/postings.ts'
@@ -44,6 +45,8 @@ export interface Posting {
 /** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
 export interface Reader {
   readonly db: Db
+  /** Stored documents. */
+  readonly records: Records
   /** A prepared statement of this text, the same one each time. */
   prepare(sql: string): Statement
   /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
@@ -80,29 +83,11 @@ export interface Reader {
 
 export const openReader = (path: string, native?: string): Reader => {
   const db = openForReading(path, native)
-  const addresses = createLookup(() => openForReading(path, native))
-  addFunctions(db, addresses.digits)
-  return createReader(db, addresses.close)
+  addFunctions(db)
+  return createReader(db)
 }
 
-/** Looks addresses up on a connection of its own, which is opened when it is first needed. */
-const createLookup = (open: () => Db) => {
-  const known = createCache<number, string>(30_000)
-  let db: Db | undefined
-  let select: Statement | undefined
-  return {
-    digits(id: number): string {
-      const digits = known.get(id)
-      if (digits !== undefined) return digits
-      db ??= open()
-      select ??= db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
-      return known.set(id, present(select.get(id) as Buffer | undefined, 'the number of an address').toString('hex'))
-    },
-    close: () => void db?.close(),
-  }
-}
-
-const createReader = (db: Db, closeLookup: () => void): Reader => {
+const createReader = (db: Db): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
@@ -171,7 +156,10 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     if (more.length) {
       signatures = [...signatures, ...more.map(fromRow)]
       for (const signature of signatures) signaturesById.set(signature.id, signature)
-      bySort = { log: signatures.filter(it => !isCallSignature(it)), call: signatures.filter(isCallSignature) }
+      bySort = {
+        log: signatures.filter(({ of }) => of === 'log'),
+        call: signatures.filter(({ of }) => of === 'call'),
+      }
     }
   }
 
@@ -193,6 +181,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
 
   return {
     db,
+    records: createRecords({ prepare: sql => db.prepare(sql), version: () => seen }),
     prepare: sql => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
     begin(check = () => {}) {
       checking = check
@@ -256,10 +245,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
       return row && readColumn(facet, ...row)
     },
-    close() {
-      closeLookup()
-      db.close()
-    },
+    close: () => void db.close(),
   }
 }
 
@@ -277,6 +263,7 @@ interface SignatureRow {
 
 const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
   ...row,
+  of: signatureOf(row.key),
   topic: topic && `0x${topic.toString('hex')}`,
   event: abi === null ? null : (JSON.parse(abi) as EventAbi),
 })

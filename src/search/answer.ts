@@ -1,4 +1,4 @@
-import type { Pages, Searcher } from '../engine/query/execute.ts'
+import type { Searcher, WrittenPages } from '../engine/query/execute.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
@@ -126,7 +126,7 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
  */
 function* streamed(
   head: string | undefined,
-  pages: Pages<number>['pages'],
+  pages: WrittenPages['pages'],
   onEnd: () => void,
 ): Generator<Uint8Array<ArrayBuffer>> {
   // What goes on with an answer comes behind a hit.

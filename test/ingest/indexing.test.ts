@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { createBlocks } from '../../src/engine/blocks.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForReading } from '../../src/engine/open.ts'
 import type { Job, NodeOptions, Report } from '../../src/ingest/messages.ts'
 import { type Indexing, startIndexing } from '../../src/ingest/network.ts'
-import { heldRanges } from '../../src/ingest/ranges.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
@@ -32,7 +32,7 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const stored = (): string[] => {
     const db = openForReading(storeFile(data, NETWORK))
     try {
-      const rows = db.prepare('SELECT pos / 4194304 AS number, hex(hash) AS hash FROM block').all()
+      const rows = db.prepare('SELECT number, hex(hash) AS hash FROM block').all()
       const hashes: string[] = []
       for (const { number, hash } of rows as { number: number; hash: string }[])
         hashes[number] = `0x${hash.toLowerCase()}`
@@ -44,7 +44,9 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const ranges = () => {
     const db = openForReading(storeFile(data, NETWORK))
     try {
-      return heldRanges(db).map(({ from, to }) => `${from}-${to}`)
+      return createBlocks(db)
+        .ranges()
+        .map(({ from, to }) => `${from}-${to}`)
     } finally {
       db.close()
     }

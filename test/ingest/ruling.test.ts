@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
+import { readScans } from '../../src/alerts/book.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createCodeReader } from '../../src/decode/contract-code.ts'
@@ -91,7 +92,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
   const ruling = createRuling({
     network: NETWORK,
     rules: through(openRules(folder)),
-    db: store.db,
+    scans: readScans(store.db),
     tokens,
     contracts: createContracts({
       state: code && (async questions => questions.map(code)),

@@ -10,6 +10,7 @@ import { createCallSignatures } from '../../src/decode/call-signatures.ts'
 import { createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
 import type { OwnAbi } from '../../src/decode/declarations.ts'
+import { createDecoding, type Decoding } from '../../src/decode/decoding.ts'
 import { type Functions, openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
@@ -21,7 +22,10 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import type { Batch } from '../../src/engine/documents/batch.ts'
+import { newLogRecord, readLog } from '../../src/engine/documents/records/log.ts'
+import { createTokenLookup } from '../../src/engine/lookups/tokens.ts'
 import { openForWriting } from '../../src/engine/open.ts'
+import type { StoredToken } from '../../src/engine/port.ts'
 import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
 import { evaluate } from '../../src/engine/query/evaluate.ts'
 import { numberedAs, positionOfOrdinal } from '../../src/engine/query/places.ts'
@@ -31,9 +35,8 @@ import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createWriter, type Writer } from '../../src/engine/writer.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
-import { createDecoding, type Decoding } from '../../src/ingest/decoding.ts'
 import { createPreparer, type Preparer, type PreparerOptions } from '../../src/ingest/prepare.ts'
-import { createStoredTokens, createTokens, type KnownToken } from '../../src/ingest/tokens.ts'
+import { createTokens } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { silent } from '../../src/lib/log.ts'
 import type { Kind } from '../../src/mapping/index.ts'
@@ -148,7 +151,7 @@ const contracts = createContracts({
 })
 
 /** What some tokens answer. */
-const answersOf = (address: string): KnownToken => {
+const answersOf = (address: string): StoredToken => {
   const last = address.at(-1)!
   const asked = { asked: true, name: null, symbol: null, decimals: null, error: null, standard: null }
   if (/[0-3]/.test(last)) return { ...asked, name: `Token no. ${last}`, symbol: `T${last}` }
@@ -196,7 +199,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     call: decodeCall,
     methodOf: input => METHODS[input.slice(0, 10).toLowerCase()] ?? null,
   }
-  const storedTokens = createStoredTokens(db)
+  const storedTokens = createTokenLookup(db)
   const tokens = createTokens({
     listed: address => shippedTokens().find(chainId, `0x${address}`),
     stored: address => storedTokens(address) ?? answersOf(address),
@@ -217,6 +220,18 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   const writer = createWriter(db)
   const reader = openReader(path)
   const documents = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
+
+  /** Documents that conditions were asked of, in the present state of the store: tests ask the same ones again and again. */
+  const asked = { documents: new Map<Kind, Map<number, Document>>(), version: -1 }
+  const documentAt = (kind: Kind, position: number): Document => {
+    if (asked.version !== reader.version()) asked.documents.clear()
+    asked.version = reader.version()
+    const known = asked.documents.get(kind) ?? new Map<number, Document>()
+    asked.documents.set(kind, known)
+    const document = known.get(position) ?? documents.load(kind, [position])[0]!
+    known.set(position, document)
+    return document
+  }
 
   const read = <T>(work: () => T): T => {
     reader.begin()
@@ -267,7 +282,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
           ask(kind, node, positions) {
             const test = compile(kind, node)
             asked += positions.length
-            return documents.load(kind, positions).map(document => test(document!))
+            return positions.map(position => test(documentAt(kind, position)))
           },
         })
         const positions: number[] = []
@@ -300,17 +315,19 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
 }
 
 const positionsOf = (kind: Kind, reader: Reader): number[] => {
-  const sql = {
-    block: 'SELECT pos FROM block ORDER BY pos',
-    tx: 'SELECT pos FROM tx ORDER BY pos',
-    log: 'SELECT pos FROM log ORDER BY pos',
-    event: 'SELECT pos FROM log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL) ORDER BY pos',
-    trace: 'SELECT pos FROM trace ORDER BY pos',
-    call: 'SELECT pos FROM call ORDER BY pos',
-    contract: 'SELECT pos FROM contract ORDER BY pos',
-    token: 'SELECT pos FROM token WHERE pos IS NOT NULL ORDER BY pos',
-  }
-  return reader.db.prepare(sql[kind]).pluck().all() as number[]
+  if (kind === 'block')
+    return (reader.db.prepare('SELECT number FROM block ORDER BY number').pluck().all() as number[]).map(number =>
+      positionOf(number, 0),
+    )
+  if (kind === 'contract' || kind === 'token')
+    return reader.db.prepare(`SELECT pos FROM ${kind} WHERE pos IS NOT NULL ORDER BY pos`).pluck().all() as number[]
+  const positions: number[] = []
+  const log = newLogRecord()
+  reader.records.each(kind === 'event' ? 'log' : kind, 0, Number.MAX_SAFE_INTEGER, (position, { bytes, start }) => {
+    if (kind === 'event') readLog(bytes, start, log)
+    if (kind !== 'event' || reader.signature(log.signature).event) positions.push(position)
+  })
+  return positions
 }
 
 /** Cuts blocks into runs of neighbours. */

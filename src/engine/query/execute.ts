@@ -7,6 +7,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
 import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
 import { createHits } from '../show/hits.ts'
 import { findBest, type Part } from './best.ts'
@@ -21,23 +22,18 @@ import { planQuery } from './plan.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
 
-/** Searches one network's store. Every call sees one state of it. */
-export interface Searcher {
+/** Searches one network's store, without leaving the thread. */
+export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get' | 'similar'> {
   search(request: SearchRequest, options: SearchOptions): Result
-  /**
-   * All hits of a query, page by page: each page is read from the state of its moment, none is held open between them. `after` goes on
-   * behind a hit, and then nothing is counted.
-   */
-  pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Pages<Hit[]>
+  pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Pages & { pages: Iterable<Hit[]> }
+  get(kind: Kind, id: string): Document | undefined
+  similar(request: SimilarRequest): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
   write(request: SearchRequest, options: SearchOptions, writing: Writing): { total: number; hits: number }
-  /** As `pages`: as each page is taken its hits are appended, and it is their number. */
-  writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): Pages<number>
+  /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
+  writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
   writeDocument(kind: Kind, id: string, writing: Writing): boolean
-  get(kind: Kind, id: string): Document | undefined
-  /** Contracts whose codes are like that of another one; undefined where that is not stored. */
-  similar(request: SimilarRequest): { document: Document; similarity: number }[] | undefined
 }
 
 export interface Writing {
@@ -46,17 +42,7 @@ export interface Writing {
   out: ByteWriter
 }
 
-export interface Result {
-  total: number
-  hits: Hit[]
-}
-
-export interface Pages<Page> {
-  total: number
-  pages: Iterable<Page>
-  /** The last hit of the pages that were taken so far. */
-  at(): Cursor | undefined
-}
+export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
@@ -87,7 +73,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     options: SearchOptions,
     take: Take,
     after: Cursor | undefined,
-  ): Pages<number> => {
+  ): WrittenPages => {
     const progress: Progress = { at: after }
     const at = () => progress.at
     const walked = () => walk(request, options, { prepare, loading, limits, take }, progress)

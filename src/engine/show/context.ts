@@ -31,7 +31,8 @@ export interface ShownBlock {
 
 const NAMES = 10_000
 
-export const createContext = (reader: Reader, records: Records): Context => {
+export const createContext = (reader: Reader): Context => {
+  const { records } = reader
   const names = new Map<number, Uint8Array>()
   const blocks = new WeakMap<StoredBlock, ShownBlock>()
   let last: ShownBlock | undefined

@@ -1,13 +1,12 @@
 import type { Document } from '../../documents/document.ts'
-import type { Kind } from '../../mapping/index.ts'
 import { compileSourceFilter } from '../../query/source-filter.ts'
 import type { Documents } from '../query/documents.ts'
+import type { Sparse } from '../reader.ts'
 import type { Show } from './hits.ts'
 
-/** Shows documents through objects. */
-export const createDocumentShow = (kind: Kind, documents: Documents): Show => {
+/** Shows the kinds that are few, and kept in rows, through objects. */
+export const createDocumentShow = (kind: Sparse, documents: Documents): Show => {
   let document: Document
-  const isBelow = kind !== 'block' && kind !== 'contract' && kind !== 'token'
   return {
     find(position) {
       const [found] = documents.load(kind, [position])
@@ -15,8 +14,8 @@ export const createDocumentShow = (kind: Kind, documents: Documents): Show => {
       return found !== undefined
     },
     id: out => out.text(document._id),
-    routing: isBelow ? out => out.text(document._routing!) : undefined,
-    parent: isBelow ? out => out.text(document._parent!) : undefined,
+    routing: undefined,
+    parent: undefined,
     source(filter) {
       if (filter === false) return undefined
       const shown = compileSourceFilter(filter)

@@ -1,7 +1,6 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { KINDS, type Kind } from '../../mapping/index.ts'
+import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
-import type { Records } from '../documents/record-reader.ts'
 import type { Documents } from '../query/documents.ts'
 import { type Found, sortValues } from '../query/sort.ts'
 import type { Reader } from '../reader.ts'
@@ -30,7 +29,6 @@ export interface HitsOptions {
   reader: Reader
   shown: Documents
   exact: Documents
-  records?: Records
 }
 
 export interface Hits {
@@ -41,20 +39,18 @@ export interface Hits {
 }
 
 /** Hits as JSON, written straight from what is stored. */
-export const createHits = ({ reader, shown, exact, records }: HitsOptions): Hits => {
-  const context = records && createContext(reader, records)
-  const shows: Record<Kind, Show> = context
-    ? {
-        block: createBlockShow(context),
-        tx: createTxShow(context),
-        log: createLogShow(context),
-        event: createEventShow(context),
-        trace: createTraceShow(context),
-        call: createCallShow(context),
-        contract: createDocumentShow('contract', shown),
-        token: createDocumentShow('token', shown),
-      }
-    : (Object.fromEntries(KINDS.map(kind => [kind, createDocumentShow(kind, shown)])) as Record<Kind, Show>)
+export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
+  const context = createContext(reader)
+  const shows: Record<Kind, Show> = {
+    block: createBlockShow(context),
+    tx: createTxShow(context),
+    log: createLogShow(context),
+    event: createEventShow(context),
+    trace: createTraceShow(context),
+    call: createCallShow(context),
+    contract: createDocumentShow('contract', shown),
+    token: createDocumentShow('token', shown),
+  }
   const sources = new Map<string, ReturnType<Show['source']>>()
   /** Clients ask with few filters, again and again. */
   const sourceOf = (kind: Kind, filter: SourceFilter): ReturnType<Show['source']> => {

@@ -3,7 +3,7 @@ import { MAPPING } from '../../mapping/index.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { INPUT, newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
 import { takeLength } from '../documents/records/values.ts'
-import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import type { Show } from './hits.ts'
 import { CLOSE, HEX, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from './pieces.ts'
@@ -98,16 +98,15 @@ export const createTraceShow = (context: Context): Show => {
     })
   }
 
-  /** Place of the first of the block's rewards. */
-  const firstReward = (): number => {
+  /** Of a reward: how many others of its block stand before it. */
+  const rewardsBefore = (): number => {
     const { number } = block.stored
-    let first = place
-    records.each('trace', positionOf(number, 0), positionOf(number, PLACES - 1), (position, { bytes, start }) => {
-      if (txOfTrace(bytes, start) >= 0) return true
-      first = placeOf(position)
-      return false
+    let count = 0
+    if (place === 0) return count
+    records.each('trace', positionOf(number, 0), positionOf(number, place - 1), (_, { bytes, start }) => {
+      if (txOfTrace(bytes, start) < 0) count++
     })
-    return first
+    return count
   }
 
   const writeParent = (out: ByteWriter) => {
@@ -130,7 +129,7 @@ export const createTraceShow = (context: Context): Show => {
     id(out) {
       writeParent(out)
       out.bytes(INFIX)
-      if (trace.tx < 0) out.ascii(`_${place - firstReward()}`)
+      if (trace.tx < 0) out.ascii(`_${rewardsBefore()}`)
       else writePath(out, record.seek('traceAddress'))
     },
     routing: out => out.bytes(block.hash, 1, block.hash.length - 1),

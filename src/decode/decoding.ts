@@ -1,0 +1,32 @@
+import { createEventDecoder } from './abi.ts'
+import { type CallDecoder, createCallDecoder } from './calls.ts'
+import { createDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from './declarations.ts'
+import type { Functions } from './functions.ts'
+import { createLogDecoder, type LogDecoder } from './logs.ts'
+import type { Registry } from './registry.ts'
+
+/** What logs, calls and transactions mean by the ABIs of one moment. */
+export interface Decoding {
+  log: LogDecoder
+  call: CallDecoder
+  /** Name of the function of a contract that call data names at a position of the chain, or null. */
+  methodOf(input: string, to: string, at: number): string | null
+}
+
+export const createDecoding = (
+  registry: Registry,
+  functions: Pick<Functions, 'find'>,
+  own: readonly OwnAbi[],
+  linksOf?: LinksOf,
+): Decoding => {
+  const called = createFunctionDeclarations(functions, own, linksOf)
+  return {
+    log: createLogDecoder({ ...createDeclarations(registry, own, linksOf), compile: createEventDecoder }),
+    call: createCallDecoder(called),
+    methodOf(input, to, at) {
+      const selector = input.slice(0, 10).toLowerCase()
+      const special = called.own?.(to, selector, at)
+      return (special?.length ? special : called.find(selector))[0]?.function.name ?? null
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import { merged, type Range } from '../lib/ranges.ts'
+import type { Db } from '../sqlite/database.ts'
+import { parentHashIn } from './documents/records/block.ts'
+import type { Blocks } from './port.ts'
+
+/** The blocks of a store, of the state that the connection sees. */
+export const createBlocks = (db: Db): Blocks => {
+  const chainId = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
+  const hash = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
+  const record = db.prepare<[number], Buffer>('SELECT record FROM block WHERE number = ?').pluck()
+  const segments = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM segment ORDER BY first')
+  return {
+    chainId: () => chainId.get(),
+    hash(number) {
+      const bytes = hash.get(number)
+      return bytes && `0x${bytes.toString('hex')}`
+    },
+    parentHash(number) {
+      const bytes = record.get(number)
+      return bytes && parentHashIn(bytes, number)
+    },
+    ranges: () => merged(segments.all()),
+  }
+}
+
+/** Number of the newest stored block, -1 where there is none. */
+export const newestBlock = (db: Db): (() => number) => {
+  const newest = db.prepare<[], number | null>('SELECT max(last) FROM segment').pluck()
+  return () => newest.get() ?? -1
+}
+
+/** The keys that a store's hashes are made with. Each store has its own, so that they tell one file from another. */
+export const hashKeys = (db: Db): [number, number] =>
+  db.prepare("SELECT value FROM meta WHERE key LIKE 'hash_key_%' ORDER BY key").pluck().all() as [number, number]
