@@ -5,6 +5,7 @@ import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { addFunctions } from './functions.ts'
+import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
 import { type Column, readColumn } from './index/points.ts'
 import { readOrdinals } from './index/postings.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
@@ -75,6 +76,8 @@ export interface Reader {
   ordinals(posting: Posting): Uint32Array
   /** Values of a facet in ascending order beside their ordinals. */
   numbers(segment: number, facet: number): Column | undefined
+  /** Doc values by segment and field; see column-fields.ts. */
+  readonly columns: ColumnCache
   close(): void
 }
 
@@ -146,6 +149,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
+  const columns = createColumnCache(db)
   let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
@@ -167,6 +171,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       if (header) left.set(id, header)
     }
     headers = left
+    columns.keep(segments)
     const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
     if (more.length) {
       signatures = [...signatures, ...more.map(fromRow)]
@@ -256,6 +261,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
       return row && readColumn(facet, ...row)
     },
+    columns,
     close() {
       closeLookup()
       db.close()

@@ -13,12 +13,13 @@ import { snakeCase } from '../../documents/wire.ts'
 import type { Hash62 } from '../../lib/hash.ts'
 import { encodeRlp, type Rlp } from '../../lib/rlp.ts'
 import type { Field, List } from '../../mapping/index.ts'
+import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
 import type { Added, Dictionary } from '../index/dictionary.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import { encodeHeader, type SegmentHeader } from '../index/segment.ts'
-import type { SegmentCounts } from '../index/segments.ts'
+import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import { FACETS, termOf } from '../index/terms.ts'
 import { positionOf } from '../schema.ts'
 import { type Column, tableColumns } from './forms.ts'
@@ -34,6 +35,7 @@ export interface Batch extends SegmentCounts {
   rows: Record<TableName, Rows>
   pairs: Pairs
   numbers: Numbers
+  columns: BatchColumn[]
   /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
   sights: (TokenRow & { position: number })[]
   /** Ids of addresses. */
@@ -206,6 +208,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     packed: new Map(),
   }
 
+  const columns = createColumnsBuilder(ids)
   const decimals = new Map<number, number | undefined>()
   /** Of the token at an address, by its id; looked up once a block. */
   const decimalsOf = (id: number, address: string): number | undefined => {
@@ -243,6 +246,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     encode(row, AMOUNT, value, ids)
     row.number(depth)
     row.number(context.names.id(callType))
+    columns.call(call, numbered.id)
     postings.add(termOf(fromId, FACETS['call.from']), 0, calls)
     indexing.call({ signature, args, numbered, target: targetId, decimals }, calls)
   }
@@ -254,6 +258,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     else rows.trace.number(trace.transactionPosition)
     for (const { column, read } of TRACE_COLUMNS.trace) encode(rows.trace, column, read(trace), ids)
     for (const { column, read } of TRACE_COLUMNS.trace_bulk) encode(rows.trace_bulk, column, read(trace), ids)
+    columns.trace(trace)
     const error = readError(trace)
     if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
     for (const { read, facet } of TRACE_ADDRESSES) addressTerm(read(trace), facet, traces)
@@ -297,6 +302,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const { block, receipts } = input.raw
     rows.block.number(positionOf(number, 0))
     for (const column of COLUMNS.block) encode(rows.block, column, block[column.wire], ids)
+    columns.block(block)
     hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
     addressTerm(block.miner, FACETS['block.miner'], index)
 
@@ -318,6 +324,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
           if (column.form === 'bloom') encodeBloom(rows[table], value, receipt, context)
           else encode(rows[table], column, value, ids)
         }
+      columns.tx(tx, receipt, method)
       hashed(tx.hash.toLowerCase(), FACETS['tx.hash'], txs)
       addressTerm(tx.from, FACETS['tx.from'], txs)
       addressTerm(tx.to, FACETS['tx.to'], txs)
@@ -347,6 +354,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         }
         words(row, log.data, ids)
 
+        columns.log(emitterId, numbered.id, place)
         const { topics } = log
         indexing.log({ signature, args, numbered, emitter: emitterId, decimals, topics, topicIds }, logs)
         if (isEvent(signature, numbered)) events++
@@ -389,6 +397,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     finish() {
       const last = first + times.length - 1
+      const counts = { first, last, txs, logs, traces, calls, events }
       // Before the dictionaries are taken: they hold the texts of these.
       const codes = context.takeCodes().map(
         ({ id, code: { hash, size, selectors, topics, features, standard, standardSource } }): CodeRow => ({
@@ -414,13 +423,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       })
       return {
         chainId: context.chainId,
-        first,
-        last,
-        txs,
-        logs,
-        traces,
-        calls,
-        events,
+        ...counts,
         header,
         traceEnds: Uint32Array.from(traceEnds),
         callEnds: Uint32Array.from(callEnds),
@@ -438,6 +441,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         upgrades,
         pairs: postings.finish(),
         numbers: numbers.finish(),
+        columns: columns.finish(levelOf(counts) === FULL_LEVEL),
         added: {
           addresses: context.addresses.takeAdded(),
           names: context.names.takeAdded(),
@@ -459,6 +463,7 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
   ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
   ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),
+  ...batch.columns.map(({ data }) => data.buffer),
 ]
 
 /** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
