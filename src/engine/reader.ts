@@ -4,7 +4,6 @@ import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
-import { addFunctions } from './functions.ts'
 import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
 import { type Column, readColumn } from './index/points.ts'
 import { readOrdinals } from './index/postings.ts'
@@ -82,30 +81,10 @@ export interface Reader {
 }
 
 export const openReader = (path: string, native?: string): Reader => {
-  const db = openForReading(path, native)
-  const addresses = createLookup(() => openForReading(path, native))
-  addFunctions(db, addresses.digits)
-  return createReader(db, addresses.close)
+  return createReader(openForReading(path, native))
 }
 
-/** Looks addresses up on a connection of its own, which is opened when it is first needed. */
-const createLookup = (open: () => Db) => {
-  const known = createCache<number, string>(30_000)
-  let db: Db | undefined
-  let select: Statement | undefined
-  return {
-    digits(id: number): string {
-      const digits = known.get(id)
-      if (digits !== undefined) return digits
-      db ??= open()
-      select ??= db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
-      return known.set(id, present(select.get(id) as Buffer | undefined, 'the number of an address').toString('hex'))
-    },
-    close: () => void db?.close(),
-  }
-}
-
-const createReader = (db: Db, closeLookup: () => void): Reader => {
+const createReader = (db: Db): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
@@ -262,10 +241,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       return row && readColumn(facet, ...row)
     },
     columns,
-    close() {
-      closeLookup()
-      db.close()
-    },
+    close: () => void db.close(),
   }
 }
 

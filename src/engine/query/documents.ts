@@ -12,9 +12,9 @@ import { type Field, type Kind, type List, MAPPING } from '../../mapping/index.t
 import { type Column, type Stored, tableColumns } from '../documents/forms.ts'
 import { unpack } from '../documents/pack.ts'
 import { createStored, readVarints, type StoredLog } from '../documents/stored.ts'
-import { itemsOf } from '../functions.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
+import { itemsOf } from './sparse.ts'
 
 export interface Documents {
   /** The documents at these positions in the same order, undefined where none is stored (any more). */

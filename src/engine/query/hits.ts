@@ -29,5 +29,7 @@ export const load = (
     reader.check()
     const [document] = shown.load(one.kind, [one.position])
     if (!document) return []
-    return [{ kind: one.kind, document, sort: sort.length ? sortValues(sort, one, exact) : undefined }]
+    return [
+      { kind: one.kind, document, sort: sort.length ? sortValues(sort, one, { documents: exact, reader }) : undefined },
+    ]
   })
