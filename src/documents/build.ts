@@ -1,27 +1,17 @@
-import type { CallTrace, RawBlock, RpcLog, RpcTrace } from '../chain/wire.ts'
-import type { DecodedLog } from '../decode/types.ts'
+import type { CallTrace, RpcLog } from '../chain/wire.ts'
 import { type Field, isList, MAPPING } from '../mapping/index.ts'
-import { type BlockCall, callDocument } from './calls.ts'
-import { type BlockContract, contractDocument } from './contracts.ts'
+import { callDocument } from './calls.ts'
+import { contractDocument } from './contracts.ts'
+import type { DecodedBlock } from './decoded-block.ts'
 import type { Document } from './document.ts'
 import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } from './logs.ts'
 import { placesOf } from './places.ts'
 import * as show from './show.ts'
-import { type BlockToken, tokenDocument } from './tokens.ts'
+import { tokenDocument } from './tokens.ts'
 import { traceDocument, traceReader } from './traces.ts'
 import { lowerHex, type Shown, shownOf } from './wire.ts'
 
-export interface BlockDocumentsInput {
-  raw: RawBlock
-  /** What the block's logs mean, in order. */
-  logs: readonly DecodedLog[]
-  /** Name of the function that each transaction calls, where known. */
-  methods: readonly (string | null)[]
-  traces: readonly RpcTrace[]
-  calls: readonly BlockCall[]
-  contracts: readonly BlockContract[]
-  /** Those that no block before has shown. */
-  tokens: readonly BlockToken[]
+export interface BlockDocumentsInput extends DecodedBlock {
   /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
   decimals(address: string): number | undefined
 }

@@ -9,18 +9,16 @@ import type { Revision } from './index/revision.ts'
 import { segmentInserter } from './index/segments.ts'
 import { createStructures } from './index/structure.ts'
 import { truncate } from './index/truncate.ts'
+import type { DocumentWriter, Within } from './port.ts'
 import { PLACES } from './schema.ts'
 import { createSimilar } from './similar.ts'
 
-/** The one writer of a network's store. Every verb is one transaction: it holds whole blocks or nothing. */
-export interface Writer {
-  /**
-   * Takes note of what a batch adds to the dictionaries. Batches may be applied in another order than they were built in; each
-   * that comes is received first, so that whichever is applied next brings along all ids that it may use. So may revisions.
-   */
-  receive(batch: Pick<Batch, 'added'>): void
-  /** Writes a run of blocks that is not stored yet, and what `within` writes, in one transaction. */
-  apply(batch: Batch, within?: () => void): void
+/** The writer of a store in SQLite. Every verb is one transaction. */
+export interface Writer extends DocumentWriter {
+  apply(batch: Batch, within?: Within): void
+  rollback(to: number, within?: Within): void
+  revise(revision: Revision): boolean
+  also(within: Within): void
   /**
    * Merges small segments around a block, one step at a time: returns whether there may be more to merge. Apart from `apply`, since nobody
    * who waits for a block should wait for this.
@@ -28,12 +26,6 @@ export interface Writer {
   merge(block: number): boolean
   /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
   small(): number[]
-  /** Removes all blocks above this one. Below 0 another chain begins, and what was learnt of tokens and other contracts goes too. */
-  rollback(to: number, within?: () => void): void
-  /** Puts other decodings in place of those of some documents; false where the segment is no more: then they are to be looked at anew. */
-  revise(revision: Revision): boolean
-  /** Only what `within` writes. */
-  also(within: () => void): void
 }
 
 const TABLES = [

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createDecoding } from '../../../src/decode/decoding.ts'
 import { openFunctions } from '../../../src/decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../../src/decode/registry.ts'
 import type { Batch } from '../../../src/engine/documents/batch.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
 import { createContracts } from '../../../src/ingest/contracts.ts'
-import { createDecoding } from '../../../src/ingest/decoding.ts'
 import { createPreparer } from '../../../src/ingest/prepare.ts'
 import { createTokens } from '../../../src/ingest/tokens.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -74,7 +74,7 @@ export const makeInput = ({ blocks, seed, traces, run, head }: InputOptions): In
     while (building.blocks < size) {
       const { value, done } = source.next()
       if (done) break
-      building.add(value, preparer.decode(value))
+      building.add(preparer.decode(value))
     }
     return building.finish()
   }

@@ -1,12 +1,13 @@
-import type { RawBlock, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
+import type { RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { Code } from '../../decode/contract-code.ts'
 import type { Delegation } from '../../decode/proxies.ts'
-import type { DecodedLog, Signature } from '../../decode/types.ts'
+import type { Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import type { BlockContract } from '../../documents/contracts.ts'
+import type { DecodedBlock } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { placesOf } from '../../documents/places.ts'
-import type { BlockToken, TokenFacts, TokenStandard } from '../../documents/tokens.ts'
+import type { TokenFacts, TokenStandard } from '../../documents/tokens.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
 import { snakeCase } from '../../documents/wire.ts'
@@ -100,20 +101,6 @@ export interface LinkRow extends Omit<LearntLink, 'address'> {
 
 export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call' | 'contract'
 
-export interface BlockInput {
-  raw: RawBlock
-  /** All logs of the block in order. */
-  logs: DecodedLog[]
-  /** Name of the function that each transaction calls, where known. */
-  methods: (string | null)[]
-  /** Steps that are kept, in order. */
-  traces: readonly RpcTrace[]
-  calls: BlockCall[]
-  contracts: BlockContract[]
-  /** Those that no lower block has shown. */
-  tokens: BlockToken[]
-}
-
 export interface BatchContext {
   /** EIP-155 chain id, where it is known. */
   chainId: number | undefined
@@ -154,7 +141,7 @@ const TRACE_COLUMNS = { trace: readColumns('trace'), trace_bulk: readColumns('tr
 
 export interface BatchBuilder {
   /** The block above the last one. It is taken apart at once: nothing of it is kept. */
-  add(input: BlockInput): void
+  add(input: DecodedBlock): void
   readonly blocks: number
   /** Documents of all kinds but events. */
   readonly documents: number
@@ -292,7 +279,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     numberOrNull(row, abi.probability)
   }
 
-  const add = (input: BlockInput) => {
+  const add = (input: DecodedBlock) => {
     const index = times.length
     const number = Number(input.raw.block.number)
     known.clear()

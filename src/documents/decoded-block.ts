@@ -1,0 +1,20 @@
+import type { RawBlock, RpcTrace } from '../chain/wire.ts'
+import type { DecodedLog } from '../decode/types.ts'
+import type { BlockCall } from './calls.ts'
+import type { BlockContract } from './contracts.ts'
+import type { BlockToken } from './tokens.ts'
+
+/** A block, and what its logs, calls and codes mean: what is stored of it, and what rules are matched with. */
+export interface DecodedBlock {
+  raw: RawBlock
+  /** What the block's logs mean, in order. */
+  logs: readonly DecodedLog[]
+  /** Name of the function that each transaction calls, where known. */
+  methods: readonly (string | null)[]
+  /** Steps that are kept, in order. */
+  traces: readonly RpcTrace[]
+  calls: readonly BlockCall[]
+  contracts: readonly BlockContract[]
+  /** Those that no lower block has shown. */
+  tokens: readonly BlockToken[]
+}
