@@ -4,6 +4,7 @@ import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
+import { createRecords, type Records } from './documents/record-reader.ts'
 import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
 import { type Column, readColumn } from './index/points.ts'
 import { readOrdinals } from './index/postings.ts'
@@ -44,6 +45,8 @@ export interface Posting {
 /** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
 export interface Reader {
   readonly db: Db
+  /** Stored documents. */
+  readonly records: Records
   /** A prepared statement of this text, the same one each time. */
   prepare(sql: string): Statement
   /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
@@ -180,6 +183,7 @@ const createReader = (db: Db): Reader => {
 
   return {
     db,
+    records: createRecords({ prepare: sql => db.prepare(sql), version: () => seen }),
     prepare: sql => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
     begin(check = () => {}) {
       checking = check

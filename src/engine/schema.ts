@@ -1,31 +1,18 @@
-import { columnsOf, SQL_TYPES, type Stored } from './documents/forms.ts'
+import { RECORD_KINDS } from './documents/forms.ts'
 import { SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: stores of other versions are refused. */
 export const SCHEMA_VERSION = 10
 
-const table = (kind: Stored, name: string, own = ''): string => {
-  const columns = columnsOf(kind)
-    .filter(column => column.table === name)
-    .map(column => `"${column.field}" ${SQL_TYPES[column.form]}`)
-  return `CREATE TABLE "${name}" (pos INTEGER PRIMARY KEY, ${own}${columns.join(', ')})`
-}
-
 /**
- * Documents by position = block number × 2^22 + place in the block (of its kind). An event is its log seen through a signature, and has
- * no row of its own. Of a trace, `tx` is the place of the transaction, NULL for a reward. Of a call, `trace` is the place of the call
- * among the block's traces, NULL where these are not known and it is the transaction's own.
+ * Stored documents as packed records: see docs/layout.md. A document's position is block number × 2^22 + place in the block (of its
+ * kind); the row of neighbouring places stands at that of the first. An event is its log seen through a signature, and has no record
+ * of its own.
  */
 const DOCUMENTS = [
-  table('block', 'block'),
-  table('tx', 'tx'),
-  table('tx', 'tx_bulk'),
-  `CREATE TABLE log (pos INTEGER PRIMARY KEY, address INT NOT NULL, signature INT NOT NULL, tx INT NOT NULL, decimals INT,
-     topics BLOB, data BLOB)`,
-  table('trace', 'trace', 'tx INT, '),
-  table('trace', 'trace_bulk'),
-  `CREATE TABLE call (pos INTEGER PRIMARY KEY, tx INT NOT NULL, trace INT, "from" INT NOT NULL, "to" INT NOT NULL, signature INT NOT NULL,
-     decimals INT, reverted INT NOT NULL, value INT, depth INT NOT NULL, callType INT NOT NULL)`,
+  `CREATE TABLE block (number INTEGER PRIMARY KEY, hash BLOB NOT NULL, time INT NOT NULL, hashes BLOB NOT NULL, ends BLOB NOT NULL,
+     record BLOB NOT NULL)`,
+  ...RECORD_KINDS.map(kind => `CREATE TABLE ${kind} (pos INTEGER PRIMARY KEY, bytes BLOB NOT NULL)`),
 ]
 
 /**

@@ -3,7 +3,9 @@ import { FACETS, facetOf, logFacet, logTerms, signatureOfLogFacet, termOf } from
 import type { Posting, Reader, Segment } from '../reader.ts'
 import { positionOf } from '../schema.ts'
 import { createNested } from './arguments.ts'
+import { byRecords } from './by-records.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
+import { isLeaf } from './leaf.ts'
 import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, placeIn, union } from './part.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition } from './places.ts'
 import type { Plan } from './plan.ts'
@@ -148,7 +150,7 @@ const buildPart = (plan: Plan, context: Context): Part => {
     case 'parent':
       return byParent(joinOf(plan, context))
     case 'documents':
-      return byDocuments(plan.node, context)
+      return isLeaf(plan.node) ? byRecords(plan.node, context) : byDocuments(plan.node, context)
   }
 }
 
@@ -265,7 +267,7 @@ const createEmitters = (
 /** A column that tells all but what is in doubt. */
 const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>, context: Context): Part => {
   const { reader } = context
-  const documents = byDocuments(node, context)
+  const records = byRecords(node, context)
   return {
     matches(at, within) {
       const bounds = source.bounds(at)
@@ -273,7 +275,7 @@ const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>,
       const data = source.data(at)
       if (!data) return EMPTY
       const { found, doubtful } = scan(data, condition, within ?? run(0, at.size), reader.check)
-      return isEmpty(doubtful) ? found : or([found, documents.matches(at, doubtful)], at.size)
+      return isEmpty(doubtful) ? found : or([found, records.matches(at, doubtful)], at.size)
     },
   }
 }

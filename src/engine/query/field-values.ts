@@ -1,8 +1,9 @@
 import { coin, paddedHex, rawHex } from '../../documents/show.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
-import type { FieldPath } from '../../mapping/index.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { GREATEST_LONG, tooLong } from '../../query/simplify.ts'
+import { valueReader } from '../documents/record-values.ts'
 import type { Reader } from '../reader.ts'
 
 /** What columns and records hold of a field: ids of dictionaries, integers, texts. */
@@ -66,6 +67,21 @@ const integerReader = (
       if (compare !== 'long')
         return stored => ofText(typeof stored === 'string' ? stored : rawHex(stored as number | bigint))
       return stored => ((stored as number | bigint) > GREATEST_LONG ? undefined : BigInt(stored as number | bigint))
+  }
+}
+
+/** Reads the value of a field from the record of the document at a position; undefined where the field takes the whole document. */
+export const recordReader = (
+  kind: Kind,
+  field: FieldPath,
+  reader: Reader,
+): ((position: number) => Value | undefined) | undefined => {
+  const read = field.list === undefined ? valueReader(kind, field.field, reader.records) : undefined
+  if (!read) return undefined
+  const interpret = interpreterOf(field, reader)
+  return position => {
+    const stored = read(position)
+    return stored === null || stored === undefined ? undefined : interpret(stored)
   }
 }
 

@@ -1,9 +1,10 @@
 import { coin, rawHex } from '../../documents/show.ts'
-import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { Sort } from '../../query/request.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
+import { valueReader } from '../documents/record-values.ts'
 import type { ColumnBounds } from '../index/column-cache.ts'
 import { MISSING, valueAt } from '../index/column-codec.ts'
 import type { Reader, Segment } from '../reader.ts'
@@ -11,7 +12,7 @@ import { blockOf } from '../schema.ts'
 import { isShared } from './column-conditions.ts'
 import { columnSource } from './column-source.ts'
 import type { Documents } from './documents.ts'
-import { INEXACT, interpreterOf, isInexact, LONGS_END } from './field-values.ts'
+import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
 import { placeIn } from './part.ts'
 import { isSparse, numberedAs } from './places.ts'
 import { sparseReader } from './sparse.ts'
@@ -46,9 +47,9 @@ export interface KeyOptions {
 export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
 
 export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyOptions): KeyReader => {
-  const { reader, documents } = options
+  const { reader, documents, last } = options
   const field = fields[kind]
-  const exact = (position: number): bigint => exactInteger(kind, field!, position, documents)
+  const exact = (position: number): bigint => exactInteger(kind, field!, position, reader)
   if (by === '_doc') return { in: () => (_, position) => position, exact }
   if (!field) return { in: () => () => null, exact }
   if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), exact }
@@ -60,15 +61,18 @@ export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyO
         return (_, position) => times[blockOf(position) - first]!
       },
     }
+  const column = columnReader(kind, field, options)
+  if (column) return column
   const ofRow = isSparse(kind) ? sparseReader(kind, field, reader) : undefined
-  if (ofRow) return { in: () => (_, position) => extreme(ofRow(position), order) ?? null, exact }
-  return columnReader(kind, field, options) ?? { in: () => (_, position) => documentKey(position), exact }
-
-  function documentKey(position: number): Key | null {
-    reader.check()
-    const [document] = documents.load(kind, [position])
-    return (document && extreme(valuesOf(field!, document._source), order)) ?? null
-  }
+  const ofRecord =
+    field.encoding === 'coin' && last ? integerReader(kind, field, reader) : recordReader(kind, field, reader)
+  const key =
+    ofRecord ??
+    (position => {
+      const [document] = ofRow ? [] : documents.load(kind, [position])
+      return extreme(ofRow?.(position) ?? (document ? valuesOf(field, document._source) : []), order)
+    })
+  return { in: () => (_, position) => key(position) ?? null, exact }
 }
 
 /** Of several values the least counts in ascending order, the greatest in descending order. */
@@ -82,7 +86,7 @@ const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }:
   const source = columnSource(kind, field, reader)
   if (!source) return undefined
   const numbered = numberedAs(kind)
-  const exact = (position: number) => exactInteger(kind, field, position, documents)
+  const exact = (position: number) => exactInteger(kind, field, position, reader)
   const keyOf = keyMaker(kind, field, { reader, documents, last })
   const numbersIn = (segment: Segment): ((ordinal: number) => number) => {
     const data = source.data(placeIn(segment, numbered, reader))
@@ -129,7 +133,7 @@ const keyMaker = (
   { reader, documents, last }: KeyOptions,
 ): ((number: number, position: number) => Key | null) => {
   const integer = (number: number, position: number): number | bigint =>
-    number < INEXACT ? number : exactInteger(kind, field, position, documents)
+    number < INEXACT ? number : exactInteger(kind, field, position, reader)
   if (isNumeric(field, last)) {
     if (!isLong(field)) return number => number
     return (number, position) => {
@@ -150,15 +154,17 @@ const keyMaker = (
   return (number, position) => rawHex(integer(number, position))
 }
 
-const exactInteger = (kind: Kind, field: FieldPath, position: number, documents: Documents): bigint => {
-  const [document] = documents.load(kind, [position])
-  const raw = lookup(kind, `${field.field}.raw`)
-  const [text = '0'] = document && raw ? valuesOf(raw, document._source) : []
-  return BigInt(String(text))
+const exactInteger = (kind: Kind, field: FieldPath, position: number, reader: Reader): bigint =>
+  BigInt(integerReader(kind, field, reader)?.(position) ?? 0)
+
+/** Integers order amounts as coins do, and take less time to read. */
+const integerReader = (kind: Kind, { field }: FieldPath, { records }: Reader) => {
+  const read = valueReader(kind, field, records)
+  return read && ((position: number) => (read(position) as number | bigint | null | undefined) ?? undefined)
 }
 
 /** The value of a field as a hit's `sort` shows it; `unknown` where neither column nor header tells. */
-export const valueReader = (
+export const shownReader = (
   kind: Kind,
   field: FieldPath,
   reader: Reader,

@@ -15,7 +15,7 @@ import {
   type KeyColumn,
   type KeyReader,
   keyReader,
-  valueReader,
+  shownReader,
 } from './sort-keys.ts'
 
 /** A match on its way to become a hit. */
@@ -164,7 +164,7 @@ const shownValue = (
   { documents, reader }: { documents: Documents; reader: Reader },
 ): Value | undefined => {
   const segment = segmentAt(position, reader)
-  const read = segment && valueReader(kind, field, reader)
+  const read = segment && shownReader(kind, field, reader)
   if (segment && read) {
     const header = reader.header(segment)
     const value = read(segment, ordinalOfPosition(header, numberedAs(kind), position), position)
