@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { readOrdinals } from '../../src/engine/index/postings.ts'
 import { argumentOf, FACETS, facetOf, HASHED, logTerms, signatureOfLogFacet } from '../../src/engine/index/terms.ts'
 import { endOf, positionOfOrdinal } from '../../src/engine/query/places.ts'
 import type { ReadHeader } from '../../src/engine/reader.ts'
@@ -70,20 +69,13 @@ export const contentsOf = (store: TestStore) => {
       const isName = facet === FACETS['tx.method'] || facet === FACETS['trace.error']
       return isName ? reader.name(number) : reader.addressDigits(number)
     }
-    const posts = db.prepare('SELECT segment, term, mark, n, ords FROM post').raw().all() as [
-      number,
-      number,
-      number,
-      number,
-      number | Buffer,
-    ][]
-    const index = posts.flatMap(([segment, term, mark, n, ords]) => {
-      // Still being made, or removed.
-      if (!headers.has(segment)) return []
+    const posts = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
+    const index = posts.flatMap(posting => {
+      const { segment, term, mark } = posting
       const facet = facetOf(term)
       const key = `${role(facet)} ${value(term, facet)} ${mark}`
       return Array.from(
-        readOrdinals(ords, n),
+        reader.ordinals(posting),
         ordinal => `${key} ${positionOfOrdinal(headers.get(segment)!, numbered(facet), ordinal)}`,
       )
     })

@@ -100,7 +100,9 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       return planParent(kind, node, reader)
     case 'compare':
       return { by: 'documents', node }
-    default:
+    case 'in':
+    case 'range':
+    case 'exists':
       return planLeaf(kind, node, reader)
   }
 }
