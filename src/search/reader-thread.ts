@@ -112,7 +112,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const { id, store, index, now, mayStream } = search
     const options = createOptions(search.deadlineMs)
     options.begin(id)
-    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after: after && restored(after) })
+    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after })
     const { searcher } = opened(store)
     const answered =
       search.type === 'request'
@@ -212,12 +212,6 @@ interface Running extends AnswerOptions {
 }
 
 const END = { more: false, at: undefined }
-
-/** Bytes lose their class on the way between threads. */
-const restored = (cursor: Cursor): Cursor => ({
-  ...cursor,
-  keys: cursor.keys.map(key => ((key as unknown) instanceof Uint8Array ? Buffer.from(key as Buffer) : key)),
-})
 
 const textOf = (body: Uint8Array | undefined) =>
   body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()

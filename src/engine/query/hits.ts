@@ -31,7 +31,11 @@ export const loadInto =
       reader.check()
       const [document] = shown.load(one.kind, [one.position])
       if (document)
-        hits.push({ kind: one.kind, document, sort: sort.length ? sortValues(sort, one, exact) : undefined })
+        hits.push({
+          kind: one.kind,
+          document,
+          sort: sort.length ? sortValues(sort, one, { documents: exact, reader }) : undefined,
+        })
     }
     return hits.length - before
   }
