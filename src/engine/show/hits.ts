@@ -77,7 +77,7 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
             out.truncate(before)
             continue
           }
-          if (sort.length) out.text(`,"sort":${JSON.stringify(sortValues(sort, one, exact))}`)
+          if (sort.length) out.text(`,"sort":${JSON.stringify(sortValues(sort, one, { documents: exact, reader }))}`)
           out.byte(CLOSE)
           hits++
         }
