@@ -4,6 +4,7 @@ import { type FieldPath, KINDS, type Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
+import { valueReader } from '../documents/record-values.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { sortExpression } from './conditions.ts'
@@ -172,6 +173,9 @@ const readKeys = (
   if (field.field === 'timestamp') {
     return push(position => reader.records.block(blockOf(position))!.time)
   }
+  // Integers that a double does not tell apart are the same amount, unless no other key decides between them.
+  const exact = last && field.encoding === 'coin' ? valueReader(kind, field.field, reader.records) : undefined
+  if (exact) return push(position => (exact(position) ?? null) as Key | null)
   const column = sortExpression(kind, field, last)
   if (!column) {
     return push(position => {
