@@ -77,7 +77,7 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     bytes(source, start = 0, end = source.length) {
       const target = reserve(end - start)
       const isWhole = start === 0 && end === source.length
-      // A view costs more than to copy a word.
+      // A call takes as long as to copy a few bytes, and a view of a part as long as to copy a word.
       if (end - start <= (isWhole ? FEW : SOME)) for (let at = start; at < end; at++) target[length++] = source[at]!
       else {
         target.set(isWhole ? source : source.subarray(start, end), length)
@@ -93,7 +93,15 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
         length += target.write(Buffer.prototype.hexSlice.call(source, start, end), length, 'latin1')
         return
       }
-      for (let at = start; at < end; at++) {
+      let at = start
+      for (; at + 4 <= end; at += 4) {
+        view.setUint16(length, DIGIT_PAIRS[source[at]!]!, true)
+        view.setUint16(length + 2, DIGIT_PAIRS[source[at + 1]!]!, true)
+        view.setUint16(length + 4, DIGIT_PAIRS[source[at + 2]!]!, true)
+        view.setUint16(length + 6, DIGIT_PAIRS[source[at + 3]!]!, true)
+        length += 8
+      }
+      for (; at < end; at++) {
         view.setUint16(length, DIGIT_PAIRS[source[at]!]!, true)
         length += 2
       }
@@ -113,11 +121,9 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
     fill(value, count) {
       const target = reserve(count)
-      if (count <= FEW) for (let i = 0; i < count; i++) target[length++] = value
-      else {
-        target.fill(value, length, length + count)
-        length += count
-      }
+      // Node's own `fill` does much before it fills.
+      Uint8Array.prototype.fill.call(target, value, length, length + count)
+      length += count
     },
     reserve,
     advance(written) {
@@ -139,9 +145,9 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
   }
 }
 
-const FEW = 32
-/** The same of a part of an array, for which a view is made. */
-const SOME = 100
+/** Bytes up to which a loop copies an array faster than a call; the same of a part of it, of which a view is to be made. */
+const FEW = 12
+const SOME = 40
 const ZERO = 48
 const BILLION = 1e9
 const LARGE = 1 << 22

@@ -17,15 +17,15 @@ export interface Addresses {
   topicBits(id: number): number
 }
 
-const SLOTS = 1 << 16
-/** Checksummed digits, then lower-case ones. */
-const SIZE = 80
+const SLOTS = 1 << 15
 const DIGITS = 40
 
 /** An id has one slot, which the latest one holds. The memory is taken as slots are first used: 6 MB where all are. */
 export const createAddresses = (digitsOf: (id: number) => string): Addresses => {
   const owners = new Uint32Array(SLOTS)
-  const ascii = Buffer.alloc(SLOTS * SIZE)
+  const plain = Buffer.alloc(SLOTS * DIGITS)
+  /** Arrays of their own, since a whole one is copied faster than a part. */
+  const checksummed: Uint8Array[] = new Array(SLOTS)
   const emitterBits = new Float64Array(SLOTS)
   const topicBits = new Float64Array(SLOTS)
   const word = Buffer.alloc(32)
@@ -36,11 +36,11 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
   const slotOf = (id: number): number => {
     const slot = id & (SLOTS - 1)
     if (owners[slot] !== id) {
-      const at = slot * SIZE
-      const digits = digitsOf(id)
-      ascii.write(digits, at, 'latin1')
-      ascii.write(digits, at + DIGITS, 'latin1')
-      checksumDigits(ascii, at)
+      const at = slot * DIGITS
+      plain.write(digitsOf(id), at, 'latin1')
+      checksummed[slot] ??= new Uint8Array(DIGITS)
+      checksummed[slot].set(plain.subarray(at, at + DIGITS))
+      checksumDigits(checksummed[slot], 0)
       emitterBits[slot] = UNKNOWN
       topicBits[slot] = UNKNOWN
       owners[slot] = id
@@ -49,9 +49,9 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
   }
 
   const copy = (id: number, target: Uint8Array, to: number) => {
-    const from = slotOf(id) * SIZE + DIGITS
+    const from = slotOf(id) * DIGITS
     for (let i = 0; i < 20; i++)
-      target[to + i] = (VALUES[ascii[from + 2 * i]!]! << 4) | VALUES[ascii[from + 2 * i + 1]!]!
+      target[to + i] = (VALUES[plain[from + 2 * i]!]! << 4) | VALUES[plain[from + 2 * i + 1]!]!
   }
 
   const bitsIn = (known: Float64Array, id: number, start: number): number => {
@@ -64,10 +64,7 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
   }
 
   return {
-    checksummed(out, id) {
-      const at = slotOf(id) * SIZE
-      out.bytes(ascii, at, at + DIGITS)
-    },
+    checksummed: (out, id) => out.bytes(checksummed[slotOf(id)]!),
     checksummedBytes(out, bytes, start) {
       // Addresses differ in any of their bytes, but for the zeros that some begin with.
       const slot =
@@ -82,8 +79,8 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
       out.bytes(foreign, at + 20, at + FOREIGN_SIZE)
     },
     plain(out, id) {
-      const at = slotOf(id) * SIZE + DIGITS
-      out.bytes(ascii, at, at + DIGITS)
+      const at = slotOf(id) * DIGITS
+      out.bytes(plain, at, at + DIGITS)
     },
     copy,
     bloomBits: id => bitsIn(emitterBits, id, 12),

@@ -33,7 +33,7 @@ export const createBlockShow = (context: Context): Show => {
       if (found) block = found
       return found !== undefined
     },
-    id: out => out.bytes(block.hash, 1, block.hash.length - 1),
+    id: out => out.bytes(block.hash),
     routing: undefined,
     parent: undefined,
     source(filter) {

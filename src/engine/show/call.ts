@@ -14,8 +14,8 @@ import { blockOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import { createDecodedShow, type Declaration, type Decoded, declare } from './decoded.ts'
 import type { Show } from './hits.ts'
-import { FALSE, HEX, NULL, piece, TRUE, writeHex, writeJson, writeObject } from './pieces.ts'
-import { always, cutting, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import { FALSE, NULL, piece, TRUE, writeHex, writeJson, writeObject } from './pieces.ts'
+import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
 import { writePath } from './trace.ts'
 import { createValues, writeIntegers } from './values.ts'
 
@@ -129,12 +129,10 @@ export const createCallShow = (context: Context): Show => {
   const fields = {
     method: () => always(out => out.bytes(by ? by.name : NULL)),
     selector: () => always(out => writeSelector(out)),
-    args: plan =>
-      cutting(out => {
-        if (by) show.list(out, by, decodedOnce(), call.decimals)
-        else out.bytes(EMPTY_LIST)
-        return true
-      }, plan),
+    args: plan => {
+      const list = show.list(plan)
+      return out => list(out, by, decodedOnce(), call.decimals)
+    },
     from: party(TRACE.from, () => call.from),
     to: party(TRACE.to, () => call.to),
     value: plan => {
@@ -181,7 +179,6 @@ export const createCallShow = (context: Context): Show => {
   } satisfies Record<keyof typeof mapping.fields, (plan: FieldPlan) => Write>
 
   const writeParent = (out: ByteWriter) => {
-    out.bytes(HEX, 1)
     writeTxHash(out, block, tx())
   }
 
@@ -208,7 +205,7 @@ export const createCallShow = (context: Context): Show => {
       out.bytes(INFIX)
       if (bytes) writePath(out, inTrace(TRACE.path))
     },
-    routing: out => out.bytes(block.hash, 1, block.hash.length - 1),
+    routing: out => out.bytes(block.hash),
     parent: writeParent,
     source(filter) {
       const plan = planSource('call', filter)

@@ -5,7 +5,7 @@ import { hashStart, type StoredBlock } from '../documents/records/block.ts'
 import type { Reader } from '../reader.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { EVERY, writeSmallQuantity } from './numbers.ts'
-import { piece, writeHex } from './pieces.ts'
+import { piece, QUOTE } from './pieces.ts'
 import { always, type FieldPlan, type Write } from './plan.ts'
 
 /** What the kinds share when they are shown. */
@@ -22,8 +22,9 @@ export interface Context {
 /** What documents show of the block that holds them, as JSON. */
 export interface ShownBlock {
   stored: StoredBlock
-  /** In quotes. */
   hash: Uint8Array
+  /** In quotes. */
+  hashText: Uint8Array
   number: Uint8Array
   seconds: Uint8Array
   datetime: Uint8Array
@@ -45,7 +46,8 @@ export const createContext = (reader: Reader): Context => {
   }
   const showBlock = (stored: StoredBlock): ShownBlock => ({
     stored,
-    hash: written(() => writeHex(scratch, stored.hash, 0, stored.hash.length)),
+    hash: piece(`0x${stored.hash.toString('hex')}`),
+    hashText: piece(`"0x${stored.hash.toString('hex')}"`),
     number: written(() => writeSmallQuantity(scratch, stored.number, EVERY)),
     seconds: piece(String(stored.time)),
     datetime: piece(`"${datetime(stored.time)}"`),
@@ -79,7 +81,7 @@ export const createContext = (reader: Reader): Context => {
 
 /** Members that show where a document stands; `block` is that of the document at hand. */
 export const placeFields = (block: () => ShownBlock) => ({
-  blockHash: () => always(out => out.bytes(block().hash)),
+  blockHash: () => always(out => out.bytes(block().hashText)),
   blockNumber: ({ shown, members }: FieldPlan): Write =>
     always(out =>
       shown === 'whole' ? out.bytes(block().number) : writeSmallQuantity(out, block().stored.number, members),
@@ -89,9 +91,9 @@ export const placeFields = (block: () => ShownBlock) => ({
   /** Of the transaction at the place that it tells. */
   transactionHash: (tx: () => number) => () =>
     always(out => {
-      const { hashes } = block().stored
-      const start = hashStart(block().stored, tx())
-      writeHex(out, hashes, start, start + 32)
+      out.byte(QUOTE)
+      writeTxHash(out, block(), tx())
+      out.byte(QUOTE)
     }),
   quantity:
     (value: () => number) =>
@@ -99,8 +101,25 @@ export const placeFields = (block: () => ShownBlock) => ({
       always(out => writeSmallQuantity(out, value(), members)),
 })
 
-/** Appends the 64 digits of a transaction's hash. */
+/** Appends a transaction's hash without quotes. */
 export const writeTxHash = (out: ByteWriter, { stored }: ShownBlock, place: number) => {
-  const start = hashStart(stored, place)
-  out.digits(stored.hashes, start, start + 32)
+  if (stored !== latest.block || place !== latest.place) {
+    const start = hashStart(stored, place)
+    digits.truncate(PREFIX)
+    digits.digits(stored.hashes, start, start + 32)
+    latest.hash.set(digits.view())
+    latest.block = stored
+    latest.place = place
+  }
+  out.bytes(latest.hash)
 }
+
+/** A hit shows its transaction up to three times, and its neighbours are often of the same one. */
+const latest: { block: StoredBlock | undefined; place: number; hash: Uint8Array } = {
+  block: undefined,
+  place: -1,
+  hash: new Uint8Array(66),
+}
+const PREFIX = 2
+const digits = createByteWriter(66)
+digits.ascii('0x')

@@ -3,9 +3,10 @@ import type { AbiParam, DecodedArg } from '../../decode/types.ts'
 import * as show from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Addresses } from './addresses.ts'
-import { type Argument, compileArguments } from './arguments.ts'
+import { type Argument, compileArguments, shownArguments } from './arguments.ts'
 import { createLocated, type Located } from './located.ts'
-import { CLOSE_LIST, NULL, OPEN_LIST, piece, writeJson } from './pieces.ts'
+import { NULL, piece, writeJson } from './pieces.ts'
+import type { FieldPlan } from './plan.ts'
 
 /** A declaration, ready to show what is decoded by it. */
 export interface Declaration {
@@ -33,8 +34,8 @@ export type Decoded = 'located' | { args: readonly DecodedArg[] | null; error: s
 
 export interface DecodedShow {
   located: Located
-  /** Appends `args`. */
-  list(out: ByteWriter, by: Declaration, decoded: Decoded, decimals: number | null): void
+  /** What appends `args`; false where the filter leaves nothing of it. */
+  list(plan: FieldPlan): (out: ByteWriter, by: Declaration | null, decoded: Decoded, decimals: number | null) => boolean
   /** Appends `str`. */
   text(out: ByteWriter, by: Declaration, decoded: Decoded): void
 }
@@ -43,15 +44,20 @@ export const createDecodedShow = (addresses: Addresses): DecodedShow => {
   const located = createLocated(addresses)
   return {
     located,
-    list(out, { args: compiled }, decoded, decimals) {
-      if (decoded === 'located') return located.list(out, compiled!, decimals)
-      if (decoded.args)
-        return writeJson(
-          out,
-          decoded.args.map(arg => show.argument(arg, decimals, show.asJson)),
-        )
-      out.byte(OPEN_LIST)
-      out.byte(CLOSE_LIST)
+    list(plan) {
+      const shown = shownArguments(plan)
+      return (out, by, decoded, decimals) => {
+        const compiled = decoded === 'located' ? by!.args! : []
+        if (compiled.length > 0) {
+          if (shown === 'empty') out.bytes(EMPTY_LIST)
+          else if (shown) located.list(out, compiled, decimals, shown)
+          return shown !== undefined
+        }
+        const args = decoded === 'located' ? null : decoded.args
+        const left = plan.cut((args ?? []).map(arg => show.argument(arg, decimals, show.asJson)))
+        if (left !== undefined) writeJson(out, left)
+        return left !== undefined
+      }
     },
     text(out, { begin, abi, args: compiled }, decoded) {
       if (decoded === 'located') {
@@ -64,4 +70,5 @@ export const createDecodedShow = (addresses: Addresses): DecodedShow => {
   }
 }
 
+const EMPTY_LIST = piece('[]')
 const END = piece(')"')

@@ -7,7 +7,7 @@ import { createDecodedShow, type Declaration, type Decoded, declare } from './de
 import type { Show } from './hits.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
 import { piece, writeObject } from './pieces.ts'
-import { always, cutting, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
 
 /** What the logs of a signature are shown by. */
 interface EventDeclaration extends Declaration {
@@ -74,11 +74,10 @@ export const createEventShow = (context: Context): Show => {
 
   const own = {
     event: () => always(out => out.bytes(by.name)),
-    args: plan =>
-      cutting(
-        always(out => show.list(out, by, decodedOnce(), at.record.decimals)),
-        plan,
-      ),
+    args: plan => {
+      const list = show.list(plan)
+      return out => list(out, by, decodedOnce(), at.record.decimals)
+    },
     logIndex: fields.logIndex,
     transactionIndex: fields.transactionIndex,
     transactionHash: fields.transactionHash,

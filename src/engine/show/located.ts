@@ -3,17 +3,17 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import { WORD } from '../documents/pack.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import type { Addresses } from './addresses.ts'
-import type { Argument } from './arguments.ts'
-import { fitsLong, integerOf, writeDecimal, writeDigits } from './numbers.ts'
-import { CLOSE_LIST, FALSE, NULL, OPEN_LIST, piece, TRUE } from './pieces.ts'
+import type { Argument, ShownArgument } from './arguments.ts'
+import { integerOf, scaledOf, writeDecimal, writeDigits, writeLong } from './numbers.ts'
+import { CLOSE, CLOSE_LIST, COMMA, FALSE, NULL, OPEN, OPEN_LIST, piece, QUOTE, TRUE } from './pieces.ts'
 import { endOfWord, expandWord } from './words.ts'
 
 /** Arguments of one word each, shown from where they lie packed. */
 export interface Located {
   /** Finds the topics, or the words of the data; false where they are not exactly those of the declaration. */
   locate(args: readonly Argument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean
-  /** Appends them as the list that `args` is. */
-  list(out: ByteWriter, args: readonly Argument[], decimals: number | null): void
+  /** Appends them, of which there is one at least, as the list that `args` is. */
+  list(out: ByteWriter, args: readonly Argument[], decimals: number | null, shown: 'whole' | ShownArgument): void
   /** Appends them as they stand in `str`: `from=0x…, value=1`. */
   text(out: ByteWriter, args: readonly Argument[]): void
 }
@@ -93,31 +93,71 @@ export const createLocated = (addresses: Addresses): Located => {
 
   const isInteger = ({ form }: Argument): boolean => form === 'unsigned' || form === 'signed' || form === 'boolean'
 
-  const integerAt = ({ size }: Argument, i: number): number | bigint => {
-    const value = integerOf(buffers[i]!, starts[i]!, ends[i]!)
-    return negative[i] ? BigInt.asIntN(size * 8, BigInt(value)) : value
+  /** Negative ones are rare. */
+  const negativeAt = ({ size }: Argument, i: number): bigint =>
+    BigInt.asIntN(size * 8, BigInt(integerOf(buffers[i]!, starts[i]!, ends[i]!)))
+
+  /** Without its prefix. */
+  const writeHex = (out: ByteWriter, argument: Argument, i: number) => {
+    if (argument.form === 'address') writeAddress(out, i)
+    else if (isInteger(argument) && !negative[i]) writeDigits(out, buffers[i]!, starts[i]!, ends[i]!)
+    else out.digits(buffers[i]!, starts[i]!, ends[i]!)
   }
 
-  const fits = (i: number, value: number | bigint): boolean =>
-    negative[i] ? value >= LEAST_LONG : fitsLong(buffers[i]!, starts[i]!, ends[i]!)
-
-  const writeValue = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
-    if (!isInteger(argument)) {
-      if (argument.form === 'address') writeAddress(out, i)
-      else out.digits(buffers[i]!, starts[i]!, ends[i]!)
-      return out.bytes(NO_INTEGER)
-    }
-    if (negative[i]) out.digits(buffers[i]!, starts[i]!, ends[i]!)
-    else writeDigits(out, buffers[i]!, starts[i]!, ends[i]!)
-    out.bytes(NUM)
-    const isScaled = decimals !== null && argument.form !== 'boolean'
-    const value = isScaled || negative[i] ? integerAt(argument, i) : 0
-    if (!fits(i, value)) out.bytes(NULL)
-    else if (negative[i]) out.ascii(String(value))
-    else writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
-    out.bytes(SCALED)
-    if (isScaled) out.ascii(String(scaled(value, decimals)))
+  const writeNum = (out: ByteWriter, argument: Argument, i: number) => {
+    if (!isInteger(argument)) return out.bytes(NULL)
+    if (!negative[i]) return writeLong(out, buffers[i]!, starts[i]!, ends[i]!)
+    const value = negativeAt(argument, i)
+    if (value >= LEAST_LONG) out.ascii(String(value))
     else out.bytes(NULL)
+  }
+
+  const writeScaled = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
+    if (decimals === null || !isInteger(argument) || argument.form === 'boolean') return out.bytes(NULL)
+    const value = negative[i]
+      ? scaled(negativeAt(argument, i), decimals)
+      : scaledOf(buffers[i]!, starts[i]!, ends[i]!, decimals)
+    out.ascii(String(value))
+  }
+
+  const writeWhole = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
+    out.bytes(argument.before)
+    writeHex(out, argument, i)
+    if (isInteger(argument)) {
+      out.bytes(QUOTED_NUM)
+      writeNum(out, argument, i)
+      out.bytes(SCALED)
+      writeScaled(out, argument, i, decimals)
+    } else out.bytes(NO_INTEGER)
+    out.bytes(argument.behind)
+  }
+
+  const writePart = (out: ByteWriter, shown: ShownArgument, i: number, argument: Argument, decimals: number | null) => {
+    out.byte(COMMA)
+    out.byte(OPEN)
+    const start = out.length
+    if (shown.name) out.bytes(argument.name, 1)
+    if (shown.pos) out.bytes(argument.pos, out.length === start ? 1 : 0)
+    if (shown.value) {
+      out.bytes(VALUE, out.length === start ? 1 : 0)
+      const first = out.length
+      if (shown.value.hex) {
+        out.bytes(HEX_MEMBER)
+        writeHex(out, argument, i)
+        out.byte(QUOTE)
+      }
+      if (shown.value.num) {
+        out.bytes(NUM, out.length === first ? 1 : 0)
+        writeNum(out, argument, i)
+      }
+      if (shown.value.scaled) {
+        out.bytes(SCALED, out.length === first ? 1 : 0)
+        writeScaled(out, argument, i, decimals)
+      }
+      if (shown.value.type) out.bytes(argument.type, out.length === first ? 1 : 0)
+      out.byte(CLOSE)
+    }
+    out.byte(CLOSE)
   }
 
   return {
@@ -131,14 +171,13 @@ export const createLocated = (addresses: Addresses): Located => {
       }
       return at === to
     },
-    list(out, args, decimals) {
-      out.byte(OPEN_LIST)
-      for (let i = 0; i < args.length; i++) {
-        const argument = args[i]!
-        out.bytes(argument.before, i === 0 ? 1 : 0)
-        writeValue(out, argument, i, decimals)
-        out.bytes(argument.behind)
-      }
+    list(out, args, decimals, shown) {
+      const start = out.length
+      for (let i = 0; i < args.length; i++)
+        if (shown === 'whole') writeWhole(out, args[i]!, i, decimals)
+        else writePart(out, shown, i, args[i]!, decimals)
+      // In place of the first comma.
+      out.reserve(0)[start] = OPEN_LIST
       out.byte(CLOSE_LIST)
     },
     text(out, args) {
@@ -146,20 +185,21 @@ export const createLocated = (addresses: Addresses): Located => {
         const argument = args[i]!
         out.bytes(argument.label, i === 0 ? 2 : 0)
         if (argument.form === 'boolean') out.bytes(ends[i]! - starts[i]! === 1 ? TRUE : FALSE)
-        else if (negative[i]) out.ascii(String(integerAt(argument, i)))
-        else if (isInteger(argument)) writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
-        else {
+        else if (!isInteger(argument)) {
           out.bytes(PREFIX)
-          if (argument.form === 'address') writeAddress(out, i)
-          else out.digits(buffers[i]!, starts[i]!, ends[i]!)
-        }
+          writeHex(out, argument, i)
+        } else if (negative[i]) out.ascii(String(negativeAt(argument, i)))
+        else writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
       }
     },
   }
 }
 
 const LEAST_LONG = -(2n ** 63n)
-const NUM = piece('","num":')
+const VALUE = piece(',"value":{')
+const HEX_MEMBER = piece('"hex":"0x')
+const NUM = piece(',"num":')
+const QUOTED_NUM = piece('","num":')
 const SCALED = piece(',"scaled":')
 const NO_INTEGER = piece('","num":null,"scaled":null')
 const PREFIX = piece('0x')

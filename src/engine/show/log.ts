@@ -4,7 +4,7 @@ import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { blockOf, placeOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import type { Show } from './hits.ts'
-import { CLOSE_LIST, COMMA, FALSE, HEX, OPEN_LIST, writeHex, writeObject } from './pieces.ts'
+import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex, writeObject } from './pieces.ts'
 import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
 import { createValues } from './values.ts'
 import { endOfWord } from './words.ts'
@@ -60,7 +60,6 @@ const INFIX = { log: '_l_', event: '_e_' } as const
 
 export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' | 'routing' | 'parent'> => {
   const parent = (out: ByteWriter) => {
-    out.bytes(HEX, 1)
     writeTxHash(out, at.block, at.record.tx)
   }
   return {
@@ -69,7 +68,7 @@ export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' |
       out.ascii(INFIX[kind])
       out.decimal(at.place)
     },
-    routing: out => out.bytes(at.block.hash, 1, at.block.hash.length - 1),
+    routing: out => out.bytes(at.block.hash),
     parent,
   }
 }

@@ -1,4 +1,4 @@
-import { coin } from '../../documents/show.ts'
+import { COIN_DECIMALS, scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { CLOSE, HEX, NULL, OPEN, piece, QUOTE, ZERO } from './pieces.ts'
 
@@ -72,7 +72,7 @@ export const writeAmount = (out: ByteWriter, bytes: Uint8Array, from: number, to
   }
   if (members & AMOUNT.coin) {
     out.bytes(COIN, out.length === start ? 1 : 0)
-    out.ascii(String(coinOf(bytes, from, to)))
+    out.ascii(String(scaledOf(bytes, from, to, COIN_DECIMALS)))
   }
   if (members & AMOUNT.padded) {
     out.bytes(PADDED, out.length === start ? 1 : 0)
@@ -133,53 +133,65 @@ export const writeLong = (out: ByteWriter, bytes: Uint8Array, from: number, to: 
   else out.bytes(NULL)
 }
 
-/** The decimal digits of an integer. */
-export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
-  if (to - from <= SAFE) out.decimal(smallOf(bytes, from, to))
-  else if (to - from > 8) out.ascii(String(integerOf(bytes, from, to)))
-  else {
-    divide(bytes, from, to)
-    out.decimal(division.billions)
-    out.decimal(division.rest, 9)
-  }
-}
-
-/** The result of the latest division by a billion. */
-const division = { billions: 0, rest: 0 }
-
-/** Divides an integer of at most eight bytes. */
-const divide = (bytes: Uint8Array, from: number, to: number) => {
-  let billions = 0
-  let rest = 0
-  for (let i = from; i < to; i++) {
-    const part = rest * 256 + bytes[i]!
-    const times = Math.floor(part / 1e9)
-    rest = part - times * 1e9
-    billions = billions * 256 + times
-  }
-  division.billions = billions
-  division.rest = rest
-}
-
-/** Large amounts are mostly whole billions, and then a division rounds as reading all digits does. */
-const coinOf = (bytes: Uint8Array, from: number, to: number): number => {
-  if (to - from > SAFE && to - from <= 8) {
-    divide(bytes, from, to)
-    if (division.rest === 0) return division.billions / 1e9
-  }
-  return coin(integerOf(bytes, from, to))
-}
-
 export const fitsLong = (bytes: Uint8Array, from: number, to: number): boolean =>
   to - from < 8 || (to - from === 8 && bytes[from]! < 0x80)
 
-/** Bytes of an integer that a double holds whatever they are. */
+/** Bytes of an integer that a double holds whatever they are; and of one that takes so few divisions that these are worth while. */
 const SAFE = 6
+const SHORT = 12
 
-export const integerOf = (bytes: Uint8Array, from: number, to: number): number | bigint => {
-  if (to - from > SAFE) return BigInt(`0x${Buffer.prototype.hexSlice.call(bytes, from, to)}`)
-  return smallOf(bytes, from, to)
+/** The decimal digits of an integer. */
+export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
+  if (to - from <= SAFE) return out.decimal(smallOf(bytes, from, to))
+  if (to - from > SHORT) return out.ascii(String(integerOf(bytes, from, to)))
+  divide(bytes, from, to)
+  if (parts.high > 0) out.decimal(parts.high)
+  out.decimal(parts.middle, parts.high > 0 ? 9 : 1)
+  out.decimal(parts.low, 9)
 }
+
+/** An integer divided by 10^decimals, as the nearest double. */
+export const scaledOf = (bytes: Uint8Array, from: number, to: number, decimals: number): number => {
+  if (to - from <= SAFE) return scaled(smallOf(bytes, from, to), decimals)
+  if (to - from > SHORT) return scaled(integerOf(bytes, from, to), decimals)
+  divide(bytes, from, to)
+  const { high, middle, low } = parts
+  // Amounts are often whole billions, and then one division rounds as reading all digits does.
+  if (low === 0 && decimals >= 9 && high < MOST_BILLIONS) return scaled(high * BILLION + middle, decimals - 9)
+  const digits = `${high > 0 ? `${high}${padded(middle)}` : middle}${padded(low)}`
+  return Number(`${digits}e-${decimals}`)
+}
+
+const padded = (part: number): string => String(part).padStart(9, '0')
+
+const BILLION = 1e9
+const MOST_BILLIONS = 9_000_000
+
+/** The latest integer by powers of a billion. */
+const parts = { high: 0, middle: 0, low: 0 }
+const quotient = new Uint8Array(SHORT)
+
+/** Divides an integer of at most `SHORT` bytes, twice. */
+const divide = (bytes: Uint8Array, from: number, to: number) => {
+  parts.low = 0
+  for (let i = from; i < to; i++) {
+    const part = parts.low * 256 + bytes[i]!
+    const times = Math.floor(part / BILLION)
+    parts.low = part - times * BILLION
+    quotient[i - from] = times
+  }
+  parts.middle = 0
+  parts.high = 0
+  for (let i = 0; i < to - from; i++) {
+    const part = parts.middle * 256 + quotient[i]!
+    const times = Math.floor(part / BILLION)
+    parts.middle = part - times * BILLION
+    parts.high = parts.high * 256 + times
+  }
+}
+
+export const integerOf = (bytes: Uint8Array, from: number, to: number): number | bigint =>
+  to - from > SAFE ? BigInt(`0x${Buffer.prototype.hexSlice.call(bytes, from, to)}`) : smallOf(bytes, from, to)
 
 const smallOf = (bytes: Uint8Array, from: number, to: number): number => {
   let value = 0

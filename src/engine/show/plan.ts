@@ -2,7 +2,7 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import { ENCODINGS, type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import { compileSourcePaths, type Shown } from '../../query/source-filter.ts'
-import { keyOf, type Member, writeJson } from './pieces.ts'
+import { keyOf, type Member } from './pieces.ts'
 
 /** How a field is shown to one request. What is not shown at all has no plan. */
 export interface FieldPlan {
@@ -67,25 +67,3 @@ export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, (p
     const field = plan.field(name)
     return field ? [{ key: keyOf(name), write: writeBy(field) }] : []
   })
-
-/** A value that the filter may cut into is written whole first; then what is left takes its place. */
-export const cutting = (write: Write, { shown, cut }: FieldPlan): Write =>
-  shown === 'whole'
-    ? write
-    : out => {
-        const start = out.length
-        if (!write(out)) return false
-        const left = cut(parse(out.view(start).toString()))
-        out.truncate(start)
-        if (left !== undefined) writeJson(out, left)
-        return left !== undefined
-      }
-
-/** Numbers that are no small integers keep their digits. */
-const parse = (text: string): unknown =>
-  JSON.parse(text, ((_: string, value: unknown, { source }: { source: string }) =>
-    typeof value === 'number' && !Number.isSafeInteger(value) ? rawJSON(source) : value) as (
-    key: string,
-    value: unknown,
-  ) => unknown)
-const rawJSON = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)

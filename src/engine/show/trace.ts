@@ -6,7 +6,7 @@ import { takeLength } from '../documents/records/values.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import type { Show } from './hits.ts'
-import { CLOSE, HEX, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from './pieces.ts'
+import { CLOSE, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from './pieces.ts'
 import { type FieldPlan, planSource, type SourcePlan, type Write } from './plan.ts'
 import { fieldsAt, type RecordAt } from './record.ts'
 import { createValues } from './values.ts'
@@ -110,8 +110,7 @@ export const createTraceShow = (context: Context): Show => {
   }
 
   const writeParent = (out: ByteWriter) => {
-    if (trace.tx < 0) return out.bytes(block.hash, 1, block.hash.length - 1)
-    out.bytes(HEX, 1)
+    if (trace.tx < 0) return out.bytes(block.hash)
     writeTxHash(out, block, trace.tx)
   }
 
@@ -132,7 +131,7 @@ export const createTraceShow = (context: Context): Show => {
       if (trace.tx < 0) out.ascii(`_${rewardsBefore()}`)
       else writePath(out, record.seek('traceAddress'))
     },
-    routing: out => out.bytes(block.hash, 1, block.hash.length - 1),
+    routing: out => out.bytes(block.hash),
     parent: writeParent,
     source(filter) {
       const plan = planSource('trace', filter)

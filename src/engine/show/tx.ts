@@ -4,7 +4,7 @@ import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { createBloomShow } from './bloom.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import type { Show } from './hits.ts'
-import { HEX, writeObject } from './pieces.ts'
+import { writeObject } from './pieces.ts'
 import { planMembers, planSource } from './plan.ts'
 import { createRecordFields } from './record.ts'
 import { createValues } from './values.ts'
@@ -36,11 +36,10 @@ export const createTxShow = (context: Context): Show => {
       return true
     },
     id(out) {
-      out.bytes(HEX, 1)
       writeTxHash(out, block, place)
     },
-    routing: out => out.bytes(block.hash, 1, block.hash.length - 1),
-    parent: out => out.bytes(block.hash, 1, block.hash.length - 1),
+    routing: out => out.bytes(block.hash),
+    parent: out => out.bytes(block.hash),
     source(filter) {
       const plan = planSource('tx', filter)
       if (!plan) return undefined
