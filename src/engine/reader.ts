@@ -64,8 +64,8 @@ export interface Reader {
   names(): readonly string[]
   /** The postings of one term, in all segments that have it. */
   postings(term: number, mark: number): Posting[]
-  /** The postings of a range of terms, in all segments, of one mark or of all. */
-  postingsBetween(first: number, last: number, mark?: number): Posting[]
+  /** The postings of a range of terms, in all segments. */
+  postingsBetween(first: number, last: number): Posting[]
   /** The terms of a range that one segment has. */
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
@@ -214,7 +214,7 @@ const createReader = (db: Db): Reader => {
     name: id =>
       names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
     postings: (term, mark) => postings.between(term, term, mark),
-    postingsBetween: postings.between,
+    postingsBetween: (first, last) => postings.between(first, last),
     termsBetween: postings.within,
     ordinals: postings.ordinals,
     numbers(segment, facet) {
