@@ -49,8 +49,8 @@ const ofRecord = (kind: Stored, name: string, reader: Reader): Member | undefine
   const { records } = reader
   if (kind === 'block' && name === 'transactions')
     return position => {
-      const { hashes } = records.block(blockOf(position)) ?? { hashes: Buffer.alloc(0) }
-      return hashesOf(hashes, hashes.length)
+      const block = records.block(blockOf(position))
+      return block && hashesOf(block.hashes, block.txs * 32)
     }
   if (kind === 'trace' && name === 'action.input')
     return position => {
