@@ -1,5 +1,6 @@
 import { recordReader } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
+import { memberReader } from './member-reader.ts'
 import { byDocuments, type Context, type Part } from './part.ts'
 import { positionOfOrdinal } from './places.ts'
 import { each, listed, run } from './sets.ts'
@@ -9,20 +10,30 @@ const READ = 0x3f
 
 /** A condition that neither index nor column tells: one field of each candidate's record is read, or the whole document. */
 export const byRecords = (node: Leaf, context: Context): Part => {
-  const { kind, numbered, reader } = context
-  const read = recordReader(kind, node.field, reader)
-  if (!read) return byDocuments(node, context)
-  const test = testOf(node)
+  const { numbered, reader } = context
+  const fulfils = testOfRecord(node, context)
+  if (!fulfils) return byDocuments(node, context)
   return {
     matches({ header, size }, within) {
       const found: number[] = []
       let seen = 0
       each(within ?? run(0, size), ordinal => {
         if ((seen++ & READ) === 0) reader.check()
-        const value = read(positionOfOrdinal(header, numbered, ordinal))
-        if (value !== undefined && test(value)) found.push(ordinal)
+        if (fulfils(positionOfOrdinal(header, numbered, ordinal))) found.push(ordinal)
       })
       return listed(Uint32Array.from(found))
     },
   }
+}
+
+const testOfRecord = (node: Leaf, { kind, reader }: Context): ((position: number) => boolean) | undefined => {
+  const test = testOf(node)
+  const one = recordReader(kind, node.field, reader)
+  if (one)
+    return position => {
+      const value = one(position)
+      return value !== undefined && test(value)
+    }
+  const some = memberReader(kind, node.field, reader)
+  return some && (position => some(position).some(test))
 }

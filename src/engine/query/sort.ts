@@ -6,7 +6,7 @@ import type { SearchRequest, Sort } from '../../query/request.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import type { Documents } from './documents.ts'
-import { INEXACT } from './field-values.ts'
+import { INEXACT, recordReader } from './field-values.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from './places.ts'
 import {
   BLOCK_NUMBERS,
@@ -141,37 +141,55 @@ export const bySortKeys =
     (descending ? -1 : 1) * (a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 
 /** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
-export const sortValues = (
-  sort: readonly Sort[],
-  { kind, position }: Found,
-  { documents, reader }: { documents: Documents; reader: Reader },
-): unknown[] =>
-  sort.map(({ by, fields, order }) => {
-    if (by === '_score') return 1
-    if (by === '_doc') return position
-    const field = fields[kind]
-    if (field && BLOCK_NUMBERS.has(field.path)) return blockOf(position)
-    const value = field && shownValue(kind, field, position, order, { documents, reader })
-    if (value === undefined) return missingValue(field ?? Object.values(fields)[0], order)
-    return typeof value === 'bigint' ? long(value, asJson) : value
+export const sortValues = (sort: readonly Sort[], from: ValuesFrom): ((found: Found) => unknown[]) => {
+  const readers = sort.map(({ order }) => {
+    const byKind = new Map<Kind, (position: number) => Value | undefined>()
+    return (kind: Kind, field: FieldPath, position: number) => {
+      const read = byKind.get(kind) ?? valueReader(kind, field, order, from)
+      byKind.set(kind, read)
+      return missingOr(read(position), field, order)
+    }
   })
+  return ({ kind, position }) =>
+    sort.map(({ by, fields, order }, i) => {
+      if (by === '_score') return 1
+      if (by === '_doc') return position
+      const field = fields[kind]
+      if (!field) return missingValue(Object.values(fields)[0], order)
+      return BLOCK_NUMBERS.has(field.path) ? blockOf(position) : readers[i]!(kind, field, position)
+    })
+}
 
-const shownValue = (
+interface ValuesFrom {
+  documents: Documents
+  reader: Reader
+}
+
+const missingOr = (value: Value | undefined, field: FieldPath, order: Sort['order']): unknown => {
+  if (value === undefined) return missingValue(field, order)
+  return typeof value === 'bigint' ? long(value, asJson) : value
+}
+
+/** Reads the value that a document is sorted by, from a header, a column or its record, or else from all of it. */
+const valueReader = (
   kind: Kind,
   field: FieldPath,
-  position: number,
   order: Sort['order'],
-  { documents, reader }: { documents: Documents; reader: Reader },
-): Value | undefined => {
-  const segment = segmentAt(position, reader)
-  const read = segment && shownReader(kind, field, reader)
-  if (segment && read) {
-    const header = reader.header(segment)
-    const value = read(segment, ordinalOfPosition(header, numberedAs(kind), position), position)
-    if (value !== 'unknown') return value
+  { documents, reader }: ValuesFrom,
+): ((position: number) => Value | undefined) => {
+  const inSegment = shownReader(kind, field, reader)
+  const inRecord = recordReader(kind, field, reader)
+  return position => {
+    const segment = inSegment && segmentAt(position, reader)
+    if (inSegment && segment) {
+      const ordinal = ordinalOfPosition(reader.header(segment), numberedAs(kind), position)
+      const value = inSegment(segment, ordinal, position)
+      if (value !== 'unknown') return value
+    }
+    if (inRecord) return inRecord(position)
+    const [document] = documents.load(kind, [position])
+    return document && extreme(valuesOf(field, document._source), order)
   }
-  const [document] = documents.load(kind, [position])
-  return document && extreme(valuesOf(field, document._source), order)
 }
 
 const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {

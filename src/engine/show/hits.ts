@@ -67,6 +67,7 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
       const writers = new Map(
         parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
       )
+      const sortOf = sortValues(sort, { documents: exact, reader })
       return (found, out) => {
         let hits = 0
         for (const one of found) {
@@ -77,7 +78,7 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
             out.truncate(before)
             continue
           }
-          if (sort.length) out.text(`,"sort":${JSON.stringify(sortValues(sort, one, { documents: exact, reader }))}`)
+          if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
           out.byte(CLOSE)
           hits++
         }
