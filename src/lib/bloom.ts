@@ -55,8 +55,9 @@ export const createBloom = (): Bloom => {
       let any = 0
       let misses = 0
       let exceeds = 0
+      if (text.write(stated, 0) !== 514) return 'malformed'
       for (let i = 0; i < 512; i++) {
-        const digit = DIGITS[stated.charCodeAt(i + 2)] ?? -1
+        const digit = DIGITS[text[i + 2]!]!
         if (digit < 0) return 'malformed'
         any |= digit
         misses |= sum[i]! & ~digit
@@ -125,7 +126,9 @@ const hashBits = (value: Hex): number => {
 }
 
 const CODES = Buffer.from('0123456789abcdef')
-const DIGITS = new Int8Array(128).fill(-1)
+/** The text of the bloom at hand. */
+const text = Buffer.allocUnsafeSlow(1024)
+const DIGITS = new Int8Array(256).fill(-1)
 for (const [digits, first] of [
   ['0123456789', 0],
   ['abcdef', 10],
