@@ -16,6 +16,8 @@ export interface Room {
   packages?: readonly string[]
   /** Touches neither files nor network nor threads: it imports nothing of Node's. */
   pure?: true
+  /** Whose tables it may ask by SQL. */
+  sql?: string
 }
 
 /** From the bottom up: a room names only rooms above it in this table, so that no ring of rooms can be allowed. */
@@ -43,8 +45,14 @@ export const ROOMS: Record<string, Room> = {
     is: 'SQLite files: opening them, one writer at a time, checksums of their pages, damage',
     may: ['lib'],
     packages: ['better-sqlite3'],
+    sql: 'the tables of checksums and of locks',
   },
-  accounts: { is: 'accounts and tokens, in a file of their own', may: ['limits', 'lib'], packages: ['better-sqlite3'] },
+  accounts: {
+    is: 'accounts and tokens, in a file of their own',
+    may: ['limits', 'sqlite', 'lib'],
+    packages: ['better-sqlite3'],
+    sql: 'its own file',
+  },
   chain: {
     is: 'where blocks come from: JSON-RPC and block packs behind one interface, what a source says being checked; following, reorganisations',
     may: ['limits', 'lib'],
@@ -72,6 +80,7 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'sqlite', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['better-sqlite3', 'minisearch'],
+    sql: 'the documents of a network',
   },
   search: {
     is: 'from a request to its answer: the envelope of Elasticsearch, the threads that read, and whose turn it is',
@@ -82,20 +91,23 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['better-sqlite3', 'valibot'],
+    sql: 'its own tables beside the accounts',
   },
   alerts: {
     is: 'what rules found: pending, confirmed, withdrawn, retracted, in the transaction of the block; the outbox',
     may: ['sqlite', 'engine', 'rules', 'mapping', 'lib'],
+    sql: 'alert, outbox and rule, which lie in the file of the documents so that both are committed together',
   },
   delivery: {
     is: 'from the outbox to receivers: payloads, one file for each channel, retries, the ledger, the guard against inward targets',
     may: ['limits', 'alerts', 'rules', 'sqlite', 'engine', 'mapping', 'config', 'lib'],
     packages: ['better-sqlite3', 'nodemailer', 'undici'],
+    sql: 'its own file',
   },
   ingest: {
     is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
     may: ['limits', 'chain', 'decode', 'sqlite', 'engine', 'search', 'documents', 'rules', 'alerts', 'lib'],
-    types: ['config', 'mapping'],
+    types: ['config', 'mapping', 'query'],
   },
   http: {
     is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
@@ -126,6 +138,7 @@ export const ROOMS: Record<string, Room> = {
     ],
     types: ['cli'],
   },
+  'start.ts': { is: 'what the bundle is started by: has Node keep what V8 compiled of the program', may: ['lib'] },
   'main.ts': {
     is: 'the one entry: the command line in the main thread, and each worker thread in its role',
     may: ['lib', 'search', 'ingest', 'delivery', 'cli', 'services'],
@@ -171,6 +184,8 @@ export const findFaults = (
   }
 
   for (const [from, text] of files) {
+    const sql = rooms[roomOf(from)]?.sql === undefined ? SQL.exec(text) : null
+    if (sql) faults.push(`${from} asks by SQL (${sql[0]}): its room may not, ask a room that has tables of its own`)
     for (const { specifier, types } of importsOf(text)) {
       const room = rooms[roomOf(from)] ?? { is: '' }
       if (!specifier.startsWith('.')) {
@@ -211,6 +226,9 @@ export const importsOf = (text: string): Import[] => {
 /** Statements begin their line, as the formatter leaves them. */
 const IMPORT =
   /^(?:import|export)\b(?: (type)\b(?! from))?(?:[^'";]*?)\bfrom '([^']+)'|^import '([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
+
+/** Verbs of a connection. Regular expressions have an `exec`, too, but nobody calls theirs with a literal or with SQL. */
+const SQL = /\.(?:(?:prepare|pragma)\b(?=[<(])|exec(?=\(['"`])|exec(?=\((?:statement|migration|sql)\)))/
 
 /** Rings of imports that are there at run time, each told once. */
 const cyclesOf = (files: ReadonlyMap<string, string>): string[][] => {

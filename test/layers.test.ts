@@ -48,6 +48,7 @@ describe('findFaults', () => {
   const rooms: Record<string, Room> = {
     lib: { is: '' },
     low: { is: '', may: ['lib'], pure: true },
+    tables: { is: '', sql: 'its own' },
     high: { is: '', may: ['lib'], types: ['low'], packages: ['@scope/good', 'good'] },
   }
   /** A tree in which everything is right, but for these files. */
@@ -57,6 +58,7 @@ describe('findFaults', () => {
         Object.entries({
           'src/lib/a.ts': 'export const a = 1',
           'src/low/a.ts': `import { a } from '../lib/a.ts'`,
+          'src/tables/a.ts': '',
           'src/high/a.ts': `import type { A } from '../low/a.ts'`,
           ...changes,
         }),
@@ -101,6 +103,7 @@ describe('findFaults', () => {
     const three = new Map([['src/lib/a.ts', '']])
     assert.deepEqual(findFaults(three, rooms, []), [
       'the room low is empty: take it out',
+      'the room tables is empty: take it out',
       'the room high is empty: take it out',
     ])
   })
@@ -128,6 +131,19 @@ describe('findFaults', () => {
       'src/low/b.ts imports good: not a package of its room',
       'src/low/b.ts imports node:path: its room is pure',
     ])
+  })
+
+  test('SQL in a room without tables', () => {
+    const told = (call: string) => [
+      `src/low/b.ts asks by SQL (${call}): its room may not, ask a room that has tables of its own`,
+    ]
+    assert.deepEqual(faults({ 'src/low/b.ts': 'db.prepare("SELECT 1")' }), told('.prepare'))
+    assert.deepEqual(faults({ 'src/low/b.ts': 'const a = db\n  .prepare<[], number>(\n' }), told('.prepare'))
+    assert.deepEqual(faults({ 'src/low/b.ts': `db.pragma('user_version')` }), told('.pragma'))
+    assert.deepEqual(faults({ 'src/low/b.ts': `db.exec('BEGIN')` }), told('.exec'))
+    assert.deepEqual(faults({ 'src/low/b.ts': 'db.exec(sql)' }), told('.exec'))
+    assert.deepEqual(faults({ 'src/low/b.ts': 'prepare(request); /a/.exec(text); NUMBER.exec(text)' }), [])
+    assert.deepEqual(faults({ 'src/tables/b.ts': `db.exec('BEGIN')` }), [])
   })
 
   test('files in a ring, told once', () => {

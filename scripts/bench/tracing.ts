@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isCallSignature } from '../../src/decode/call-signatures.ts'
+import { signatureOf } from '../../src/decode/call-signatures.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { FACETS, facetOf, signatureOfFacet } from '../../src/engine/index/terms.ts'
 import { openForReading } from '../../src/engine/open.ts'
@@ -88,7 +88,7 @@ const bytesOfCalls = (store: string, { tables }: Sizes): Tracing['bytesOfCalls']
   const db = openForReading(store)
   try {
     const signatures = db.prepare('SELECT id, key FROM signature').all() as { id: number; key: string }[]
-    const ofCalls = new Set(signatures.filter(isCallSignature).map(({ id }) => id))
+    const ofCalls = new Set(signatures.filter(({ key }) => signatureOf(key) === 'call').map(({ id }) => id))
     const isOfCalls = (facet: number): boolean => {
       const signature = signatureOfFacet(facet)
       if (signature !== undefined) return ofCalls.has(signature)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { positionOf } from '../engine/schema.ts'
+import { createBlocks, newestBlock } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { AlertState, Hit, OutboxEntry } from './alert.ts'
@@ -64,11 +64,10 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
     'SELECT n, state, rule, notify, target FROM alert WHERE rule = ? AND state = 0',
   )
   const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
-  const chainOf = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
-  const blockHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
   const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
-  const top = db.prepare('SELECT max(last) FROM segment').pluck()
+  const blocks = createBlocks(db)
+  const newest = newestBlock(db)
   let paused: ReadonlySet<number> = new Set()
 
   const counts: AlertCounts = {}
@@ -85,9 +84,9 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
 
   const add = (hit: Hit, chain: unknown, at: number) => {
     const { rule, revision, block, entity, source } = hit
-    const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
     // What was found in history may have been reorganised away since.
-    if (!(blockHash.get(positionOf(block, 0)) as Buffer | undefined)?.equals(hash)) return
+    if (blocks.hash(block) !== hit.blockHash.toLowerCase()) return
+    const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
     const id = alertId(hit, chain)
     const notify = hit.notifyPending ? 1 : 0
     const added = insert.run(
@@ -133,10 +132,10 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
       }
       for (const { rule, start, next, last } of scans) saveScan.run(rule, start, next, last)
       if (hits.length > 0) {
-        const chain = chainOf.get() ?? null
+        const chain = blocks.chainId() ?? null
         for (const hit of hits) add(hit, chain, at)
       }
-      for (const alert of due.all((top.get() as number | null) ?? -1)) {
+      for (const alert of due.all(newest())) {
         if (paused.has(alert.rule)) continue
         become(alert, 'confirmed', at)
         put(alert.n, 'confirmed')
@@ -156,6 +155,12 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
 
     counts: () => counts,
   }
+}
+
+/** The histories of rules that are stored, by rule. */
+export const readScans = (db: Db): Map<number, Scan> => {
+  const rows = db.prepare<[], Scan>('SELECT id AS rule, start, next, last FROM rule').all()
+  return new Map(rows.map(scan => [scan.rule, scan]))
 }
 
 interface Row {

@@ -1,3 +1,4 @@
+import { hashKeys } from '../engine/blocks.ts'
 import { openForReading } from '../engine/open.ts'
 import type { AlertState, OutboxEntry, StoredAlert } from './alert.ts'
 import { type AlertRow, STATES, TYPES, toAlert } from './rows.ts'
@@ -26,7 +27,6 @@ export interface AlertsPage {
 /** `native` is the path of SQLite's binding. */
 export const openOutbox = (store: string, native?: string): Outbox => {
   const db = openForReading(store, native)
-  const keys = db.prepare("SELECT value FROM meta WHERE key LIKE 'hash_key_%' ORDER BY key").pluck().all()
   const after = db.prepare<[number, number], AlertRow & { entry: number; type: number }>(
     'SELECT o.n AS entry, o.type, a.* FROM outbox o JOIN alert a ON a.n = o.alert WHERE o.n > ? ORDER BY o.n LIMIT ?',
   )
@@ -39,7 +39,7 @@ export const openOutbox = (store: string, native?: string): Outbox => {
   const version = db.prepare('PRAGMA data_version').pluck()
   const last = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").pluck()
   return {
-    identity: keys.join('-'),
+    identity: hashKeys(db).join('-'),
     after: (n, limit) =>
       after.all(n, limit).map(row => ({ n: row.entry, type: TYPES[row.type]!, alert: toAlert(row) })),
     last: () => (last.get() as number | undefined) ?? 0,

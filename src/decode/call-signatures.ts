@@ -22,6 +22,7 @@ export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
       const event = declared && { name: declared.name, inputs: declared.inputs }
       const failed = way < 0
       signature = {
+        of: 'call',
         key: `${CALL}${selector}/${probability}/${failed ? 'x' : ''}/${JSON.stringify(event)}`,
         topic: selector,
         indexed: 0,
@@ -36,5 +37,7 @@ export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
 }
 
 /** What the keys of calls' signatures begin with. */
-export const CALL = 'call/'
-export const isCallSignature = ({ key }: Pick<Signature, 'key'>): boolean => key.startsWith(CALL)
+const CALL = 'call/'
+
+/** Of which a stored key is: the key is all that a store keeps of it. */
+export const signatureOf = (key: string): Signature['of'] => (key.startsWith(CALL) ? 'call' : 'log')

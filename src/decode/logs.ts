@@ -44,7 +44,7 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): Log
       const key = `${topic}/${indexed}/${probability}/${JSON.stringify(event)}`
       one = {
         decode: compile(event),
-        signature: { key, topic, indexed, event, probability, error: null },
+        signature: { of: 'log', key, topic, indexed, event, probability, error: null },
         failures: new Map(),
       }
       compiledByEvent.set(event, one)
@@ -67,7 +67,7 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): Log
     const key = `${topic}/${indexed}`
     let signature = unknown.get(key)
     if (!signature) {
-      signature = { key, topic, indexed, event: null, probability: 0, error: null }
+      signature = { of: 'log', key, topic, indexed, event: null, probability: 0, error: null }
       if (unknown.size >= UNKNOWN) unknown.clear()
       unknown.set(key, signature)
     }

@@ -36,11 +36,15 @@ export interface DecodedArg {
 
 export type DecodeResult = { args: DecodedArg[]; error: null } | { args: null; error: string }
 
-/** What logs of one form are decoded by: the first topic, the number of indexed arguments and the declaration in use. */
+/**
+ * What logs or calls of one form are decoded by: the first topic or the selector, the number of indexed arguments
+ * and the declaration in use.
+ */
 export interface Signature {
+  of: 'log' | 'call'
   /** Identifies the signature for good: equal keys mean equal signatures. */
   key: string
-  /** First topic in lower case, null for a log without topics. */
+  /** First topic, or selector, in lower case; null for a log without topics. */
   topic: string | null
   /** Topics behind the first. */
   indexed: number

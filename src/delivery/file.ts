@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
-import { findFaults, findFaultsAtStart } from '../lib/integrity.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
+import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type Db = Database.Database

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { isCallSignature } from '../decode/call-signatures.ts'
+import { signatureOf } from '../decode/call-signatures.ts'
 import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
@@ -171,7 +171,10 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     if (more.length) {
       signatures = [...signatures, ...more.map(fromRow)]
       for (const signature of signatures) signaturesById.set(signature.id, signature)
-      bySort = { log: signatures.filter(it => !isCallSignature(it)), call: signatures.filter(isCallSignature) }
+      bySort = {
+        log: signatures.filter(({ of }) => of === 'log'),
+        call: signatures.filter(({ of }) => of === 'call'),
+      }
     }
   }
 
@@ -277,6 +280,7 @@ interface SignatureRow {
 
 const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
   ...row,
+  of: signatureOf(row.key),
   topic: topic && `0x${topic.toString('hex')}`,
   event: abi === null ? null : (JSON.parse(abi) as EventAbi),
 })

@@ -4,24 +4,21 @@ import type { Additions, Batch, TableName } from './documents/batch.ts'
 import { tableColumns } from './documents/forms.ts'
 import { manyInserter, rowInserter } from './documents/insert.ts'
 import { createMerging } from './index/merge.ts'
-import { type Column, columnsOfNumbers } from './index/points.ts'
-import { groupPairs, type Postings } from './index/postings.ts'
-import { createReviser, type SortedRevision, sortRevision } from './index/revise.ts'
+import { createReviser } from './index/revise.ts'
 import type { Revision } from './index/revision.ts'
 import { segmentInserter } from './index/segments.ts'
-import { cut } from './index/truncate.ts'
+import { createStructures } from './index/structure.ts'
+import { truncate } from './index/truncate.ts'
+import type { DocumentWriter, Within } from './port.ts'
 import { PLACES } from './schema.ts'
 import { createSimilar } from './similar.ts'
 
-/** The one writer of a network's store. Every verb is one transaction: it holds whole blocks or nothing. */
-export interface Writer {
-  /**
-   * Takes note of what a batch adds to the dictionaries. Batches may be applied in another order than they were built in; each
-   * that comes is received first, so that whichever is applied next brings along all ids that it may use. So may revisions.
-   */
-  receive(batch: Pick<Batch, 'added'>): void
-  /** Writes a run of blocks that is not stored yet, and what `within` writes, in one transaction. */
-  apply(batch: Batch, within?: () => void): void
+/** The writer of a store in SQLite. Every verb is one transaction. */
+export interface Writer extends DocumentWriter {
+  apply(batch: Batch, within?: Within): void
+  rollback(to: number, within?: Within): void
+  revise(revision: Revision): boolean
+  also(within: Within): void
   /**
    * Merges small segments around a block, one step at a time: returns whether there may be more to merge. Apart from `apply`, since nobody
    * who waits for a block should wait for this.
@@ -29,12 +26,6 @@ export interface Writer {
   merge(block: number): boolean
   /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
   small(): number[]
-  /** Removes all blocks above this one. Below 0 another chain begins, and what was learnt of tokens and other contracts goes too. */
-  rollback(to: number, within?: () => void): void
-  /** Puts other decodings in place of those of some documents; false where the segment is no more: then they are to be looked at anew. */
-  revise(revision: Revision): boolean
-  /** Only what `within` writes. */
-  also(within: () => void): void
 }
 
 const TABLES = [
@@ -59,8 +50,7 @@ export const createWriter = (db: WritableDb): Writer => {
     call: rowInserter(db, 'call', 11, 32),
     contract: rowInserter(db, 'contract', 9, 16),
   } satisfies Record<TableName, ReturnType<typeof rowInserter>>
-  const insertPost = manyInserter(db, 'post', 5, 64)
-  const insertNum = db.prepare('INSERT INTO num (segment, facet, n, vals, ords) VALUES (?, ?, ?, ?, ?)')
+  const structures = createStructures(db)
   const insertSegment = segmentInserter(db)
   const insertAddress = manyInserter(db, 'address', 2, 64)
   const insertName = db.prepare('INSERT OR IGNORE INTO name (id, name) VALUES (?, ?)')
@@ -134,23 +124,6 @@ export const createWriter = (db: WritableDb): Writer => {
     }
   }
 
-  const writeIndex = (segment: number, { terms, marks, counts, places, lists: bytes }: Postings, columns: Column[]) => {
-    const lists = Buffer.from(bytes.buffer)
-    let start = 0
-    for (let i = 0; i < terms.length; i++) {
-      const count = counts[i]!
-      const place = places[i]!
-      if (count === 1) insertPost.add(segment, terms[i]!, marks[i]!, 1, place)
-      else {
-        insertPost.add(segment, terms[i]!, marks[i]!, count, lists.subarray(start, place))
-        start = place
-      }
-    }
-    insertPost.flush()
-    for (const { facet, values, ordinals } of columns)
-      insertNum.run(segment, facet, ordinals.length, Buffer.from(values.buffer), Buffer.from(ordinals.buffer))
-  }
-
   let received: Additions[] = []
   const receive = ({ added }: Pick<Batch, 'added'>) => {
     if (!received.includes(added) && !writtenAdditions.has(added)) received.push(added)
@@ -161,7 +134,7 @@ export const createWriter = (db: WritableDb): Writer => {
     received = []
   }
 
-  const apply = db.transaction((batch: Batch, postings: Postings, columns: Column[], within: () => void) => {
+  const apply = db.transaction((batch: Batch, writeIndex: ((segment: number) => void)[], within: () => void) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
     if (clash)
       throw stop(
@@ -176,14 +149,14 @@ export const createWriter = (db: WritableDb): Writer => {
     for (const { position, address, implementation } of batch.upgrades)
       insertUpgrade.run(position, address, implementation)
     const segment = insertSegment(batch, batch.header, batch)
-    writeIndex(segment, postings, columns)
+    for (const write of writeIndex) write(segment)
     within()
   })
 
-  const merging = createMerging(db, insertPost)
+  const merging = createMerging(db, structures.all)
   const rollback = db.transaction((to: number, within: () => void) => {
     merging.abandon()
-    cut(db, to, insertPost)
+    truncate(db, to, structures)
     const from = (to + 1) * PLACES
     for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
     forgetTokens.run(from, to)
@@ -195,11 +168,13 @@ export const createWriter = (db: WritableDb): Writer => {
   const merge = db.transaction(merging.step)
 
   const reviser = createReviser(db)
-  const revise = db.transaction((revision: SortedRevision) => {
+  const revise = db.transaction((revision: Revision, patchIndex: (() => void)[]) => {
     for (const added of received) writeDictionaries(added)
     // What was put together of it so far is as it was before.
     merging.abandon()
-    return reviser(revision)
+    if (!reviser(revision)) return false
+    for (const patch of patchIndex) patch()
+    return true
   })
 
   const also = db.transaction((within: () => void) => within())
@@ -214,7 +189,7 @@ export const createWriter = (db: WritableDb): Writer => {
       })
     } catch (error) {
       merging.abandon()
-      for (const { discard } of [...Object.values(insert), insertPost, insertAddress]) discard()
+      for (const { discard } of [...Object.values(insert), ...structures.all, insertAddress]) discard()
       throw error
     }
   }
@@ -224,15 +199,14 @@ export const createWriter = (db: WritableDb): Writer => {
     // Sorting needs no transaction.
     apply(batch, within = nothing) {
       receive(batch)
-      const postings = groupPairs(batch.pairs)
-      const columns = columnsOfNumbers(batch.numbers)
-      attempt(() => apply.immediate(batch, postings, columns, within))
+      const writeIndex = structures.all.map(structure => structure.build(batch))
+      attempt(() => apply.immediate(batch, writeIndex, within))
       written()
     },
     revise(revision) {
       receive(revision)
-      const sorted = sortRevision(revision)
-      const done = attempt(() => revise.immediate(sorted))
+      const patchIndex = structures.all.map(structure => structure.patch(revision))
+      const done = attempt(() => revise.immediate(revision, patchIndex))
       written()
       return done
     },

@@ -1,3 +1,4 @@
+import { openDocumentReader } from '../engine/document-reader.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { createHistory } from './history.ts'
@@ -13,8 +14,7 @@ export const attendToRules = async (work: Work) => {
   const { pipeline, ruling, store, log, signal } = work
   const refresh = () => ruling.refresh(pipeline.held())
   const scanHistory = createHistory({
-    store,
-    native: nativeBinding(),
+    open: () => openDocumentReader(store, { native: nativeBinding() }),
     ruling,
     refresh,
     tell: pipeline.tell,

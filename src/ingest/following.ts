@@ -3,9 +3,9 @@ import type { BlockPoint } from '../config/kinds.ts'
 import { tokensIn } from '../documents/tokens.ts'
 import { positionOf } from '../engine/schema.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
+import { gapsIn } from '../lib/ranges.ts'
 import { systemClock } from '../lib/retry.ts'
 import type { Job, Order } from './messages.ts'
-import { holesIn } from './ranges.ts'
 import { letHeadPass, type Work } from './work.ts'
 
 /** Back-fills a range once. */
@@ -108,12 +108,12 @@ const RUN = 50
 
 const fill = async (work: Work, from: number, to: number, order: Order) => {
   const { source, pipeline, storeBatch, state, signal } = work
-  const holes = holesIn(pipeline.held(), from, to)
-  state.total += holes.reduce((sum, hole) => sum + hole.to - hole.from + 1, 0)
+  const gaps = gapsIn(pipeline.held(), from, to)
+  state.total += gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
   const lane = pipeline.lane('fill')
   try {
-    for (const hole of order === 'newest' ? holes.toReversed() : holes)
-      for await (const blocks of source!.range({ ...hole, order, run: Math.min(storeBatch, RUN), signal })) {
+    for (const gap of order === 'newest' ? gaps.toReversed() : gaps)
+      for await (const blocks of source!.range({ ...gap, order, run: Math.min(storeBatch, RUN), signal })) {
         await learn(work, blocks)
         for (const block of blocks) {
           await letHeadPass(state, signal)
@@ -128,7 +128,8 @@ const fill = async (work: Work, from: number, to: number, order: Order) => {
 }
 
 /** What only the chain itself tells of the contracts and tokens in these blocks. */
-const learn = async ({ contracts, links, tokens, state, signal }: Work, blocks: readonly RawBlock[]) => {
+const learn = async ({ lookups, contracts, links, tokens, state, signal }: Work, blocks: readonly RawBlock[]) => {
+  await lookups.prefetch(blocks)
   await contracts.learn(blocks, signal)
   await links.learn(blocks, state.head ?? -1, signal)
   const shown = blocks.flatMap(raw => [...tokensIn(raw, contracts.in(raw)).keys()])

@@ -1,15 +1,15 @@
 import type { Hit } from '../alerts/alert.ts'
 import type { News, Scan } from '../alerts/book.ts'
-import { createSearcher } from '../engine/query/execute.ts'
-import { openReader } from '../engine/reader.ts'
+import type { DocumentReader } from '../engine/port.ts'
+import type { Hit as SearchHit } from '../engine/query/hits.ts'
 import type { Log } from '../lib/log.ts'
+import type { SearchRequest } from '../query/request.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { blockOfDocument, searchOf } from '../rules/search.ts'
 import type { Ruling } from './ruling.ts'
 
 export interface HistoryOptions {
-  store: string
-  native: string | undefined
+  open(): DocumentReader
   ruling: Ruling
   /** Takes up what has changed of the rules meanwhile. */
   refresh(): void
@@ -46,7 +46,7 @@ interface Failure {
 }
 
 const scanHistory = async (
-  { store, native, ruling, refresh, tell, settled, log, signal }: HistoryOptions,
+  { open: openDocuments, ruling, refresh, tell, settled, log, signal }: HistoryOptions,
   failed: Map<number, Failure>,
 ) => {
   const windows = new Map<number, number>()
@@ -61,9 +61,8 @@ const scanHistory = async (
   if (open.length === 0) return
   // Blocks that were matched before a rule came up may be on their way still.
   await settled()
-  const reader = openReader(store, native)
+  const documents = openDocuments()
   try {
-    const searcher = createSearcher(reader)
     for (; open.length > 0; open = open.filter(openOf))
       for (const id of open) {
         signal.throwIfAborted()
@@ -76,13 +75,16 @@ const scanHistory = async (
         const started = performance.now()
         let found: Found
         try {
-          found = find(rule, scan.next, Math.min(scan.last, scan.next + window - 1), searcher)
+          found = await find(rule, scan.next, Math.min(scan.last, scan.next + window - 1), documents)
         } catch (error) {
           failed.set(id, { revision: rule.revision, until: performance.now() + AGAIN_MS })
           log.error('Could not go through history for a rule, tries again later', { rule: id, block: scan.next, error })
           continue
         }
         failed.delete(id)
+        // Meanwhile the rule may have been changed, or its history may begin elsewhere: then it is searched again.
+        const still = openOf(id)
+        if (still?.rule.revision !== rule.revision || still.scan !== scan) continue
         const took = performance.now() - started
         scan.next = found.to + 1
         await tell({ hits: found.hits, scans: [{ ...scan }] })
@@ -93,7 +95,7 @@ const scanHistory = async (
         await new Promise(resolve => setImmediate(resolve))
       }
   } finally {
-    reader.close()
+    await documents.close()
   }
 }
 
@@ -104,28 +106,24 @@ interface Found {
 }
 
 /** What the rule finds from a block on, up to another one or as many alerts as go together. */
-const find = (rule: StoredRule, from: number, to: number, searcher: ReturnType<typeof createSearcher>): Found => {
-  const hits = search(rule, { from, to, size: MOST_HITS + 1 }, searcher)
+const find = async (rule: StoredRule, from: number, to: number, documents: DocumentReader): Promise<Found> => {
+  const hits = await search(rule, { from, to, size: MOST_HITS + 1 }, documents)
   if (hits.length <= MOST_HITS) return { hits, to }
   // The last block may have more of them than were asked for.
   const last = hits.at(-1)!.block
   if (last > from) return { hits: hits.filter(({ block }) => block < last), to: last - 1 }
-  return { hits: search(rule, { from, to: from, size: -1 }, searcher), to: from }
+  return { hits: await search(rule, { from, to: from, size: -1 }, documents), to: from }
 }
 
-const search = (
+const search = async (
   rule: StoredRule,
   range: { from: number; to: number; size: number },
-  searcher: ReturnType<typeof createSearcher>,
-): Hit[] => {
+  documents: DocumentReader,
+): Promise<Hit[]> => {
   const { config, maxConfirmationCount } = rule.input
   const request = searchOf(config, { ...range, order: 'asc' })
   const receivedAt = Date.now()
-  const options = { deadline: Number.POSITIVE_INFINITY }
-  const found =
-    range.size < 0
-      ? [...searcher.pages({ ...request, trackTotal: false }, options).pages].flat()
-      : searcher.search({ ...request, trackTotal: false }, options).hits
+  const found = await hitsOf({ ...request, trackTotal: false }, range.size < 0, documents)
   return found.map(({ kind, document: { _id, _source } }): Hit => {
     const { number, hash } = blockOfDocument({ _source })
     return {
@@ -141,4 +139,12 @@ const search = (
       receivedAt,
     }
   })
+}
+
+const hitsOf = async (request: SearchRequest, all: boolean, documents: DocumentReader): Promise<SearchHit[]> => {
+  const options = { deadline: Number.POSITIVE_INFINITY }
+  if (!all) return (await documents.search(request, options)).hits
+  const hits: SearchHit[] = []
+  for await (const page of (await documents.pages(request, options)).pages) hits.push(...page)
+  return hits
 }

@@ -8,7 +8,7 @@ import { breath, type Work } from './work.ts'
 
 /** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 export const importPacks = async (work: Work, files: string[]) => {
-  const { pipeline, links, signal, state, chainId, limits } = work
+  const { pipeline, lookups, links, signal, state, chainId, limits } = work
   state.total = files.reduce((sum, file) => sum + sizeOf(file), 0)
   const lane = pipeline.lane('fill')
   let before = 0
@@ -21,6 +21,7 @@ export const importPacks = async (work: Work, files: string[]) => {
       for await (const line of readPackLines(file, { signal, onRead, limits })) {
         const raw = parsePackLine(line, chainId === undefined ? { limits } : { chainId, limits })
         previous = linkPackBlock(line, previous, raw)
+        await lookups.prefetch([raw])
         await links.learn([raw], -1, signal)
         await addFromPack(raw, line, pipeline, lane)
         signal.throwIfAborted()

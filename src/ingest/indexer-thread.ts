@@ -1,7 +1,9 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
+import { readScans } from '../alerts/book.ts'
 import { createPackSource } from '../chain/pack-source.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
+import { createLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
@@ -9,14 +11,12 @@ import { nativeBinding } from '../lib/runtime.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import { openRules } from '../rules/store.ts'
-import type { Db } from '../sqlite/database.ts'
 import { attendToAbis, attendToRules } from './attending.ts'
 import { indexRange, keepFollowing } from './following.ts'
 import { importPacks } from './importing.ts'
 import type { FromIndexer, IndexerData, Report, ToIndexer, ToWriter } from './messages.ts'
 import { openDecoding } from './open-decoding.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
-import { heldRanges } from './ranges.ts'
 import { createRuling, type Ruling } from './ruling.ts'
 import { createSince, silence } from './waiting.ts'
 import type { State, Work } from './work.ts'
@@ -34,6 +34,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
 
   const db = openForReading(data.store, nativeBinding())
+  const lookups = createLookups(db)
   const source = 'node' in data.job ? createRpcSource({ ...data.job.node, limits: data.limits, log }) : undefined
   const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
   let pipeline: Pipeline | undefined
@@ -61,18 +62,27 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
   let failure: unknown
   try {
-    const chainId = await chainIdOf(data, source, db, signal)
-    const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, chainId, source, log)
+    const chainId = await chainIdOf(data, source, lookups.chainId(), signal)
+    const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, lookups, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, { ...nativeOption(), limits: data.limits })
-    ruling = createRuling({ network: data.network, rules, db, tokens, contracts, links, log, limits: data.limits })
+    ruling = createRuling({
+      network: data.network,
+      rules,
+      scans: readScans(db),
+      tokens,
+      contracts,
+      links,
+      log,
+      limits: data.limits,
+    })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
-    ruling.refresh(heldRanges(db))
+    ruling.refresh(lookups.ranges())
     pipeline = createPipeline({
       port,
       preparer,
       ruling,
-      db,
+      blocks: lookups,
       signal,
       storeBatch,
       log,
@@ -86,6 +96,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       tokens,
       contracts,
       links,
+      lookups,
       preparer,
       decoding,
       source,
@@ -153,10 +164,9 @@ const untilStopped = (signal: AbortSignal): Promise<void> =>
 const chainIdOf = async (
   { job, limits }: Pick<IndexerData, 'job' | 'limits'>,
   source: ChainSource | undefined,
-  db: Db,
+  stored: number | undefined,
   signal: AbortSignal,
 ): Promise<number | undefined> => {
-  const stored = db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
   if (job.type === 'watch') return stored
   if (job.type === 'import') return stored ?? packChainId(job.files, limits, signal)
   const chainId = await source!.chainId(signal)

@@ -1,7 +1,7 @@
 import type { Code } from '../decode/contract-code.ts'
 import { similarityOf } from '../decode/features.ts'
+import type { Lookups } from '../engine/port.ts'
 import { createRecent } from '../lib/recent.ts'
-import type { Db } from '../sqlite/database.ts'
 
 /** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
 export interface Likeness {
@@ -24,7 +24,7 @@ const LEAST = 0.5
 /** Codes that one generation of what is remembered holds. */
 const GENERATION = 5_000
 
-export const createLikeness = (stored: (codeHash: string) => Int8Array | undefined): Likeness => {
+export const createLikeness = (stored: Lookups['features']): Likeness => {
   const vectors = createRecent<Int8Array>(GENERATION)
   const answers = createRecent<{ like: Like | null }>(GENERATION)
   let holders: { codeHash: string; holder: string }[] = []
@@ -61,19 +61,5 @@ export const createLikeness = (stored: (codeHash: string) => Int8Array | undefin
       answers.set(codeHash, { like })
       return like
     },
-  }
-}
-
-/** What the store of a network holds. */
-export const createStoredFeatures = (db: Db) => {
-  const select = db
-    .prepare(
-      `SELECT vector FROM similar WHERE id = (SELECT id FROM code WHERE hash = ? AND (source IS NULL OR source <>
-         ifnull((SELECT id FROM name WHERE name = 'bytecode'), 0)))`,
-    )
-    .pluck()
-  return (codeHash: string): Int8Array | undefined => {
-    const bytes = select.get(Buffer.from(codeHash.slice(2), 'hex')) as Buffer | undefined
-    return bytes && new Int8Array(new Uint8Array(bytes).buffer)
   }
 }

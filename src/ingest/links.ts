@@ -4,15 +4,15 @@ import type { Delegation, Target } from '../decode/proxies.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import { upgradesIn } from '../documents/upgrades.ts'
 import type { LearntLink } from '../engine/documents/batch.ts'
+import type { Lookups, StoredLink } from '../engine/port.ts'
 import { blockOf, positionOf } from '../engine/schema.ts'
 import type { Log } from '../lib/log.ts'
 import { createRecent } from '../lib/recent.ts'
 import type { Clock } from '../lib/retry.ts'
-import type { Db } from '../sqlite/database.ts'
 import { createAsking } from './asking.ts'
 import type { Likeness } from './likeness.ts'
 import { createLinkInquiry, type LinkInquiryOptions } from './link-inquiry.ts'
-import { createHistory, type History, type StoredUpgrade } from './upgrade-history.ts'
+import { createHistory, type History } from './upgrade-history.ts'
 
 /** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
 export interface Links {
@@ -36,10 +36,8 @@ export interface Links {
   forget(from: number): void
 }
 
-export type Link = Omit<LearntLink, 'address'>
-
 export interface LinksOptions extends LinkInquiryOptions {
-  stored: { link(address: string): Link | undefined; upgrades(address: string): StoredUpgrade[] }
+  stored: Pick<Lookups, 'link' | 'upgrades'>
   /** See `boundKeys`. */
   keys(): ReadonlySet<string>
   /** Addresses, and hashes of codes, that ABIs were given for. */
@@ -66,7 +64,7 @@ export const createLinks = (options: LinksOptions): Links => {
   const { stored, keys, holders, likeness, created, log, now, clock } = options
   const askLinks = createLinkInquiry(options)
   /** Null where the store has none. */
-  const known = createRecent<Link | null>(GENERATION)
+  const known = createRecent<StoredLink | null>(GENERATION)
   const histories = createRecent<History>(GENERATION)
   let learnt: LearntLink[] = []
   /** Up to where the chain is known to reach. */
@@ -74,7 +72,7 @@ export const createLinks = (options: LinksOptions): Links => {
   /** Grows where blocks go away: what was asked before may be of their chain. */
   let epoch = 0
 
-  const find = (address: string): Link | null => {
+  const find = (address: string): StoredLink | null => {
     let link = known.get(address)
     if (link === undefined) {
       link = stored.link(address) ?? null
@@ -96,7 +94,7 @@ export const createLinks = (options: LinksOptions): Links => {
    * What a contract that changes passes calls on to. A log tells from when on; before the first one that is known, it is what the contract
    * tells now, since what it was then only an archive node knows.
    */
-  const currentOf = (address: string, { delegation, position }: Link, at: number): readonly Target[] => {
+  const currentOf = (address: string, { delegation, position }: StoredLink, at: number): readonly Target[] => {
     const upgrade = historyOf(address).named(at)
     if (!upgrade || (position <= at && position > upgrade.position)) return delegation!.targets
     return [{ address: upgrade.implementation! }]
@@ -147,7 +145,7 @@ export const createLinks = (options: LinksOptions): Links => {
     return found
   }
 
-  const remember = (address: string, link: Link) => {
+  const remember = (address: string, link: StoredLink) => {
     known.set(address, link)
     learnt.push({ address, ...link })
   }
@@ -315,46 +313,4 @@ const concernedIn = (
   for (const trace of traces) if (trace.type === 'call') called(trace.action.to, trace.action.input)
   for (const { address, code } of created) if (code?.proxy) found.add(address.toLowerCase())
   return found
-}
-
-/** What the store of a network holds. */
-export const createStoredLinks = (db: Db): LinksOptions['stored'] => {
-  const selectLink = db.prepare(
-    'SELECT code, kind, targets, pos FROM link WHERE id = (SELECT id FROM address WHERE bytes = ?)',
-  )
-  const selectUpgrades = db.prepare(
-    `SELECT pos AS position, (SELECT bytes FROM address WHERE id = implementation) AS implementation FROM upgrade
-       WHERE address = (SELECT id FROM address WHERE bytes = ?) ORDER BY pos`,
-  )
-  const selectCreated = db.prepare(
-    `SELECT pos, hash FROM contract JOIN code ON code.id = contract.code
-       WHERE address = (SELECT id FROM address WHERE bytes = ?) AND (source IS NULL OR (SELECT name FROM name WHERE id = source) <> 'bytecode')
-       ORDER BY pos DESC LIMIT 1`,
-  )
-  const bytesOf = (address: string) => Buffer.from(address.slice(2), 'hex')
-  const hexOf = (bytes: Buffer | null) => bytes && `0x${bytes.toString('hex')}`
-  /** What is known of a contract from its creation: of proxies that is too little. */
-  const createdLink = (address: string): Link | undefined => {
-    const row = selectCreated.get(bytesOf(address)) as { pos: number; hash: Buffer } | undefined
-    return row && { codeHash: hexOf(row.hash), delegation: null, position: row.pos }
-  }
-  interface Row {
-    code: Buffer | null
-    kind: Delegation['kind'] | null
-    targets: string | null
-    pos: number
-  }
-  return {
-    link(address) {
-      const row = selectLink.get(bytesOf(address)) as Row | undefined
-      if (!row) return createdLink(address)
-      const { code, kind, targets, pos } = row
-      const delegation = kind && { kind, targets: JSON.parse(targets!) as Target[] }
-      return { codeHash: hexOf(code), delegation, position: pos }
-    },
-    upgrades: address =>
-      (selectUpgrades.all(bytesOf(address)) as { position: number; implementation: Buffer | null }[]).map(
-        ({ position, implementation }) => ({ position, implementation: hexOf(implementation) }),
-      ),
-  }
 }

@@ -5,6 +5,7 @@ import type { BlockPoint } from '../config/kinds.ts'
 import type { Batch } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import type { Failure } from '../lib/failure.ts'
+import type { Range } from '../lib/ranges.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 
@@ -118,10 +119,4 @@ export interface RedecodingReport {
   abi: string
   /** Blocks that are still to be looked at. */
   blocksLeft: number
-}
-
-/** Block numbers, both inclusive. */
-export interface Range {
-  from: number
-  to: number
 }

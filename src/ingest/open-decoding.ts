@@ -3,24 +3,26 @@ import type { RawBlock } from '../chain/wire.ts'
 import { createAbiFinder } from '../decode/contract-abi.ts'
 import { createCodeReader } from '../decode/contract-code.ts'
 import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '../decode/declarations.ts'
+import { createDecoding } from '../decode/decoding.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
+import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import { readAsset, readTextAsset } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createAbiWatch } from './abis.ts'
 import { createContracts } from './contracts.ts'
-import { createDecoding } from './decoding.ts'
-import { createLikeness, createStoredFeatures } from './likeness.ts'
-import { createLinks, createStoredLinks } from './links.ts'
+import { createLikeness } from './likeness.ts'
+import { createLinks } from './links.ts'
 import type { IndexerData } from './messages.ts'
 import { createPreparer } from './prepare.ts'
-import { createStoredTokens, createTokens } from './tokens.ts'
+import { createTokens } from './tokens.ts'
 
 /** What turns a network's blocks into documents: signatures, ABIs, and what is known of its contracts and tokens. */
 export const openDecoding = (
   data: IndexerData,
   db: Db,
+  lookups: Lookups,
   chainId: number | undefined,
   source: ChainSource | undefined,
   log: Log,
@@ -33,11 +35,11 @@ export const openDecoding = (
   ])
   const tokens = createTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
-    stored: createStoredTokens(db),
+    stored: lookups.token,
     call: source?.call,
     log,
   })
-  const likeness = createLikeness(createStoredFeatures(db))
+  const likeness = createLikeness(lookups.features)
   const linksOf: LinksOf = (address, at, selector) => links.of(address, at, selector)
   const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
     const called = createFunctionDeclarations(functions, own, linksOf)
@@ -66,7 +68,7 @@ export const openDecoding = (
     state: source?.state,
     call: source?.call,
     readCode,
-    stored: createStoredLinks(db),
+    stored: lookups,
     keys: () => decoding().keys,
     holders: () => decoding().holders,
     likeness,

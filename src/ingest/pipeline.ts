@@ -3,18 +3,17 @@ import type { Hit } from '../alerts/alert.ts'
 import type { AlertCounts, News } from '../alerts/book.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
-import type { DecodedBlock } from '../documents/block.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
 import { transferables } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
-import { positionOf } from '../engine/schema.ts'
+import type { Blocks } from '../engine/port.ts'
 import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
-import type { Db } from '../sqlite/database.ts'
-import type { FromWriter, Lane, Range, Revised, ToWriter } from './messages.ts'
+import { holds, merged, type Range } from '../lib/ranges.ts'
+import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
-import { heldRanges, holds, merged } from './ranges.ts'
 import type { Ruling } from './ruling.ts'
 
 /**
@@ -60,8 +59,7 @@ export interface PipelineOptions {
   port: MessagePort
   preparer: Preparer
   ruling: Ruling
-  /** A reading connection to the network's store. */
-  db: Db
+  blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>
   signal: AbortSignal
   /** Told when alerts may have changed their state. */
   onAlerts(): void
@@ -76,9 +74,7 @@ export interface PipelineOptions {
 const WAITING: Record<Lane, number> = { fill: 2, head: 64 }
 
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { port, preparer, ruling, db, signal, storeBatch, log, onAlerts, onFailure } = options
-  const selectHash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck()
-  const selectParent = db.prepare('SELECT parentHash FROM block WHERE pos = ?').pluck()
+  const { port, preparer, ruling, blocks, signal, storeBatch, log, onAlerts, onFailure } = options
   /** Blocks on their way: hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
@@ -87,7 +83,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const taking = new Set<Promise<void>>()
   const counts = { blocks: 0, logs: 0, events: 0 }
   let alerts: AlertCounts = {}
-  let held = heldRanges(db)
+  let held = blocks.ranges()
   let added: Range[] = []
   let stuck: string | null = null
   let failed: Error | undefined
@@ -124,10 +120,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return done
   }
 
-  const hashOf = (number: number): string | undefined =>
-    underWay.get(number)?.hash ?? hex(selectHash.get(positionOf(number, 0)))
-  const parentOf = (number: number): string | undefined =>
-    underWay.get(number)?.parentHash ?? hex(selectParent.get(positionOf(number, 0)))
+  const hashOf = (number: number): string | undefined => underWay.get(number)?.hash ?? blocks.hash(number)
+  const parentOf = (number: number): string | undefined => underWay.get(number)?.parentHash ?? blocks.parentHash(number)
 
   /** A block next to a stored one must link to it. */
   const checkNeighbours = ({ block }: RawBlock) => {
@@ -266,5 +260,3 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
   }
 }
-
-const hex = (bytes: unknown): string | undefined => (bytes ? `0x${(bytes as Buffer).toString('hex')}` : undefined)

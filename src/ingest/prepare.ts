@@ -1,18 +1,19 @@
 import type { RawBlock } from '../chain/wire.ts'
-import { createCallSignatures, isCallSignature } from '../decode/call-signatures.ts'
+import { createCallSignatures } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { LogDecoder } from '../decode/logs.ts'
 import type { Signature } from '../decode/types.ts'
-import type { DecodedBlock } from '../documents/block.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
 import { placesOf } from '../documents/places.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
 import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
 import { createDictionary } from '../engine/index/dictionary.ts'
 import { createRevision, type RevisionBuilder } from '../engine/index/revision.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../engine/index/terms.ts'
+import { createStoredDictionaries, type StoredDictionaries } from '../engine/lookups/dictionaries.ts'
 import { positionOf } from '../engine/schema.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
@@ -74,29 +75,26 @@ export const createPreparer = ({
   bloomsChecked = false,
   listedSignatures = UNKNOWN_SIGNATURES,
 }: PreparerOptions): Preparer => {
-  const key = (name: string) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(name) as number
-  const last = (table: string) => (db.prepare(`SELECT max(id) FROM "${table}"`).pluck().get() as number | null) ?? 0
-  const findAddress = db.prepare('SELECT id FROM address WHERE bytes = ?').pluck()
-  const findName = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
-  const signatures = createSignatures(db, listedSignatures)
+  const dictionaries = createStoredDictionaries(db)
+  const signatures = createSignatures(dictionaries, listedSignatures)
   const callSignature = createCallSignatures()
-  const codes = createCodes(db, last('code'))
-  const stored = createAddressFilter(db, last('address'))
+  const codes = createCodes(dictionaries)
+  const stored = createAddressFilter(dictionaries)
   const context: BatchContext = {
     addresses: createDictionary({
-      last: last('address'),
+      last: dictionaries.last('address'),
       find(digits) {
         if (!stored.mayHave(digits)) {
           stored.add(digits)
           return undefined
         }
-        return findAddress.get(Buffer.from(digits, 'hex')) as number | undefined
+        return dictionaries.address(digits)
       },
     }),
-    names: createDictionary({ last: last('name'), find: name => findName.get(name) as number | undefined }),
+    names: createDictionary({ last: dictionaries.last('name'), find: dictionaries.name }),
     signature: signatures.find,
     takeSignatures: signatures.takeAdded,
-    hash: createHash([key('hash_key_0'), key('hash_key_1')]),
+    hash: createHash(dictionaries.hashKeys),
     chainId,
     code: codes.id,
     takeCodes: codes.takeAdded,
@@ -178,8 +176,8 @@ const positionsIn = (raw: RawBlock): { logs: number[]; txs: Map<number, number> 
  * Ids of signatures: few enough to be held in memory whole. Anyone can emit logs under any topic; when too many unknown ones were
  * seen, further ones share a signature.
  */
-const createSignatures = (db: Db, listed: number) => {
-  const rows = db.prepare('SELECT id, key FROM signature').all() as { id: number; key: string }[]
+const createSignatures = (stored: StoredDictionaries, listed: number) => {
+  const rows = stored.signatures()
   const ids = new Map(rows.map(({ id, key }) => [key, id]))
   const known = new Map<Signature, { id: number; unlisted: boolean }>()
   let next = rows.reduce((most, { id }) => Math.max(most, id), 0) + 1
@@ -194,12 +192,20 @@ const createSignatures = (db: Db, listed: number) => {
     }
     return id
   }
-  const unlisted: Signature = { key: UNLISTED, topic: null, indexed: 0, event: null, probability: 0, error: null }
-  const unlistedCall: Signature = { ...unlisted, key: UNLISTED_CALL }
+  const unlisted: Signature = {
+    of: 'log',
+    key: UNLISTED,
+    topic: null,
+    indexed: 0,
+    event: null,
+    probability: 0,
+    error: null,
+  }
+  const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
   const hasRoom = (signature: Signature): boolean => {
-    const { key, event } = signature
+    const { of, key, event } = signature
     // Anything can be called by any selector, too: calls of functions that nobody knows are not kept apart.
-    if (!event && isCallSignature(signature)) return false
+    if (!event && of === 'call') return false
     return ids.has(key) || next < (event ? SIGNATURES - 1 : listed)
   }
 
@@ -209,7 +215,7 @@ const createSignatures = (db: Db, listed: number) => {
       if (!found) {
         found = hasRoom(signature)
           ? { id: idOf(signature), unlisted: false }
-          : { id: idOf(isCallSignature(signature) ? unlistedCall : unlisted), unlisted: true }
+          : { id: idOf(signature.of === 'call' ? unlistedCall : unlisted), unlisted: true }
         if (known.size > SIGNATURES) known.clear()
         known.set(signature, found)
       }
@@ -224,11 +230,10 @@ const createSignatures = (db: Db, listed: number) => {
 }
 
 /** Ids of codes, by their hashes. */
-const createCodes = (db: Db, last: number) => {
-  const select = db.prepare('SELECT id FROM code WHERE hash = ?').pluck()
+const createCodes = (stored: StoredDictionaries) => {
   const ids = createDictionary({
-    last,
-    find: hash => select.get(Buffer.from(hash.slice(2), 'hex')) as number | undefined,
+    last: stored.last('code'),
+    find: stored.code,
     capacity: 20_000,
   })
   const named = new Map<string, Code>()
@@ -258,7 +263,8 @@ const BITS_PER_ADDRESS = 16
  * A Bloom filter over the stored addresses: most addresses that are new to the cache are new to the store too, and need not be
  * looked for there. Addresses are hashes already, so their own digits choose the bits.
  */
-const createAddressFilter = (db: Db, stored: number) => {
+const createAddressFilter = ({ last, addresses }: StoredDictionaries) => {
+  const stored = last('address')
   if (stored > MOST_FILTERED) return { mayHave: () => true, add: () => {} }
   const size = 2 ** Math.ceil(Math.log2(Math.max(2 ** 20, stored * 2) * BITS_PER_ADDRESS))
   const bits = new Uint32Array(size / 32)
@@ -272,8 +278,7 @@ const createAddressFilter = (db: Db, stored: number) => {
     for (const place of places(digits)) bits[place >>> 5]! |= 1 << (place & 31)
     count++
   }
-  for (const bytes of db.prepare('SELECT bytes FROM address').pluck().iterate() as IterableIterator<Buffer>)
-    add(bytes.toString('hex'))
+  for (const digits of addresses()) add(digits)
   return {
     mayHave(digits: string): boolean {
       // Fuller than planned, it tells less; it never errs on the other side.

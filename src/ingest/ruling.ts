@@ -1,22 +1,21 @@
 import type { Hit } from '../alerts/alert.ts'
 import type { News, Scan } from '../alerts/book.ts'
 import type { RawBlock } from '../chain/wire.ts'
-import type { DecodedBlock } from '../documents/block.ts'
 import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
 import type { Document } from '../documents/document.ts'
 import { asJson } from '../documents/show.ts'
 import { tokensIn } from '../documents/tokens.ts'
 import type { Log } from '../lib/log.ts'
+import type { Range } from '../lib/ranges.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { createMatcher, type Found, type Matches } from '../rules/matcher.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
-import type { Db } from '../sqlite/database.ts'
 import type { Contracts } from './contracts.ts'
 import type { Links } from './links.ts'
-import type { Range } from './messages.ts'
 import type { Tokens } from './tokens.ts'
 import { createTroubles } from './troubles.ts'
 
@@ -52,8 +51,8 @@ export interface Ruling {
 export interface RulingOptions {
   network: string
   rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
-  /** A reading connection to the network's store. */
-  db: Db
+  /** Those that are stored; the map is kept up to date. */
+  scans: Map<number, Scan>
   tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'insist'>
   contracts: Pick<Contracts, 'in' | 'isOpen' | 'insist'>
   /** Default: nothing is decoded by what proxies run. */
@@ -71,7 +70,7 @@ const FIX_AGAIN_MS = 10_000
 export const createRuling = ({
   network,
   rules,
-  db,
+  scans,
   tokens,
   contracts,
   links,
@@ -84,7 +83,6 @@ export const createRuling = ({
   const accountTroubles = createTroubles(log, 'account')
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
-  const scans = readScans(db)
   let version = -1
   let seq = 0
   let generation = 0
@@ -315,9 +313,4 @@ const withoutActions = (rule: StoredRule): StoredRule => {
   const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
   const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
   return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
-}
-
-const readScans = (db: Db): Map<number, Scan> => {
-  const rows = db.prepare('SELECT id AS rule, start, next, last FROM rule').all() as Scan[]
-  return new Map(rows.map(scan => [scan.rule, scan]))
 }

@@ -8,9 +8,10 @@ import { messageOf } from '../lib/errors.ts'
 import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
 import { PRIVATE_FILE } from '../lib/private.ts'
+import type { Range } from '../lib/ranges.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import { version } from '../lib/runtime.ts'
-import type { Range, RedecodingReport, Report, Waiting } from './messages.ts'
+import type { RedecodingReport, Report, Waiting } from './messages.ts'
 import type { Indexing } from './network.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */

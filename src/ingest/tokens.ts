@@ -2,9 +2,9 @@ import type { ChainSource } from '../chain/source.ts'
 import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../decode/token-answers.ts'
 import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import type { LearntToken } from '../engine/documents/batch.ts'
+import type { Lookups, StoredToken } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import type { Db } from '../sqlite/database.ts'
 import { createAsking } from './asking.ts'
 
 /** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
@@ -34,17 +34,9 @@ export interface Tokens {
   forget(from: number): void
 }
 
-/** What the store holds of a token. */
-export interface KnownToken extends Partial<TokenFacts> {
-  standard?: TokenStandard | null
-  /** Whether the contract itself has answered. */
-  asked: boolean
-  position?: number | undefined
-}
-
 export interface TokensOptions {
   listed(address: string): { decimals: number; symbol: string } | undefined
-  stored(address: string): KnownToken | undefined
+  stored: Lookups['token']
   call: ChainSource['call']
   log: Log
   /** Milliseconds, monotonic; default `performance.now`. */
@@ -60,10 +52,10 @@ const CALLS = Object.values(TOKEN_CALLS)
 
 export const createTokens = (options: TokensOptions): Tokens => {
   const { listed, stored, call, log, now, clock } = options
-  const known = new Map<string, KnownToken>()
+  const known = new Map<string, StoredToken>()
   let learnt: LearntToken[] = []
 
-  const find = (address: string): KnownToken => {
+  const find = (address: string): StoredToken => {
     let token = known.get(address)
     if (!token) {
       if (known.size > MOST_KNOWN) known.clear()
@@ -77,7 +69,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
     listed(address)?.decimals ?? find(address).decimals ?? undefined
 
   /** The list is right about decimals, and the contract about its symbol. */
-  const told = (address: string, { decimals, symbol }: Pick<KnownToken, 'decimals' | 'symbol'>) => ({
+  const told = (address: string, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
     symbol: symbol ?? listed(address)?.symbol ?? null,
     decimals: listed(address)?.decimals ?? decimals ?? null,
   })
@@ -139,21 +131,5 @@ const factsOf = (answers: readonly (string | null)[]): Omit<LearntToken, 'addres
     decimals: decimals.value,
     error: errors.length > 0 ? errors.join('; ') : null,
     standard: isVault(asset, totalAssets) ? 'ERC-4626' : null,
-  }
-}
-
-/** What the store of a network holds. */
-export const createStoredTokens = (db: Db) => {
-  const select = db.prepare(
-    `SELECT decimals, asked, pos, (SELECT name FROM name WHERE id = token.name) AS name, (SELECT name FROM name WHERE id = symbol) AS symbol,
-         (SELECT name FROM name WHERE id = standard) AS standard, (SELECT name FROM name WHERE id = error) AS error
-       FROM token WHERE id = (SELECT id FROM address WHERE bytes = ?)`,
-  )
-  type Row = Omit<KnownToken, 'asked' | 'position'> & { asked: number; pos: number | null }
-  return (address: string): KnownToken | undefined => {
-    const row = select.get(Buffer.from(address, 'hex')) as Row | undefined
-    if (!row) return undefined
-    const { asked, pos, ...facts } = row
-    return { ...facts, asked: asked === 1, position: pos ?? undefined }
   }
 }

@@ -1,8 +1,4 @@
-/** At its position the contract begins to run the code of `implementation`, or of another one that is not told. */
-export interface StoredUpgrade {
-  position: number
-  implementation: string | null
-}
+import type { StoredUpgrade } from '../engine/port.ts'
 
 /** Upgrades of one contract in the order of the chain. */
 export interface History {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainSource } from '../chain/source.ts'
+import type { Decoding } from '../decode/decoding.ts'
+import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Contracts } from './contracts.ts'
-import type { Decoding } from './decoding.ts'
 import type { Links } from './links.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -29,6 +30,7 @@ export interface Work extends IndexerData {
   tokens: Tokens
   contracts: Contracts
   links: Links
+  lookups: Lookups
   source: ChainSource | undefined
   chainId: number | undefined
   state: State

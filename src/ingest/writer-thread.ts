@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { createBook } from '../alerts/book.ts'
 import { openForWriting } from '../engine/open.ts'
+import type { DocumentWriter } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
@@ -22,6 +23,7 @@ const STEPS = 8
 export const runWriter = ({ store, port }: { store: string; port: MessagePort }) => {
   const db = openForWriting(store, nativeBinding())
   const writer = createWriter(db)
+  const documents: DocumentWriter = writer
   const book = createBook(db)
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   /** Blocks around which there may be segments to merge. The oldest goes first: then none are left behind that are too few to merge. */
@@ -46,10 +48,10 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       return void setImmediate(next)
     }
     steps = 0
-    return task ? take(task) : take(tasks.fill.shift())
+    void take(task ?? tasks.fill.shift())
   }
 
-  const take = (task: Task | undefined) => {
+  const take = async (task: Task | undefined) => {
     if (!task) {
       if (closing) close()
       return
@@ -57,8 +59,8 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     busy = true
     let revised: Revised | undefined
     try {
-      if (task.type === 'revise') revised = revise(task)
-      else perform(task)
+      if (task.type === 'revise') revised = await revise(task)
+      else await perform(task)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return again(task, error)
       tell({ type: 'failed', id: task.id, failure: toFailure(error) })
@@ -82,16 +84,16 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
   }
 
-  const revise = ({ revision }: Extract<Task, { type: 'revise' }>): Revised => {
+  const revise = async ({ revision }: Extract<Task, { type: 'revise' }>): Promise<Revised> => {
     const started = performance.now()
-    return { done: writer.revise(revision), took: performance.now() - started }
+    return { done: await documents.revise(revision), took: performance.now() - started }
   }
 
-  const perform = (task: Exclude<Task, { type: 'revise' }>) => {
-    if (task.type === 'rollback') return writer.rollback(task.to, () => book.removed(task.to))
+  const perform = async (task: Exclude<Task, { type: 'revise' }>) => {
+    if (task.type === 'rollback') return documents.rollback(task.to, () => book.removed(task.to))
     const stored = () => book.stored(task.news ?? { hits: [] })
-    if (task.type === 'batch') writer.apply(task.batch, stored)
-    else writer.also(stored)
+    if (task.type === 'batch') return documents.apply(task.batch, stored)
+    return documents.also(stored)
   }
 
   const again = (task: Task, error: ChainsieveError) => {
@@ -118,8 +120,8 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       stopping = true
       if (waiting) goOn()
     } else {
-      if (message.type === 'batch') writer.receive(message.batch)
-      if (message.type === 'revise') writer.receive(message.revision)
+      if (message.type === 'batch') documents.receive(message.batch)
+      if (message.type === 'revise') documents.receive(message.revision)
       tasks[laneOf(message)].push(message)
     }
     if (!busy) {

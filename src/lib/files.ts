@@ -1,13 +1,26 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** How many files and connections the operating system lets this process have open; undefined where it does not say. */
 export const mostFiles = (): number | undefined => {
+  const most = Number(mostByLinux() ?? mostByReport())
+  return Number.isSafeInteger(most) ? most : undefined
+}
+
+/** A report takes ten milliseconds of the start; Linux says the same in a line. */
+const mostByLinux = (): string | undefined => {
+  try {
+    return /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+  } catch {
+    return undefined
+  }
+}
+
+const mostByReport = (): unknown => {
   if (!process.report) return undefined
   // Looking up names of addresses would take seconds.
   Object.assign(process.report, { excludeNetwork: true })
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } }
-  const most = Number(userLimits?.open_files?.soft)
-  return Number.isSafeInteger(most) ? most : undefined
+  return userLimits?.open_files?.soft
 }
 
 /** How many it has open now; undefined where that cannot be seen. */

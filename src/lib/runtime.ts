@@ -15,6 +15,7 @@ import { join, resolve } from 'node:path'
 import { getAsset } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } from 'node:worker_threads'
+import { compileCacheFolder } from './compile-cache.ts'
 import { messageOf, stop } from './errors.ts'
 
 /**
@@ -22,7 +23,7 @@ import { messageOf, stop } from './errors.ts'
  * thread starts, how native code is loaded. Nothing else in the program asks in which form it runs.
  *
  * - source: `src/main.ts`, data beside it in `data/`
- * - bundle: `dist/chainsieve.mjs`, data in `../data/`
+ * - bundle: `dist/chainsieve.mjs`, which starts `dist/chainsieve.cjs`; data in `../data/`
  * - executable: one file that holds the script, the data and the native code as assets
  */
 declare const CHAINSIEVE_FORM: 'bundle' | 'executable'
@@ -72,7 +73,8 @@ export const startWorker = (role: string, data: unknown, options: Omit<WorkerOpt
   nativeBinding()
   const workerOptions = { name: role, ...options, workerData: { role, data } }
   if (form === 'executable') return new Worker(FROM_ASSETS, { ...workerOptions, eval: true })
-  return new Worker(form === 'source' ? new URL('src/main.ts', root) : new URL(import.meta.url), workerOptions)
+  if (form === 'source') return new Worker(new URL('src/main.ts', root), workerOptions)
+  return new Worker(FROM_BUNDLE, { ...workerOptions, eval: true })
 }
 
 /**
@@ -104,6 +106,12 @@ const FROM_ASSETS = `
   // It is ASCII, which takes half the memory and no decoding this way.
   const script = new (require('node:vm').Script)(source.latin1Slice(), { filename: 'chainsieve', cachedData })
   script.runInThisContext()(require)
+`
+
+/** As `start.ts` does it in the main thread. */
+const FROM_BUNDLE = `
+  require('node:module').enableCompileCache?.(${JSON.stringify(compileCacheFolder())})
+  require(${JSON.stringify(form === 'bundle' ? fileURLToPath(import.meta.url) : '')})
 `
 
 const NATIVE = 'better_sqlite3.node'

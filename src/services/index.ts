@@ -14,10 +14,8 @@ import { nativeBinding } from '../lib/runtime.ts'
 import { createPool } from '../search/pool.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
-import { serveDev } from './dev.ts'
 import { nativeOption, networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { createRulesService } from './rules.ts'
-import { verify } from './verify.ts'
 import { watchStored } from './watch.ts'
 
 /** What the commands set to work, in the order in which it starts; `shutdown` stops it in reverse. */
@@ -51,7 +49,7 @@ export const services: Services = {
     await aborted(shutdown.signal)
   },
 
-  dev: serveDev,
+  dev: async (...asked) => (await import('./dev.ts')).serveDev(...asked),
 
   async index(config, network, run) {
     const node = nodeOptions(network)
@@ -85,7 +83,7 @@ export const services: Services = {
     return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
   },
 
-  verify,
+  verify: async (...asked) => (await import('./verify.ts')).verify(...asked),
 
   async addAbis(config, files, place, redecode) {
     const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits)

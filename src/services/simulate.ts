@@ -1,6 +1,6 @@
 import { readSource } from '../delivery/payload.ts'
-import { holesIn } from '../ingest/ranges.ts'
 import { refuse } from '../lib/errors.ts'
+import { gapsIn } from '../lib/ranges.ts'
 import type { RuleInput } from '../rules/rule.ts'
 import { type Simulation, type SimulationRange, searchOf } from '../rules/search.ts'
 import { networkOf } from '../rules/store.ts'
@@ -38,7 +38,7 @@ export const simulate = async (
       'illegal_argument_exception',
       `Entities of the target type ${rule.config.targetType} are not indexed yet: there is nothing to look through.`,
     )
-  const holes = holesIn(ranges, from, to)
+  const holes = gapsIn(ranges, from, to)
   const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
   if (ranges.length === 0) return { total: 0, ...whole, hits: [] }
   const { status, body } = await pool.request({ network, request, ...asking })

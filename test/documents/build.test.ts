@@ -293,6 +293,7 @@ it('tells rules what an event was decoded by: its declaration, and the decimals 
     const args = ints?.map((int, pos) => ({ name: '', pos, type: 'uint256', hex: '0x1', int })) ?? null
     const signature = {
       key: '',
+      of: 'log' as const,
       topic: null,
       indexed: 1,
       event: declaration,

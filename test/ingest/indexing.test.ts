@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { createBlocks } from '../../src/engine/blocks.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForReading } from '../../src/engine/open.ts'
 import type { Job, NodeOptions, Report } from '../../src/ingest/messages.ts'
 import { type Indexing, startIndexing } from '../../src/ingest/network.ts'
-import { heldRanges } from '../../src/ingest/ranges.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
@@ -44,7 +44,9 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const ranges = () => {
     const db = openForReading(storeFile(data, NETWORK))
     try {
-      return heldRanges(db).map(({ from, to }) => `${from}-${to}`)
+      return createBlocks(db)
+        .ranges()
+        .map(({ from, to }) => `${from}-${to}`)
     } finally {
       db.close()
     }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Code, readCode } from '../../src/decode/contract-code.ts'
 import { similarityOf } from '../../src/decode/features.ts'
-import { createLikeness, createStoredFeatures } from '../../src/ingest/likeness.ts'
+import { createFeatureLookup } from '../../src/engine/lookups/features.ts'
+import { createLikeness } from '../../src/ingest/likeness.ts'
 import { readCompiled } from '../support/compiled.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
 
@@ -48,7 +49,7 @@ test('proxies are not compared', () => {
 
 test('codes that the store holds are compared by their stored vectors, but for those of proxies', () => {
   const store = createTestStore(demoBlocks())
-  const features = createStoredFeatures(store.db)
+  const features = createFeatureLookup(store.db)
   let proxies = 0
   for (const { _source } of store.all('contract')) {
     const { codeHash, standardSource } = _source as { codeHash: string; standardSource: string | null }

@@ -6,10 +6,11 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { PROXY_QUESTIONS } from '../../src/decode/proxies.ts'
 import type { BlockContract } from '../../src/documents/contracts.ts'
+import { createLinkLookups } from '../../src/engine/lookups/links.ts'
+import type { StoredLink, StoredUpgrade } from '../../src/engine/port.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createLikeness } from '../../src/ingest/likeness.ts'
-import { createLinks, createStoredLinks, type Link, type LinksOptions } from '../../src/ingest/links.ts'
-import type { StoredUpgrade } from '../../src/ingest/upgrade-history.ts'
+import { createLinks, type LinksOptions } from '../../src/ingest/links.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 import { codeOf } from '../support/deploy.ts'
@@ -157,7 +158,7 @@ test('a contract is asked once, and only where ABIs of single contracts may be o
   assert.deepEqual(takeAsked().sort(), ['code aa', 'code bb', 'code cc'])
   await links.learn([relevant], 5, never)
   assert.deepEqual(takeAsked(), [])
-  const link = (code: string, delegation: Link['delegation']) => ({
+  const link = (code: string, delegation: StoredLink['delegation']) => ({
     codeHash: hashOf(code),
     delegation,
     position: positionOf(3, 0) - 1,
@@ -192,7 +193,7 @@ test('a contract is asked once, and only where ABIs of single contracts may be o
   }
 
   // What the store knows is not asked.
-  const stored = new Map<string, Link>([
+  const stored = new Map<string, StoredLink>([
     [A, link(cloneOf(B), { kind: 'fixed', targets: [{ address: B }] })],
     [B, link(CODE, null)],
     [C, link(CODE, null)],
@@ -442,7 +443,11 @@ test('a beacon that is asked anew, or was lost, goes on to offer', async () => {
   const [link] = links.takeLearnt()
   assert.equal(link?.address, C)
   const position = positionOf(9, 0)
-  const stored: Link = { codeHash: hashOf(CODE), delegation: { kind: 'beacon', targets: [{ address: C }] }, position }
+  const stored: StoredLink = {
+    codeHash: hashOf(CODE),
+    delegation: { kind: 'beacon', targets: [{ address: C }] },
+    position,
+  }
   const lost = setUp(contracts, {
     stored: { link: address => (address === B ? stored : undefined), upgrades: () => [] },
   })
@@ -581,7 +586,7 @@ test('the store gives back what was learnt of contracts and told by logs, until 
     )
   assert.ok(blocks.length >= 2)
   const [first, second] = numbers as [number, number]
-  const links: Record<string, Link> = {
+  const links: Record<string, StoredLink> = {
     [A]: { codeHash: hashOf(CODE), delegation: { kind: 'upgradeable', targets: [] }, position: positionOf(first, 9) },
     [B]: {
       codeHash: hashOf(OTHER_CODE),
@@ -599,7 +604,7 @@ test('the store gives back what was learnt of contracts and told by logs, until 
   const open = Object.entries(links).map(([address, link]) => ({ address, ...link }))
   const store = createTestStore(blocks, { run: 1, links: { takeLearnt: () => open.splice(0) } })
   t.after(() => store.close())
-  const read = () => createStoredLinks(store.db)
+  const read = () => createLinkLookups(store.db)
   const all = [A, B, C, D].map(address => read().link(address))
   assert.deepEqual(all, [links[A], links[B], links[C], undefined])
   const upgradesOf = (of: readonly number[]) =>

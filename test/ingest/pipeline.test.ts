@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { openAccounts } from '../../src/accounts/index.ts'
+import { readScans } from '../../src/alerts/book.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
+import { createBlocks } from '../../src/engine/blocks.ts'
+import { openDocumentReader } from '../../src/engine/document-reader.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
+import type { DocumentReader } from '../../src/engine/port.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
 import { createHistory } from '../../src/ingest/history.ts'
 import { createPipeline } from '../../src/ingest/pipeline.ts'
@@ -40,7 +44,11 @@ const ruleOf = (rest: Partial<RuleInput> = {}, targetType: 'Block' | 'Transactio
 })
 
 /** All that stands between a block and its alerts, in one thread: the writer does nothing before the event loop turns. */
-const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => it) => {
+const setUp = async (
+  t: TestContext,
+  around: (ruling: Ruling) => Ruling = it => it,
+  opened: (it: DocumentReader) => DocumentReader = it => it,
+) => {
   const folder = await dataFolder(t)
   const accounts = openAccounts(folder)
   accounts.createToken('alice')
@@ -59,9 +67,16 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
     log: silent,
   })
   const tokens = createTokens({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
-  const own = createRuling({ network: NETWORK, rules: openRules(folder), db, tokens, contracts, log: silent })
+  const own = createRuling({
+    network: NETWORK,
+    rules: openRules(folder),
+    scans: readScans(db),
+    tokens,
+    contracts,
+    log: silent,
+  })
   const ruling = around(own)
-  const signature = { key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
+  const signature = { of: 'log' as const, key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
   const pipeline = createPipeline({
     port: port2,
     preparer: createPreparer({
@@ -74,7 +89,7 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
       chainId: 1,
     }),
     ruling,
-    db,
+    blocks: createBlocks(db),
     signal: never,
     onAlerts: () => {},
     storeBatch: 10,
@@ -100,8 +115,7 @@ const setUp = async (t: TestContext, around: (ruling: Ruling) => Ruling = it => 
       .reverse()
   /** Goes through history as the thread does when nothing else is to be done. */
   const scan = createHistory({
-    store,
-    native: undefined,
+    open: () => opened(openDocumentReader(store)),
     ruling,
     refresh: () => ruling.refresh(pipeline.held()),
     tell: news => pipeline.tell(news),
@@ -331,6 +345,34 @@ test('a rule that is paused, removed or edited while its history is gone through
     ruling.refresh(pipeline.held())
     await scan()
     assert.equal(alertsOf(id).length, 3000)
+  }
+})
+
+test('what was found by a rule that is edited, or removed, before the answer comes is not told', async t => {
+  for (const change of ['edit', 'remove'] as const) {
+    let meanwhile = () => {}
+    const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t, undefined, documents => ({
+      ...documents,
+      async search(request, options) {
+        const result = await documents.search(request, options)
+        await new Promise(resolve => setImmediate(resolve))
+        meanwhile()
+        return result
+      },
+    }))
+    const lane = pipeline.lane('fill')
+    for (const block of makeChain({ blocks: 30, txs: 10, logs: 0 })) await lane.add(block)
+    await pipeline.flush()
+    const { id } = rules.create(1, ruleOf({}, 'Transaction'), 0)
+    ruling.refresh(pipeline.held())
+    meanwhile = () => {
+      meanwhile = () => {}
+      if (change === 'edit') rules.update(1, id, ruleOf())
+      else rules.remove(1, id)
+      ruling.refresh(pipeline.held())
+    }
+    await scan()
+    assert.equal(alertsOf(id).length, change === 'edit' ? 30 : 0, change)
   }
 })
 

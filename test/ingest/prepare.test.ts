@@ -17,7 +17,10 @@ test('logs, calls and methods are decoded as of where they stand: what a log cha
     db: store.db,
     decodeLog(log, at) {
       seen.logs.add(`${at} ${log.address} ${log.topics} ${log.data}`)
-      return { signature: { key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }, args: null }
+      return {
+        signature: { of: 'log' as const, key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null },
+        args: null,
+      }
     },
     methodOf(input, to, at) {
       seen.methods.add(`${at} ${to} ${input}`)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
+import { readScans } from '../../src/alerts/book.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
-import type { DecodedBlock } from '../../src/documents/block.ts'
+import type { DecodedBlock } from '../../src/documents/decoded-block.ts'
 import { tokensIn } from '../../src/documents/tokens.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
 import { createRuling, type RulingOptions } from '../../src/ingest/ruling.ts'
@@ -92,7 +93,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
   const ruling = createRuling({
     network: NETWORK,
     rules: through(openRules(folder)),
-    db: store.db,
+    scans: readScans(store.db),
     tokens,
     contracts: createContracts({
       state: code && (async questions => questions.map(code)),

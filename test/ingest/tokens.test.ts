@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters } from 'viem'
 import { TOKEN_CALLS } from '../../src/decode/token-answers.ts'
-import { createTokens, type KnownToken, type TokensOptions } from '../../src/ingest/tokens.ts'
+import type { StoredToken } from '../../src/engine/port.ts'
+import { createTokens, type TokensOptions } from '../../src/ingest/tokens.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 
@@ -77,7 +78,7 @@ test('the node is asked once for each token, and what it says is kept, refusals 
   const later = setUp(
     {},
     {
-      stored: address => (address === dollar ? { ...(learnt[0] as KnownToken), asked: true } : { asked: true }),
+      stored: address => (address === dollar ? { ...(learnt[0] as StoredToken), asked: true } : { asked: true }),
       listed: address => (address === bitcoin ? { decimals: 8, symbol: 'BTC' } : undefined),
     },
   )

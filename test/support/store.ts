@@ -10,6 +10,7 @@ import { createCallSignatures } from '../../src/decode/call-signatures.ts'
 import { createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
 import type { OwnAbi } from '../../src/decode/declarations.ts'
+import { createDecoding, type Decoding } from '../../src/decode/decoding.ts'
 import { type Functions, openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
@@ -21,7 +22,9 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import type { Batch } from '../../src/engine/documents/batch.ts'
+import { createTokenLookup } from '../../src/engine/lookups/tokens.ts'
 import { openForWriting } from '../../src/engine/open.ts'
+import type { StoredToken } from '../../src/engine/port.ts'
 import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
 import { evaluate } from '../../src/engine/query/evaluate.ts'
 import { numberedAs, positionOfOrdinal } from '../../src/engine/query/places.ts'
@@ -31,9 +34,8 @@ import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createWriter, type Writer } from '../../src/engine/writer.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
-import { createDecoding, type Decoding } from '../../src/ingest/decoding.ts'
 import { createPreparer, type Preparer, type PreparerOptions } from '../../src/ingest/prepare.ts'
-import { createStoredTokens, createTokens, type KnownToken } from '../../src/ingest/tokens.ts'
+import { createTokens } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { silent } from '../../src/lib/log.ts'
 import type { Kind } from '../../src/mapping/index.ts'
@@ -148,7 +150,7 @@ const contracts = createContracts({
 })
 
 /** What some tokens answer. */
-const answersOf = (address: string): KnownToken => {
+const answersOf = (address: string): StoredToken => {
   const last = address.at(-1)!
   const asked = { asked: true, name: null, symbol: null, decimals: null, error: null, standard: null }
   if (/[0-3]/.test(last)) return { ...asked, name: `Token no. ${last}`, symbol: `T${last}` }
@@ -196,7 +198,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     call: decodeCall,
     methodOf: input => METHODS[input.slice(0, 10).toLowerCase()] ?? null,
   }
-  const storedTokens = createStoredTokens(db)
+  const storedTokens = createTokenLookup(db)
   const tokens = createTokens({
     listed: address => shippedTokens().find(chainId, `0x${address}`),
     stored: address => storedTokens(address) ?? answersOf(address),

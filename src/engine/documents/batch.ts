@@ -2,9 +2,9 @@ import type { RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { Code } from '../../decode/contract-code.ts'
 import type { Delegation } from '../../decode/proxies.ts'
 import type { Signature } from '../../decode/types.ts'
-import type { DecodedBlock } from '../../documents/block.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import type { BlockContract } from '../../documents/contracts.ts'
+import type { DecodedBlock } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { placesOf } from '../../documents/places.ts'
 import type { TokenFacts, TokenStandard } from '../../documents/tokens.ts'
@@ -139,7 +139,7 @@ const TRACE_COLUMNS = { trace: readColumns('trace'), trace_bulk: readColumns('tr
 
 export interface BatchBuilder {
   /** The block above the last one. It is taken apart at once: nothing of it is kept. */
-  add(block: DecodedBlock): void
+  add(input: DecodedBlock): void
   readonly blocks: number
   /** Documents of all kinds but events. */
   readonly documents: number

@@ -100,3 +100,27 @@ const formOf = (declaration: Field | List): Form => {
 /** Columns in the order in which they stand in a table, behind `pos`. */
 export const tableColumns = (kind: Kind, table: string): Column[] =>
   isStored(kind) ? columnsOf(kind).filter(column => column.table === table) : []
+
+/** What stands elsewhere: in the block's row, or, of a trace's call data, behind its fields. */
+const APART: Record<Stored, readonly string[]> = {
+  block: ['hash', 'timestamp'],
+  tx: ['hash'],
+  trace: ['action.input'],
+}
+
+/** Fields of a record in their order: those that are small come first. */
+const recordColumns = (kind: Stored): readonly Column[] => {
+  const columns = columnsOf(kind).filter(({ field }) => !APART[kind].includes(field))
+  const isBulk = ({ declaration }: Column) => isList(declaration) || declaration.bulk === true
+  return [...columns.filter(column => !isBulk(column)), ...columns.filter(isBulk)]
+}
+
+export const RECORD_COLUMNS: Record<Stored, readonly Column[]> = {
+  block: recordColumns('block'),
+  tx: recordColumns('tx'),
+  trace: recordColumns('trace'),
+}
+
+/** Which of a record's fields has this name; -1 where none has. */
+export const columnIndex = (kind: Stored, field: string): number =>
+  RECORD_COLUMNS[kind].findIndex(column => column.field === field)

@@ -1,4 +1,4 @@
-import { isCallSignature } from '../../decode/call-signatures.ts'
+import { signatureOf } from '../../decode/call-signatures.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { FACETS, signatureOfFacet } from './terms.ts'
 
@@ -49,7 +49,7 @@ export const callSignatures = (db: Db): CallSignatures => {
       has(signature) {
         let answer = answers.get(signature)
         if (answer === undefined) {
-          answer = isCallSignature({ key: select.get(signature) as string })
+          answer = signatureOf(select.get(signature) as string) === 'call'
           answers.set(signature, answer)
         }
         return answer

@@ -42,6 +42,12 @@ export const readHeader = (db: Db, id: number, first: number): SegmentHeader => 
   return decodeHeader(first, ...(select.get(id) as [Buffer, Buffer | null, Buffer | null]))
 }
 
+/** Gives numbers for segments that are listed later; no number is used again. */
+export const segmentNumbers = (db: Db): (() => number) => {
+  const reserve = db.prepare("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'segment' RETURNING seq").pluck()
+  return () => reserve.get() as number
+}
+
 /** Returns the new segment's number, which is one that was never used unless it is given. */
 export const segmentInserter = (db: Db) => {
   const insert = db.prepare(

@@ -1,4 +1,3 @@
-import { isCallSignature } from '../../decode/call-signatures.ts'
 import type { Bounds, Node } from '../../query/ast.ts'
 import {
   argumentFacet,
@@ -113,7 +112,7 @@ const facetsOf = (
   return reader
     .termsBetween(segment, first, last)
     .map(({ term }) => signatureOfLogFacet(facetOf(term)))
-    .filter(id => isCallSignature(reader.signature(id)) === (of === 'call') && (signatures?.has(id) ?? true))
+    .filter(id => reader.signature(id).of === of && (signatures?.has(id) ?? true))
     .flatMap(id => argumentFacets(id, reader))
 }
 

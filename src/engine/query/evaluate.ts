@@ -1,4 +1,3 @@
-import { isCallSignature } from '../../decode/call-signatures.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { FACETS, facetOf, logFacet, logTerms, signatureOfLogFacet, termOf } from '../index/terms.ts'
 import type { Posting, Reader, ReadHeader, Segment } from '../reader.ts'
@@ -270,7 +269,7 @@ const createEmitters = (
   const accept = ({ term }: Posting): boolean => {
     const id = signatureOfLogFacet(facetOf(term))
     const signature = reader.signature(id)
-    if (isCallSignature(signature) !== (kind === 'call')) return false
+    if ((signature.of === 'call') !== (kind === 'call')) return false
     return (signatures?.has(id) ?? true) && (kind !== 'event' || signature.event !== null)
   }
   const postings = bySegment(() =>

@@ -6,6 +6,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
 import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
 import { findBest, type Part } from './best.ts'
 import { createDocuments, type Documents } from './documents.ts'
@@ -19,29 +20,12 @@ import { planQuery } from './plan.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
 
-/** Searches one network's store. Every call sees one state of it. */
-export interface Searcher {
+/** Searches one network's store, without leaving the thread. */
+export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get' | 'similar'> {
   search(request: SearchRequest, options: SearchOptions): Result
-  /**
-   * All hits of a query, page by page: each page is read from the state of its moment, none is held open between them. `after` goes on
-   * behind a hit, and then nothing is counted.
-   */
-  pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Pages
+  pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Pages & { pages: Iterable<Hit[]> }
   get(kind: Kind, id: string): Document | undefined
-  /** Contracts whose codes are like that of another one; undefined where that is not stored. */
-  similar(request: SimilarRequest): { document: Document; similarity: number }[] | undefined
-}
-
-export interface Result {
-  total: number
-  hits: Hit[]
-}
-
-export interface Pages {
-  total: number
-  pages: Iterable<Hit[]>
-  /** The last hit of the pages that were taken so far. */
-  at(): Cursor | undefined
+  similar(request: SimilarRequest): SimilarDocument[] | undefined
 }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {

@@ -1,4 +1,3 @@
-import { isCallSignature } from '../../decode/call-signatures.ts'
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
 import { ALL, NONE, type Node } from '../../query/ast.ts'
@@ -51,7 +50,7 @@ export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nest
       let left = roles.get(role)
       if (!left) {
         const one = reader.signature(signature)
-        const isMeant = isCallSignature(one) === (of === 'call') && one.error === null
+        const isMeant = one.of === of && one.error === null
         const input = isMeant ? one.event?.inputs[position] : undefined
         left = input ? specialise(node, input, position) : NONE
         roles.set(role, left)

@@ -1,4 +1,3 @@
-import { isCallSignature } from '../../decode/call-signatures.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node, Value } from '../../query/ast.ts'
@@ -378,7 +377,7 @@ const topics: Special = (leaf, reader) => {
 const indexedArguments = (word: string, reader: Reader): Plan[] => {
   const matches = (term: number, value: string): boolean => {
     const { signature, slot } = argumentOf(facetOf(term))
-    if (isCallSignature(reader.signature(signature))) return false
+    if (reader.signature(signature).of === 'call') return false
     const { event, error } = reader.signature(signature)
     if (!event || error !== null) return value === word
     const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]

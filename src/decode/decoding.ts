@@ -1,9 +1,9 @@
-import { createEventDecoder } from '../decode/abi.ts'
-import { type CallDecoder, createCallDecoder } from '../decode/calls.ts'
-import { createDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from '../decode/declarations.ts'
-import type { Functions } from '../decode/functions.ts'
-import { createLogDecoder, type LogDecoder } from '../decode/logs.ts'
-import type { Registry } from '../decode/registry.ts'
+import { createEventDecoder } from './abi.ts'
+import { type CallDecoder, createCallDecoder } from './calls.ts'
+import { createDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from './declarations.ts'
+import type { Functions } from './functions.ts'
+import { createLogDecoder, type LogDecoder } from './logs.ts'
+import type { Registry } from './registry.ts'
 
 /** What logs, calls and transactions mean by the ABIs of one moment. */
 export interface Decoding {

@@ -4,10 +4,10 @@ import type { BlockCall } from './calls.ts'
 import type { BlockContract } from './contracts.ts'
 import type { BlockToken } from './tokens.ts'
 
-/** A checked block with what it means: what documents, index and rules are made of. */
+/** A block, and what its logs, calls and codes mean: what is stored of it, and what rules are matched with. */
 export interface DecodedBlock {
   raw: RawBlock
-  /** All logs of the block in order. */
+  /** What the block's logs mean, in order. */
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]

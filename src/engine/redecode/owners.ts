@@ -1,16 +1,16 @@
-import type { OwnAbi } from '../decode/declarations.ts'
-import type { Reader } from '../engine/reader.ts'
+import type { OwnAbi } from '../../decode/declarations.ts'
+import type { Reader } from '../reader.ts'
 
 /** Proxies of proxies, with a beacon in between, that are looked for. */
-const MOST_STEPS = 4
+const MAX_STEPS = 4
 /** Where there are more, all documents are looked at. */
-const MOST_HOLDERS = 1_000
+const MAX_OWNERS = 1_000
 
 /**
  * Ids of the contracts that an ABI holds for as far as the store tells: its own, those of its code, and those that run the code of these;
  * null where it may hold for any.
  */
-export const holdersOf = (reader: Reader, { address, codeHash = null }: OwnAbi): number[] | null => {
+export const ownersOf = (reader: Reader, { address, codeHash = null }: OwnAbi): number[] | null => {
   if (address === null && codeHash === null) return null
   const select = (sql: string, ...parameters: unknown[]) =>
     reader
@@ -30,7 +30,7 @@ export const holdersOf = (reader: Reader, { address, codeHash = null }: OwnAbi):
       : [reader.addressId(address.slice(2)) ?? []].flat(),
   )
   let open = [...found]
-  for (let step = 0; step < MOST_STEPS && found.size <= MOST_HOLDERS; step++) {
+  for (let step = 0; step < MAX_STEPS && found.size <= MAX_OWNERS; step++) {
     open = open
       .flatMap(id => [
         ...select('SELECT address FROM contract WHERE implementation = ?', id),
@@ -40,5 +40,5 @@ export const holdersOf = (reader: Reader, { address, codeHash = null }: OwnAbi):
       .filter(id => !found.has(id))
     for (const id of open) found.add(id)
   }
-  return found.size > MOST_HOLDERS ? null : [...found]
+  return found.size > MAX_OWNERS ? null : [...found]
 }

@@ -1,0 +1,168 @@
+import type { Kind } from '../../mapping/index.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import { type Column, columnIndex, type Form, isStored, RECORD_COLUMNS, type Stored } from './forms.ts'
+import type { Records, RecordView } from './record-reader.ts'
+import { hashOfTx } from './records/block.ts'
+import { type CallRecord, newCallRecord, readCall } from './records/call.ts'
+import { cursor, takeVarint } from './records/cursor.ts'
+import { seek } from './records/fields.ts'
+import { type LogRecord, newLogRecord, readLog } from './records/log.ts'
+import { txOfTrace } from './records/trace.ts'
+import { NO_BYTES, takeBoolean, takeInteger, takeLength } from './records/values.ts'
+
+/**
+ * One field of a stored document. Addresses and names are ids of their dictionaries; integers are exact, and text where a node's leading
+ * zeros are shown; bytes are `0x` hex. Null is one that the chain's data state, undefined that there is none.
+ */
+export type StoredValue = number | bigint | string | boolean | null | undefined
+/** Reads one field of the document at a position. */
+export type ValueReader = (position: number) => StoredValue
+
+/** Undefined where the field takes the whole document: lists, packed data, bloom filters and what decoding tells. */
+export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
+  const create = DERIVED[kind].get(field)
+  if (create) return create(records)
+  return isStored(kind) ? fieldReader(kind, columnIndex(kind, field), records) : undefined
+}
+
+const FORMS: ReadonlySet<Form> = new Set(['address', 'name', 'uint', 'digits', 'boolean', 'bytes'])
+
+const fieldReader = (kind: Stored, index: number, records: Records): ValueReader | undefined => {
+  const column = RECORD_COLUMNS[kind][index]
+  if (!column || !FORMS.has(column.form)) return undefined
+  const find = (position: number): RecordView | undefined =>
+    kind === 'block' ? records.blockRecord(blockOf(position)) : records.find(kind, position)
+  return position => {
+    const view = find(position)
+    if (!view || !seek(kind, index, view.bytes, kind === 'trace' ? behindTx(view) : view.start)) return undefined
+    return takeValue(view.bytes, column)
+  }
+}
+
+/** The fields of a trace begin behind the place of its transaction. */
+const behindTx = ({ bytes, start }: RecordView): number => {
+  cursor.at = start
+  takeVarint(bytes)
+  return cursor.at
+}
+
+/** The value at the cursor, of a form that one value can stand for. */
+const takeValue = (bytes: Buffer, { form }: Column): StoredValue => {
+  switch (form) {
+    case 'address':
+    case 'name': {
+      const id = takeVarint(bytes)
+      return id === 0 ? null : id
+    }
+    case 'uint':
+    case 'digits':
+      return takeInteger(bytes)
+    case 'boolean':
+      return takeBoolean(bytes)
+    default: {
+      const length = takeLength(bytes)
+      return length === NO_BYTES ? null : `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`
+    }
+  }
+}
+
+type Create = (records: Records) => ValueReader
+
+const hashText = (hash: Buffer | undefined): string | undefined => hash && `0x${hash.toString('hex')}`
+
+const BLOCK_HASH: Create = records => position => hashText(records.block(blockOf(position))?.hash)
+const TIME: Create = records => position => records.block(blockOf(position))?.time
+
+/** What all documents of a block tell of it. */
+const OF_BLOCK: readonly [string, Create][] = [
+  ['blockHash', BLOCK_HASH],
+  ['blockNumber', () => blockOf],
+  ['timestamp', TIME],
+]
+
+/** The hash of the transaction whose place another reader tells. */
+const transactionHash =
+  (place: Create): Create =>
+  records => {
+    const placeIn = place(records)
+    return position => {
+      const block = records.block(blockOf(position))
+      const tx = placeIn(position)
+      return block && typeof tx === 'number' ? hashOfTx(block, tx) : undefined
+    }
+  }
+
+const ofLog =
+  (read: (log: LogRecord) => number): Create =>
+  records => {
+    const log = newLogRecord()
+    return position => {
+      const view = records.find('log', position)
+      if (!view) return undefined
+      readLog(view.bytes, view.start, log)
+      return read(log)
+    }
+  }
+
+const LOG_TX = ofLog(({ tx }) => tx)
+const OF_LOG: readonly [string, Create][] = [
+  ...OF_BLOCK,
+  ['address', ofLog(({ address }) => address)],
+  ['logIndex', () => placeOf],
+  ['transactionIndex', LOG_TX],
+  ['transactionHash', transactionHash(LOG_TX)],
+]
+
+const TRACE_TX: Create = records => position => {
+  const view = records.find('trace', position)
+  const tx = view ? txOfTrace(view.bytes, view.start) : -1
+  return tx < 0 ? undefined : tx
+}
+
+/** A field of a call: its own record tells it, or else its trace, or its transaction, which may name it otherwise. */
+const ofCall =
+  (own: (call: CallRecord) => StoredValue, inTrace: Create | undefined, inTx?: Create): Create =>
+  records => {
+    const call = newCallRecord()
+    const [readTrace, readTx] = [inTrace?.(records), inTx?.(records)]
+    return position => {
+      const view = records.find('call', position)
+      if (!view) return undefined
+      readCall(view.bytes, view.start, call)
+      if (call.trace >= 0 && readTrace) return readTrace(positionOf(blockOf(position), call.trace))
+      return readTx && call.trace < 0 ? readTx(positionOf(blockOf(position), call.tx)) : own(call)
+    }
+  }
+
+const field =
+  (kind: Stored, name: string): Create =>
+  records =>
+    valueReader(kind, name, records)!
+
+const CALL_TX = ofCall(({ tx }) => tx, TRACE_TX)
+
+const NONE: ReadonlyMap<string, Create> = new Map()
+/** Fields that stand in no record of their kind as they are asked for. */
+const DERIVED: Record<Kind, ReadonlyMap<string, Create>> = {
+  block: new Map([
+    ['number', () => blockOf],
+    ['hash', BLOCK_HASH],
+    ['timestamp', TIME],
+  ]),
+  tx: new Map([...OF_BLOCK, ['hash', transactionHash(() => placeOf)], ['transactionIndex', () => placeOf]]),
+  log: new Map(OF_LOG),
+  event: new Map(OF_LOG),
+  trace: new Map([...OF_BLOCK, ['transactionPosition', TRACE_TX], ['transactionHash', transactionHash(TRACE_TX)]]),
+  call: new Map([
+    ...OF_BLOCK,
+    ['from', ofCall(({ from }) => from, field('trace', 'action.from'))],
+    ['to', ofCall(({ to }) => to, field('trace', 'action.to'))],
+    ['value', ofCall(() => undefined, field('trace', 'action.value'), field('tx', 'value'))],
+    ['callType', ofCall(({ callType }) => callType, field('trace', 'callType'))],
+    ['reverted', ofCall(({ reverted }) => reverted, undefined)],
+    ['transactionIndex', CALL_TX],
+    ['transactionHash', transactionHash(CALL_TX)],
+  ]),
+  contract: NONE,
+  token: NONE,
+}

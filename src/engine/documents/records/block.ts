@@ -1,0 +1,141 @@
+import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
+import type { Places } from '../../../documents/places.ts'
+import type { ByteWriter } from '../../../lib/bytes.ts'
+import { createByteWriter } from '../../../lib/bytes.ts'
+import { RECORD_COLUMNS } from '../forms.ts'
+import { cursor, takeVarint } from './cursor.ts'
+import { fieldsWriter } from './fields.ts'
+import { endOfSealed, seal, writeRow } from './rows.ts'
+import { type Ids, writeHex } from './values.ts'
+
+/** What all documents of a block show of it, as its row tells it. */
+export interface StoredBlock {
+  number: number
+  hash: Buffer
+  /** Seconds since 1970. */
+  time: number
+  /** Hashes of its transactions in order, 32 bytes each; what is behind the last one is a checksum. */
+  hashes: Buffer
+  txs: number
+  /** Logs of the block up to and with each of its transactions, in order. */
+  logEnds: Uint32Array
+  /** Places of the transactions and logs of a partial block, ascending; undefined where these are 0, 1, 2, … */
+  places: Places | undefined
+}
+
+const COLUMNS = RECORD_COLUMNS.block
+
+/** Appends the blobs of a block's row. */
+export const createBlockWriter = (ids: Ids) => {
+  const writeFields = fieldsWriter(
+    COLUMNS,
+    COLUMNS.map(
+      ({ wire }) =>
+        (block: RpcBlock): unknown =>
+          block[wire],
+    ),
+    ids,
+  )
+  const record = createByteWriter(1 << 12)
+  const end = new Uint32Array(1)
+  return {
+    hashes(out: ByteWriter, { transactions }: RpcBlock): void {
+      const start = out.length
+      for (const { hash } of transactions) writeHex(out, hash, 2)
+      seal(out, start)
+    },
+    ends(out: ByteWriter, { receipts }: RawBlock, places: Places | undefined): void {
+      const start = out.length
+      out.varint(receipts.length * 2 + (places ? 1 : 0))
+      for (const { logs } of receipts) out.varint(logs.length)
+      if (places) for (const list of [places.txs, places.logs]) writeAscending(out, list)
+      seal(out, start)
+    },
+    record(out: ByteWriter, block: RpcBlock): void {
+      record.truncate(0)
+      writeFields(record, block)
+      end[0] = record.length
+      writeRow(out, record, end, 1)
+    },
+  }
+}
+
+const writeAscending = (out: ByteWriter, places: Uint32Array) => {
+  for (let i = 0; i < places.length; i++) out.varint(places[i]! - (i === 0 ? 0 : places[i - 1]!))
+}
+
+const HASH = 32
+
+export const readBlockRow = (
+  number: number,
+  [hash, time, hashes, ends]: readonly [Buffer, number, Buffer, Buffer],
+): StoredBlock => {
+  const txs = endOfSealed(hashes, 'block', number) / HASH
+  endOfSealed(ends, 'block', number)
+  cursor.at = 0
+  const isPartial = takeVarint(ends) % 2 === 1
+  const logEnds = new Uint32Array(txs)
+  let logs = 0
+  for (let i = 0; i < txs; i++) {
+    logs += takeVarint(ends)
+    logEnds[i] = logs
+  }
+  const places = isPartial ? { txs: readAscending(ends, txs), logs: readAscending(ends, logs) } : undefined
+  return { number, hash, time, hashes, txs, logEnds, places }
+}
+
+const readAscending = (bytes: Buffer, count: number): Uint32Array => {
+  const places = new Uint32Array(count)
+  let place = 0
+  for (let i = 0; i < count; i++) {
+    place += takeVarint(bytes)
+    places[i] = place
+  }
+  return places
+}
+
+/** Which of the block's transactions stands at a place; -1 where none of them does. */
+export const indexOfTx = ({ txs, places }: StoredBlock, place: number): number =>
+  places ? indexIn(places.txs, place) : place < txs ? place : -1
+
+/** Which of the block's logs stands at a place; -1 where none of them does. */
+export const indexOfLog = ({ logEnds, txs, places }: StoredBlock, place: number): number =>
+  places ? indexIn(places.logs, place) : place < (txs === 0 ? 0 : logEnds[txs - 1]!) ? place : -1
+
+/** Place of a transaction, by which of the block's it is. */
+export const placeOfTx = ({ places }: StoredBlock, index: number): number => (places ? places.txs[index]! : index)
+
+/** Which of the block's transactions a log is of, by which of the block's logs it is. */
+export const txIndexOfLog = ({ logEnds, txs }: StoredBlock, index: number): number => {
+  let low = 0
+  let high = txs - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (logEnds[middle]! > index) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Where the hash of the transaction at a place begins in `hashes`; -1 where there is none. */
+export const hashStart = (block: StoredBlock, place: number): number => {
+  const index = indexOfTx(block, place)
+  return index < 0 ? -1 : index * HASH
+}
+
+/** The hash of the transaction at a place, as `0x` hex; undefined where there is none. */
+export const hashOfTx = (block: StoredBlock, place: number): string | undefined => {
+  const start = hashStart(block, place)
+  return start < 0 ? undefined : `0x${block.hashes.toString('hex', start, start + HASH)}`
+}
+
+const indexIn = (places: Uint32Array, place: number): number => {
+  let low = 0
+  let high = places.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (places[middle]! < place) low = middle + 1
+    else high = middle
+  }
+  return places[low] === place ? low : -1
+}

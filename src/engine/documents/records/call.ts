@@ -1,0 +1,70 @@
+import type { ByteWriter } from '../../../lib/bytes.ts'
+import { cursor, takeVarint } from './cursor.ts'
+
+/** A call as its record tells it. What is in its trace, or in its transaction, is not in it. */
+export interface CallRecord {
+  /** Place of its trace; -1 where there are none and it is its transaction's own: only then are the members from `tx` on set. */
+  trace: number
+  signature: number
+  decimals: number | null
+  reverted: boolean
+  tx: number
+  /** Dictionary ids. */
+  from: number
+  to: number
+  depth: number
+  callType: number
+}
+
+export const writeCall = (out: ByteWriter, call: CallRecord): void => {
+  out.varint(call.trace + 1)
+  out.varint(call.signature)
+  out.varint(call.decimals === null ? 0 : call.decimals + 1)
+  out.byte(call.reverted ? 1 : 0)
+  if (call.trace >= 0) return
+  out.varint(call.tx)
+  out.varint(call.from)
+  out.varint(call.to)
+  out.varint(call.depth)
+  out.varint(call.callType)
+}
+
+export const newCallRecord = (): CallRecord => ({
+  trace: -1,
+  signature: 0,
+  decimals: null,
+  reverted: false,
+  tx: -1,
+  from: 0,
+  to: 0,
+  depth: 0,
+  callType: 0,
+})
+
+export const readCall = (bytes: Uint8Array, start: number, into: CallRecord): void => {
+  cursor.at = start
+  into.trace = takeVarint(bytes) - 1
+  into.signature = takeVarint(bytes)
+  const decimals = takeVarint(bytes)
+  into.decimals = decimals === 0 ? null : decimals - 1
+  into.reverted = bytes[cursor.at++] === 1
+  if (into.trace >= 0) return
+  into.tx = takeVarint(bytes)
+  into.from = takeVarint(bytes)
+  into.to = takeVarint(bytes)
+  into.depth = takeVarint(bytes)
+  into.callType = takeVarint(bytes)
+}
+
+/** Appends a call's record with another signature and decimals. */
+export const rewriteCall = (
+  out: ByteWriter,
+  bytes: Uint8Array,
+  start: number,
+  signature: number,
+  decimals: number | null,
+): void => {
+  const call = newCallRecord()
+  readCall(bytes, start, call)
+  writeCall(out, { ...call, signature, decimals })
+}

@@ -1,0 +1,77 @@
+import type { ByteWriter } from '../../../lib/bytes.ts'
+import { type Column, RECORD_COLUMNS, type Stored } from '../forms.ts'
+import { cursor } from './cursor.ts'
+import { type Ids, skipValue, writeValue } from './values.ts'
+
+/** Bytes of the presence bits of a record of so many fields. */
+const headOf = (fields: number): number => (fields + 7) >> 3
+
+/** Appends the fields of documents of a kind: presence bits, then the values of what `readers` give, in the order of the columns. */
+export const fieldsWriter = <T>(columns: readonly Column[], readers: readonly ((from: T) => unknown)[], ids: Ids) => {
+  const head = headOf(columns.length)
+  return (out: ByteWriter, from: T): void => {
+    const start = out.length
+    for (let i = 0; i < head; i++) out.byte(0)
+    let bits = 0
+    for (let i = 0; i < columns.length; i++) {
+      const value = readers[i]!(from)
+      if (value !== undefined) {
+        writeValue(out, columns[i]!, value, ids)
+        bits |= 1 << (i & 7)
+      }
+      if (bits !== 0 && ((i & 7) === 7 || i === columns.length - 1)) {
+        out.reserve(0)[start + (i >> 3)] = bits
+        bits = 0
+      }
+    }
+  }
+}
+
+/**
+ * Finds where the value of each field of a record begins, by the order of `RECORD_COLUMNS`: -1 for one that is absent. Nothing is decoded.
+ * The cursor ends behind the last value.
+ */
+export const locate = (kind: Stored, bytes: Uint8Array, start: number, offsets: Int32Array): void => {
+  const columns = RECORD_COLUMNS[kind]
+  cursor.at = start + headOf(columns.length)
+  for (let i = 0; i < columns.length; i++) {
+    if ((bytes[start + (i >> 3)]! & (1 << (i & 7))) === 0) offsets[i] = -1
+    else {
+      offsets[i] = cursor.at
+      skipValue(bytes, columns[i]!)
+    }
+  }
+}
+
+/** Puts the cursor before one field of a record; false where the record does not have it. */
+export const seek = (kind: Stored, index: number, bytes: Uint8Array, start: number): boolean => {
+  const columns = RECORD_COLUMNS[kind]
+  if ((bytes[start + (index >> 3)]! & (1 << (index & 7))) === 0) return false
+  cursor.at = start + headOf(columns.length)
+  for (let i = 0; i < index; i++) if ((bytes[start + (i >> 3)]! & (1 << (i & 7))) !== 0) skipValue(bytes, columns[i]!)
+  return true
+}
+
+/** Appends a record with another value of one field, which `write` appends. */
+export const rewriteField = (
+  out: ByteWriter,
+  kind: Stored,
+  index: number,
+  bytes: Uint8Array,
+  [start, end]: readonly [number, number],
+  write: (out: ByteWriter) => void,
+): void => {
+  const begin = out.length
+  const had = (bytes[start + (index >> 3)]! & (1 << (index & 7))) !== 0
+  const before = RECORD_COLUMNS[kind].length
+  const offsets = new Int32Array(before + 1)
+  locate(kind, bytes, start, offsets)
+  offsets[before] = cursor.at
+  // The next value that is there begins where this one ends.
+  const next = (from: number): number => offsets.slice(from).find(offset => offset >= 0)!
+  const at = next(index)
+  out.bytes(bytes, start, at)
+  out.reserve(0)[begin + (index >> 3)]! |= 1 << (index & 7)
+  write(out)
+  out.bytes(bytes, had ? next(index + 1) : at, end)
+}

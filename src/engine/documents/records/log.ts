@@ -1,0 +1,77 @@
+import type { ByteWriter } from '../../../lib/bytes.ts'
+import { cursor, takeVarint } from './cursor.ts'
+
+/** A log as its record tells it; its topics and its data are packed, between these places of the row. */
+export interface LogRecord {
+  /** Place of the transaction in the block. */
+  tx: number
+  /** Dictionary id of the emitter. */
+  address: number
+  signature: number
+  /** Of the emitting token. */
+  decimals: number | null
+  topicsStart: number
+  /** The data begin here, and end where the record does. */
+  topicsEnd: number
+}
+
+/** Appends all of a log's record but for its topics and its data, which are to follow: see `endTopics`. Returns where the topics begin. */
+export const writeLog = (
+  out: ByteWriter,
+  tx: number,
+  address: number,
+  signature: number,
+  decimals: number | null | undefined,
+): number => {
+  out.varint(tx)
+  out.varint(address)
+  out.varint(signature)
+  out.varint(decimals == null ? 0 : decimals + 1)
+  // The length of the topics.
+  out.byte(0)
+  return out.length
+}
+
+/** To be called when the packed topics are written, and before the data are. */
+export const endTopics = (out: ByteWriter, start: number): void => {
+  out.reserve(0)[start - 1] = out.length - start
+}
+
+export const newLogRecord = (): LogRecord => ({
+  tx: 0,
+  address: 0,
+  signature: 0,
+  decimals: null,
+  topicsStart: 0,
+  topicsEnd: 0,
+})
+
+export const readLog = (bytes: Uint8Array, start: number, into: LogRecord): void => {
+  cursor.at = start
+  into.tx = takeVarint(bytes)
+  into.address = takeVarint(bytes)
+  into.signature = takeVarint(bytes)
+  const decimals = takeVarint(bytes)
+  into.decimals = decimals === 0 ? null : decimals - 1
+  const length = bytes[cursor.at++]!
+  into.topicsStart = cursor.at
+  into.topicsEnd = cursor.at + length
+}
+
+/** Appends a log's record with another signature and decimals, and with other packed topics where they are given. */
+export const rewriteLog = (
+  out: ByteWriter,
+  bytes: Uint8Array,
+  [start, end]: readonly [number, number],
+  signature: number,
+  decimals: number | null,
+  topics: Uint8Array | undefined,
+): void => {
+  const record = newLogRecord()
+  readLog(bytes, start, record)
+  const begin = writeLog(out, record.tx, record.address, signature, decimals)
+  if (topics === undefined) out.bytes(bytes, record.topicsStart, record.topicsEnd)
+  else out.bytes(topics)
+  endTopics(out, begin)
+  out.bytes(bytes, record.topicsEnd, end)
+}

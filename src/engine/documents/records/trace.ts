@@ -1,0 +1,74 @@
+import type { RpcTrace } from '../../../chain/wire.ts'
+import { traceReader } from '../../../documents/traces.ts'
+import type { ByteWriter } from '../../../lib/bytes.ts'
+import { RECORD_COLUMNS } from '../forms.ts'
+import { cursor, takeVarint } from './cursor.ts'
+import { fieldsWriter, locate } from './fields.ts'
+import { type Ids, writeWords } from './values.ts'
+
+/**
+ * What a step is called with is often that of the transaction, or of the step before it: `own` data stand at the end of the record,
+ * those of the step `before` in the same row. An explicit `null` is what some nodes say of steps that are no calls.
+ */
+export const INPUT = { none: 0, own: 1, transaction: 2, before: 3, null: 4 } as const
+
+/** A trace as its record tells it. */
+export interface TraceRecord {
+  /** Place of the transaction in the block; -1 for a reward. */
+  tx: number
+  /** Where each field's value begins, by the order of `RECORD_COLUMNS.trace`: -1 for one that is absent. */
+  offsets: Int32Array
+  /** One of `INPUT`. */
+  input: number
+  /** Own data begin here, packed, and end where the record does. */
+  inputStart: number
+}
+
+const COLUMNS = RECORD_COLUMNS.trace
+const readInput = traceReader('action.input')
+
+/** Appends records of traces, which come in the order of their block; `txInput` is the call data of a trace's transaction. */
+export const createTraceWriter = (ids: Ids) => {
+  const writeFields = fieldsWriter(
+    COLUMNS,
+    COLUMNS.map(({ wire }) => traceReader(wire)),
+    ids,
+  )
+  let before: unknown
+  return (out: ByteWriter, trace: RpcTrace, txInput: string | undefined, isFirst: boolean): void => {
+    out.varint(trace.type === 'reward' ? 0 : trace.transactionPosition + 1)
+    writeFields(out, trace)
+    const input = readInput(trace)
+    if (input === undefined) out.byte(INPUT.none)
+    else if (input === null) out.byte(INPUT.null)
+    else if (input === '0x') out.byte(INPUT.own)
+    else if (!isFirst && input === before) out.byte(INPUT.before)
+    else if (trace.type !== 'reward' && input === txInput) out.byte(INPUT.transaction)
+    else {
+      out.byte(INPUT.own)
+      writeWords(out, input as string, ids)
+    }
+    before = input
+  }
+}
+
+export const newTraceRecord = (): TraceRecord => ({
+  tx: 0,
+  offsets: new Int32Array(COLUMNS.length),
+  input: 0,
+  inputStart: 0,
+})
+
+export const readTrace = (bytes: Uint8Array, start: number, into: TraceRecord): void => {
+  cursor.at = start
+  into.tx = takeVarint(bytes) - 1
+  locate('trace', bytes, cursor.at, into.offsets)
+  into.input = bytes[cursor.at++]!
+  into.inputStart = cursor.at
+}
+
+/** Place of a trace's transaction, -1 for a reward: nothing else is read. */
+export const txOfTrace = (bytes: Uint8Array, start: number): number => {
+  cursor.at = start
+  return takeVarint(bytes) - 1
+}

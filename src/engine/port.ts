@@ -1,0 +1,147 @@
+import type { RawBlock } from '../chain/wire.ts'
+import type { Decoding } from '../decode/decoding.ts'
+import type { Delegation } from '../decode/proxies.ts'
+import type { Document } from '../documents/document.ts'
+import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
+import type { Range } from '../lib/ranges.ts'
+import type { Kind } from '../mapping/index.ts'
+import type { SearchRequest } from '../query/request.ts'
+import type { Batch } from './documents/batch.ts'
+import type { Revision } from './index/revision.ts'
+import type { Hit } from './query/hits.ts'
+import type { SearchOptions } from './query/options.ts'
+import type { Cursor } from './query/pages.ts'
+import type { SimilarRequest } from './query/similar.ts'
+import type { Suggestion, SuggestRequest } from './query/suggest.ts'
+
+/**
+ * What the program asks of an engine that keeps the documents of one network. SQLite in this folder answers at once. A
+ * cluster would not, so callers await the answers, and know nothing of tables.
+ */
+
+export type Awaitable<T> = T | Promise<T>
+
+/** The one writer of a network's documents. Every verb writes whole blocks or nothing. */
+export interface DocumentWriter {
+  /**
+   * Takes note of what a batch adds to the dictionaries. Batches may be applied in another order than they were built
+   * in. The writer receives each before it applies any, so that it always knows the ids a batch may use. So may revisions.
+   */
+  receive(batch: Pick<Batch, 'added'>): void
+  /** Writes a run of blocks that is not stored yet. */
+  apply(batch: Batch, within?: Within): Awaitable<void>
+  /** Removes all blocks above this one. Below 0 another chain begins: what contracts told of themselves goes, too. */
+  rollback(to: number, within?: Within): Awaitable<void>
+  /** Decodes documents of a segment anew. False where the segment is gone: its documents are to be looked at again. */
+  revise(revision: Revision): Awaitable<boolean>
+  /** Only what `within` writes. */
+  also(within: Within): Awaitable<void>
+}
+
+/**
+ * Writes what rules found. SQLite commits it with the blocks. An engine elsewhere calls it once the blocks are durable,
+ * and again for a batch that it has to repeat: alerts have ids, so that the second call changes nothing.
+ */
+export type Within = () => void
+
+/** Answers questions about a network's documents. Each answer is of one state of them. */
+export interface DocumentReader {
+  search(request: SearchRequest, options: SearchOptions): Awaitable<Result>
+  /**
+   * All hits of a query, page by page. Each page is of the state of its moment. `after` goes on behind a hit, and then
+   * nothing is counted.
+   */
+  pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Awaitable<Pages>
+  get(kind: Kind, id: string): Awaitable<Document | undefined>
+  suggest(request: SuggestRequest): Awaitable<Suggestion[]>
+  /** Contracts whose codes are like that of another one. Undefined where that one is not stored. */
+  similar(request: SimilarRequest): Awaitable<SimilarDocument[] | undefined>
+  /** Numbers of the stored blocks. */
+  ranges(): Awaitable<Range[]>
+  close(): Awaitable<void>
+}
+
+export interface Result {
+  total: number
+  hits: Hit[]
+}
+
+export interface Pages {
+  total: number
+  pages: Iterable<Hit[]> | AsyncIterable<Hit[]>
+  /** The last hit of the pages that were taken so far. */
+  at(): Cursor | undefined
+}
+
+export interface SimilarDocument {
+  document: Document
+  /** From 1, the same, to 0, nothing in common. */
+  similarity: number
+}
+
+/**
+ * What indexing asks of the stored documents for each block, several times a transaction. These answers are
+ * synchronous: a promise for each would cost more than the answer, and between the last look at the rules and the moment
+ * a block counts as held, indexing must not wait. An engine elsewhere loads in `prefetch` what it will be asked.
+ */
+export interface Lookups extends Blocks {
+  /** Called before anything is asked about the contracts in these blocks. */
+  prefetch(blocks: readonly RawBlock[]): Awaitable<void>
+  /** Of 40 lower-case digits. */
+  token(address: string): StoredToken | undefined
+  /** Of a lower-case address. */
+  link(address: string): StoredLink | undefined
+  upgrades(address: string): StoredUpgrade[]
+  /** What a code has in common with others. Undefined for a proxy's code: that they are alike says nothing. */
+  features(codeHash: string): Int8Array | undefined
+}
+
+/** The stored blocks. Hashes are lower-case. */
+export interface Blocks {
+  /** EIP-155 chain id, where it is known. */
+  chainId(): number | undefined
+  hash(number: number): string | undefined
+  parentHash(number: number): string | undefined
+  ranges(): Range[]
+}
+
+/** What is stored of a token. */
+export interface StoredToken extends Partial<TokenFacts> {
+  standard?: TokenStandard | null
+  /** Whether the contract itself has answered. */
+  asked: boolean
+  /** Of the lowest stored block in which it was seen. */
+  position?: number | undefined
+}
+
+/** What a contract was found to run. */
+export interface StoredLink {
+  /** Of its own code, as `0x` hex; null where it has none. */
+  codeHash: string | null
+  delegation: Delegation | null
+  /** Up to where the chain was known when it was asked. */
+  position: number
+}
+
+/** At its position the contract begins to run the code of `implementation`, or of another one that is not told. */
+export interface StoredUpgrade {
+  position: number
+  implementation: string | null
+}
+
+/** Finds the documents that one ABI decodes otherwise than they are stored. */
+export interface Redecoder {
+  /** Addresses of the contracts that the ABI holds for; null where it may hold for any. */
+  owners(): Awaitable<string[] | null>
+  /** Looks at `size` documents, the newest up to a block first. */
+  take(from: number, size: number, decoding: Decoding): Awaitable<RedecodingStep>
+  close(): Awaitable<void>
+}
+
+export interface RedecodingStep {
+  /** Undefined where nothing changes. */
+  revision: Revision | undefined
+  /** The newest block that is still to be looked at, -1 where none is. */
+  to: number
+  blocksLeft: number
+}

@@ -1,0 +1,127 @@
+import type { OwnAbi } from '../../decode/declarations.ts'
+import { selectorOf, topicOf } from '../../decode/signature.ts'
+import type { Signature } from '../../decode/types.ts'
+import type { Hash62 } from '../../lib/hash.ts'
+import { argumentFacet, FACETS, HASHED, logFacet, termOf, UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
+import { endOf, positionOfOrdinal } from '../query/places.ts'
+import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
+import { blockOf } from '../schema.ts'
+
+/** Ordinals of a segment's documents that may be decoded otherwise, ascending. */
+export interface Candidates {
+  segment: Segment
+  header: ReadHeader
+  logs: Uint32Array
+  calls: Uint32Array
+}
+
+export const lastBlock = (header: ReadHeader, kind: 'log' | 'call', ordinals: Uint32Array): number =>
+  ordinals.length === 0 ? -1 : blockOf(positionOfOrdinal(header, kind, ordinals.at(-1)!))
+
+/** So many of the last ones, logs and calls in the order of their blocks. */
+export const newest = ({ segment, header, logs, calls }: Candidates, size: number): Candidates => {
+  let [log, call] = [logs.length, calls.length]
+  for (let taken = 0; taken < size && log + call > 0; taken++) {
+    const ofLog = lastBlock(header, 'log', logs.subarray(0, log))
+    const ofCall = lastBlock(header, 'call', calls.subarray(0, call))
+    if (ofLog > ofCall) log--
+    else call--
+  }
+  return { segment, header, logs: logs.subarray(log), calls: calls.subarray(call) }
+}
+
+export const namesOf = ({ events, functions }: OwnAbi) => ({
+  topics: new Set(events.filter(({ anonymous }) => !anonymous).map(topicOf)),
+  selectors: new Set(functions.map(selectorOf)),
+})
+
+/** Whether a signature tells what its documents mean. */
+export const decodes = ({ event, error }: Signature): boolean => event !== null && error === null
+
+/** What is looked for of one kind. */
+interface Wanted {
+  names: ReadonlySet<string>
+  signatures: StoredSignature[]
+  /** The one of all that have none of their own. */
+  shared: StoredSignature | undefined
+  /** By what those are found. */
+  hashes: Hash62[]
+  facet: number
+}
+
+/** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contracts where it is for some. */
+export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly number[] | null) => {
+  const { topics, selectors } = namesOf(abi)
+  const own = new Set([
+    ...abi.events.map(event => JSON.stringify(event)),
+    ...abi.functions.map(({ name, inputs }) => JSON.stringify({ name, inputs })),
+  ])
+  /** What is as the ABI has it gains nothing by it, and what is surer than it neither. */
+  const mayGain = (signature: Signature): boolean => {
+    const { event, probability, error } = signature
+    if (decodes(signature) && probability > abi.probability) return false
+    return error !== null || probability !== abi.probability || !own.has(JSON.stringify(event))
+  }
+
+  const postingsOf = (segment: Segment, term: number, mark = 0): Uint32Array[] =>
+    reader
+      .termsBetween(segment.id, term, term)
+      .filter(posting => posting.mark === mark)
+      .map(reader.ordinals)
+
+  const wantedOf = (of: 'log' | 'call'): Wanted => {
+    const names = of === 'log' ? topics : selectors
+    const all = reader.signatures(of)
+    const shared = all.find(({ key }) => key === (of === 'log' ? UNLISTED : UNLISTED_CALL))
+    return {
+      names,
+      signatures: all.filter(signature => names.has(signature.topic ?? '') && mayGain(signature)),
+      shared: names.size > 0 ? shared : undefined,
+      hashes: names.size > MOST_PROBED ? [] : [...names].map(name => ({ ...reader.hash(name) })),
+      facet: of === 'call' ? FACETS['call.selector'] : shared ? argumentFacet(shared.id, 0) : 0,
+    }
+  }
+  /** What comes up later is of blocks that are decoded by the ABI already. */
+  let wanted: Record<'log' | 'call', Wanted> | undefined
+
+  const listsOf = (segment: Segment, { names, signatures, shared, hashes, facet }: Wanted): Uint32Array[] => {
+    const listsIn = (signature: StoredSignature) =>
+      (owners ?? [ANY]).flatMap(value => postingsOf(segment, termOf(value, logFacet(signature.id))))
+    const lists = signatures.flatMap(listsIn)
+    const all = shared ? listsIn(shared) : []
+    if (all.length === 0 || owners !== null || names.size > MOST_PROBED) return [...lists, ...all]
+    return [...lists, ...hashes.flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, facet), low))]
+  }
+
+  /** Undefined where the segment has none up to a block. */
+  return (segment: Segment, next: number): Candidates | undefined => {
+    wanted ??= { log: wantedOf('log'), call: wantedOf('call') }
+    const lists = { log: listsOf(segment, wanted.log), call: listsOf(segment, wanted.call) }
+    if (lists.log.length + lists.call.length === 0) return undefined
+    const header = reader.header(segment)
+    const index = Math.min(next, segment.last) - segment.first
+    const ordinals = (of: 'log' | 'call') => {
+      const end = endOf(header, of, index)
+      return ascending(lists[of]).filter(ordinal => ordinal < end)
+    }
+    const found = { segment, header, logs: ordinals('log'), calls: ordinals('call') }
+    return found.logs.length + found.calls.length > 0 ? found : undefined
+  }
+}
+
+/** In place of a contract: all of them. */
+const ANY = 0
+
+/** Of unlisted signatures; where there are more, it is the documents that are asked. */
+const MOST_PROBED = 500
+
+const ascending = (lists: readonly Uint32Array[]): Uint32Array => {
+  if (lists.length === 1) return lists[0]!
+  const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const list of lists) {
+    all.set(list, at)
+    at += list.length
+  }
+  return all.sort()
+}

@@ -1,0 +1,100 @@
+import { createEventDecoder, createFunctionDecoder } from '../../decode/abi.ts'
+import { createCallSignatures } from '../../decode/call-signatures.ts'
+import type { OwnAbi } from '../../decode/declarations.ts'
+import type { Decoding } from '../../decode/decoding.ts'
+import type { DecodedArg, Signature } from '../../decode/types.ts'
+import { createStored } from '../documents/stored.ts'
+import type { RevisionBuilder } from '../index/revision.ts'
+import { ordinalOfPosition, positionOfOrdinal } from '../query/places.ts'
+import type { Reader, StoredSignature } from '../reader.ts'
+import { blockOf, positionOf } from '../schema.ts'
+import { type Candidates, decodes, namesOf } from './candidates.ts'
+
+/** Looks at documents, and takes down which of them are decoded otherwise now. */
+export const createComparison = (reader: Reader, abi: OwnAbi) => {
+  const stored = createStored(reader)
+  const argumentsIn = createArgumentsDecoder()
+  const callSignature = createCallSignatures()
+  // An upgrade holds for the transactions behind its own.
+  const nextUpgrade = reader
+    .prepare('SELECT min(upgrade.pos) FROM upgrade JOIN log USING (pos) WHERE pos >= ? AND pos < ? AND log.tx >= ?')
+    .pluck()
+  const beginningOf = (block: number, tx: number): number => {
+    const end = positionOf(block + 1, 0)
+    return (nextUpgrade.get(positionOf(block, 0), end, tx) as number | null) ?? end
+  }
+  const readMethod = reader.prepare('SELECT method FROM tx WHERE pos = ?').pluck()
+  const addressOf = (id: number): string => `0x${reader.addressDigits(id)}`
+  const names = namesOf(abi)
+
+  return ({ header, logs, calls }: Candidates, decoding: Decoding, revision: RevisionBuilder) => {
+    for (const ordinal of logs) {
+      const position = positionOfOrdinal(header, 'log', ordinal)
+      const log = stored.log(position)!
+      const { topics, data } = log
+      if (!names.topics.has(topics[0]!)) continue
+      const was = reader.signature(log.signature)
+      const now = decoding.log({ address: addressOf(log.address), topics, data }, position)
+      if (isBetter(now.signature, was))
+        revision.log({ position, ordinal }, log, { signature: was, args: argumentsIn.log(was, topics, data) }, now)
+    }
+    for (const ordinal of calls) {
+      const position = positionOfOrdinal(header, 'call', ordinal)
+      const call = stored.call(position)!
+      const { input, tx, traceAddress } = call
+      if (!names.selectors.has(input.slice(0, 10))) continue
+      const to = addressOf(call.to)
+      const was = reader.signature(call.signature)
+      const at = beginningOf(blockOf(position), tx)
+      const decoded = decoding.call(to, input, at)
+      const signature = callSignature(decoded)
+      if (isBetter(signature, was)) {
+        const before = { signature: was, args: argumentsIn.call(was, input) }
+        revision.call({ position, ordinal }, call, before, { signature, args: decoded.args })
+      }
+      // A transaction calls the function that its call is of.
+      const method = traceAddress.length === 0 ? decoding.methodOf(input, to, at) : null
+      if (method === null || isLessSure(signature, was)) continue
+      const owner = positionOf(blockOf(position), tx)
+      const place = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
+      revision.method(place, readMethod.get(owner) as number | null, method)
+    }
+  }
+}
+
+/** What decodes and did not before is taken whatever it is; else it is the probability that counts. */
+const isLessSure = (now: Signature, was: Signature): boolean => {
+  if (decodes(now) && !decodes(was)) return false
+  return now.probability < was.probability || (now.probability === was.probability && decodes(was) && !decodes(now))
+}
+
+const isBetter = (now: Signature, was: Signature): boolean =>
+  now.event !== null && now.key !== was.key && !isLessSure(now, was)
+
+/** What was indexed of a document, by the declaration that it was decoded by. */
+const createArgumentsDecoder = () => {
+  const logs = new Map<number, ReturnType<typeof createEventDecoder>>()
+  const calls = new Map<number, ReturnType<typeof createFunctionDecoder>>()
+  const decoderOf = <T>(
+    known: Map<number, T>,
+    { id, event }: StoredSignature,
+    create: (event: NonNullable<Signature['event']>) => T,
+  ): T => {
+    let decoder = known.get(id)
+    if (!decoder) {
+      decoder = create(event!)
+      known.set(id, decoder)
+    }
+    return decoder
+  }
+  return {
+    log(signature: StoredSignature, topics: readonly string[], data: string): DecodedArg[] | null {
+      if (!signature.event || signature.error !== null) return null
+      return decoderOf(logs, signature, createEventDecoder)(topics, data).args
+    },
+    call(signature: StoredSignature, input: string): DecodedArg[] | null {
+      if (!signature.event) return null
+      return decoderOf(calls, signature, createFunctionDecoder)(input).args
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import type { OwnAbi } from '../../decode/declarations.ts'
+import type { Decoding } from '../../decode/decoding.ts'
+import type { RevisionBuilder } from '../index/revision.ts'
+import type { Redecoder, RedecodingStep } from '../port.ts'
+import { openReader, type Reader } from '../reader.ts'
+import { type Candidates, createFinder, lastBlock, newest } from './candidates.ts'
+import { createComparison } from './comparison.ts'
+import { ownersOf } from './owners.ts'
+
+export interface RedecoderOptions {
+  /** Path of SQLite's binding. */
+  native: string | undefined
+  /** Begins a revision of a segment; `digitsOf` tells the address of a dictionary id. */
+  revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
+}
+
+/** Opens the store of one network for finding what an ABI decodes otherwise. */
+export const openRedecoder = (path: string, abi: OwnAbi, { native, revise }: RedecoderOptions): Redecoder => {
+  const reader = openReader(path, native)
+  const read = <T>(ask: () => T): T => {
+    reader.begin()
+    try {
+      return ask()
+    } finally {
+      reader.end()
+    }
+  }
+  let owners: readonly number[] | null | undefined
+  const knownOwners = () => {
+    if (owners === undefined) owners = ownersOf(reader, abi)
+    return owners
+  }
+  let take: ReturnType<typeof createSteps> | undefined
+  return {
+    owners: () => read(() => knownOwners()?.map(id => `0x${reader.addressDigits(id)}`) ?? null),
+    take: (from, size, decoding) =>
+      read(() => {
+        take ??= createSteps(reader, abi, knownOwners(), revise)
+        const step = take(from, size, decoding)
+        const blocksLeft = reader
+          .segments()
+          .reduce((sum, { first, last }) => sum + Math.max(0, Math.min(last, step.to) - first + 1), 0)
+        return { ...step, blocksLeft }
+      }),
+    close: reader.close,
+  }
+}
+
+/** How long a step may search for candidates before it ends without any. */
+const SEARCH_MS = 7.5
+
+/** Steps are taken between two changes of the store, from a block that was not looked at whole. */
+const createSteps = (
+  reader: Reader,
+  abi: OwnAbi,
+  owners: readonly number[] | null,
+  revise: RedecoderOptions['revise'],
+) => {
+  const find = createFinder(reader, abi, owners)
+  const compare = createComparison(reader, abi)
+  let left: Candidates | undefined
+
+  /** Those of the newest segment that has any. Most have none of a contract: many of them are passed over in one go. */
+  const nextCandidates = (next: number): { to: number; found: Candidates | undefined } => {
+    const until = performance.now() + SEARCH_MS
+    for (const segment of reader.segments().toReversed()) {
+      if (segment.first > next) continue
+      const found = find(segment, next)
+      if (found) return { to: next, found }
+      if (performance.now() > until) return { to: segment.first - 1, found: undefined }
+    }
+    return { to: -1, found: undefined }
+  }
+
+  const take = (next: number, size: number, decoding: Decoding): Omit<RedecodingStep, 'blocksLeft'> => {
+    // It may have been merged with others, or cut.
+    if (left && !reader.segments().some(({ id }) => id === left!.segment.id)) left = undefined
+    if (!left) {
+      const { to, found } = nextCandidates(next)
+      if (!found) return { revision: undefined, to }
+      left = found
+    }
+    const { segment, header } = left
+    const part = newest(left, size)
+    const revision = revise(segment.id, reader.addressDigits)
+    compare(part, decoding, revision)
+    const rest = {
+      ...left,
+      logs: left.logs.subarray(0, left.logs.length - part.logs.length),
+      calls: left.calls.subarray(0, left.calls.length - part.calls.length),
+    }
+    left = rest.logs.length + rest.calls.length > 0 ? rest : undefined
+    const to = left
+      ? Math.max(lastBlock(header, 'log', left.logs), lastBlock(header, 'call', left.calls))
+      : segment.first - 1
+    return { revision: revision.documents > 0 ? revision.finish() : undefined, to }
+  }
+
+  return take
+}

@@ -1,0 +1,33 @@
+/** Integers from one to another, both inclusive. Lists of them ascend, and neighbours do not touch. */
+export interface Range {
+  from: number
+  to: number
+}
+
+/** One list of ranges in which neighbours are one. */
+export const merged = (ranges: readonly Range[]): Range[] => {
+  const result: Range[] = []
+  for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
+    const last = result.at(-1)
+    if (last && from <= last.to + 1) last.to = Math.max(last.to, to)
+    else result.push({ from, to })
+  }
+  return result
+}
+
+/** What is missing of `from` to `to`. */
+export const gapsIn = (held: readonly Range[], from: number, to: number): Range[] => {
+  const gaps: Range[] = []
+  let next = from
+  for (const range of held) {
+    if (range.to < next) continue
+    if (range.from > to) break
+    if (range.from > next) gaps.push({ from: next, to: range.from - 1 })
+    next = range.to + 1
+  }
+  if (next <= to) gaps.push({ from: next, to })
+  return gaps
+}
+
+export const holds = (ranges: readonly Range[], value: number): boolean =>
+  ranges.some(({ from, to }) => from <= value && value <= to)
