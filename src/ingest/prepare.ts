@@ -3,7 +3,7 @@ import { createCallSignatures } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { LogDecoder } from '../decode/logs.ts'
-import type { Signature } from '../decode/types.ts'
+import type { DecodedLog, Signature } from '../decode/types.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
@@ -112,17 +112,21 @@ export const createPreparer = ({
       return [{ address, place, standard: standard === 'ERC-4626' ? standard : sighted, ...facts }]
     })
 
+  const decodeLogs = ({ receipts }: RawBlock, at: Positions): DecodedLog[] => {
+    const decoded: DecodedLog[] = []
+    for (const { logs } of receipts) for (const log of logs) decoded.push(decodeLog(log, at.log(decoded.length)))
+    return decoded
+  }
+
   return {
     decode(raw) {
       const created = contracts.in(raw)
       const at = positionsIn(raw)
-      const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.txs.get(tx)!), callSignature)
+      const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.tx(tx)), callSignature)
       return {
         raw,
-        logs: raw.receipts.flatMap(({ logs }) => logs).map((log, i) => decodeLog(log, at.logs[i]!)),
-        methods: raw.block.transactions.map(({ to, input, transactionIndex }) =>
-          to ? methodOf(input, to, at.txs.get(Number(transactionIndex))!) : null,
-        ),
+        logs: decodeLogs(raw, at),
+        methods: raw.block.transactions.map(({ to, input }, i) => (to ? methodOf(input, to, at.txs[i]!) : null)),
         ...(traces === 'calls' ? keepCalls(raw.traces ?? [], calls) : { traces: raw.traces ?? [], calls }),
         contracts: created,
         tokens: newTokens(raw, created),
@@ -154,22 +158,31 @@ export const createPreparer = ({
   }
 }
 
-/**
- * Positions of a block's logs and, by the places of its transactions, of the first log that is not before them: what a log changes holds for
- * what comes behind it.
- */
-const positionsIn = (raw: RawBlock): { logs: number[]; txs: Map<number, number> } => {
+interface Positions {
+  /** Of a log, by its index among those that the block carries. */
+  log(index: number): number
+  /**
+   * By the index of a transaction, that of the first log that is not before it: what a log changes holds for what comes behind it. The
+   * number of the block above where there is none.
+   */
+  txs: readonly number[]
+  /** The same by the transaction's place in the block. */
+  tx(place: number): number
+}
+
+const positionsIn = (raw: RawBlock): Positions => {
   const number = Number(raw.block.number)
   const places = placesOf(raw)
-  const count = raw.receipts.reduce((sum, { logs }) => sum + logs.length, 0)
-  const logs = Array.from({ length: count }, (_, i) => positionOf(number, places ? places.logs[i]! : i))
-  const txs = new Map<number, number>()
+  const base = positionOf(number, 0)
+  const log = (index: number) => base + (places ? places.logs[index]! : index)
+  const txs: number[] = []
+  const last = raw.receipts.findLastIndex(({ logs }) => logs.length > 0)
   let next = 0
   for (const [i, receipt] of raw.receipts.entries()) {
-    txs.set(places ? places.txs[i]! : i, logs[next] ?? positionOf(number + 1, 0))
+    txs.push(i > last ? positionOf(number + 1, 0) : log(next))
     next += receipt.logs.length
   }
-  return { logs, txs }
+  return { log, txs, tx: place => txs[places ? places.txs.indexOf(place) : place]! }
 }
 
 /**

@@ -1,3 +1,5 @@
+import { SLOTS, slotOf } from '../../lib/hash.ts'
+
 /**
  * A dictionary on the side that decodes: gives text a small integer, remembering what the store knows already. What it adds is handed on
  * (`takeAdded`) to be written with or before the first rows that use it; ids that were never written are never seen by anyone.
@@ -24,8 +26,6 @@ export interface DictionaryOptions {
   capacity?: number
 }
 
-const RECENT = 8
-
 export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions): Dictionary => {
   let next = last + 1
   // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other.
@@ -43,23 +43,22 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
     young.set(text, id)
   }
 
-  // Neighbouring logs name the same few addresses: comparing with the last ones is faster than any look-up.
-  const lastTexts: string[] = new Array(RECENT).fill('')
-  const lastIds: number[] = new Array(RECENT).fill(0)
-  let oldest = 0
-  const recall = (text: string, id: number): number => {
-    lastTexts[oldest] = text
-    lastIds[oldest] = id
-    oldest = (oldest + 1) % RECENT
+  // Before these, the latest text of each slot: logs name the same addresses again and again.
+  const latest: (string | undefined)[] = new Array(SLOTS).fill(undefined)
+  const latestIds = new Float64Array(SLOTS)
+  const recall = (slot: number, text: string, id: number): number => {
+    latest[slot] = text
+    latestIds[slot] = id
     return id
   }
 
   return {
     id(text) {
-      for (let i = 0; i < RECENT; i++) if (lastTexts[i] === text) return lastIds[i]!
-      const cached = young.get(text)
-      if (cached !== undefined) return recall(text, cached)
+      const slot = slotOf(text)
+      if (latest[slot] === text) return latestIds[slot]!
       const own = detach(text)
+      const cached = young.get(own)
+      if (cached !== undefined) return recall(slot, own, cached)
       let id = old.get(text) ?? unwritten.get(text) ?? find(text)
       if (id === undefined) {
         id = next++
@@ -67,7 +66,7 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
         added.texts.push(own)
       }
       remember(own, id)
-      return recall(own, id)
+      return recall(slot, own, id)
     },
     takeAdded() {
       const taken = added
