@@ -4,13 +4,16 @@ import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
+import { createRecords, type Records } from './documents/record-reader.ts'
 import { addFunctions } from './functions.ts'
 import { type Column, readColumn } from './index/points.ts'
-import { readOrdinals } from './index/postings.ts'
+import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
 import type { SegmentCounts } from './index/segments.ts'
 import { openForReading } from './open.ts'
 import { PLACES, positionOf } from './schema.ts'
+
+export type { Posting } from './index/postings-reader.ts'
 
 /** A segment as its row tells it, without its header. */
 export interface Segment extends SegmentCounts {
@@ -32,18 +35,11 @@ export interface ReadHeader extends SegmentHeader {
   positions(kind: Sparse): Float64Array
 }
 
-/** One posting of a term in a segment; `ords` is fetched with it only where it is a single ordinal. */
-export interface Posting {
-  segment: number
-  term: number
-  mark: number
-  n: number
-  ord: number | null
-}
-
 /** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
 export interface Reader {
   readonly db: Db
+  /** Stored documents. */
+  readonly records: Records
   /** A prepared statement of this text, the same one each time. */
   prepare(sql: string): Statement
   /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
@@ -68,8 +64,8 @@ export interface Reader {
   names(): readonly string[]
   /** The postings of one term, in all segments that have it. */
   postings(term: number, mark: number): Posting[]
-  /** The postings of a range of terms, in all segments. */
-  postingsBetween(first: number, last: number): Posting[]
+  /** The postings of a range of terms, in all segments, of one mark or of all. */
+  postingsBetween(first: number, last: number, mark?: number): Posting[]
   /** The terms of a range that one segment has. */
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
@@ -78,31 +74,14 @@ export interface Reader {
   close(): void
 }
 
-export const openReader = (path: string, native?: string): Reader => {
-  const db = openForReading(path, native)
-  const addresses = createLookup(() => openForReading(path, native))
-  addFunctions(db, addresses.digits)
-  return createReader(db, addresses.close)
+/** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
+export const openReader = (path: string, native?: string, waitMs?: number): Reader => {
+  const db = openForReading(path, native, waitMs)
+  addFunctions(db)
+  return createReader(db)
 }
 
-/** Looks addresses up on a connection of its own, which is opened when it is first needed. */
-const createLookup = (open: () => Db) => {
-  const known = createCache<number, string>(30_000)
-  let db: Db | undefined
-  let select: Statement | undefined
-  return {
-    digits(id: number): string {
-      const digits = known.get(id)
-      if (digits !== undefined) return digits
-      db ??= open()
-      select ??= db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
-      return known.set(id, present(select.get(id) as Buffer | undefined, 'the number of an address').toString('hex'))
-    },
-    close: () => void db?.close(),
-  }
-}
-
-const createReader = (db: Db, closeLookup: () => void): Reader => {
+const createReader = (db: Db): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
@@ -119,25 +98,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const selectNameId = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
   const selectNames = db.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id')
   const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
-  // CROSS JOIN keeps SQLite from turning the loops round: one probe of the index for each segment.
-  const selectPostings = db
-    .prepare(
-      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
-       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term = ? AND p.mark = ?`,
-    )
-    .raw()
-  const selectBetween = db
-    .prepare(
-      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
-       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term BETWEEN ? AND ?`,
-    )
-    .raw()
-  const selectTerms = db
-    .prepare(
-      `SELECT segment, term, mark, n, CASE n WHEN 1 THEN ords END FROM post WHERE segment = ? AND term BETWEEN ? AND ?`,
-    )
-    .raw()
-  const selectOrdinals = db.prepare('SELECT ords FROM post WHERE segment = ? AND term = ? AND mark = ?').pluck()
+  const postings = createPostingsReader(db)
   const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND facet = ?').raw()
   const selectPositions: Record<Sparse, Statement> = {
     contract: db.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
@@ -167,6 +128,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       if (header) left.set(id, header)
     }
     headers = left
+    postings.keep(segments)
     const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
     if (more.length) {
       signatures = [...signatures, ...more.map(fromRow)]
@@ -192,20 +154,24 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     }
   }
 
-  const toPosting = ([segment, term, mark, n, ord]: PostingRow): Posting => ({ segment, term, mark, n, ord })
-
   return {
     db,
+    records: createRecords({ prepare: sql => db.prepare(sql), version: () => seen }),
     prepare: sql => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
     begin(check = () => {}) {
       checking = check
       begin.run()
-      // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
-      touch.get()
-      const now = version.get()
-      if (now === seen) return
-      load()
-      seen = now
+      try {
+        // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
+        touch.get()
+        const now = version.get()
+        if (now === seen) return
+        load()
+        seen = now
+      } catch (error) {
+        end.run()
+        throw error
+      }
     },
     check: () => checking(),
     end() {
@@ -245,28 +211,17 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
     },
     name: id =>
       names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
-    postings: (term, mark) => (selectPostings.all(term, mark) as PostingRow[]).map(toPosting),
-    postingsBetween: (first, last) => (selectBetween.all(first, last) as PostingRow[]).map(toPosting),
-    termsBetween: (segment, first, last) => (selectTerms.all(segment, first, last) as PostingRow[]).map(toPosting),
-    ordinals({ segment, term, mark, n, ord }) {
-      if (ord !== null) return Uint32Array.of(ord)
-      return readOrdinals(
-        present(selectOrdinals.get(segment, term, mark) as Buffer | undefined, 'a list of the index'),
-        n,
-      )
-    },
+    postings: (term, mark) => postings.between(term, term, mark),
+    postingsBetween: postings.between,
+    termsBetween: postings.within,
+    ordinals: postings.ordinals,
     numbers(segment, facet) {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
       return row && readColumn(facet, ...row)
     },
-    close() {
-      closeLookup()
-      db.close()
-    },
+    close: () => void db.close(),
   }
 }
-
-type PostingRow = [segment: number, term: number, mark: number, n: number, ord: number | null]
 
 interface SignatureRow {
   id: number

@@ -7,7 +7,8 @@ import { createLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
-import { nativeBinding } from '../lib/runtime.ts'
+import { nativeBinding, nativeOption } from '../lib/runtime.ts'
+import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import { openRules } from '../rules/store.ts'
@@ -135,11 +136,6 @@ const withoutTraces = (source: ChainSource | undefined): string | null => {
   return tracing?.method === null ? tracing.why : null
 }
 
-const nativeOption = () => {
-  const native = nativeBinding()
-  return native === undefined ? {} : { native }
-}
-
 const runJob = async (work: Work) => {
   const { job } = work
   switch (job.type) {
@@ -150,15 +146,9 @@ const runJob = async (work: Work) => {
     case 'follow':
       return keepFollowing(work, job)
     case 'watch':
-      return untilStopped(work.signal)
+      return aborted(work.signal)
   }
 }
-
-const untilStopped = (signal: AbortSignal): Promise<void> =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 /** The chain of the source, which must be the chain of the store. */
 const chainIdOf = async (

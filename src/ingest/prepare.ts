@@ -18,6 +18,7 @@ import { positionOf } from '../engine/schema.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import type { Db } from '../sqlite/database.ts'
+import { type AddressFilter, createAddressFilter } from './address-filter.ts'
 import type { Contracts } from './contracts.ts'
 import type { Links } from './links.ts'
 import type { Tokens } from './tokens.ts'
@@ -57,6 +58,8 @@ export interface PreparerOptions {
   bloomsChecked?: boolean
   /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
   listedSignatures?: number
+  /** Of the addresses that the store has; default one of its own. */
+  filter?: AddressFilter
 }
 
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
@@ -74,18 +77,19 @@ export const createPreparer = ({
   chainId,
   bloomsChecked = false,
   listedSignatures = UNKNOWN_SIGNATURES,
+  filter: known,
 }: PreparerOptions): Preparer => {
   const dictionaries = createStoredDictionaries(db)
+  const filter = known ?? createAddressFilter(dictionaries)
   const signatures = createSignatures(dictionaries, listedSignatures)
   const callSignature = createCallSignatures()
   const codes = createCodes(dictionaries)
-  const stored = createAddressFilter(dictionaries)
   const context: BatchContext = {
     addresses: createDictionary({
       last: dictionaries.last('address'),
       find(digits) {
-        if (!stored.mayHave(digits)) {
-          stored.add(digits)
+        if (!filter.mayHave(digits)) {
+          filter.add(digits)
           return undefined
         }
         return dictionaries.address(digits)
@@ -265,40 +269,5 @@ const createCodes = (stored: StoredDictionaries) => {
       const newest = added.at(-1)
       if (newest) ids.written(newest.id)
     },
-  }
-}
-
-/** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
-const MOST_FILTERED = 20_000_000
-const BITS_PER_ADDRESS = 16
-
-/**
- * A Bloom filter over the stored addresses: most addresses that are new to the cache are new to the store too, and need not be
- * looked for there. Addresses are hashes already, so their own digits choose the bits.
- */
-const createAddressFilter = ({ last, addresses }: StoredDictionaries) => {
-  const stored = last('address')
-  if (stored > MOST_FILTERED) return { mayHave: () => true, add: () => {} }
-  const size = 2 ** Math.ceil(Math.log2(Math.max(2 ** 20, stored * 2) * BITS_PER_ADDRESS))
-  const bits = new Uint32Array(size / 32)
-  let count = 0
-  const places = (digits: string): [number, number] => [
-    Number.parseInt(digits.slice(8, 16), 16) % size,
-    Number.parseInt(digits.slice(24, 32), 16) % size,
-  ]
-  const has = (place: number): boolean => (bits[place >>> 5]! & (1 << (place & 31))) !== 0
-  const add = (digits: string) => {
-    for (const place of places(digits)) bits[place >>> 5]! |= 1 << (place & 31)
-    count++
-  }
-  for (const digits of addresses()) add(digits)
-  return {
-    mayHave(digits: string): boolean {
-      // Fuller than planned, it tells less; it never errs on the other side.
-      if (count * BITS_PER_ADDRESS > size * 4) return true
-      const [a, b] = places(digits)
-      return has(a) && has(b)
-    },
-    add,
   }
 }

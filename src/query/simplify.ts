@@ -116,42 +116,6 @@ export const isWithin = (value: Value, { gt, gte, lt, lte }: Bounds): boolean =>
   (lt === undefined || compareValues(value, lt) < 0) &&
   (lte === undefined || compareValues(value, lte) <= 0)
 
-/** The same query in its simplest form, for trees that were built by hand. */
-export const simplify = (node: Node): Node => {
-  switch (node.op) {
-    case 'and':
-      return and(node.of.map(simplify))
-    case 'or':
-      return or(node.of.map(simplify))
-    case 'atLeast':
-      return atLeast(node.count, node.of.map(simplify))
-    case 'not':
-      return not(simplify(node.of))
-    case 'nested':
-      return nested(node.path, simplify(node.of))
-    case 'child':
-      return child(node.kind, simplify(node.of), node.min, node.max)
-    case 'parent':
-      return parent(node.kind, simplify(node.of))
-    case 'in':
-      return isIn(node.field, node.values)
-    case 'range':
-      return range(node.field, node.bounds)
-    case 'ids':
-      return ids(node.values)
-    case 'fuzzy':
-      return fuzzy(node.field, node.near)
-    case 'exists':
-      return exists(node.field)
-    case 'compare':
-      return node
-    case 'all':
-      return ALL
-    case 'none':
-      return NONE
-  }
-}
-
 export const LEAST_LONG = -(2n ** 63n)
 export const GREATEST_LONG = 2n ** 63n - 1n
 

@@ -123,7 +123,7 @@ const setUp = async (
     log: silent,
     signal: never,
   })
-  const stored = () => db.prepare('SELECT pos / 4194304 FROM block ORDER BY pos').pluck().all()
+  const stored = () => db.prepare('SELECT number FROM block ORDER BY number').pluck().all()
   return { rules, ruling, pipeline, alertsOf, scan, stored }
 }
 

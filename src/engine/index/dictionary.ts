@@ -26,47 +26,55 @@ export interface DictionaryOptions {
   capacity?: number
 }
 
+interface Entry {
+  text: string
+  id: number
+}
+
 export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions): Dictionary => {
   let next = last + 1
   // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other.
-  let young = new Map<string, number>()
-  let old = new Map<string, number>()
+  let young = new Map<string, Entry>()
+  let old = new Map<string, Entry>()
+  // Before these, the latest one of each slot: logs name the same addresses again and again.
+  const latest: (Entry | undefined)[] = new Array(SLOTS).fill(undefined)
   // Ids that the store cannot find yet.
   const unwritten = new Map<string, number>()
   let added: Added = { first: next, texts: [] }
 
-  const remember = (text: string, id: number) => {
+  const remember = (entry: Entry): Entry => {
     if (young.size >= capacity) {
       old = young
       young = new Map()
     }
-    young.set(text, id)
+    young.set(entry.text, entry)
+    return entry
   }
 
-  // Before these, the latest text of each slot: logs name the same addresses again and again.
-  const latest: (string | undefined)[] = new Array(SLOTS).fill(undefined)
-  const latestIds = new Float64Array(SLOTS)
-  const recall = (slot: number, text: string, id: number): number => {
-    latest[slot] = text
-    latestIds[slot] = id
-    return id
+  const add = (text: string): number => {
+    unwritten.set(text, next)
+    added.texts.push(text)
+    return next++
+  }
+
+  const entryOf = (text: string): Entry => {
+    const known = young.get(text)
+    if (known) return known
+    const older = old.get(text)
+    if (older) return remember(older)
+    const own = detach(text)
+    return remember({ text: own, id: unwritten.get(own) ?? find(own) ?? add(own) })
   }
 
   return {
     id(text) {
       const slot = slotOf(text)
-      if (latest[slot] === text) return latestIds[slot]!
-      const own = detach(text)
-      const cached = young.get(own)
-      if (cached !== undefined) return recall(slot, own, cached)
-      let id = old.get(text) ?? unwritten.get(text) ?? find(text)
-      if (id === undefined) {
-        id = next++
-        unwritten.set(own, id)
-        added.texts.push(own)
+      let entry = latest[slot]
+      if (entry?.text !== text) {
+        entry = entryOf(text)
+        latest[slot] = entry
       }
-      remember(own, id)
-      return recall(slot, own, id)
+      return entry.id
     },
     takeAdded() {
       const taken = added

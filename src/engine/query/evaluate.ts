@@ -17,6 +17,7 @@ import {
   stretches,
 } from './places.ts'
 import type { Plan } from './plan.ts'
+import { createRelatives, type Inside, type Relatives } from './relatives.ts'
 import { and, atLeast, count, EMPTY, each, isEmpty, listed, lowerBound, not, type OrdinalSet, or, run } from './sets.ts'
 
 /** Evaluates a plan on one kind, segment by segment. */
@@ -121,7 +122,7 @@ const buildPart = (plan: Plan, context: Context): Part => {
     case 'time':
       return atTimes(plan.test, numbered)
     case 'transactions':
-      return ofTransactions(plan.positions, numbered as Child, reader)
+      return ofTransactions(plan.positions, numbered as Inside | 'contract', reader)
     case 'terms':
       return createTerms(plan.terms, reader)
     case 'signatures':
@@ -213,11 +214,8 @@ const atTimes = (test: (seconds: number) => boolean, numbered: Numbered): Part =
   return { matches, count: at => count(matches(at)) }
 }
 
-/** What transactions are made of. */
-type Child = 'log' | 'trace' | 'call' | 'contract'
-
-const ofTransactions = (positions: readonly number[], numbered: Child, reader: Reader): Part => {
-  const range = reader.prepare(`SELECT min(pos), max(pos) FROM ${numbered} WHERE pos BETWEEN ? AND ? AND tx = ?`).raw()
+const ofTransactions = (positions: readonly number[], numbered: Inside | 'contract', reader: Reader): Part => {
+  const inside = numbered === 'contract' ? contractsIn(reader) : createRelatives(numbered, reader).inside
   return {
     matches({ segment, header, size }) {
       const found = positions.filter(
@@ -225,16 +223,20 @@ const ofTransactions = (positions: readonly number[], numbered: Child, reader: R
       )
       const runs = found.map(position => {
         reader.check()
-        const block = blockOf(position)
-        const [first, last] = range.get(positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(position)) as (
-          | number
-          | null
-        )[]
-        if (first == null || last == null) return EMPTY
-        return run(ordinalOfPosition(header, numbered, first), ordinalOfPosition(header, numbered, last) + 1)
+        return inside(header, position)
       })
       return or(runs, size)
     },
+  }
+}
+
+const contractsIn = (reader: Reader): Relatives['inside'] => {
+  const range = reader.prepare('SELECT min(pos), max(pos) FROM contract WHERE pos BETWEEN ? AND ? AND tx = ?').raw()
+  return (header, transaction) => {
+    const start = positionOf(blockOf(transaction), 0)
+    const [first, last] = range.get(start, start + PLACES - 1, placeOf(transaction)) as (number | null)[]
+    if (first == null || last == null) return EMPTY
+    return run(ordinalOfPosition(header, 'contract', first), ordinalOfPosition(header, 'contract', last) + 1)
   }
 }
 

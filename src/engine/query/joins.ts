@@ -1,8 +1,9 @@
 import type { Kind } from '../../mapping/index.ts'
-import type { Reader, ReadHeader, Segment } from '../reader.ts'
-import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
+import type { Reader, Segment } from '../reader.ts'
+import { blockOf, positionOf } from '../schema.ts'
 import type { Part, Place } from './part.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import { createRelatives, type Inside, NO_TRANSACTION } from './relatives.ts'
 import { and, collected, count, EMPTY, each, isEmpty, listed, type OrdinalSet, or, run } from './sets.ts'
 
 /** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
@@ -12,7 +13,7 @@ interface Link {
   down(at: Place, parents: OrdinalSet): OrdinalSet
 }
 
-const NO_PARENT = 0xffffffff
+const NO_PARENT = NO_TRANSACTION
 
 /** The documents of the other kind that fulfil the inner query, among the candidates at least. */
 type Related = (segment: Segment, within: OrdinalSet | undefined) => OrdinalSet
@@ -96,7 +97,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
 }
 
 const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
-  parent === 'block' ? toBlock(child) : toTransaction(child as 'log' | 'trace' | 'call', reader)
+  parent === 'block' ? toBlock(child) : toTransaction(child as Inside, reader)
 
 /** The segment's header tells where the documents of each block end. */
 const toBlock = (child: Numbered): Link => ({
@@ -128,13 +129,11 @@ const toBlock = (child: Numbered): Link => ({
   },
 })
 
-/** The rows of logs and traces tell the place of their transaction. */
-const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link => {
-  const probe = reader.prepare(`SELECT tx FROM ${child} WHERE pos = ?`).pluck()
-  const range = reader.prepare(`SELECT min(pos), max(pos) FROM ${child} WHERE pos BETWEEN ? AND ? AND tx = ?`).raw()
+const toTransaction = (child: Inside, reader: Reader): Link => {
+  const { txOf, inside, transactions } = createRelatives(child, reader)
   const cache = cacheOf(reader)[child]
   const all = ({ segment, header }: Place): Uint32Array =>
-    cache.get(segment.id) ?? cache.set(segment.id, transactionsOf(child, segment, header, reader))
+    cache.get(segment.id) ?? cache.set(segment.id, transactions(segment, header))
   /** Whether it takes less time to look each of these up, at the cost of so many rows, than to read the whole segment once. */
   const isLess = (set: OrdinalSet, at: Place, rows: number) =>
     !cache.has(at.segment.id) && count(set) * rows < sizeOf(at, child)
@@ -147,9 +146,9 @@ const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link =>
       if (isLess(children, at, PROBE))
         each(children, ordinal => {
           const position = positionOfOrdinal(header, child, ordinal)
-          const place = probe.get(position) as number | null
+          const place = txOf(position)
           parents[i++] =
-            place === null ? NO_PARENT : ordinalOfPosition(header, 'tx', positionOf(blockOf(position), place))
+            place === undefined ? NO_PARENT : ordinalOfPosition(header, 'tx', positionOf(blockOf(position), place))
         })
       else {
         const transactions = all(at)
@@ -165,13 +164,7 @@ const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link =>
       const size = sizeOf(at, child)
       if (isLess(parents, at, Math.ceil(size / header.times.length))) {
         const runs: OrdinalSet[] = []
-        each(parents, ordinal => {
-          const position = positionOfOrdinal(header, 'tx', ordinal)
-          const start = positionOf(blockOf(position), 0)
-          const [first, last] = range.get(start, start + PLACES - 1, placeOf(position)) as (number | null)[]
-          if (first != null && last != null)
-            runs.push(run(ordinalOfPosition(header, child, first), ordinalOfPosition(header, child, last) + 1))
-        })
+        each(parents, ordinal => runs.push(inside(header, positionOfOrdinal(header, 'tx', ordinal))))
         return or(runs, size)
       }
       const transactions = all(at)
@@ -187,35 +180,6 @@ const toTransaction = (child: 'log' | 'trace' | 'call', reader: Reader): Link =>
 /** One row looked up costs as much as this many rows that are read one after the other. */
 const PROBE = 10
 
-/** The transaction of each log or trace of a segment, by their ordinals. */
-const transactionsOf = (
-  child: 'log' | 'trace' | 'call',
-  segment: Segment,
-  header: ReadHeader,
-  reader: Reader,
-): Uint32Array => {
-  const { first, last } = segment
-  const places = reader
-    .prepare(`SELECT tx FROM ${child} WHERE pos BETWEEN ? AND ? ORDER BY pos`)
-    .pluck()
-    .all(positionOf(first, 0), positionOf(last, PLACES - 1)) as (number | null)[]
-  const ordinals = new Uint32Array(places.length)
-  for (let index = 0, ordinal = 0; index < header.times.length; index++) {
-    const before = endOf(header, 'tx', index - 1)
-    const isExcerpt = header.excerpts.has(index)
-    for (const end = endOf(header, child, index); ordinal < end; ordinal++) {
-      const place = places[ordinal]!
-      ordinals[ordinal] =
-        place === null
-          ? NO_PARENT
-          : isExcerpt
-            ? ordinalOfPosition(header, 'tx', positionOf(first + index, place))
-            : before + place
-    }
-  }
-  return ordinals
-}
-
 /** What was read of a store's segments, whose rows never change. */
 interface Cache {
   has(segment: number): boolean
@@ -223,8 +187,8 @@ interface Cache {
   set(segment: number, ordinals: Uint32Array): Uint32Array
 }
 
-const caches = new WeakMap<Reader, Record<'log' | 'trace' | 'call', Cache>>()
-const cacheOf = (reader: Reader): Record<'log' | 'trace' | 'call', Cache> => {
+const caches = new WeakMap<Reader, Record<Inside, Cache>>()
+const cacheOf = (reader: Reader): Record<Inside, Cache> => {
   let cache = caches.get(reader)
   if (!cache) {
     cache = { log: createCache(), trace: createCache(), call: createCache() }

@@ -100,7 +100,8 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       return planParent(kind, node, reader)
     case 'compare':
       return { by: 'documents', node }
-    default:
+    case 'range':
+    case 'exists':
       return planLeaf(kind, node, reader)
   }
 }
@@ -410,8 +411,7 @@ const farArguments = (leaf: Leaf, reader: Reader): Plan => {
       .signatures('log')
       .filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
   )
-  const condition = logs.by === 'none' ? undefined : compileLeaf('log', leaf, reader)
-  return typeof condition === 'object' ? { by: 'and', of: [logs, { by: 'columns', condition }] } : NOTHING
+  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
 }
 
 /** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */

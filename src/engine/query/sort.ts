@@ -5,7 +5,7 @@ import { compareValues, type Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
 import type { Reader, Segment } from '../reader.ts'
-import { blockOf, positionOf } from '../schema.ts'
+import { blockOf } from '../schema.ts'
 import { sortExpression } from './conditions.ts'
 import type { Documents } from './documents.ts'
 import { stretches } from './places.ts'
@@ -170,8 +170,7 @@ const readKeys = (
   if (!field) return push(() => null)
   if (BLOCK_NUMBERS.has(field.path)) return push(blockOf)
   if (field.field === 'timestamp') {
-    const time = reader.prepare('SELECT timestamp FROM block WHERE pos = ?').pluck()
-    return push(position => time.get(positionOf(blockOf(position), 0)) as number)
+    return push(position => reader.records.block(blockOf(position))!.time)
   }
   const column = sortExpression(kind, field, last)
   if (!column) {

@@ -7,7 +7,7 @@ import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
 
 export const hasChild: Clause = {
-  doc: 'One child of this entity (type) fulfils the inner query, or from min_children to max_children of them do. Transactions are children of their block; logs, events and traces are children of their transaction, and rewards of the block.',
+  doc: 'One child of this entity (type) fulfils the inner query, or from min_children to max_children of them do. Transactions are children of their block; logs, events, traces and calls are children of their transaction, and rewards of the block.',
   example: { type: 'event', query: { term: { event: 'transfer' } }, min_children: 2 },
   on: 'tx',
   lower(place, scope, inner) {
