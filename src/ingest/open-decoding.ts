@@ -6,11 +6,13 @@ import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '.
 import { createDecoding } from '../decode/decoding.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
+import { createStoredDictionaries } from '../engine/lookups/dictionaries.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import { readAsset, readTextAsset } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createAbiWatch } from './abis.ts'
+import { createAddressFilter } from './address-filter.ts'
 import { createContracts } from './contracts.ts'
 import type { IndexerData } from './messages.ts'
 import { createPreparer } from './prepare.ts'
@@ -33,9 +35,10 @@ export const openDecoding = (
     ...parseTokens(readTextAsset('tokens.txt')),
     ...parseTokens(readTextAsset('demo-tokens.txt')),
   ])
+  const filter = createAddressFilter(createStoredDictionaries(db))
   const tokens = createTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
-    stored: lookups.token,
+    stored: address => (filter.mayHave(address) ? lookups.token(address) : undefined),
     call: source?.call,
     log,
   })
@@ -85,6 +88,7 @@ export const openDecoding = (
     links,
     traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
+    filter,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
   })
   return {

@@ -44,6 +44,11 @@ export interface TokensOptions {
   clock?: Clock
 }
 
+/** With what the list has of it. */
+interface Known extends StoredToken {
+  listed: { decimals: number; symbol: string } | undefined
+}
+
 /** Contracts that are asked in one go. */
 const CONTRACTS = 20
 const MAX_KNOWN = 200_000
@@ -52,26 +57,28 @@ const CALLS = Object.values(TOKEN_CALLS)
 
 export const createTokens = (options: TokensOptions): Tokens => {
   const { listed, stored, call, log, now, clock } = options
-  const known = new Map<string, StoredToken>()
+  const known = new Map<string, Known>()
   let learnt: LearntToken[] = []
 
-  const find = (address: string): StoredToken => {
+  const find = (address: string): Known => {
     let token = known.get(address)
     if (!token) {
       if (known.size > MAX_KNOWN) known.clear()
-      token = stored(address) ?? { asked: false }
+      token = { ...(stored(address) ?? { asked: false }), listed: listed(address) }
       known.set(address, token)
     }
     return token
   }
 
-  const decimalsOf = (address: string): number | undefined =>
-    listed(address)?.decimals ?? find(address).decimals ?? undefined
+  const decimalsOf = (address: string): number | undefined => {
+    const token = find(address)
+    return token.listed?.decimals ?? token.decimals ?? undefined
+  }
 
   /** The list is right about decimals, and the contract about its symbol. */
-  const told = (address: string, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
-    symbol: symbol ?? listed(address)?.symbol ?? null,
-    decimals: listed(address)?.decimals ?? decimals ?? null,
+  const told = ({ listed }: Known, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
+    symbol: symbol ?? listed?.symbol ?? null,
+    decimals: listed?.decimals ?? decimals ?? null,
   })
 
   const ask = async (addresses: readonly string[], signal: AbortSignal) => {
@@ -79,8 +86,8 @@ export const createTokens = (options: TokensOptions): Tokens => {
     const answers = await call!(calls, signal)
     for (const [index, address] of addresses.entries()) {
       const own = factsOf(answers.slice(index * CALLS.length, (index + 1) * CALLS.length))
-      const facts = { ...own, ...told(address, own) }
       const token = find(address)
+      const facts = { ...own, ...told(token, own) }
       Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
       learnt.push({ address, ...facts })
     }
@@ -91,8 +98,9 @@ export const createTokens = (options: TokensOptions): Tokens => {
   return {
     of: decimalsOf,
     facts(address) {
-      const { name = null, error = null, standard = null, ...rest } = find(address)
-      return { name, ...told(address, rest), error, standard }
+      const token = find(address)
+      const { name = null, error = null, standard = null } = token
+      return { name, ...told(token, token), error, standard }
     },
     seen: address => find(address).position,
     sighted(address, position) {
