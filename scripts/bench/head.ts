@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { createBlocks } from '../../src/engine/blocks.ts'
 import { openForReading } from '../../src/engine/open.ts'
-import { positionOf } from '../../src/engine/schema.ts'
 import type { Db } from '../../src/sqlite/database.ts'
 import { generateBlocks } from './generate.ts'
 import type { FromNode, NodeOptions, ToNode } from './node.ts'
@@ -41,8 +41,7 @@ export const measureHead = async (options: HeadOptions): Promise<HeadSpeed | und
   try {
     const { first, tip } = ends(db)
     const [own] = generateBlocks({ seed, from: tip, count: 1 })
-    const hash = db.prepare('SELECT hash FROM block WHERE pos = ?').pluck().get(positionOf(tip, 0)) as Buffer
-    if (own!.block.hash !== `0x${hash.toString('hex')}`) return undefined
+    if (own!.block.hash !== createBlocks(db).hash(tip)) return undefined
     // A back-fill that lasts longer than the head takes.
     const low = Math.max(0, first - FILL_BLOCKS * blocks)
     const node = await startNode({

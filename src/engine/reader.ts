@@ -4,7 +4,8 @@ import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
-import { addFunctions } from './functions.ts'
+import { createRecords, type Records } from './documents/record-reader.ts'
+import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
 import { type Column, readColumn } from './index/points.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
@@ -37,6 +38,8 @@ export interface ReadHeader extends SegmentHeader {
 /** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
 export interface Reader {
   readonly db: Db
+  /** Stored documents. */
+  readonly records: Records
   /** A prepared statement of this text, the same one each time. */
   prepare(sql: string): Statement
   /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
@@ -68,35 +71,17 @@ export interface Reader {
   ordinals(posting: Posting): Uint32Array
   /** Values of a facet in ascending order beside their ordinals. */
   numbers(segment: number, facet: number): Column | undefined
+  /** Doc values by segment and field; see column-fields.ts. */
+  readonly columns: ColumnCache
   close(): void
 }
 
 /** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
 export const openReader = (path: string, native?: string, waitMs?: number): Reader => {
-  const db = openForReading(path, native, waitMs)
-  const addresses = createLookup(() => openForReading(path, native, waitMs))
-  addFunctions(db, addresses.digits)
-  return createReader(db, addresses.close)
+  return createReader(openForReading(path, native, waitMs))
 }
 
-/** Looks addresses up on a connection of its own, which is opened when it is first needed. */
-const createLookup = (open: () => Db) => {
-  const known = createCache<number, string>(30_000)
-  let db: Db | undefined
-  let select: Statement | undefined
-  return {
-    digits(id: number): string {
-      const digits = known.get(id)
-      if (digits !== undefined) return digits
-      db ??= open()
-      select ??= db.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
-      return known.set(id, present(select.get(id) as Buffer | undefined, 'the number of an address').toString('hex'))
-    },
-    close: () => void db?.close(),
-  }
-}
-
-const createReader = (db: Db, closeLookup: () => void): Reader => {
+const createReader = (db: Db): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
@@ -122,6 +107,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
+  const columns = createColumnCache(db)
   let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
@@ -143,6 +129,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       if (header) left.set(id, header)
     }
     headers = left
+    columns.keep(segments)
     postings.keep(segments)
     const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
     if (more.length) {
@@ -171,6 +158,7 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
 
   return {
     db,
+    records: createRecords({ prepare: sql => db.prepare(sql), version: () => seen }),
     prepare: sql => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
     begin(check = () => {}) {
       checking = check
@@ -233,10 +221,8 @@ const createReader = (db: Db, closeLookup: () => void): Reader => {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
       return row && readColumn(facet, ...row)
     },
-    close() {
-      closeLookup()
-      db.close()
-    },
+    columns,
+    close: () => void db.close(),
   }
 }
 

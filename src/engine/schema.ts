@@ -1,38 +1,26 @@
-import { columnsOf, SQL_TYPES, type Stored } from './documents/forms.ts'
+import { RECORD_KINDS } from './documents/forms.ts'
 import { SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: stores of other versions are refused. */
 export const SCHEMA_VERSION = 10
 
-const table = (kind: Stored, name: string, own = ''): string => {
-  const columns = columnsOf(kind)
-    .filter(column => column.table === name)
-    .map(column => `"${column.field}" ${SQL_TYPES[column.form]}`)
-  return `CREATE TABLE "${name}" (pos INTEGER PRIMARY KEY, ${own}${columns.join(', ')})`
-}
-
 /**
- * Documents by position = block number × 2^22 + place in the block (of its kind). An event is its log seen through a signature, and has
- * no row of its own. Of a trace, `tx` is the place of the transaction, NULL for a reward. Of a call, `trace` is the place of the call
- * among the block's traces, NULL where these are not known and it is the transaction's own.
+ * Stored documents as packed records: see docs/layout.md. A document's position is block number × 2^22 + place in the block (of its
+ * kind); the row of neighbouring places stands at that of the first. An event is its log seen through a signature, and has no record
+ * of its own.
  */
 const DOCUMENTS = [
-  table('block', 'block'),
-  table('tx', 'tx'),
-  table('tx', 'tx_bulk'),
-  `CREATE TABLE log (pos INTEGER PRIMARY KEY, address INT NOT NULL, signature INT NOT NULL, tx INT NOT NULL, decimals INT,
-     topics BLOB, data BLOB)`,
-  table('trace', 'trace', 'tx INT, '),
-  table('trace', 'trace_bulk'),
-  `CREATE TABLE call (pos INTEGER PRIMARY KEY, tx INT NOT NULL, trace INT, "from" INT NOT NULL, "to" INT NOT NULL, signature INT NOT NULL,
-     decimals INT, reverted INT NOT NULL, value INT, depth INT NOT NULL, callType INT NOT NULL)`,
+  `CREATE TABLE block (number INTEGER PRIMARY KEY, hash BLOB NOT NULL, time INT NOT NULL, hashes BLOB NOT NULL, ends BLOB NOT NULL,
+     record BLOB NOT NULL)`,
+  ...RECORD_KINDS.map(kind => `CREATE TABLE ${kind} (pos INTEGER PRIMARY KEY, bytes BLOB NOT NULL)`),
 ]
 
 /**
  * `segment` is a run of neighbouring blocks whose documents are numbered 0, 1, … by kind (ordinals); `post` holds the
  * terms of a segment with the ordinals of the documents that have them, see term-blocks.ts; `num` holds the values of a numeric facet in ascending order beside their
  * ordinals. Segments never overlap, and no number of one is used again: readers keep what they know of it. See segment.ts. `revised` is how often
- * documents of a segment were decoded anew: what readers keep of its index holds for one state of it.
+ * documents of a segment were decoded anew: what readers keep of its index holds for one state of it. `col` holds the columns: the values of
+ * one field by ordinal, beside the least and the greatest of them; see column-codec.ts. Where no document of a segment has the field there is no row.
  *
  * `dropped`: segments that are not listed, with some of their index still, or already, there; see merge.ts.
  *
@@ -44,6 +32,8 @@ const INDEX = [
      trace_ends BLOB, call_ends BLOB)`,
   'CREATE UNIQUE INDEX segment_first ON segment (first)',
   'CREATE TABLE post (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)',
+  'CREATE TABLE col (segment INT NOT NULL, field INT NOT NULL, least REAL NOT NULL, greatest REAL NOT NULL, data BLOB NOT NULL)',
+  'CREATE UNIQUE INDEX col_segment ON col (segment, field)',
   'CREATE TABLE num (segment INT NOT NULL, facet INT NOT NULL, n INT NOT NULL, vals BLOB, ords BLOB, PRIMARY KEY (segment, facet)) WITHOUT ROWID',
   'CREATE TABLE dropped (segment INTEGER PRIMARY KEY)',
   'CREATE TABLE address (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE)',

@@ -1,8 +1,8 @@
 import { retry, stop } from '../lib/errors.ts'
 import type { WritableDb } from '../sqlite/database.ts'
-import type { Additions, Batch, TableName } from './documents/batch.ts'
-import { tableColumns } from './documents/forms.ts'
-import { manyInserter, rowInserter } from './documents/insert.ts'
+import type { Additions, Batch } from './documents/batch.ts'
+import { RECORD_KINDS, type RecordKind } from './documents/forms.ts'
+import { manyInserter, recordInserter, rowInserter } from './documents/insert.ts'
 import { createMerging } from './index/merge.ts'
 import { createReviser } from './index/revise.ts'
 import type { Revision } from './index/revision.ts'
@@ -28,28 +28,14 @@ export interface Writer extends DocumentWriter {
   small(): number[]
 }
 
-const TABLES = [
-  'block',
-  'tx',
-  'tx_bulk',
-  'log',
-  'trace',
-  'trace_bulk',
-  'call',
-  'contract',
-] as const satisfies readonly TableName[]
-
 export const createWriter = (db: WritableDb): Writer => {
-  const insert = {
-    block: rowInserter(db, 'block', 1 + tableColumns('block', 'block').length, 4),
-    tx: rowInserter(db, 'tx', 1 + tableColumns('tx', 'tx').length, 16),
-    tx_bulk: rowInserter(db, 'tx_bulk', 1 + tableColumns('tx', 'tx_bulk').length, 16),
-    log: rowInserter(db, 'log', 7, 32),
-    trace: rowInserter(db, 'trace', 2 + tableColumns('trace', 'trace').length, 16),
-    trace_bulk: rowInserter(db, 'trace_bulk', 1 + tableColumns('trace', 'trace_bulk').length, 16),
-    call: rowInserter(db, 'call', 11, 32),
-    contract: rowInserter(db, 'contract', 9, 16),
-  } satisfies Record<TableName, ReturnType<typeof rowInserter>>
+  const insert = { block: rowInserter(db, 'block', 6, 4), contract: rowInserter(db, 'contract', 9, 16) }
+  const insertRecords: Record<RecordKind, ReturnType<typeof recordInserter>> = {
+    tx: recordInserter(db, 'tx'),
+    log: recordInserter(db, 'log'),
+    trace: recordInserter(db, 'trace'),
+    call: recordInserter(db, 'call'),
+  }
   const structures = createStructures(db)
   const insertSegment = segmentInserter(db)
   const insertAddress = manyInserter(db, 'address', 2, 64)
@@ -84,6 +70,8 @@ export const createWriter = (db: WritableDb): Writer => {
   let change = (db.prepare('SELECT max(change) FROM token').pluck().get() as number | null) ?? 0
   // Where another chain begins, other contracts may stand at the same addresses.
   const forgetTokens = db.prepare('DELETE FROM token WHERE pos >= ? OR ? < 0')
+  const forgetBlocks = db.prepare('DELETE FROM block WHERE number > ?')
+  const forgetDocuments = [...RECORD_KINDS, 'contract'].map(table => db.prepare(`DELETE FROM ${table} WHERE pos >= ?`))
   const forgetLinks = db.prepare('DELETE FROM link WHERE pos >= ?')
   const forgetUpgrades = db.prepare('DELETE FROM upgrade WHERE pos >= ?')
   const overlapping = db.prepare('SELECT first, last FROM segment WHERE first <= ? AND last >= ?')
@@ -143,7 +131,9 @@ export const createWriter = (db: WritableDb): Writer => {
       )
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
-    for (const table of TABLES) insert[table].add(batch.rows[table])
+    insert.block.add(batch.rows.block)
+    insert.contract.add(batch.rows.contract)
+    for (const kind of RECORD_KINDS) insertRecords[kind].add(batch.records[kind])
     for (const { id, decimals, name, symbol, standard, error, position } of batch.sights)
       insertSight.run(id, decimals, name, symbol, standard, error, position, ++change)
     for (const { position, address, implementation } of batch.upgrades)
@@ -158,7 +148,8 @@ export const createWriter = (db: WritableDb): Writer => {
     merging.abandon()
     truncate(db, to, structures)
     const from = (to + 1) * PLACES
-    for (const table of TABLES) db.prepare(`DELETE FROM "${table}" WHERE pos >= ?`).run(from)
+    for (const forget of forgetDocuments) forget.run(from)
+    forgetBlocks.run(to)
     forgetTokens.run(from, to)
     forgetLinks.run(from)
     forgetUpgrades.run(from)
@@ -189,7 +180,13 @@ export const createWriter = (db: WritableDb): Writer => {
       })
     } catch (error) {
       merging.abandon()
-      for (const { discard } of [...Object.values(insert), ...structures.all, insertAddress]) discard()
+      for (const { discard } of [
+        ...Object.values(insert),
+        ...Object.values(insertRecords),
+        ...structures.all,
+        insertAddress,
+      ])
+        discard()
       throw error
     }
   }

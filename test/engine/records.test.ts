@@ -4,7 +4,14 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { RawBlock, RpcReceipt, RpcTrace, RpcTransaction } from '../../src/chain/wire.ts'
 import { traceReader } from '../../src/documents/traces.ts'
-import { type Column, RECORD_COLUMNS, type Stored } from '../../src/engine/documents/forms.ts'
+import {
+  type Column,
+  PLACES_PER_ROW,
+  RECORD_COLUMNS,
+  RECORD_KINDS,
+  type RecordKind,
+  type Stored,
+} from '../../src/engine/documents/forms.ts'
 import { unpack } from '../../src/engine/documents/pack.ts'
 import { createRecords, type Records } from '../../src/engine/documents/record-reader.ts'
 import { valueReader } from '../../src/engine/documents/record-values.ts'
@@ -21,15 +28,7 @@ import { newCallRecord, readCall, rewriteCall, writeCall } from '../../src/engin
 import { cursor, takeVarint } from '../../src/engine/documents/records/cursor.ts'
 import { locate, rewriteField, seek } from '../../src/engine/documents/records/fields.ts'
 import { endTopics, newLogRecord, readLog, rewriteLog, writeLog } from '../../src/engine/documents/records/log.ts'
-import {
-  createRecordRows,
-  newStarts,
-  PLACES_PER_ROW,
-  RECORD_KINDS,
-  type RecordKind,
-  type RecordRows,
-  startsIn,
-} from '../../src/engine/documents/records/rows.ts'
+import { createRecordRows, newStarts, type RecordRows, startsIn } from '../../src/engine/documents/records/rows.ts'
 import { createTraceWriter, newTraceRecord, readTrace, txOfTrace } from '../../src/engine/documents/records/trace.ts'
 import { createTxWriter, METHOD } from '../../src/engine/documents/records/tx.ts'
 import {

@@ -299,7 +299,19 @@ describe('a write that fails', () => {
   it('leaves nothing behind, wherever it stops, and goes well the next time', () => {
     const whole = createTestStore(blocks, { events, run: 1 })
     using([whole], () => {
-      for (const table of ['address', 'name', 'signature', 'block', 'tx', 'tx_bulk', 'log', 'segment', 'post', 'num'])
+      for (const table of [
+        'address',
+        'name',
+        'signature',
+        'block',
+        'tx',
+        'log',
+        'trace',
+        'call',
+        'segment',
+        'post',
+        'num',
+      ])
         for (const last of [false, true]) {
           const store = createTestStore(blocks.slice(0, 15), { events, run: 1 })
           using([store], () => {

@@ -32,7 +32,7 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const stored = (): string[] => {
     const db = openForReading(storeFile(data, NETWORK))
     try {
-      const rows = db.prepare('SELECT pos / 4194304 AS number, hex(hash) AS hash FROM block').all()
+      const rows = db.prepare('SELECT number, hex(hash) AS hash FROM block').all()
       const hashes: string[] = []
       for (const { number, hash } of rows as { number: number; hash: string }[])
         hashes[number] = `0x${hash.toLowerCase()}`

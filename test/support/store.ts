@@ -22,6 +22,7 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import type { Batch } from '../../src/engine/documents/batch.ts'
+import { newLogRecord, readLog } from '../../src/engine/documents/records/log.ts'
 import { createTokenLookup } from '../../src/engine/lookups/tokens.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import type { StoredToken } from '../../src/engine/port.ts'
@@ -220,6 +221,18 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   const reader = openReader(path)
   const documents = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
 
+  /** Documents that conditions were asked of, in the present state of the store: tests ask the same ones again and again. */
+  const asked = { documents: new Map<Kind, Map<number, Document>>(), version: -1 }
+  const documentAt = (kind: Kind, position: number): Document => {
+    if (asked.version !== reader.version()) asked.documents.clear()
+    asked.version = reader.version()
+    const known = asked.documents.get(kind) ?? new Map<number, Document>()
+    asked.documents.set(kind, known)
+    const document = known.get(position) ?? documents.load(kind, [position])[0]!
+    known.set(position, document)
+    return document
+  }
+
   const read = <T>(work: () => T): T => {
     reader.begin()
     try {
@@ -269,7 +282,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
           ask(kind, node, positions) {
             const test = compile(kind, node)
             asked += positions.length
-            return documents.load(kind, positions).map(document => test(document!))
+            return positions.map(position => test(documentAt(kind, position)))
           },
         })
         const positions: number[] = []
@@ -302,17 +315,19 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
 }
 
 const positionsOf = (kind: Kind, reader: Reader): number[] => {
-  const sql = {
-    block: 'SELECT pos FROM block ORDER BY pos',
-    tx: 'SELECT pos FROM tx ORDER BY pos',
-    log: 'SELECT pos FROM log ORDER BY pos',
-    event: 'SELECT pos FROM log WHERE signature IN (SELECT id FROM signature WHERE abi IS NOT NULL) ORDER BY pos',
-    trace: 'SELECT pos FROM trace ORDER BY pos',
-    call: 'SELECT pos FROM call ORDER BY pos',
-    contract: 'SELECT pos FROM contract ORDER BY pos',
-    token: 'SELECT pos FROM token WHERE pos IS NOT NULL ORDER BY pos',
-  }
-  return reader.db.prepare(sql[kind]).pluck().all() as number[]
+  if (kind === 'block')
+    return (reader.db.prepare('SELECT number FROM block ORDER BY number').pluck().all() as number[]).map(number =>
+      positionOf(number, 0),
+    )
+  if (kind === 'contract' || kind === 'token')
+    return reader.db.prepare(`SELECT pos FROM ${kind} WHERE pos IS NOT NULL ORDER BY pos`).pluck().all() as number[]
+  const positions: number[] = []
+  const log = newLogRecord()
+  reader.records.each(kind === 'event' ? 'log' : kind, 0, Number.MAX_SAFE_INTEGER, (position, { bytes, start }) => {
+    if (kind === 'event') readLog(bytes, start, log)
+    if (kind !== 'event' || reader.signature(log.signature).event) positions.push(position)
+  })
+  return positions
 }
 
 /** Cuts blocks into runs of neighbours. */

@@ -1,4 +1,4 @@
-import type { RpcReceipt, RpcTrace } from '../../chain/wire.ts'
+import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { Code } from '../../decode/contract-code.ts'
 import type { Delegation } from '../../decode/proxies.ts'
 import type { Signature } from '../../decode/types.ts'
@@ -6,24 +6,29 @@ import type { BlockCall } from '../../documents/calls.ts'
 import type { BlockContract } from '../../documents/contracts.ts'
 import type { DecodedBlock } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
-import { placesOf } from '../../documents/places.ts'
+import { type Places, placesOf } from '../../documents/places.ts'
 import type { TokenFacts, TokenStandard } from '../../documents/tokens.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
-import { snakeCase } from '../../documents/wire.ts'
 import type { Hash62 } from '../../lib/hash.ts'
-import { encodeRlp, type Rlp } from '../../lib/rlp.ts'
-import type { Field, List } from '../../mapping/index.ts'
+import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
 import type { Added, Dictionary } from '../index/dictionary.ts'
-import { createIndexing, firstTopicOf, isEvent, type Numbered } from '../index/indexing.ts'
+import { createIndexing, firstTopicOf, type IndexedLog, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import { encodeHeader, type SegmentHeader } from '../index/segment.ts'
-import type { SegmentCounts } from '../index/segments.ts'
+import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import { FACETS, termOf } from '../index/terms.ts'
 import { positionOf } from '../schema.ts'
-import { type Column, tableColumns } from './forms.ts'
-import { pack, packTopic } from './pack.ts'
+import type { RecordKind } from './forms.ts'
+import { packTopic } from './pack.ts'
+import { createBlockWriter } from './records/block.ts'
+import { writeCall } from './records/call.ts'
+import { endTopics, writeLog } from './records/log.ts'
+import { createRecordRows, type RecordRows } from './records/rows.ts'
+import { createTraceWriter } from './records/trace.ts'
+import { createTxWriter } from './records/tx.ts'
+import { type Ids, isTrue, writeHex, writeWords } from './records/values.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
@@ -32,9 +37,11 @@ export interface Batch extends SegmentCounts {
   header: Uint8Array<ArrayBuffer>
   traceEnds: Uint32Array<ArrayBuffer>
   callEnds: Uint32Array<ArrayBuffer>
-  rows: Record<TableName, Rows>
+  rows: Record<'block' | 'contract', Rows>
+  records: Record<RecordKind, RecordRows>
   pairs: Pairs
   numbers: Numbers
+  columns: BatchColumn[]
   /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
   sights: (TokenRow & { position: number })[]
   /** Ids of addresses. */
@@ -42,8 +49,6 @@ export interface Batch extends SegmentCounts {
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
 }
-
-const AMOUNT = tableColumns('tx', 'tx').find(({ field }) => field === 'value')!
 
 /** New dictionary entries. They are written with the first batch that is committed after they came up, whichever that is. */
 export interface Additions {
@@ -97,8 +102,6 @@ export interface LinkRow extends Omit<LearntLink, 'address'> {
   id: number
 }
 
-export type TableName = 'block' | 'tx' | 'tx_bulk' | 'log' | 'trace' | 'trace_bulk' | 'call' | 'contract'
-
 export interface BatchContext {
   /** EIP-155 chain id, where it is known. */
   chainId: number | undefined
@@ -117,26 +120,6 @@ export interface BatchContext {
   bloom(receipt: RpcReceipt): unknown
 }
 
-/** Ids of what a block names, given if need be. */
-interface Ids {
-  /** Of an address as the wire has it. */
-  address(text: string): number
-  addressOfDigits: Dictionary['id']
-  name: Dictionary['id']
-  /** Packed forms of large data, by their text: a transaction's is that of its first trace too, and compressing takes time. */
-  packed: Map<string, Uint8Array>
-}
-
-const COLUMNS = {
-  block: tableColumns('block', 'block'),
-  tx: tableColumns('tx', 'tx'),
-  tx_bulk: tableColumns('tx', 'tx_bulk'),
-}
-
-const readColumns = (table: 'trace' | 'trace_bulk') =>
-  tableColumns('trace', table).map(column => ({ column, read: traceReader(column.wire) }))
-const TRACE_COLUMNS = { trace: readColumns('trace'), trace_bulk: readColumns('trace_bulk') }
-
 export interface BatchBuilder {
   /** The block above the last one. It is taken apart at once: nothing of it is kept. */
   add(input: DecodedBlock): void
@@ -148,15 +131,12 @@ export interface BatchBuilder {
 
 /** Builds the batch of a run of neighbouring blocks, which have been checked and decoded. */
 export const createBatch = (context: BatchContext): BatchBuilder => {
-  const rows = {
-    block: createRowsBuilder(),
-    tx: createRowsBuilder(),
-    tx_bulk: createRowsBuilder(),
-    log: createRowsBuilder(),
-    trace: createRowsBuilder(),
-    trace_bulk: createRowsBuilder(),
-    call: createRowsBuilder(),
-    contract: createRowsBuilder(),
+  const rows = { block: createRowsBuilder(), contract: createRowsBuilder() }
+  const records = {
+    tx: createRecordRows('tx'),
+    log: createRecordRows('log'),
+    trace: createRecordRows('trace'),
+    call: createRecordRows('call'),
   }
   const sights: Batch['sights'] = []
   const upgrades: Batch['upgrades'] = []
@@ -192,7 +172,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     name: context.names.id,
     packed: new Map(),
   }
+  const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
 
+  const columns = createColumnsBuilder(ids)
   const decimals = new Map<number, number | undefined>()
   /** Of the token at an address, by its id; looked up once a block. */
   const decimalsOf = (id: number, address: string): number | undefined => {
@@ -210,37 +192,74 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     if (typeof address === 'string') postings.add(termOf(ids.address(address), facet), 0, ordinal)
   }
 
-  const addCall = (position: number, call: BlockCall) => {
-    const { tx, trace, from, to, signature, args, reverted, value, depth, callType } = call
+  const addBlock = (number: number, raw: RawBlock, places: Places | undefined) => {
+    const { block } = raw
+    const row = rows.block
+    row.number(number)
+    row.beginBlob()
+    writeHex(row.pool, block.hash, 2)
+    row.endBlob()
+    row.number(Number(block.timestamp))
+    row.beginBlob()
+    write.block.hashes(row.pool, block)
+    row.endBlob()
+    row.beginBlob()
+    write.block.ends(row.pool, raw, places)
+    row.endBlob()
+    row.beginBlob()
+    write.block.record(row.pool, block)
+    row.endBlob()
+  }
+
+  /** Returns the id of the emitter, and leaves those of the topics in `topicIds`. */
+  const addLog = (
+    [number, place]: readonly [block: number, place: number],
+    tx: number,
+    { topics, data }: RpcLog,
+    { emitter, numbered, decimals }: Pick<IndexedLog, 'emitter' | 'numbered' | 'decimals'>,
+  ) => {
+    const { out, begin, end } = records.log
+    begin(number, place)
+    const start = writeLog(out, tx, emitter, numbered.id, decimals)
+    const firstTopic = firstTopicOf(numbered)
+    for (let t = firstTopic; t < topics.length; t++)
+      topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addresses.id)
+    endTopics(out, start)
+    writeWords(out, data, ids)
+    end()
+  }
+
+  const addCall = (number: number, place: number, call: BlockCall) => {
+    const { tx, trace, from, to, signature, args, reverted, depth, callType } = call
     const numbered = context.signature(signature)
     const targetId = ids.address(to)
     const decimals = args && hasInteger(args) ? decimalsOf(targetId, to) : undefined
-    const row = rows.call
-    row.number(position)
-    row.number(tx)
-    if (trace === null) row.null()
-    else row.number(trace)
     const fromId = ids.address(from)
-    row.number(fromId)
-    row.number(targetId)
-    row.number(numbered.id)
-    if (decimals === undefined) row.null()
-    else row.number(decimals)
-    row.number(reverted ? 1 : 0)
-    encode(row, AMOUNT, value, ids)
-    row.number(depth)
-    row.number(context.names.id(callType))
+    const { out, begin, end } = records.call
+    begin(number, place)
+    writeCall(out, {
+      trace: trace ?? -1,
+      signature: numbered.id,
+      decimals: decimals ?? null,
+      reverted,
+      tx,
+      from: fromId,
+      to: targetId,
+      depth,
+      callType: context.names.id(callType),
+    })
+    end()
+    columns.call(call, numbered.id)
     postings.add(termOf(fromId, FACETS['call.from']), 0, calls)
     indexing.call({ signature, args, numbered, target: targetId, decimals }, calls)
   }
 
-  const addTrace = (position: number, trace: RpcTrace) => {
-    rows.trace.number(position)
-    rows.trace_bulk.number(position)
-    if (trace.type === 'reward') rows.trace.null()
-    else rows.trace.number(trace.transactionPosition)
-    for (const { column, read } of TRACE_COLUMNS.trace) encode(rows.trace, column, read(trace), ids)
-    for (const { column, read } of TRACE_COLUMNS.trace_bulk) encode(rows.trace_bulk, column, read(trace), ids)
+  const addTrace = (number: number, place: number, trace: RpcTrace, txInput: string | undefined) => {
+    const { out, begin, end } = records.trace
+    const isFirst = begin(number, place)
+    write.trace(out, trace, txInput, isFirst)
+    end()
+    columns.trace(trace)
     const error = readError(trace)
     if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
     for (const { read, facet } of TRACE_ADDRESSES) addressTerm(read(trace), facet, traces)
@@ -282,29 +301,23 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     ids.packed.clear()
     if (index === 0) first = number
     const { block, receipts } = input.raw
-    rows.block.number(positionOf(number, 0))
-    for (const column of COLUMNS.block) encode(rows.block, column, block[column.wire], ids)
+    columns.block(block)
     hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
     addressTerm(block.miner, FACETS['block.miner'], index)
 
     const places = placesOf(input.raw)
     if (places) excerpts.set(index, places)
+    addBlock(number, input.raw, places)
     let logIndex = 0
     for (let i = 0; i < receipts.length; i++) {
       const tx = block.transactions[i]!
       const receipt = receipts[i]!
       const place = places ? places.txs[i]! : i
-      const position = positionOf(number, place)
-      rows.tx.number(position)
-      rows.tx_bulk.number(position)
       const method = input.methods[i] ?? undefined
-      for (const table of ['tx', 'tx_bulk'] as const)
-        for (const column of COLUMNS[table]) {
-          const value =
-            column.origin === 'receipt' ? receipt[column.wire] : column.origin === 'decoded' ? method : tx[column.wire]
-          if (column.form === 'bloom') encodeBloom(rows[table], value, receipt, context)
-          else encode(rows[table], column, value, ids)
-        }
+      records.tx.begin(number, place)
+      write.tx(records.tx.out, { tx, receipt, method, bloom: context.bloom(receipt) })
+      records.tx.end()
+      columns.tx(tx, receipt, method)
       hashed(tx.hash.toLowerCase(), FACETS['tx.hash'], txs)
       addressTerm(tx.from, FACETS['tx.from'], txs)
       addressTerm(tx.to, FACETS['tx.to'], txs)
@@ -315,40 +328,27 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       for (const log of receipt.logs) {
         const { signature, args } = input.logs[logIndex]!
         const numbered = context.signature(signature)
-        const firstTopic = firstTopicOf(numbered)
-        const emitterId = ids.address(log.address)
-        const decimals = args && hasInteger(args) ? decimalsOf(emitterId, log.address) : undefined
-        const row = rows.log
-        row.number(positionOf(number, places ? places.logs[logIndex]! : logIndex))
-        row.number(emitterId)
-        row.number(numbered.id)
-        row.number(place)
-        if (decimals === undefined) row.null()
-        else row.number(decimals)
-        if (log.topics.length <= firstTopic) row.null()
-        else {
-          row.beginBlob()
-          for (let t = firstTopic; t < log.topics.length; t++)
-            topicIds[t - firstTopic] = packTopic(row.pool, log.topics[t]!, context.addresses.id)
-          row.endBlob()
-        }
-        words(row, log.data, ids)
-
+        const emitter = ids.address(log.address)
+        const decimals = args && hasInteger(args) ? decimalsOf(emitter, log.address) : undefined
+        const at = places ? places.logs[logIndex]! : logIndex
+        addLog([number, at], place, log, { emitter, numbered, decimals })
+        columns.log(emitter, numbered.id, place)
         const { topics } = log
-        indexing.log({ signature, args, numbered, emitter: emitterId, decimals, topics, topicIds }, logs)
+        indexing.log({ signature, args, numbered, emitter, decimals, topics, topicIds }, logs)
         if (isEvent(signature, numbered)) events++
         logIndex++
         logs++
       }
       txs++
     }
+    const inputOf = txInputs(input.raw, places)
     for (const [at, trace] of input.traces.entries()) {
-      addTrace(positionOf(number, at), trace)
+      addTrace(number, at, trace, inputOf(trace))
       traces++
     }
     traceEnds.push(traces)
     for (const [at, call] of input.calls.entries()) {
-      addCall(positionOf(number, at), call)
+      addCall(number, at, call)
       calls++
     }
     callEnds.push(calls)
@@ -376,6 +376,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     finish() {
       const last = first + times.length - 1
+      const counts = { first, last, txs, logs, traces, calls, events }
       // Before the dictionaries are taken: they hold the texts of these.
       const codes = context.takeCodes().map(
         ({ id, code: { hash, size, selectors, topics, features, standard, standardSource } }): CodeRow => ({
@@ -401,30 +402,22 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       })
       return {
         chainId: context.chainId,
-        first,
-        last,
-        txs,
-        logs,
-        traces,
-        calls,
-        events,
+        ...counts,
         header,
         traceEnds: Uint32Array.from(traceEnds),
         callEnds: Uint32Array.from(callEnds),
-        rows: {
-          block: rows.block.finish(),
-          tx: rows.tx.finish(),
-          tx_bulk: rows.tx_bulk.finish(),
-          log: rows.log.finish(),
-          trace: rows.trace.finish(),
-          trace_bulk: rows.trace_bulk.finish(),
-          call: rows.call.finish(),
-          contract: rows.contract.finish(),
+        rows: { block: rows.block.finish(), contract: rows.contract.finish() },
+        records: {
+          tx: records.tx.finish(),
+          log: records.log.finish(),
+          trace: records.trace.finish(),
+          call: records.call.finish(),
         },
         sights,
         upgrades,
         pairs: postings.finish(),
         numbers: numbers.finish(),
+        columns: columns.finish(levelOf(counts) === FULL_LEVEL),
         added: {
           addresses: context.addresses.takeAdded(),
           names: context.names.takeAdded(),
@@ -444,105 +437,15 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.traceEnds.buffer,
   batch.callEnds.buffer,
   ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
+  ...Object.values(batch.records).flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
   ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),
+  ...batch.columns.map(({ data }) => data.buffer),
 ]
-
-/** Hex digits of integers that a double holds exactly whatever they are: 13 digits are 52 bits. */
-const EXACT_DIGITS = 13
 
 const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))
 
 const digitsOf = (address: string): string => address.slice(2).toLowerCase()
-
-/** Characters of data below which they may as well be packed again. */
-const LARGE = 1000
-
-const words = (row: RowsBuilder, data: string, ids: Ids) => {
-  if (data.length <= 2) return row.null()
-  row.beginBlob()
-  const packed = data.length > LARGE ? ids.packed.get(data) : undefined
-  if (packed) row.pool.bytes(packed)
-  else {
-    const start = row.pool.length
-    pack(row.pool, data, ids.addressOfDigits)
-    if (data.length > LARGE) ids.packed.set(data, Buffer.from(row.pool.view(start)))
-  }
-  row.endBlob()
-}
-
-const encodeBloom = (row: RowsBuilder, value: unknown, receipt: RpcReceipt, context: BatchContext) => {
-  if (typeof value !== 'string') return value === null ? row.number(0) : row.null()
-  if (value === context.bloom(receipt)) return row.number(1)
-  bytes(row, value)
-}
-
-const bytes = (row: RowsBuilder, hex: string) => {
-  row.beginBlob()
-  row.pool.hex(hex.length % 2 ? `0${hex.slice(2)}` : hex.slice(2))
-  row.endBlob()
-}
-
-/** An integer in SQLite's own order (see the form `uint` in columns.ts). `digits` without leading zeros. */
-export const encodeInteger = (row: RowsBuilder, digits: string) => {
-  if (digits.length <= EXACT_DIGITS) return row.number(digits === '' ? 0 : Number.parseInt(digits, 16))
-  const number = Number(`0x${digits}`)
-  if (number < Number.MAX_SAFE_INTEGER) return row.number(number)
-  row.beginBlob()
-  row.pool.byte((digits.length + 1) >> 1)
-  row.pool.hex(digits.length % 2 ? `0${digits}` : digits)
-  row.endBlob()
-}
-
-const withoutLeadingZeros = (hex: string): string => {
-  let start = 2
-  while (start < hex.length && hex.charCodeAt(start) === 48) start++
-  return hex.slice(start)
-}
-
-const encode = (row: RowsBuilder, column: Column, value: unknown, ids: Ids) => {
-  if (value === undefined) return row.null()
-  if (value === null)
-    return column.form === 'uint' || column.form === 'digits' ? row.explicitNull() : nullOf(row, column)
-  switch (column.form) {
-    case 'address':
-      return row.number(ids.address(value as string))
-    case 'bytes':
-    case 'bloom':
-      return bytes(row, value as string)
-    case 'words':
-      return value === '0x' ? emptyBlob(row) : words(row, value as string, ids)
-    case 'hashes':
-      row.beginBlob()
-      for (const hash of value as string[]) row.pool.hex(hash.slice(2))
-      return row.endBlob()
-    case 'uint':
-      // Up to 13 digits a double holds whatever they are, leading zeros included.
-      if (typeof value === 'string' && value.length > 2 && value.length <= 2 + EXACT_DIGITS)
-        return row.number(Number(value))
-      return encodeInteger(row, withoutLeadingZeros(integerHex(value)))
-    case 'digits': {
-      const hex = integerHex(value)
-      const digits = withoutLeadingZeros(hex)
-      // Padded digits keep their zeros, behind a byte that is no length.
-      if (digits.length < hex.length - 2 && hex.length > 3 && hex.length % 2 === 0)
-        return bytes(row, `0x00${hex.slice(2)}`)
-      return encodeInteger(row, digits)
-    }
-    case 'boolean':
-      return row.number(isTrue(value) ? 1 : 0)
-    case 'name':
-      return row.number(ids.name(value as string))
-    case 'integers':
-      row.beginBlob()
-      for (const integer of value as number[]) row.pool.varint(integer)
-      return row.endBlob()
-    case 'list':
-      row.beginBlob()
-      row.pool.bytes(encodeRlp(listItems(column.declaration as List, value as Record<string, unknown>[])))
-      return row.endBlob()
-  }
-}
 
 const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
   name.startsWith('trace.') && name !== 'trace.error'
@@ -551,32 +454,12 @@ const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
 )
 const readError = traceReader('error')
 
-const isTrue = (value: unknown): boolean => value === '0x1' || value === true
-
-const emptyBlob = (row: RowsBuilder) => {
-  row.beginBlob()
-  row.endBlob()
+/** The call data of the transaction that a trace is of. */
+const txInputs = ({ block: { transactions } }: RawBlock, places: Places | undefined) => {
+  if (!places)
+    return (trace: RpcTrace): string | undefined =>
+      trace.type === 'reward' ? undefined : transactions[trace.transactionPosition]?.input
+  const inputs = new Map(transactions.map(({ input }, i) => [places.txs[i]!, input]))
+  return (trace: RpcTrace): string | undefined =>
+    trace.type === 'reward' ? undefined : inputs.get(trace.transactionPosition)
 }
-
-const nullOf = (row: RowsBuilder, column: Column) => row.number(column.form === 'boolean' ? 2 : 0)
-
-/** Some nodes write small integers as JSON numbers. */
-const integerHex = (value: unknown): string =>
-  typeof value === 'number' ? `0x${value.toString(16)}` : (value as string)
-
-/** Members in the order of the mapping; a member that an item does not carry is an empty list. */
-const listItems = (declaration: List, items: Record<string, unknown>[]): Rlp =>
-  items.map(item =>
-    Object.entries(declaration.members).map(([name, member]) =>
-      listMember(member, item[name] ?? item[snakeCase(name)]),
-    ),
-  )
-
-const listMember = (member: Field, value: unknown): Rlp => {
-  if (value === undefined || value === null) return []
-  if (member.kind === 'hexList') return [(value as string[]).map(hex => Buffer.from(hex.slice(2), 'hex'))]
-  const hex = integerHex(value)
-  return [Buffer.from(member.kind === 'hexNumber' ? evenDigits(withoutLeadingZeros(hex)) : hex.slice(2), 'hex')]
-}
-
-const evenDigits = (digits: string): string => (digits.length % 2 ? `0${digits}` : digits)

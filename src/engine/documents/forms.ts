@@ -1,21 +1,21 @@
 import type { Field, FieldKind, Kind, List, Origin } from '../../mapping/index.ts'
 import { isList, MAPPING } from '../../mapping/index.ts'
 
-/** How a field is stored. Several kinds share a form. */
+/** How a field is stored in a record; see docs/layout.md for the bytes. Several kinds share a form. */
 export type Form =
-  /** Dictionary id; 0 is an explicit null. */
+  /** Id in the dictionary of addresses; 0 is an explicit null. */
   | 'address'
-  /** Bytes; the integer 0 is an explicit null. */
+  /** Bytes with their length. */
   | 'bytes'
   /** Bytes of ABI data, packed word by word (see pack.ts). */
   | 'words'
-  /** The integer 1 where it equals the bloom filter of the transaction's logs, else bytes. */
+  /** Bytes, or one byte that says that it is the bloom filter of the transaction's logs. */
   | 'bloom'
   /** Items of 32 bytes, one behind the other. */
   | 'hashes'
-  /** Unsigned integer in SQLite's own order: an INTEGER below 2^53, else a BLOB of its length and its big-endian bytes; -1 is an explicit null. */
+  /** Unsigned integer: a small one is a byte, any other its big-endian bytes behind their number. */
   | 'uint'
-  /** As `uint`, but keeps an even number of digits with leading zeros as they are, as bytes behind a zero byte. */
+  /** As `uint`, but keeps an even number of digits with leading zeros as they are. */
   | 'digits'
   /** 0, 1, or 2 for an explicit null. */
   | 'boolean'
@@ -45,31 +45,23 @@ const FORMS = {
   integer256: 'uint',
 } as const satisfies Record<FieldKind, Form>
 
+/** A field of a record. */
 export interface Column {
-  /** Name of the field in the mapping and of the column in SQL. */
+  /** Name of the field in the mapping. */
   field: string
   form: Form
-  table: string
   origin: Origin
   /** Member of the wire object. */
   wire: string
   declaration: Field | List
 }
 
-/** SQLite's declared types: INT affinity where it matters that a double such as 5.0 is stored as an integer. */
-export const SQL_TYPES = {
-  address: 'INT',
-  bytes: 'BLOB',
-  words: 'BLOB',
-  bloom: 'BLOB',
-  hashes: 'BLOB',
-  uint: 'INT',
-  digits: 'INT',
-  boolean: 'INT',
-  name: 'INT',
-  integers: 'BLOB',
-  list: 'BLOB',
-} as const satisfies Record<Form, string>
+/** Kinds whose records share rows. */
+export const RECORD_KINDS = ['tx', 'log', 'trace', 'call'] as const
+export type RecordKind = (typeof RECORD_KINDS)[number]
+
+/** Neighbouring places of a block whose records share a row. */
+export const PLACES_PER_ROW = { tx: 4, log: 16, trace: 16, call: 64 } as const satisfies Record<RecordKind, number>
 
 /** Kinds that are stored field by field. */
 export type Stored = 'block' | 'tx' | 'trace'
@@ -77,15 +69,12 @@ export const isStored = (kind: Kind): kind is Stored => kind === 'block' || kind
 
 const storedOrigins = new Set<Origin>(['wire', 'receipt', 'decoded'])
 
-/** Columns of the kinds that are stored field by field. Logs and events share a table of their own form (see schema.ts). */
-export const columnsOf = (kind: Stored): Column[] =>
+const columnsOf = (kind: Stored): Column[] =>
   Object.entries(MAPPING[kind].fields)
     .filter(([, declaration]) => storedOrigins.has(declaration.origin))
     .map(([field, declaration]) => ({
       field,
       form: formOf(declaration),
-      // Blocks are few: one table is enough for them.
-      table: kind !== 'block' && (isList(declaration) || declaration.bulk) ? `${kind}_bulk` : kind,
       origin: declaration.origin,
       wire: (isList(declaration) ? undefined : declaration.wire) ?? field,
       declaration,
@@ -96,10 +85,6 @@ const formOf = (declaration: Field | List): Form => {
   if (declaration.bloom) return 'bloom'
   return declaration.words ? 'words' : FORMS[declaration.kind]
 }
-
-/** Columns in the order in which they stand in a table, behind `pos`. */
-export const tableColumns = (kind: Kind, table: string): Column[] =>
-  isStored(kind) ? columnsOf(kind).filter(column => column.table === table) : []
 
 /** What stands elsewhere: in the block's row, or, of a trace's call data, behind its fields. */
 const APART: Record<Stored, readonly string[]> = {

@@ -1,4 +1,5 @@
 import type { Db } from '../../sqlite/database.ts'
+import type { RecordRows } from './records/rows.ts'
 import { cellValue, type Rows } from './rows.ts'
 
 export const rowInserter = (db: Db, table: string, columns: number, rows: number) => {
@@ -12,6 +13,26 @@ export const rowInserter = (db: Db, table: string, columns: number, rows: number
     discard: many.discard,
   }
 }
+
+/** Inserts rows of records. */
+export const recordInserter = (db: Db, table: string) => {
+  const many = manyInserter(db, table, 2, RECORD_ROWS)
+  return {
+    add({ positions, lengths, bytes }: RecordRows) {
+      const pool = Buffer.from(bytes.buffer)
+      let start = 0
+      for (let i = 0; i < positions.length; i++) {
+        many.push(positions[i]!)
+        many.push(pool.subarray(start, start + lengths[i]!))
+        start += lengths[i]!
+      }
+      many.flush()
+    },
+    discard: many.discard,
+  }
+}
+/** Rows of one statement. */
+const RECORD_ROWS = 16
 
 /** Inserts rows by statements of many VALUES, which takes half the time of single ones. */
 export const manyInserter = (db: Db, table: string, columns: number, rows: number) => {

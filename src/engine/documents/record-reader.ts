@@ -1,10 +1,10 @@
 import type { Statement } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { columnIndex } from './forms.ts'
+import { columnIndex, PLACES_PER_ROW, RECORD_KINDS, type RecordKind } from './forms.ts'
 import { readBlockRow, type StoredBlock } from './records/block.ts'
 import { cursor } from './records/cursor.ts'
 import { seek } from './records/fields.ts'
-import { newStarts, PLACES_PER_ROW, RECORD_KINDS, type RecordKind, startsIn } from './records/rows.ts'
+import { newStarts, startsIn } from './records/rows.ts'
 import { INPUT, newTraceRecord, readTrace } from './records/trace.ts'
 import { NO_BYTES, takeLength } from './records/values.ts'
 

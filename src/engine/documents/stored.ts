@@ -1,9 +1,17 @@
+import type { Integer } from '../../documents/show.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
+import { columnIndex } from './forms.ts'
 import { unpack } from './pack.ts'
+import { valueReader } from './record-values.ts'
+import { newCallRecord, readCall } from './records/call.ts'
+import { cursor, takeVarint } from './records/cursor.ts'
+import { newLogRecord, readLog } from './records/log.ts'
+import { newTraceRecord, readTrace } from './records/trace.ts'
+import { takeInteger, takeLength } from './records/values.ts'
 
-/** A log as its row tells it; the address is a dictionary id. */
+/** A log as its record tells it; the address is a dictionary id. */
 export interface StoredLog {
   address: number
   signature: number
@@ -14,7 +22,7 @@ export interface StoredLog {
   data: string
 }
 
-/** A call as its row tells it, with what it is called by, which the trace or the transaction keeps. */
+/** A call with what the trace or the transaction keeps of it; addresses and the type are dictionary ids. */
 export interface StoredCall {
   tx: number
   from: number
@@ -22,8 +30,8 @@ export interface StoredCall {
   signature: number
   decimals: number | null
   reverted: boolean
-  /** In the stored form `uint`. */
-  value: number | Buffer | null
+  /** Null where the node does not tell. */
+  value: Integer | null
   /** Of the dictionary of names. */
   callType: number
   input: string
@@ -31,93 +39,126 @@ export interface StoredCall {
 }
 
 /** Reads what is decoded: logs and calls. Undefined where none is stored (any more). */
-export const createStored = (reader: Pick<Reader, 'prepare' | 'signature' | 'addressDigits'>) => {
-  const readLog = reader.prepare('SELECT address, signature, tx, decimals, topics, data FROM log WHERE pos = ?').raw()
-  const readCall = reader
-    .prepare('SELECT tx, trace, "from", "to", signature, decimals, reverted, value, callType FROM call WHERE pos = ?')
-    .raw()
-  const readPath = reader.prepare('SELECT traceAddress FROM trace WHERE pos = ?').pluck()
-  const readTraceInput = reader.prepare('SELECT "action.input" FROM trace_bulk WHERE pos = ?').pluck()
-  const readInput = reader.prepare('SELECT input FROM tx_bulk WHERE pos = ?').pluck()
+export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signature' | 'addressDigits'>) => {
+  const { records } = reader
+  const log = newLogRecord()
+  const call = newCallRecord()
+  const trace = newTraceRecord()
+  const readTxValue = valueReader('tx', 'value', records)!
+  const readMethod = valueReader('tx', 'method', records)!
+  const upgrades = reader.prepare('SELECT pos FROM upgrade WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
 
-  const topics = (signature: number, packed: Buffer | null): string[] => {
+  /** All topics of a log, of the packed ones that its record keeps. */
+  const topics = (signature: number, packed: Uint8Array): string[] => {
     const { topic } = reader.signature(signature)
-    const rest = packed ? unpack(packed, reader.addressDigits) : '0x'
+    const rest = unpack(packed, reader.addressDigits)
     const all = topic === null ? [] : [topic]
     for (let at = 2; at < rest.length; at += 64) all.push(`0x${rest.slice(at, at + 64)}`)
     return all
   }
 
+  const readTopics = (position: number): { address: number; topics: string[] } | undefined => {
+    const view = records.find('log', position)
+    if (!view) return undefined
+    readLog(view.bytes, view.start, log)
+    return {
+      address: log.address,
+      topics: topics(log.signature, view.bytes.subarray(log.topicsStart, log.topicsEnd)),
+    }
+  }
+
+  const inputOf = (packed: ReturnType<typeof records.txInput>): string => {
+    const { bytes, start, end } = present(packed, 'a call')
+    return unpack(bytes.subarray(start, end), reader.addressDigits)
+  }
+
+  /** Of a call inside of a transaction: what its trace tells. */
+  const inTrace = (position: number) => {
+    const { bytes, start } = present(records.find('trace', position), 'a call')
+    readTrace(bytes, start, trace)
+    const id = (index: number): number => {
+      cursor.at = trace.offsets[index]!
+      return takeVarint(bytes)
+    }
+    return {
+      tx: trace.tx,
+      from: id(FROM),
+      to: id(TO),
+      callType: id(CALL_TYPE),
+      traceAddress: integersAt(bytes, trace.offsets[TRACE_ADDRESS]!),
+      value: integerAt(bytes, trace.offsets[VALUE]!),
+      input: inputOf(records.traceInput(position)),
+    }
+  }
+
+  /** Of a transaction's own call, where no traces are known. */
+  const inTransaction = (position: number) => ({
+    tx: call.tx,
+    from: call.from,
+    to: call.to,
+    callType: call.callType,
+    traceAddress: [],
+    value: (readTxValue(position) ?? null) as Integer | null,
+    input: inputOf(records.txInput(position)),
+  })
+
   return {
-    /** All topics of a log, of what its row keeps of them. */
-    topics,
+    /** The emitter's id and all topics of a log. */
+    topics: readTopics,
     log(position: number): StoredLog | undefined {
-      const row = readLog.get(position) as LogRow | undefined
-      if (!row) return undefined
-      const [address, signature, tx, decimals, packed, data] = row
+      const view = records.find('log', position)
+      if (!view) return undefined
+      const { bytes, start, end } = view
+      readLog(bytes, start, log)
+      const { address, signature, tx, decimals } = log
       return {
         address,
         signature,
         tx,
         decimals,
-        topics: topics(signature, packed),
-        data: data ? unpack(data, reader.addressDigits) : '0x',
+        topics: topics(signature, bytes.subarray(log.topicsStart, log.topicsEnd)),
+        data: unpack(bytes.subarray(log.topicsEnd, end), reader.addressDigits),
       }
     },
     call(position: number): StoredCall | undefined {
-      const row = readCall.get(position) as CallRow | undefined
-      if (!row) return undefined
-      const [tx, trace, from, to, signature, decimals, reverted, value, callType] = row
+      const view = records.find('call', position)
+      if (!view) return undefined
+      readCall(view.bytes, view.start, call)
+      const { signature, decimals, reverted } = call
       const block = blockOf(position)
-      const own = positionOf(block, trace ?? tx)
-      const input = present((trace === null ? readInput : readTraceInput).get(own) as Buffer | undefined, 'a call')
-      return {
-        tx,
-        from,
-        to,
-        signature,
-        decimals,
-        reverted: reverted === 1,
-        value,
-        callType,
-        input: unpack(input, reader.addressDigits),
-        traceAddress: trace === null ? [] : readVarints(present(readPath.get(own) as Buffer | undefined, 'a call')),
-      }
+      const rest = call.trace >= 0 ? inTrace(positionOf(block, call.trace)) : inTransaction(positionOf(block, call.tx))
+      return { ...rest, signature, decimals, reverted }
+    },
+    /** Id of the name of the function that a transaction calls; null where unknown. */
+    method: (position: number): number | null => (readMethod(position) ?? null) as number | null,
+    /** The first log of a block, from a transaction on, that told of an upgrade; undefined where there is none. */
+    upgradeFrom(block: number, tx: number): number | undefined {
+      const positions = upgrades.all(positionOf(block, 0), positionOf(block + 1, 0) - 1) as number[]
+      return positions.find(position => {
+        const view = records.find('log', position)
+        if (!view) return false
+        readLog(view.bytes, view.start, log)
+        return log.tx >= tx
+      })
     },
   }
 }
 
-export const readVarints = (bytes: Buffer): number[] => {
+const columnOf = (field: string) => columnIndex('trace', field)
+const [FROM, TO, VALUE] = [columnOf('action.from'), columnOf('action.to'), columnOf('action.value')]
+const [CALL_TYPE, TRACE_ADDRESS] = [columnOf('callType'), columnOf('traceAddress')]
+
+/** The small integers of a list that begins at an offset. */
+export const integersAt = (bytes: Uint8Array, offset: number): number[] => {
+  cursor.at = offset
+  const length = takeLength(bytes)
   const integers: number[] = []
-  for (let at = 0; at < bytes.length; ) {
-    let [integer, unit, byte] = [0, 1, 0x80]
-    while (byte >= 0x80) {
-      byte = present(bytes[at++], 'a list of numbers')
-      integer += (byte & 0x7f) * unit
-      unit *= 0x80
-    }
-    integers.push(integer)
-  }
+  for (const end = cursor.at + length; cursor.at < end; ) integers.push(takeVarint(bytes))
   return integers
 }
 
-type LogRow = [
-  address: number,
-  signature: number,
-  tx: number,
-  decimals: number | null,
-  topics: Buffer | null,
-  data: Buffer | null,
-]
-
-type CallRow = [
-  tx: number,
-  trace: number | null,
-  from: number,
-  to: number,
-  signature: number,
-  decimals: number | null,
-  reverted: number,
-  value: number | Buffer | null,
-  callType: number,
-]
+const integerAt = (bytes: Buffer, offset: number): Integer | null => {
+  if (offset < 0) return null
+  cursor.at = offset
+  return takeInteger(bytes) as Integer | null
+}

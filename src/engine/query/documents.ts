@@ -1,20 +1,22 @@
 import { createEventDecoder, createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts'
 import type { DecodedArg, DecodeResult } from '../../decode/types.ts'
 import { callDocument } from '../../documents/calls.ts'
-import { type BlockContract, contractDocument, type ShownCode } from '../../documents/contracts.ts'
 import type { Document } from '../../documents/document.ts'
 import { type BlockParts, blockParts, eventDocument, logDocument } from '../../documents/logs.ts'
 import * as show from '../../documents/show.ts'
-import { type TokenStandard, tokenDocument } from '../../documents/tokens.ts'
 import { traceDocument } from '../../documents/traces.ts'
-import { decodeRlp, type Rlp } from '../../lib/rlp.ts'
-import { type Field, type Kind, type List, MAPPING } from '../../mapping/index.ts'
-import { type Column, type Stored, tableColumns } from '../documents/forms.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { present } from '../../sqlite/damage.ts'
+import { RECORD_COLUMNS } from '../documents/forms.ts'
 import { unpack } from '../documents/pack.ts'
-import { createStored, readVarints, type StoredLog } from '../documents/stored.ts'
-import { itemsOf } from '../functions.ts'
+import { hashOfTx, indexOfTx, type StoredBlock } from '../documents/records/block.ts'
+import { locate } from '../documents/records/fields.ts'
+import { newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
+import { createStored, type StoredLog } from '../documents/stored.ts'
 import type { Reader } from '../reader.ts'
-import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import { createFields, hashesOf, SOURCE_FIELDS } from './fields.ts'
+import { createRowDocuments } from './rows.ts'
 
 export interface Documents {
   /** The documents at these positions in the same order, undefined where none is stored (any more). */
@@ -28,177 +30,91 @@ export interface DocumentsOptions {
   bloom(logs: readonly { address: string; topics: readonly string[] }[]): string
 }
 
-/** Rebuilds documents from rows: `_source` is kept nowhere. */
+/** Rebuilds documents from records: `_source` is kept nowhere. */
 export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Documents => {
-  const decoders = new Map<number, (topics: readonly string[], data: string) => DecodeResult>()
-  const address = (id: number): string => show.address(`0x${reader.addressDigits(id)}`)
+  const { records } = reader
   const stored = createStored(reader)
-  const blocks = createBlocks(reader)
-  const transactionHashes = createTransactionHashes(reader)
+  const parts = createBlockParts()
+  const decodersOfLogs = new Map<number, (topics: readonly string[], data: string) => DecodeResult>()
+  const decodersOfCalls = new Map<number, FunctionDecoder>()
+  const offsets = { block: new Int32Array(RECORD_COLUMNS.block.length), tx: new Int32Array(RECORD_COLUMNS.tx.length) }
+  const trace = newTraceRecord()
 
-  const shown = (column: Column, cell: Cell, position: number): unknown => {
-    if (cell === null) return undefined
-    switch (column.form) {
-      case 'address':
-        return cell === 0 ? null : address(cell as number)
-      case 'bytes':
-        return typeof cell === 'number' ? null : `0x${(cell as Buffer).toString('hex')}`
-      case 'words':
-        return typeof cell === 'number' ? null : unpack(cell as Buffer, reader.addressDigits)
-      case 'bloom':
-        if (typeof cell === 'number') return cell === 0 ? null : bloom(logsOf(position))
-        return `0x${cell.toString('hex')}`
-      case 'hashes':
-        return typeof cell === 'number' ? null : hashesOf(cell)
-      case 'uint':
-        return cell === -1 ? null : show.INTEGERS[(column.declaration as Field).kind](integerOf(cell), big)
-      case 'digits':
-        return cell === -1 ? null : digitsOf(cell)
-      case 'boolean':
-        return cell === 2 ? null : cell === 1
-      case 'name':
-        return cell === 0 ? null : reader.name(cell as number)
-      case 'integers':
-        return typeof cell === 'number' ? null : readVarints(cell)
-      case 'list':
-        return typeof cell === 'number' ? null : listOf(column.declaration as List, decodeRlp(cell))
-    }
-  }
+  const blockAt = (number: number): StoredBlock => present(records.block(number), `block ${number}`)
+  const partsOf = (number: number): BlockParts => parts.of(blockAt(number))
+  const transactionHash = (position: number): string =>
+    present(hashOfTx(blockAt(blockOf(position)), placeOf(position)), `block ${blockOf(position)}`)
+  const rows = createRowDocuments({ reader, big, blockParts: partsOf, transactionHash })
 
-  /** Addresses and topics of a transaction's logs. Documents of one block are often asked for together. */
-  const logsOf = (position: number) => {
-    const block = blockOf(position)
-    const place = placeOf(position)
-    const range = [positionOf(block, 0), positionOf(block, PLACES - 1)]
-    if (block !== lastBlock.number) {
-      lastBlock = { number: block, rows: undefined }
-      return readLogs.all(...range, place, place).map(toBloomLog)
+  /** Of a transaction, from the addresses and topics of its logs. */
+  const bloomAt = (position: number): string => {
+    const number = blockOf(position)
+    const block = blockAt(number)
+    const { logEnds, places } = block
+    const index = indexOfTx(block, placeOf(position))
+    const logs = []
+    for (let i = index === 0 ? 0 : logEnds[index - 1]!; i < logEnds[index]!; i++) {
+      const { address, topics } = present(stored.topics(positionOf(number, places?.logs[i] ?? i)), 'a log')
+      logs.push({ address: `0x${reader.addressDigits(address)}`, topics })
     }
-    lastBlock.rows ??= Map.groupBy(readLogs.all(...range, 0, PLACES) as BloomRow[], row => row[3])
-    return (lastBlock.rows.get(place) ?? []).map(toBloomLog)
+    return bloom(logs)
   }
-  const readLogs = reader
-    .prepare('SELECT address, signature, topics, tx FROM log WHERE pos BETWEEN ? AND ? AND tx BETWEEN ? AND ?')
-    .raw()
-  let lastBlock: { number: number; rows: Map<number, BloomRow[]> | undefined } = { number: -1, rows: undefined }
+  const fields = createFields({ reader, big, bloomAt })
 
-  const toBloomLog = (row: unknown) => {
-    const [id, signature, topics] = row as BloomRow
-    return {
-      address: `0x${reader.addressDigits(id)}`,
-      topics: stored.topics(signature, topics),
+  /** `_source` in the order of the mapping, of the record and of what the position tells. */
+  const assemble = (
+    kind: 'block' | 'tx',
+    { bytes, start }: { bytes: Buffer; start: number },
+    position: number,
+    derived: Record<string, unknown>,
+  ) => {
+    const source: Record<string, unknown> = {}
+    const at = offsets[kind]
+    locate(kind, bytes, start, at)
+    for (const { field, index } of SOURCE_FIELDS[kind]) {
+      const value = index < 0 ? derived[field] : fields.show(kind, index, bytes, at[index]!, position)
+      if (value !== undefined) source[field] = value
     }
-  }
-
-  const load: Record<Kind, (position: number) => Document | undefined> = {
-    block(position) {
-      const cells = readBlock.get(position) as Cell[] | undefined
-      if (!cells) return undefined
-      const number = blockOf(position)
-      const source = assemble('block', cells, position, {
-        number: show.quantity(number, big),
-        transactions: transactionHashes.ofBlock(number),
-      })
-      return { _id: source.hash as string, _source: source }
-    },
-    tx(position) {
-      const small = readTx.get(position) as Cell[] | undefined
-      if (!small) return undefined
-      const bulk = readTxBulk.get(position) as Cell[]
-      const { hash, time } = blocks.get(blockOf(position))
-      const source = assemble('tx', small.concat(bulk), position, {
-        blockHash: hash,
-        blockNumber: show.quantity(blockOf(position), big),
-        timestamp: time,
-        transactionIndex: show.quantity(placeOf(position), big),
-      })
-      return { _id: source.hash as string, _routing: hash, _parent: hash, _source: source }
-    },
-    log(position) {
-      const log = stored.log(position)
-      return log && logDocument(placeOfLog(position, log), log.topics, log.data, big)
-    },
-    event(position) {
-      const log = stored.log(position)
-      if (!log) return undefined
-      const { event, error, probability } = reader.signature(log.signature)
-      if (!event) return undefined
-      const args = error === null ? decode(log) : null
-      const { decimals } = log
-      return eventDocument(placeOfLog(position, log), { event, args, error, probability, decimals }, big)
-    },
-    trace: position => traceAt(position),
-    call: position => callAt(position),
-    contract(position) {
-      const row = readContract.get(position) as ContractRow | undefined
-      if (!row) return undefined
-      const [addressId, creator, tx, code, implementation, name, source, probability] = row
-      const number = blockOf(position)
-      const place = {
-        block: blocks.get(number),
-        transactionHash: transactionHashes.get(positionOf(number, tx)),
-      }
-      const parts = {
-        address: address(addressId),
-        creator: address(creator),
-        code: code === null ? null : codeAt(code),
-        implementation: implementation === null ? null : address(implementation),
-        abi: { name: text(name), source: text(source) as BlockContract['abi']['source'], probability },
-      }
-      return contractDocument(place, parts, big)
-    },
-    token(position) {
-      const row = readToken.get(position) as TokenRow | undefined
-      if (!row) return undefined
-      const [id, name, symbol, decimals, standard, error] = row
-      const parts = {
-        address: address(id),
-        name: text(name),
-        symbol: text(symbol),
-        decimals,
-        standard: text(standard) as TokenStandard,
-        error: text(error),
-      }
-      return tokenDocument(blocks.get(blockOf(position)), parts, big)
-    },
-  }
-  const text = (id: number | null): string | null => (id === null ? null : reader.name(id))
-  const readContract = reader
-    .prepare('SELECT address, creator, tx, code, implementation, name, abi, probability FROM contract WHERE pos = ?')
-    .raw()
-  const readToken = reader.prepare('SELECT id, name, symbol, decimals, standard, error FROM token WHERE pos = ?').raw()
-  const readCode = reader.prepare('SELECT hash, size, selectors, topics, standard, source FROM code WHERE id = ?').raw()
-  const codeAt = (id: number): ShownCode => {
-    const [hash, size, selectors, topics, standard, source] = readCode.get(id) as CodeCells
-    return {
-      hash: `0x${hash.toString('hex')}`,
-      size,
-      selectors: itemsOf(selectors.toString('hex'), 4),
-      topics: itemsOf(topics.toString('hex'), 32),
-      standard: text(standard),
-      standardSource: text(source) as ShownCode['standardSource'],
-    }
+    return source
   }
 
   const traceAt = (position: number): Document | undefined => {
-    const [tx, ...small] = (readTrace.get(position) as Cell[] | undefined) ?? []
-    if (tx === undefined) return undefined
-    const cells = small.concat(readTraceBulk.get(position) as Cell[])
-    const fields = new Map<string, unknown>()
-    for (const { field, column, index } of FIELDS.trace) {
-      const value = column ? shown(column, cells[index]!, position) : undefined
-      if (value !== undefined) fields.set(field, value)
+    const view = records.find('trace', position)
+    if (!view) return undefined
+    const { bytes, start } = view
+    readTrace(bytes, start, trace)
+    const { tx } = trace
+    const shown = new Map<string, unknown>()
+    for (const { field, index } of SOURCE_FIELDS.trace) {
+      const value =
+        index >= 0
+          ? fields.show('trace', index, bytes, trace.offsets[index]!, position)
+          : field === INPUT
+            ? inputOf(position)
+            : undefined
+      if (value !== undefined) shown.set(field, value)
     }
     const number = blockOf(position)
-    const block = blocks.get(number)
-    if (tx === null) {
-      const first = readFirstReward.get(positionOf(number, 0), positionOf(number, PLACES - 1)) as number
-      return traceDocument({ block, reward: position - first }, fields, big)
-    }
-    const transactionIndex = tx as number
-    const transactionHash = transactionHashes.get(positionOf(number, transactionIndex))
-    return traceDocument({ block, transactionHash, transactionIndex }, fields, big)
+    const block = partsOf(number)
+    if (tx < 0) return traceDocument({ block, reward: rewardsBefore(position) }, shown, big)
+    const hash = transactionHash(positionOf(number, tx))
+    return traceDocument({ block, transactionHash: hash, transactionIndex: tx }, shown, big)
   }
+
+  const inputOf = (position: number): string | null | undefined => {
+    const packed = records.traceInput(position)
+    return packed && unpack(packed.bytes.subarray(packed.start, packed.end), reader.addressDigits)
+  }
+
+  /** Of a reward: how many other rewards of its block stand before it. */
+  const rewardsBefore = (position: number): number => {
+    let count = 0
+    records.each('trace', position - placeOf(position), position - 1, (_, { bytes, start }) => {
+      if (txOfTrace(bytes, start) < 0) count++
+    })
+    return count
+  }
+
   const callAt = (position: number): Document | undefined => {
     const call = stored.call(position)
     if (!call) return undefined
@@ -206,13 +122,13 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     const number = blockOf(position)
     const { event, probability } = reader.signature(call.signature)
     const { args, error } = event ? decodeCall(call.signature, input) : NOTHING_DECODED
-    const parts = {
-      block: blocks.get(number),
-      transactionHash: transactionHashes.get(positionOf(number, tx)),
+    const shown = {
+      block: partsOf(number),
+      transactionHash: transactionHash(positionOf(number, tx)),
       transactionIndex: tx,
-      from: address(call.from),
-      to: address(call.to),
-      value: value === null || value === -1 ? null : show.amount(integerOf(value), big),
+      from: fields.address(call.from),
+      to: fields.address(call.to),
+      value: value === null ? null : show.amount(value, big),
       callType: reader.name(call.callType),
       traceAddress,
       reverted,
@@ -223,199 +139,103 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       probability: event && probability,
       decimals,
     }
-    return callDocument(parts, big)
+    return callDocument(shown, big)
   }
 
   const decodeCall = (signature: number, input: string) => {
-    let decoder = callDecoders.get(signature)
+    let decoder = decodersOfCalls.get(signature)
     if (!decoder) {
       decoder = createFunctionDecoder(reader.signature(signature).event!)
-      callDecoders.set(signature, decoder)
+      decodersOfCalls.set(signature, decoder)
     }
     return decoder(input)
   }
-  const callDecoders = new Map<number, FunctionDecoder>()
 
-  const readTrace = reader.prepare(`SELECT tx, ${namesOf('trace', 'trace')} FROM trace WHERE pos = ?`).raw()
-  const readTraceBulk = reader.prepare(`SELECT ${namesOf('trace', 'trace_bulk')} FROM trace_bulk WHERE pos = ?`).raw()
-  const readFirstReward = reader.prepare('SELECT min(pos) FROM trace WHERE pos BETWEEN ? AND ? AND tx IS NULL').pluck()
-
-  /** `_source` in the order of the mapping, of cells and of what the position tells. */
-  const assemble = (
-    kind: 'block' | 'tx',
-    cells: readonly Cell[],
-    position: number,
-    derived: Record<string, unknown>,
-  ) => {
-    const source: Record<string, unknown> = {}
-    for (const { field, column, index } of FIELDS[kind]) {
-      const value = column ? shown(column, cells[index]!, position) : derived[field]
-      if (value !== undefined) source[field] = value
-    }
-    return source
-  }
-  const readBlock = reader.prepare(`SELECT ${namesOf('block', 'block')} FROM block WHERE pos = ?`).raw()
-  // Two statements take a third of the time of one that joins the tables.
-  const readTx = reader.prepare(`SELECT ${namesOf('tx', 'tx')} FROM tx WHERE pos = ?`).raw()
-  const readTxBulk = reader.prepare(`SELECT ${namesOf('tx', 'tx_bulk')} FROM tx_bulk WHERE pos = ?`).raw()
-
-  const placeOfLog = (position: number, { address: emitter, tx }: StoredLog) => {
-    const number = blockOf(position)
-    return {
-      block: blocks.get(number),
-      transactionHash: transactionHashes.get(positionOf(number, tx)),
-      transactionIndex: tx,
-      logIndex: placeOf(position),
-      address: address(emitter),
-    }
-  }
-
-  const decode = ({ signature, topics, data }: StoredLog): DecodedArg[] | null => {
-    let decoder = decoders.get(signature)
+  const decodeLog = ({ signature, topics, data }: StoredLog): DecodedArg[] | null => {
+    let decoder = decodersOfLogs.get(signature)
     if (!decoder) {
       decoder = createEventDecoder(reader.signature(signature).event!)
-      decoders.set(signature, decoder)
+      decodersOfLogs.set(signature, decoder)
     }
     return decoder(topics, data).args
   }
 
-  let version = -1
-  return {
-    load(kind, positions) {
-      // What is known of blocks by their numbers holds for one state of the store: a reorganisation replaces them.
-      if (reader.version() !== version) {
-        blocks.clear()
-        transactionHashes.clear()
-        lastBlock = { number: -1, rows: undefined }
-        version = reader.version()
-      }
-      return positions.map(load[kind])
-    },
+  const placeOfLog = (position: number, { address, tx }: StoredLog) => {
+    const number = blockOf(position)
+    return {
+      block: partsOf(number),
+      transactionHash: transactionHash(positionOf(number, tx)),
+      transactionIndex: tx,
+      logIndex: placeOf(position),
+      address: fields.address(address),
+    }
   }
-}
 
-type ContractRow = [
-  address: number,
-  creator: number,
-  tx: number,
-  code: number | null,
-  implementation: number | null,
-  name: number | null,
-  source: number | null,
-  probability: number | null,
-]
-type TokenRow = [
-  id: number,
-  name: number | null,
-  symbol: number | null,
-  decimals: number | null,
-  standard: number | null,
-  error: number | null,
-]
-type CodeCells = [
-  hash: Buffer,
-  size: number,
-  selectors: Buffer,
-  topics: Buffer,
-  standard: number | null,
-  source: number | null,
-]
+  const load: Record<Kind, (position: number) => Document | undefined> = {
+    block(position) {
+      const number = blockOf(position)
+      const block = records.block(number)
+      if (!block) return undefined
+      const { hash, time } = parts.of(block)
+      const source = assemble('block', records.blockRecord(number)!, position, {
+        number: show.quantity(number, big),
+        hash,
+        timestamp: time,
+        transactions: hashesOf(block.hashes, block.txs * 32),
+      })
+      return { _id: hash, _source: source }
+    },
+    tx(position) {
+      const view = records.find('tx', position)
+      if (!view) return undefined
+      const { hash: blockHash, time } = partsOf(blockOf(position))
+      const hash = transactionHash(position)
+      const source = assemble('tx', { ...view }, position, {
+        blockHash,
+        blockNumber: show.quantity(blockOf(position), big),
+        hash,
+        timestamp: time,
+        transactionIndex: show.quantity(placeOf(position), big),
+      })
+      return { _id: hash, _routing: blockHash, _parent: blockHash, _source: source }
+    },
+    log(position) {
+      const log = stored.log(position)
+      return log && logDocument(placeOfLog(position, log), log.topics, log.data, big)
+    },
+    event(position) {
+      const log = stored.log(position)
+      if (!log) return undefined
+      const { event, error, probability } = reader.signature(log.signature)
+      if (!event) return undefined
+      const args = error === null ? decodeLog(log) : null
+      const { decimals } = log
+      return eventDocument(placeOfLog(position, log), { event, args, error, probability, decimals }, big)
+    },
+    trace: traceAt,
+    call: callAt,
+    contract: rows.contract,
+    token: rows.token,
+  }
 
-type Cell = number | Buffer | null
-type BloomRow = [address: number, signature: number, topics: Buffer | null, tx: number]
-
-/** Columns in the order in which they are read: a transaction's small ones, then its bulk. */
-const COLUMNS = {
-  block: tableColumns('block', 'block'),
-  tx: [...tableColumns('tx', 'tx'), ...tableColumns('tx', 'tx_bulk')],
-  trace: [...tableColumns('trace', 'trace'), ...tableColumns('trace', 'trace_bulk')],
-}
-const namesOf = (kind: Stored, table: string) =>
-  tableColumns(kind, table)
-    .map(({ field }) => `"${field}"`)
-    .join(', ')
-
-/** Members of `_source` in the order of the mapping, with the column of those that have one. */
-const fieldsOf = (kind: Stored) =>
-  Object.keys(MAPPING[kind].fields).map(field => {
-    const index = COLUMNS[kind].findIndex(column => column.field === field)
-    return { field, column: COLUMNS[kind][index], index }
-  })
-const FIELDS = { block: fieldsOf('block'), tx: fieldsOf('tx'), trace: fieldsOf('trace') }
-
-/** The integer of the stored form `uint`. */
-const integerOf = (cell: number | Buffer): show.Integer =>
-  typeof cell === 'number' ? cell : BigInt(`0x${cell.toString('hex', 1)}`)
-
-/** Hex text of the stored form `digits`: what has a zero in place of a length is shown with all its digits. */
-const digitsOf = (cell: number | Buffer): string => {
-  if (typeof cell === 'number') return show.rawHex(cell)
-  return cell[0] === 0 ? `0x${cell.toString('hex', 1)}` : show.rawHex(integerOf(cell))
+  return { load: (kind, positions) => positions.map(load[kind]) }
 }
 
 const NOTHING_DECODED = { args: null, error: null } as const
+/** Of a trace: its call data stand apart from its other fields. */
+const INPUT = 'action.input'
 
-const hashesOf = (bytes: Buffer): string[] =>
-  Array.from({ length: bytes.length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)
-
-const listOf = (declaration: List, items: Rlp): unknown[] => {
-  const members = Object.entries(declaration.members)
-  return (items as Rlp[]).map(item =>
-    Object.fromEntries(
-      members.flatMap(([name, member], index) => {
-        const [value] = (item as Rlp[])[index] as Rlp[]
-        return value === undefined ? [] : [[name, memberOf(member, value)]]
-      }),
-    ),
-  )
-}
-
-const memberOf = ({ kind }: Field, value: Rlp): unknown =>
-  kind === 'hexList' ? (value as Rlp[]).map(item => `0x${digits(item)}`) : show.member(kind, digits(value))
-
-const digits = (bytes: Rlp): string => Buffer.from(bytes as Uint8Array).toString('hex')
-
-const createBlocks = (reader: Reader) => {
-  const known = new Map<number, BlockParts>()
+/** What documents show of blocks, by what is stored of these: that is another object in another state of the store. */
+const createBlockParts = () => {
+  const known = new WeakMap<StoredBlock, BlockParts>()
   return {
-    get(number: number) {
-      let block = known.get(number)
-      if (!block) {
-        const [hash, time] = reader
-          .prepare('SELECT hash, timestamp FROM block WHERE pos = ?')
-          .raw()
-          .get(positionOf(number, 0)) as [Buffer, number]
-        block = blockParts(number, `0x${hash.toString('hex')}`, time)
-        if (known.size > 1_000) known.clear()
-        known.set(number, block)
+    of(block: StoredBlock): BlockParts {
+      let shown = known.get(block)
+      if (!shown) {
+        shown = blockParts(block.number, `0x${block.hash.toString('hex')}`, block.time)
+        known.set(block, shown)
       }
-      return block
+      return shown
     },
-    clear: () => known.clear(),
-  }
-}
-
-/** Hashes of transactions by position; only those of the present state of the store are kept. */
-const createTransactionHashes = (reader: Reader) => {
-  const known = new Map<number, string>()
-  return {
-    get(position: number): string {
-      let hash = known.get(position)
-      if (!hash) {
-        const bytes = reader.prepare('SELECT hash FROM tx_bulk WHERE pos = ?').pluck().get(position) as Buffer
-        hash = `0x${bytes.toString('hex')}`
-        if (known.size > 2_000) known.clear()
-        known.set(position, hash)
-      }
-      return hash
-    },
-    ofBlock(number: number): string[] {
-      const rows = reader
-        .prepare('SELECT hash FROM tx_bulk WHERE pos BETWEEN ? AND ?')
-        .pluck()
-        .all(positionOf(number, 0), positionOf(number, PLACES - 1)) as Buffer[]
-      return rows.map(hash => `0x${hash.toString('hex')}`)
-    },
-    clear: () => known.clear(),
   }
 }

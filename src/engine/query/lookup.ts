@@ -1,16 +1,22 @@
-import { createByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { columnIndex } from '../documents/forms.ts'
+import type { RecordView } from '../documents/record-reader.ts'
+import { hashStart, type StoredBlock } from '../documents/records/block.ts'
+import { newCallRecord, readCall } from '../documents/records/call.ts'
+import { newLogRecord, readLog } from '../documents/records/log.ts'
+import { newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
+import { integersAt } from '../documents/stored.ts'
 import { FACETS, HASHED, termOf } from '../index/terms.ts'
 import type { Reader, Sparse } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
-import { isSparse, type Numbered, positionOfOrdinal } from './places.ts'
+import { isSparse, positionOfOrdinal } from './places.ts'
 
 /** Position of the block with this hash (lower-case hex). */
 export const findBlock = (hash: string, reader: Reader): number | undefined =>
-  find(hash, 'block', FACETS['block.hash'], 'block', reader)
+  find(hash, 'block', FACETS['block.hash'], reader)
 
 export const findTransaction = (hash: string, reader: Reader): number | undefined =>
-  find(hash, 'tx', FACETS['tx.hash'], 'tx_bulk', reader)
+  find(hash, 'tx', FACETS['tx.hash'], reader)
 
 /** Positions of the documents with these ids, ascending. A contract that was created several times has as many. */
 export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: Reader): number[] => {
@@ -30,11 +36,12 @@ const positionOfId = (kind: Exclude<Kind, Sparse>, id: string, reader: Reader): 
   const transaction = findTransaction(hash, reader)
   if (transaction === undefined) return undefined
   const position = positionOf(blockOf(transaction), Number(index))
-  const row = reader.prepare('SELECT tx, signature FROM log WHERE pos = ?').get(position) as
-    | { tx: number; signature: number }
-    | undefined
-  if (row?.tx !== placeOf(transaction)) return undefined
-  return kind === 'log' || reader.signature(row.signature).event ? position : undefined
+  const view = reader.records.find('log', position)
+  if (!view) return undefined
+  const log = newLogRecord()
+  readLog(view.bytes, view.start, log)
+  if (log.tx !== placeOf(transaction)) return undefined
+  return kind === 'log' || reader.signature(log.signature).event ? position : undefined
 }
 
 const positionsOfAddress = (kind: Sparse, id: string, reader: Reader): number[] => {
@@ -51,15 +58,32 @@ const positionOfTrace = (id: string, reader: Reader): number | undefined => {
   const path = address.split('_').slice(1).map(Number)
   const transaction = findTransaction(hash, reader)
   if (transaction === undefined) return path.length === 1 ? positionOfReward(hash, path[0]!, reader) : undefined
-  const block = blockOf(transaction)
-  const bytes = createByteWriter()
-  for (const place of path) bytes.varint(place)
-  return reader
-    .prepare('SELECT pos FROM trace WHERE pos BETWEEN ? AND ? AND tx = ? AND traceAddress = ?')
-    .pluck()
-    .get(positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(transaction), Buffer.from(bytes.view())) as
-    | number
-    | undefined
+  return first(transaction, 'trace', reader, ({ bytes, start }) => {
+    readTrace(bytes, start, trace)
+    if (trace.tx !== placeOf(transaction)) return false
+    const found = integersAt(bytes, trace.offsets[TRACE_ADDRESS]!)
+    return found.length === path.length && found.every((place, i) => place === path[i])
+  })
+}
+
+const trace = newTraceRecord()
+const TRACE_ADDRESS = columnIndex('trace', 'traceAddress')
+
+/** Position of the first of a block's that a test holds for. */
+const first = (
+  block: number,
+  kind: 'trace' | 'call',
+  { records }: Reader,
+  test: (view: RecordView) => boolean,
+): number | undefined => {
+  const start = positionOf(blockOf(block), 0)
+  let found: number | undefined
+  records.each(kind, start, start + PLACES - 1, (position, view) => {
+    if (!test(view)) return true
+    found = position
+    return false
+  })
+  return found
 }
 
 /** A call stands at its trace; where traces are not known, it is its transaction's only one. */
@@ -67,43 +91,40 @@ const positionOfCall = (id: string, reader: Reader): number | undefined => {
   const [, hash, address] = /^(0x[0-9a-f]{64})_c((?:_(?:0|[1-9]\d{0,9})){0,1100})$/.exec(id) ?? []
   const transaction = hash === undefined ? undefined : findTransaction(hash, reader)
   if (transaction === undefined) return undefined
-  const block = blockOf(transaction)
-  const range = [positionOf(block, 0), positionOf(block, PLACES - 1), placeOf(transaction)]
   const trace = positionOfTrace(`${hash}_t${address}`, reader)
-  const select = 'SELECT pos FROM call WHERE pos BETWEEN ? AND ? AND tx = ? AND trace'
-  if (trace !== undefined)
-    return reader
-      .prepare(`${select} = ?`)
-      .pluck()
-      .get(...range, placeOf(trace)) as number | undefined
-  return address === ''
-    ? (reader
-        .prepare(`${select} IS NULL`)
-        .pluck()
-        .get(...range) as number | undefined)
-    : undefined
+  if (trace === undefined && address !== '') return undefined
+  const call = newCallRecord()
+  return first(transaction, 'call', reader, ({ bytes, start }) => {
+    readCall(bytes, start, call)
+    if (call.trace >= 0) return trace !== undefined && call.trace === placeOf(trace)
+    return trace === undefined && call.tx === placeOf(transaction)
+  })
 }
 
 const positionOfReward = (hash: string, place: number, reader: Reader): number | undefined => {
   const block = findBlock(hash, reader)
   if (block === undefined) return undefined
-  return reader
-    .prepare('SELECT pos FROM trace WHERE pos BETWEEN ? AND ? AND tx IS NULL ORDER BY pos LIMIT 1 OFFSET ?')
-    .pluck()
-    .get(block, block + PLACES - 1, place) as number | undefined
+  let before = place
+  return first(block, 'trace', reader, ({ bytes, start }) => txOfTrace(bytes, start) < 0 && before-- === 0)
 }
 
-const find = (hash: string, numbered: Numbered, facet: number, table: string, reader: Reader): number | undefined => {
+const find = (hash: string, numbered: 'block' | 'tx', facet: number, reader: Reader): number | undefined => {
   if (!/^0x[0-9a-f]{64}$/.test(hash)) return undefined
   reader.check()
   const { high, low } = reader.hash(hash)
   const bytes = Buffer.from(hash.slice(2), 'hex')
   const segments = new Map(reader.segments().map(segment => [segment.id, segment]))
-  const verify = reader.prepare(`SELECT 1 FROM "${table}" WHERE pos = ? AND hash = ?`)
   for (const posting of reader.postings(termOf(HASHED + high, facet), low))
     for (const ordinal of reader.ordinals(posting)) {
       const position = positionOfOrdinal(reader.header(segments.get(posting.segment)!), numbered, ordinal)
-      if (verify.get(position, bytes)) return position
+      const block = reader.records.block(blockOf(position))
+      if (block && (numbered === 'block' ? block.hash.equals(bytes) : isHashOf(block, placeOf(position), bytes)))
+        return position
     }
   return undefined
+}
+
+const isHashOf = (block: StoredBlock, place: number, hash: Buffer): boolean => {
+  const start = hashStart(block, place)
+  return start >= 0 && block.hashes.compare(hash, 0, hash.length, start, start + hash.length) === 0
 }

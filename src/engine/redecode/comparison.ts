@@ -16,14 +16,7 @@ export const createComparison = (reader: Reader, abi: OwnAbi) => {
   const argumentsIn = createArgumentsDecoder()
   const callSignature = createCallSignatures()
   // An upgrade holds for the transactions behind its own.
-  const nextUpgrade = reader
-    .prepare('SELECT min(upgrade.pos) FROM upgrade JOIN log USING (pos) WHERE pos >= ? AND pos < ? AND log.tx >= ?')
-    .pluck()
-  const beginningOf = (block: number, tx: number): number => {
-    const end = positionOf(block + 1, 0)
-    return (nextUpgrade.get(positionOf(block, 0), end, tx) as number | null) ?? end
-  }
-  const readMethod = reader.prepare('SELECT method FROM tx WHERE pos = ?').pluck()
+  const beginningOf = (block: number, tx: number): number => stored.upgradeFrom(block, tx) ?? positionOf(block + 1, 0)
   const addressOf = (id: number): string => `0x${reader.addressDigits(id)}`
   const names = namesOf(abi)
 
@@ -57,7 +50,7 @@ export const createComparison = (reader: Reader, abi: OwnAbi) => {
       if (method === null || isLessSure(signature, was)) continue
       const owner = positionOf(blockOf(position), tx)
       const place = { position: owner, ordinal: ordinalOfPosition(header, 'tx', owner) }
-      revision.method(place, readMethod.get(owner) as number | null, method)
+      revision.method(place, stored.method(owner), method)
     }
   }
 }

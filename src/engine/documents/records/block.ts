@@ -2,11 +2,12 @@ import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
 import type { Places } from '../../../documents/places.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { createByteWriter } from '../../../lib/bytes.ts'
-import { RECORD_COLUMNS } from '../forms.ts'
+import { positionOf } from '../../schema.ts'
+import { columnIndex, RECORD_COLUMNS } from '../forms.ts'
 import { cursor, takeVarint } from './cursor.ts'
-import { fieldsWriter } from './fields.ts'
-import { endOfSealed, seal, writeRow } from './rows.ts'
-import { type Ids, writeHex } from './values.ts'
+import { fieldsWriter, seek } from './fields.ts'
+import { endOfSealed, newStarts, seal, startsIn, writeRow } from './rows.ts'
+import { type Ids, takeLength, writeHex } from './values.ts'
 
 /** What all documents of a block show of it, as its row tells it. */
 export interface StoredBlock {
@@ -138,4 +139,15 @@ const indexIn = (places: Uint32Array, place: number): number => {
     else high = middle
   }
   return places[low] === place ? low : -1
+}
+
+const PARENT_HASH = columnIndex('block', 'parentHash')
+const starts = newStarts()
+
+/** The hash of the block below, as `0x` hex, of the row's record. */
+export const parentHashIn = (record: Buffer, number: number): string => {
+  startsIn(record, 'block', positionOf(number, 0), starts)
+  seek('block', PARENT_HASH, record, starts[0]!)
+  const length = takeLength(record)
+  return `0x${record.toString('hex', cursor.at, cursor.at + length)}`
 }

@@ -3,14 +3,8 @@ import zlib from 'node:zlib'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import { impossible } from '../../../sqlite/damage.ts'
 import { blockOf, positionOf } from '../../schema.ts'
+import { PLACES_PER_ROW, type RecordKind } from '../forms.ts'
 import { cursor, takeVarint } from './cursor.ts'
-
-/** Kinds whose records share rows. */
-export const RECORD_KINDS = ['tx', 'log', 'trace', 'call'] as const
-export type RecordKind = (typeof RECORD_KINDS)[number]
-
-/** Neighbouring places of a block whose records share a row. */
-export const PLACES_PER_ROW = { tx: 4, log: 16, trace: 16, call: 64 } as const satisfies Record<RecordKind, number>
 
 /** Rows of one kind on their way to the thread that writes: all bytes in one buffer, so that they move without a copy. */
 export interface RecordRows {

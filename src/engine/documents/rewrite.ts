@@ -1,0 +1,64 @@
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { present } from '../../sqlite/damage.ts'
+import type { Db } from '../../sqlite/database.ts'
+import type { Revision } from '../index/revision.ts'
+import { placeOf } from '../schema.ts'
+import { PLACES_PER_ROW, type RecordKind } from './forms.ts'
+import { rewriteCall } from './records/call.ts'
+import { rewriteField } from './records/fields.ts'
+import { rewriteLog } from './records/log.ts'
+import { newStarts, startsIn, writeRow } from './records/rows.ts'
+import { METHOD } from './records/tx.ts'
+
+/** Puts what decoding anew changes into the records: each row that holds some of them is written again. */
+export const createRewriter = (db: Db) => {
+  const rewriters = {
+    tx: createRowRewriter(db, 'tx'),
+    log: createRowRewriter(db, 'log'),
+    call: createRowRewriter(db, 'call'),
+  }
+  return ({ logs, calls, txs }: Pick<Revision, 'logs' | 'calls' | 'txs'>): void => {
+    rewriters.log(logs, (out, bytes, range, { signature, decimals, topics }) =>
+      rewriteLog(out, bytes, range, signature, decimals, topics === null ? NOTHING : topics),
+    )
+    rewriters.call(calls, (out, bytes, [start], { signature, decimals }) =>
+      rewriteCall(out, bytes, start, signature, decimals),
+    )
+    rewriters.tx(txs, (out, bytes, range, { method }) =>
+      rewriteField(out, 'tx', METHOD, bytes, range, out => out.varint(method)),
+    )
+  }
+}
+
+type Rewrite<T> = (out: ByteWriter, bytes: Buffer, range: readonly [start: number, end: number], change: T) => void
+
+const createRowRewriter = (db: Db, kind: RecordKind) => {
+  const size = PLACES_PER_ROW[kind]
+  const select = db.prepare(`SELECT bytes FROM ${kind} WHERE pos = ?`).pluck()
+  const update = db.prepare(`UPDATE ${kind} SET bytes = ? WHERE pos = ?`)
+  const starts = newStarts()
+  const ends = newStarts()
+  const [records, row] = [createByteWriter(), createByteWriter()]
+
+  return <T extends { position: number }>(changes: readonly T[], rewrite: Rewrite<T>): void => {
+    const rows = Map.groupBy(changes, ({ position }) => position - (placeOf(position) % size))
+    for (const [first, some] of rows) {
+      const bytes = present(select.get(first) as Buffer | undefined, `a row of the table "${kind}"`)
+      const count = startsIn(bytes, kind, first, starts)
+      const changed = new Map(some.map(change => [change.position - first, change]))
+      records.truncate(0)
+      for (let i = 0; i < count; i++) {
+        const range = [starts[i]!, starts[i + 1]!] as const
+        const change = changed.get(i)
+        if (change && range[0] < range[1]) rewrite(records, bytes, range, change)
+        else records.bytes(bytes, ...range)
+        ends[i] = records.length
+      }
+      row.truncate(0)
+      writeRow(row, records, ends, count)
+      update.run(row.view(), first)
+    }
+  }
+}
+
+const NOTHING = new Uint8Array(0)

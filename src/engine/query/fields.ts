@@ -1,0 +1,102 @@
+import * as show from '../../documents/show.ts'
+import { decodeRlp, type Rlp } from '../../lib/rlp.ts'
+import { type Field, type List, MAPPING } from '../../mapping/index.ts'
+import { type Column, columnIndex, RECORD_COLUMNS, type Stored } from '../documents/forms.ts'
+import { unpack } from '../documents/pack.ts'
+import { cursor, takeVarint } from '../documents/records/cursor.ts'
+import { FOLLOWS_LOGS, NO_BYTES, takeBoolean, takeInteger, takeLength } from '../documents/records/values.ts'
+import { integersAt } from '../documents/stored.ts'
+import type { Reader } from '../reader.ts'
+
+/** Members of `_source` in the order of the mapping, with the field of the record that each is read from; `index` is -1 where there is none. */
+export const SOURCE_FIELDS: Record<Stored, readonly { field: string; index: number }[]> = {
+  block: sourceFields('block'),
+  tx: sourceFields('tx'),
+  trace: sourceFields('trace'),
+}
+
+function sourceFields(kind: Stored) {
+  return Object.keys(MAPPING[kind].fields).map(field => ({ field, index: columnIndex(kind, field) }))
+}
+
+export interface FieldsOptions {
+  reader: Pick<Reader, 'addressDigits' | 'name'>
+  big: show.BigIntegers
+  /** The bloom filter of the logs of the transaction at a position, as `0x` hex. */
+  bloomAt(position: number): string
+}
+
+/** Shows fields of records as `_source` has them. */
+export const createFields = ({ reader, big, bloomAt }: FieldsOptions) => {
+  const address = (id: number): string => show.address(`0x${reader.addressDigits(id)}`)
+
+  const shown = (column: Column, bytes: Buffer, position: number): unknown => {
+    switch (column.form) {
+      case 'address': {
+        const id = takeVarint(bytes)
+        return id === 0 ? null : address(id)
+      }
+      case 'name': {
+        const id = takeVarint(bytes)
+        return id === 0 ? null : reader.name(id)
+      }
+      case 'uint': {
+        const value = takeInteger(bytes) as show.Integer | null
+        return value === null ? null : show.INTEGERS[(column.declaration as Field).kind](value, big)
+      }
+      case 'digits': {
+        const value = takeInteger(bytes)
+        return value === null || typeof value === 'string' ? value : show.rawHex(value)
+      }
+      case 'boolean':
+        return takeBoolean(bytes)
+      case 'integers':
+        return integersAt(bytes, cursor.at)
+    }
+    const length = takeLength(bytes)
+    if (length === NO_BYTES) return null
+    if (length === FOLLOWS_LOGS) return bloomAt(position)
+    const value = bytes.subarray(cursor.at, cursor.at + length)
+    switch (column.form) {
+      case 'words':
+        return unpack(value, reader.addressDigits)
+      case 'hashes':
+        return hashesOf(value, length)
+      case 'list':
+        return listOf(column.declaration as List, decodeRlp(value))
+      default:
+        return `0x${value.toString('hex')}`
+    }
+  }
+
+  return {
+    address,
+    /** The field that begins at an offset of a record of the document at a position; undefined where it is absent. */
+    show(kind: Stored, index: number, bytes: Buffer, offset: number, position: number): unknown {
+      if (offset < 0) return undefined
+      cursor.at = offset
+      return shown(RECORD_COLUMNS[kind][index]!, bytes, position)
+    },
+  }
+}
+
+/** Items of 32 bytes, one behind the other, up to a length. */
+export const hashesOf = (bytes: Buffer, length: number): string[] =>
+  Array.from({ length: length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)
+
+export const listOf = (declaration: List, items: Rlp): unknown[] => {
+  const members = Object.entries(declaration.members)
+  return (items as Rlp[]).map(item =>
+    Object.fromEntries(
+      members.flatMap(([name, member], index) => {
+        const [value] = (item as Rlp[])[index] as Rlp[]
+        return value === undefined ? [] : [[name, memberOf(member, value)]]
+      }),
+    ),
+  )
+}
+
+const memberOf = ({ kind }: Field, value: Rlp): unknown =>
+  kind === 'hexList' ? (value as Rlp[]).map(item => `0x${digits(item)}`) : show.member(kind, digits(value))
+
+const digits = (bytes: Rlp): string => Buffer.from(bytes as Uint8Array).toString('hex')
