@@ -18,8 +18,12 @@ export const inProcess = (store: string, network: string): Way => {
   const index = network.replaceAll('/', '-')
   return {
     run({ entities, body, id }) {
-      if (id !== undefined) return answerGet(searcher, index, 'block', id).body as string
-      return answerSearch(searcher, index, entities, body, { deadline: performance.now() + DEADLINE_MS }).body as string
+      const options = { deadline: performance.now() + DEADLINE_MS }
+      const { body: answer } =
+        id !== undefined
+          ? answerGet(searcher, index, 'block', id)
+          : answerSearch(searcher, index, entities, body, options)
+      return Buffer.from(answer as Uint8Array).toString()
     },
     async close() {
       reader.close()

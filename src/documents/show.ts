@@ -32,10 +32,14 @@ export const quantity = (value: Integer, big: BigIntegers) => ({ num: long(value
 export const wide = (value: Integer) => ({ padded: paddedHex(value), raw: rawHex(value) })
 
 /** Decimals of the native unit: the same 18 on every EVM chain. */
-const COIN_DECIMALS = 18
+export const COIN_DECIMALS = 18
 
 /** An integer divided by 10^decimals, as the nearest double. */
-export const scaled = (value: Integer, decimals: number): number => Number(`${value}e-${decimals}`)
+export const scaled = (value: Integer, decimals: number): number =>
+  typeof value === 'number' && decimals < POWERS.length ? value / POWERS[decimals]! : Number(`${value}e-${decimals}`)
+
+/** Those of ten that a double holds: a division by one of them rounds as reading the digits does. */
+const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`))
 
 export const coin = (value: Integer): number => scaled(value, COIN_DECIMALS)
 

@@ -19,7 +19,7 @@ import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { Contracts } from './contracts.ts'
-import type { Links } from './links.ts'
+import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
@@ -48,7 +48,7 @@ export interface PreparerOptions {
   tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
   contracts: Pick<Contracts, 'in'>
   /** Default: what is learnt of proxies is not kept. */
-  links?: Pick<Links, 'takeLearnt'>
+  links?: Pick<ProxyResolver, 'takeLearnt'>
   /** Which steps are kept of blocks that come with some; default all. */
   traces?: 'calls' | 'all'
   /** EIP-155 chain id, where it is known. */
@@ -256,7 +256,7 @@ const createCodes = (stored: StoredDictionaries) => {
 }
 
 /** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
-const MOST_FILTERED = 20_000_000
+const MAX_FILTERED = 20_000_000
 const BITS_PER_ADDRESS = 16
 
 /**
@@ -265,7 +265,7 @@ const BITS_PER_ADDRESS = 16
  */
 const createAddressFilter = ({ last, addresses }: StoredDictionaries) => {
   const stored = last('address')
-  if (stored > MOST_FILTERED) return { mayHave: () => true, add: () => {} }
+  if (stored > MAX_FILTERED) return { mayHave: () => true, add: () => {} }
   const size = 2 ** Math.ceil(Math.log2(Math.max(2 ** 20, stored * 2) * BITS_PER_ADDRESS))
   const bits = new Uint32Array(size / 32)
   let count = 0

@@ -87,7 +87,7 @@ const SLOTS = 65_536
 const known: (Hex | undefined)[] = new Array(SLOTS).fill(undefined)
 const knownBits = new Float64Array(SLOTS)
 
-/** The three bit numbers of 11 bits each, packed into one number; -1 where the value is no hex text. */
+/** As `bloomBitsOf`; -1 where the value is no hex text. */
 const bitsOf = (value: Hex): number => {
   const end = value.length
   // Topics that hold numbers differ at their end, addresses and hashes everywhere.
@@ -119,6 +119,11 @@ const hashBits = (value: Hex): number => {
   const bytes = Buffer.from(value.slice(2), 'hex')
   // Buffer stops at the first pair that is not hex.
   if (bytes.length * 2 + 2 !== value.length) return -1
+  return bloomBitsOf(bytes)
+}
+
+/** The three bits that an address or topic sets, of 11 bits each, packed into one number. */
+export const bloomBitsOf = (bytes: Uint8Array): number => {
   const hash = keccak256(bytes)
   const pair = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
   return pair(0) + pair(2) * 2048 + pair(4) * 4_194_304

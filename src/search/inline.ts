@@ -61,9 +61,9 @@ export const createInline = ({
     }
     try {
       const { status, body } = work(opened.searcher, options)
-      if (typeof body !== 'string') return handOver()
+      if (!(body instanceof Uint8Array)) return handOver()
       credit.answered(shape, now() - started)
-      return { status, body: Buffer.from(body) }
+      return { status, body }
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) return handOver()
       credit.answered(shape, now() - started)
