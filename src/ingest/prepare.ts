@@ -87,13 +87,7 @@ export const createPreparer = ({
   const context: BatchContext = {
     addresses: createDictionary({
       last: dictionaries.last('address'),
-      find(digits) {
-        if (!filter.mayHave(digits)) {
-          filter.add(digits)
-          return undefined
-        }
-        return dictionaries.address(digits)
-      },
+      find: digits => (filter.add(digits) ? dictionaries.address(digits) : undefined),
     }),
     names: createDictionary({ last: dictionaries.last('name'), find: dictionaries.name }),
     signature: signatures.find,

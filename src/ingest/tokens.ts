@@ -64,7 +64,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
     let token = known.get(address)
     if (!token) {
       if (known.size > MAX_KNOWN) known.clear()
-      token = { ...(stored(address) ?? { asked: false }), listed: listed(address) }
+      token = Object.assign(stored(address) ?? { asked: false }, { listed: listed(address) })
       known.set(address, token)
     }
     return token
