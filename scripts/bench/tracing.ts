@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { signatureOf } from '../../src/decode/call-signatures.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { FACETS, facetOf, signatureOfFacet } from '../../src/engine/index/terms.ts'
 import { openForReading } from '../../src/engine/open.ts'
+import { openReader } from '../../src/engine/reader.ts'
 import { type Filling, fill, generatePack, type Sizes, sizesOf } from './fill.ts'
 
 /** What traces cost: the same blocks are imported without them and with them, in turn, as a machine that others use is not always as fast. */
@@ -85,29 +85,32 @@ const stepsIn = (store: string): { traces: number; calls: number } => {
 /** All kinds share the index; its bytes are shared out by what its rows hold. */
 const bytesOfCalls = (store: string, { tables }: Sizes): Tracing['bytesOfCalls'] => {
   const sizeOf = (table: string) => tables.find(({ name }) => name === table)?.bytes ?? 0
-  const db = openForReading(store)
+  const reader = openReader(store)
+  const { db } = reader
   try {
-    const signatures = db.prepare('SELECT id, key FROM signature').all() as { id: number; key: string }[]
-    const ofCalls = new Set(signatures.filter(({ key }) => signatureOf(key) === 'call').map(({ id }) => id))
+    reader.begin()
+    const ofCalls = new Set(reader.signatures('call').map(({ id }) => id))
     const isOfCalls = (facet: number): boolean => {
       const signature = signatureOfFacet(facet)
       if (signature !== undefined) return ofCalls.has(signature)
       return facet === FACETS['call.from'] || facet === FACETS['call.selector']
     }
-    const share = (sql: string, facet: (key: number) => number): number => {
+    const share = (entries: Iterable<[facet: number, bytes: number]>): number => {
       let all = 0
       let own = 0
-      for (const [key, bytes] of db.prepare(sql).raw().iterate() as IterableIterator<[number, number]>) {
+      for (const [facet, bytes] of entries) {
         all += bytes
-        if (isOfCalls(facet(key))) own += bytes
+        if (isOfCalls(facet)) own += bytes
       }
       return all === 0 ? 0 : own / all
     }
-    // A row of its own has some 16 bytes of keys and lengths.
-    const posts = share('SELECT term, 16 + length(ords) FROM post', facetOf)
-    const numbers = share('SELECT facet, 16 + length(vals) + length(ords) FROM num', facet => facet >> 1)
+    // A term takes some 8 bytes, and each further document one.
+    const terms = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
+    const posts = share(terms.map(({ term, n }) => [facetOf(term), 7 + n]))
+    const columns = db.prepare('SELECT facet, 16 + length(vals) + length(ords) FROM num').raw().all()
+    const numbers = share((columns as [number, number][]).map(([facet, bytes]) => [facet >> 1, bytes]))
     return { rows: sizeOf('call'), index: posts * sizeOf('post') + numbers * sizeOf('num') }
   } finally {
-    db.close()
+    reader.close()
   }
 }

@@ -25,6 +25,8 @@ export interface CheckOptions {
  * one block and is complete: receipts match the transactions one by one, every log names its block, its transaction and the next log index, and the block's logs
  * bloom is that of these logs, no bit more or less. A bit more means that logs are missing.
  *
+ * Addresses and topics that occur again become one text each.
+ *
  * A block whose bloom is all zeros although it has logs fails too: guessing that its chain has no blooms would let a
  * forged answer through on all others. See `CheckOptions.bloom`.
  */
@@ -86,8 +88,9 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
                 : undefined
       if (fault !== undefined) throw inconsistent(`${where}: log ${lastLog + 1} (of transaction ${index}) ${fault}`)
       lastLog = next
-      receiptBloom.add(log.address)
-      for (const topic of log.topics) receiptBloom.add(topic)
+      log.address = receiptBloom.add(log.address)
+      const { topics } = log
+      for (let i = 0; i < topics.length; i++) topics[i] = receiptBloom.add(topics[i]!)
     }
     if (logs.length > 0) bloom.include(receiptBloom)
     const ofReceipt = receipt.logsBloom

@@ -1,3 +1,4 @@
+import { isHex, isLowerHex } from '../lib/hex.ts'
 import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
 
 /** What is wrong with a value, and where in it: a JSON path without its root, such as `.logs[3].data`. */
@@ -88,32 +89,32 @@ export const word = (values: readonly string[]): Shape => {
 /** A hash that others are compared with, letter by letter: of a block or a transaction. */
 export const id = leaf(
   'a hash (0x and 64 hex digits in lower case)',
-  value => typeof value === 'string' && value.length === 66 && LOWER_HEX.test(value),
+  value => typeof value === 'string' && value.length === 66 && isLowerHex(value),
 )
 
 /** 32 bytes. */
-export const word32 = leaf('32 bytes of hex (0x and 64 digits)', value => isHex(value, 66, 66))
+export const word32 = leaf('32 bytes of hex (0x and 64 digits)', value => isHexOf(value, 66, 66))
 
-export const address = leaf('an address (0x and 40 hex digits)', value => isHex(value, 42, 42))
+export const address = leaf('an address (0x and 40 hex digits)', value => isHexOf(value, 42, 42))
 
 /** A number below 2^256. Some nodes write small ones as JSON numbers, pad them with zeros, or write 0 as `0x`. */
 export const quantity = leaf('a quantity (0x and up to 64 hex digits)', value =>
-  typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHex(value, 2, 66),
+  typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHexOf(value, 2, 66),
 )
 
 /** Whole bytes of what a protocol bounds. */
 export const bytes = (most: number): Shape =>
-  leaf(`hex of up to ${most} bytes`, value => isHex(value, 2, 2 + 2 * most) && value.length % 2 === 0)
+  leaf(`hex of up to ${most} bytes`, value => isHexOf(value, 2, 2 + 2 * most) && value.length % 2 === 0)
 
 /** The same of what some nodes write as a number, without a leading zero. */
 export const digits = (most: number): Shape =>
-  leaf(`hex of up to ${most} bytes`, value => isHex(value, 2, 2 + 2 * most))
+  leaf(`hex of up to ${most} bytes`, value => isHexOf(value, 2, 2 + 2 * most))
 
 /** Whole bytes of what only a limit bounds. */
 export const data =
   (limit: LimitName): Shape =>
   (value, limits) => {
-    if (!isHex(value, 2, Number.POSITIVE_INFINITY) || value.length % 2 !== 0) return not('whole bytes of hex', value)
+    if (!isHexOf(value, 2, Number.POSITIVE_INFINITY) || value.length % 2 !== 0) return not('whole bytes of hex', value)
     if ((value.length - 2) / 2 <= limits[limit]) return undefined
     return { path: '', what: `is too long. ${overLimit(limit, limits).message}` }
   }
@@ -133,12 +134,6 @@ export const outcome = leaf(
   value => value === '0x1' || value === '0x0' || value === true || value === false,
 )
 
-/**
- * `0x` and hex digits of either case, of so many characters in all. An expression without counts is several times as fast as one with
- * them, and than a loop.
- */
-const isHex = (value: unknown, least: number, most: number): value is string =>
-  typeof value === 'string' && value.length >= least && value.length <= most && HEX.test(value)
-
-const HEX = /^0x[0-9a-fA-F]*$/
-const LOWER_HEX = /^0x[0-9a-f]*$/
+/** Hex of so many characters in all. */
+const isHexOf = (value: unknown, least: number, most: number): value is string =>
+  typeof value === 'string' && value.length >= least && value.length <= most && isHex(value)

@@ -1,3 +1,4 @@
+import { isLowerHex } from '../lib/hex.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { elementaryType, type FunctionAbi, fullType, MAX_DEPTH, topicOf } from './signature.ts'
 import type { AbiParam, DecodedArg, DecodeResult, EventAbi } from './types.ts'
@@ -89,9 +90,9 @@ const layOut = (inputs: readonly AbiParam[], base: number, firstIndexed: number)
 const decodeData = (layout: Layout, topics: readonly string[], data: string): FunctionResult => {
   const { inputs, steps, base, head, dynamic } = layout
   let text = data
-  if (!PLAIN.test(text)) {
+  if (!isLowerHex(text)) {
     text = text.toLowerCase()
-    if (!PLAIN.test(text)) return refused('the data is not hex')
+    if (!isLowerHex(text)) return refused('the data is not hex')
   }
   if (text.length % 2 === 1) return refused('the data has half a byte')
   if (text.length - base < head) return refused(`the data is shorter than the ${head / 2} bytes it must have`)
@@ -122,7 +123,7 @@ const SURPLUS = 'the data holds bytes that belong to no argument'
  * an indexed one, of which the log only has the hash.
  */
 export const decodeParts = (param: AbiParam, hex: string, most = Number.POSITIVE_INFINITY): DecodedArg[] => {
-  if (param.indexed || !PLAIN.test(hex)) return []
+  if (param.indexed || !isLowerHex(hex)) return []
   try {
     const codec = compile(param, 1)
     const reader = createReader(hex)
@@ -192,8 +193,7 @@ const readBy = ({ steps, base, head }: Layout, topics: readonly string[], text: 
   return { gap: false, end }
 }
 
-const PLAIN = /^0x[0-9a-f]*$/
-const isPlainWord = (topic: string): boolean => topic.length === 66 && PLAIN.test(topic)
+const isPlainWord = (topic: string): boolean => topic.length === 66 && isLowerHex(topic)
 
 const refused = (error: string): DecodeResult => ({ args: null, error })
 

@@ -119,8 +119,12 @@ export function parseTokens(text: string): Token[] {
 }
 
 export function createTokenList(tokens: readonly Token[]): TokenList {
-  const byKey = new Map(tokens.map(token => [`${token.chainId} ${token.address}`, token]))
-  return { size: tokens.length, find: (chainId, address) => byKey.get(`${chainId} ${address}`) }
+  const chains = new Map<number, Map<string, Token>>()
+  for (const token of tokens) {
+    const chain = chains.get(token.chainId) ?? new Map<string, Token>()
+    chains.set(token.chainId, chain.set(token.address, token))
+  }
+  return { size: tokens.length, find: (chainId, address) => chains.get(chainId)?.get(address) }
 }
 
 const eventLine = /^0x[0-9a-f]{64} [A-Za-z_$][\w$]*\([^#]*\)$/

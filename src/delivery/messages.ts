@@ -1,4 +1,5 @@
-import type { AlertState, StoredAlert } from '../alerts/alert.ts'
+import type { StoredAlert } from '../alerts/alert.ts'
+import type { AlertsPage } from '../alerts/outbox.ts'
 import type { Failure } from '../lib/failure.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
@@ -33,13 +34,6 @@ export interface AlertRecord {
   n: number
   alert: StoredAlert
   deliveries: DeliveryRecord[]
-}
-
-export interface AlertsPage {
-  size: number
-  /** Number of the last one of the page before. */
-  before?: number | undefined
-  state?: AlertState | undefined
 }
 
 /** A receiver that takes nothing now, with its times as ISO-8601 UTC. */

@@ -1,3 +1,4 @@
+import { TOKEN } from '../rules/extracts.ts'
 import type { PayloadItem } from '../rules/rule.ts'
 import { cutText } from './text.ts'
 
@@ -172,7 +173,6 @@ const parseUrl = (text: string): URL | null => URL.parse(text)
 const authority = ({ protocol, username, password, host }: URL): string =>
   `${protocol}//${username}:${password}@${host}`
 
-const TOKEN = /\{([\w$.]+)\}/g
 /** What a token could become; two that are letters, so that they show wherever they end up. */
 const PROBES = ['a', 'b', '', '1']
 const QUANTITY = /^0x[\da-f]+$/i

@@ -1,3 +1,4 @@
+import { TOKEN } from '../rules/extracts.ts'
 import type { Action } from '../rules/rule.ts'
 import type { Lane } from './agenda.ts'
 import type { Turn } from './breaker.ts'
@@ -329,5 +330,5 @@ export const errorOf = (outcome: Attempt['outcome']): string | null =>
 /** Of a URL that is another one for each alert, 410 says that this one is gone. */
 const hasTokens = (action: string): boolean => {
   const { parameters } = JSON.parse(action) as Action
-  return 'url' in parameters && /\{[\w$.]+\}/.test(parameters.url)
+  return 'url' in parameters && parameters.url.search(TOKEN) >= 0
 }

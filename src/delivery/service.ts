@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { StoredAlert } from '../alerts/alert.ts'
+import type { AlertsPage } from '../alerts/outbox.ts'
 import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
@@ -12,7 +13,6 @@ import type { StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, ListFilter, RedeliverFilter } from './ledger.ts'
 import type {
   AlertRecord,
-  AlertsPage,
   DeliveryData,
   FailingReceiver,
   FromDelivery,

@@ -3,7 +3,7 @@ import { every } from '../lib/every.ts'
 import { toFailure } from '../lib/failure.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { systemClock } from '../lib/retry.ts'
-import { nativeBinding } from '../lib/runtime.ts'
+import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { secret } from '../lib/secret.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import { openSecrets } from '../rules/secrets.ts'
@@ -24,11 +24,10 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const tell = (message: FromDelivery) => parentPort!.postMessage(message)
   const log = createThreadLog(tell)
   const native = nativeBinding()
-  const nativeOption = native === undefined ? {} : { native }
-  const store = openDeliveries(data, { ...nativeOption, limits: settings.limits })
-  const rules = openRules(data, { ...nativeOption, limits: settings.limits })
+  const store = openDeliveries(data, { ...nativeOption(), limits: settings.limits })
+  const rules = openRules(data, { ...nativeOption(), limits: settings.limits })
   const ruleOf = createToldRules(rules)
-  const secrets = openSecrets(data, nativeOption)
+  const secrets = openSecrets(data, nativeOption())
   const outboxes = createOutboxes(stores, native, log)
   const metrics = createMetrics()
   const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget, limits } = settings

@@ -36,11 +36,11 @@ type UndecodedCall = Omit<BlockCall, 'signature' | 'args' | 'error'> & { input: 
 const callsIn = ({ block, receipts, traces }: RawBlock): UndecodedCall[] => {
   const calls: UndecodedCall[] = []
   if (traces === undefined) {
-    for (const [i, { from, to, input, value, transactionIndex }] of block.transactions.entries())
-      if (to && namesFunction(input)) {
-        const own = { callType: 'call', depth: 0, reverted: hasFailed(receipts[i]!) }
-        calls.push({ tx: Number(transactionIndex), trace: null, from, to, input, value, ...own })
-      }
+    for (const [i, { from, to, input, value, transactionIndex }] of block.transactions.entries()) {
+      if (!to || !namesFunction(input)) continue
+      const [tx, reverted] = [Number(transactionIndex), hasFailed(receipts[i]!)]
+      calls.push({ tx, trace: null, from, to, input, value, callType: 'call', depth: 0, reverted })
+    }
     return calls
   }
   const failures = createFailures()

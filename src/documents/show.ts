@@ -35,11 +35,15 @@ export const wide = (value: Integer) => ({ padded: paddedHex(value), raw: rawHex
 export const COIN_DECIMALS = 18
 
 /** An integer divided by 10^decimals, as the nearest double. */
-export const scaled = (value: Integer, decimals: number): number =>
-  typeof value === 'number' && decimals < POWERS.length ? value / POWERS[decimals]! : Number(`${value}e-${decimals}`)
+export const scaled = (value: Integer, decimals: number): number => {
+  const number = Number(value)
+  // The quotient of two numbers that doubles hold exactly is the nearest one, and takes a tenth of the time.
+  if (Number.isSafeInteger(number) && decimals < POWERS.length) return number / POWERS[decimals]!
+  return Number(`${value}e-${decimals}`)
+}
 
-/** Those of ten that a double holds: a division by one of them rounds as reading the digits does. */
-const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`))
+/** The powers of ten that a double holds exactly. */
+const POWERS = Array.from({ length: 23 }, (_, decimals) => Number(`1e${decimals}`))
 
 export const coin = (value: Integer): number => scaled(value, COIN_DECIMALS)
 

@@ -6,9 +6,10 @@ import { SCHEMA, SCHEMA_VERSION } from './schema.ts'
 export const openForWriting = (path: string, native?: string): WritableDb => openWritable(path, { native, check, make })
 
 /** Opens the store of one network for reading. */
-export const openForReading = (path: string, native?: string): Db =>
+export const openForReading = (path: string, native?: string, waitMs?: number): Db =>
   openReadonly(path, {
     native,
+    waitMs,
     check(db) {
       check(db)
       if (versionOf(db) === 0)

@@ -5,13 +5,15 @@ import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createRecords, type Records } from './documents/record-reader.ts'
-import { addFunctions } from './functions.ts'
+import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
 import { type Column, readColumn } from './index/points.ts'
-import { readOrdinals } from './index/postings.ts'
+import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
 import type { SegmentCounts } from './index/segments.ts'
 import { openForReading } from './open.ts'
 import { PLACES, positionOf } from './schema.ts'
+
+export type { Posting } from './index/postings-reader.ts'
 
 /** A segment as its row tells it, without its header. */
 export interface Segment extends SegmentCounts {
@@ -31,15 +33,6 @@ export type Sparse = 'contract' | 'token'
 export interface ReadHeader extends SegmentHeader {
   /** Positions of the segment's documents of that kind, ascending. */
   positions(kind: Sparse): Float64Array
-}
-
-/** One posting of a term in a segment; `ords` is fetched with it only where it is a single ordinal. */
-export interface Posting {
-  segment: number
-  term: number
-  mark: number
-  n: number
-  ord: number | null
 }
 
 /** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
@@ -78,13 +71,14 @@ export interface Reader {
   ordinals(posting: Posting): Uint32Array
   /** Values of a facet in ascending order beside their ordinals. */
   numbers(segment: number, facet: number): Column | undefined
+  /** Doc values by segment and field; see column-fields.ts. */
+  readonly columns: ColumnCache
   close(): void
 }
 
-export const openReader = (path: string, native?: string): Reader => {
-  const db = openForReading(path, native)
-  addFunctions(db)
-  return createReader(db)
+/** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
+export const openReader = (path: string, native?: string, waitMs?: number): Reader => {
+  return createReader(openForReading(path, native, waitMs))
 }
 
 const createReader = (db: Db): Reader => {
@@ -104,25 +98,7 @@ const createReader = (db: Db): Reader => {
   const selectNameId = db.prepare('SELECT id FROM name WHERE name = ?').pluck()
   const selectNames = db.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id')
   const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
-  // CROSS JOIN keeps SQLite from turning the loops round: one probe of the index for each segment.
-  const selectPostings = db
-    .prepare(
-      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
-       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term = ? AND p.mark = ?`,
-    )
-    .raw()
-  const selectBetween = db
-    .prepare(
-      `SELECT p.segment, p.term, p.mark, p.n, CASE p.n WHEN 1 THEN p.ords END
-       FROM segment s CROSS JOIN post p WHERE p.segment = s.id AND p.term BETWEEN ? AND ?`,
-    )
-    .raw()
-  const selectTerms = db
-    .prepare(
-      `SELECT segment, term, mark, n, CASE n WHEN 1 THEN ords END FROM post WHERE segment = ? AND term BETWEEN ? AND ?`,
-    )
-    .raw()
-  const selectOrdinals = db.prepare('SELECT ords FROM post WHERE segment = ? AND term = ? AND mark = ?').pluck()
+  const postings = createPostingsReader(db)
   const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND facet = ?').raw()
   const selectPositions: Record<Sparse, Statement> = {
     contract: db.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
@@ -131,6 +107,7 @@ const createReader = (db: Db): Reader => {
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
+  const columns = createColumnCache(db)
   let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
@@ -152,6 +129,8 @@ const createReader = (db: Db): Reader => {
       if (header) left.set(id, header)
     }
     headers = left
+    columns.keep(segments)
+    postings.keep(segments)
     const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
     if (more.length) {
       signatures = [...signatures, ...more.map(fromRow)]
@@ -177,8 +156,6 @@ const createReader = (db: Db): Reader => {
     }
   }
 
-  const toPosting = ([segment, term, mark, n, ord]: PostingRow): Posting => ({ segment, term, mark, n, ord })
-
   return {
     db,
     records: createRecords({ prepare: sql => db.prepare(sql), version: () => seen }),
@@ -186,12 +163,17 @@ const createReader = (db: Db): Reader => {
     begin(check = () => {}) {
       checking = check
       begin.run()
-      // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
-      touch.get()
-      const now = version.get()
-      if (now === seen) return
-      load()
-      seen = now
+      try {
+        // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
+        touch.get()
+        const now = version.get()
+        if (now === seen) return
+        load()
+        seen = now
+      } catch (error) {
+        end.run()
+        throw error
+      }
     },
     check: () => checking(),
     end() {
@@ -231,25 +213,18 @@ const createReader = (db: Db): Reader => {
     },
     name: id =>
       names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
-    postings: (term, mark) => (selectPostings.all(term, mark) as PostingRow[]).map(toPosting),
-    postingsBetween: (first, last) => (selectBetween.all(first, last) as PostingRow[]).map(toPosting),
-    termsBetween: (segment, first, last) => (selectTerms.all(segment, first, last) as PostingRow[]).map(toPosting),
-    ordinals({ segment, term, mark, n, ord }) {
-      if (ord !== null) return Uint32Array.of(ord)
-      return readOrdinals(
-        present(selectOrdinals.get(segment, term, mark) as Buffer | undefined, 'a list of the index'),
-        n,
-      )
-    },
+    postings: (term, mark) => postings.between(term, term, mark),
+    postingsBetween: (first, last) => postings.between(first, last),
+    termsBetween: postings.within,
+    ordinals: postings.ordinals,
     numbers(segment, facet) {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
       return row && readColumn(facet, ...row)
     },
+    columns,
     close: () => void db.close(),
   }
 }
-
-type PostingRow = [segment: number, term: number, mark: number, n: number, ord: number | null]
 
 interface SignatureRow {
   id: number

@@ -1,16 +1,16 @@
-import type { AlertCounts } from '../alerts/book.ts'
+import type { AlertCounts } from '../alerts/alert-store.ts'
 import { mayPass } from '../lib/errors.ts'
 import { createRestarts } from '../lib/restarts.ts'
 import type { Report } from './messages.ts'
-import { type Indexing, type IndexingOptions, startIndexing } from './network.ts'
+import { type Indexing, type IndexingOptions, NOTHING, startIndexing } from './network.ts'
 
 /**
  * Indexing that has no end of its own. Threads that end by a fault are started again, be it a bug, memory that ran out or what the disk
  * refused; what needs the operator stays stopped.
  */
-export const keepIndexing = (options: IndexingOptions): Indexing => {
-  const { network, job, log } = options
-  let current: Indexing
+export const keepIndexing = (options: KeepOptions): Indexing => {
+  const { network, job, log, patient = false } = options
+  let current: Indexing | undefined
   /** Counts of threads that have ended: what is told is the sum of all. */
   let before: Report | undefined
   let stopped: Error | null = null
@@ -19,7 +19,10 @@ export const keepIndexing = (options: IndexingOptions): Indexing => {
   // `error()` tells it as well: the process must not die where nobody waits for the end.
   ended.catch(() => {})
 
-  const report = () => (before ? addUp(before, current.report()) : current.report())
+  const report = () => {
+    const now = current?.report() ?? NOTHING
+    return before ? addUp(before, now) : now
+  }
 
   const start = () => {
     const one = startIndexing(options)
@@ -35,7 +38,12 @@ export const keepIndexing = (options: IndexingOptions): Indexing => {
     )
   }
   const restarts = createRestarts({ start, log: log.with({ network }), what: 'Indexing' })
-  start()
+  try {
+    start()
+  } catch (error) {
+    if (!patient) throw error
+    restarts.ended(error)
+  }
 
   return {
     network,
@@ -47,9 +55,14 @@ export const keepIndexing = (options: IndexingOptions): Indexing => {
     async stop() {
       stopping = true
       restarts.stop()
-      await current.stop()
+      await current?.stop()
     },
   }
+}
+
+export interface KeepOptions extends IndexingOptions {
+  /** A start that throws, because the store is damaged, say, is tried again, too. Default: that is the caller's to tell. */
+  patient?: boolean
 }
 
 /** Counts are of all threads there were, everything else is as the last one has it. */

@@ -38,7 +38,8 @@ export interface IndexingOptions {
   onAlerts?: () => void
 }
 
-const NOTHING: Report = {
+/** What is reported before anything is done. */
+export const NOTHING: Report = {
   blocks: 0,
   logs: 0,
   events: 0,

@@ -6,16 +6,18 @@ import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '.
 import { createDecoding } from '../decode/decoding.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
+import { createStoredDictionaries } from '../engine/lookups/dictionaries.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import { readAsset, readTextAsset } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createAbiWatch } from './abis.ts'
+import { createAddressFilter } from './address-filter.ts'
 import { createContracts } from './contracts.ts'
-import { createLikeness } from './likeness.ts'
-import { createLinks } from './links.ts'
 import type { IndexerData } from './messages.ts'
 import { createPreparer } from './prepare.ts'
+import { createProxyResolver } from './proxy-resolver.ts'
+import { createSimilarity } from './similarity.ts'
 import { createTokens } from './tokens.ts'
 
 /** What turns a network's blocks into documents: signatures, ABIs, and what is known of its contracts and tokens. */
@@ -33,13 +35,14 @@ export const openDecoding = (
     ...parseTokens(readTextAsset('tokens.txt')),
     ...parseTokens(readTextAsset('demo-tokens.txt')),
   ])
+  const filter = createAddressFilter(createStoredDictionaries(db))
   const tokens = createTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
-    stored: lookups.token,
+    stored: address => (filter.mayHave(address) ? lookups.token(address) : undefined),
     call: source?.call,
     log,
   })
-  const likeness = createLikeness(lookups.features)
+  const likeness = createSimilarity(lookups.features)
   const linksOf: LinksOf = (address, at, selector) => links.of(address, at, selector)
   const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
     const called = createFunctionDeclarations(functions, own, linksOf)
@@ -64,7 +67,7 @@ export const openDecoding = (
     implementationOf: (address, at) => links.implementationOf(address, at),
     log,
   })
-  const links = createLinks({
+  const links = createProxyResolver({
     state: source?.state,
     call: source?.call,
     readCode,
@@ -85,6 +88,7 @@ export const openDecoding = (
     links,
     traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
+    filter,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
   })
   return {

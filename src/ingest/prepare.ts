@@ -3,7 +3,7 @@ import { createCallSignatures } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { LogDecoder } from '../decode/logs.ts'
-import type { Signature } from '../decode/types.ts'
+import type { DecodedLog, Signature } from '../decode/types.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { BlockContract } from '../documents/contracts.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
@@ -18,13 +18,14 @@ import { positionOf } from '../engine/schema.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import type { Db } from '../sqlite/database.ts'
+import { type AddressFilter, createAddressFilter } from './address-filter.ts'
 import type { Contracts } from './contracts.ts'
-import type { Links } from './links.ts'
+import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export interface Preparer {
-  decode(block: RawBlock): Decoded
+  decode(block: RawBlock): DecodedBlock
   /** Starts a run of neighbouring blocks. Several may be under way at once. */
   start(): Run
   /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
@@ -33,11 +34,8 @@ export interface Preparer {
   committed(added: Pick<Additions, 'addresses' | 'names' | 'codes'>): void
 }
 
-/** What the logs and calls of a block mean, and what it shows of contracts. */
-export type Decoded = Omit<DecodedBlock, 'raw'>
-
 export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
-  add(block: RawBlock, decoded: Decoded): void
+  add(block: DecodedBlock): void
 }
 
 export interface PreparerOptions {
@@ -51,7 +49,7 @@ export interface PreparerOptions {
   tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
   contracts: Pick<Contracts, 'in'>
   /** Default: what is learnt of proxies is not kept. */
-  links?: Pick<Links, 'takeLearnt'>
+  links?: Pick<ProxyResolver, 'takeLearnt'>
   /** Which steps are kept of blocks that come with some; default all. */
   traces?: 'calls' | 'all'
   /** EIP-155 chain id, where it is known. */
@@ -60,6 +58,8 @@ export interface PreparerOptions {
   bloomsChecked?: boolean
   /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
   listedSignatures?: number
+  /** Of the addresses that the store has; default one of its own. */
+  filter?: AddressFilter
 }
 
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
@@ -77,22 +77,17 @@ export const createPreparer = ({
   chainId,
   bloomsChecked = false,
   listedSignatures = UNKNOWN_SIGNATURES,
+  filter: known,
 }: PreparerOptions): Preparer => {
   const dictionaries = createStoredDictionaries(db)
+  const filter = known ?? createAddressFilter(dictionaries)
   const signatures = createSignatures(dictionaries, listedSignatures)
   const callSignature = createCallSignatures()
   const codes = createCodes(dictionaries)
-  const stored = createAddressFilter(dictionaries)
   const context: BatchContext = {
     addresses: createDictionary({
       last: dictionaries.last('address'),
-      find(digits) {
-        if (!stored.mayHave(digits)) {
-          stored.add(digits)
-          return undefined
-        }
-        return dictionaries.address(digits)
-      },
+      find: digits => (filter.add(digits) ? dictionaries.address(digits) : undefined),
     }),
     names: createDictionary({ last: dictionaries.last('name'), find: dictionaries.name }),
     signature: signatures.find,
@@ -115,16 +110,21 @@ export const createPreparer = ({
       return [{ address, place, standard: standard === 'ERC-4626' ? standard : sighted, ...facts }]
     })
 
+  const decodeLogs = ({ receipts }: RawBlock, at: Positions): DecodedLog[] => {
+    const decoded: DecodedLog[] = []
+    for (const { logs } of receipts) for (const log of logs) decoded.push(decodeLog(log, at.log(decoded.length)))
+    return decoded
+  }
+
   return {
     decode(raw) {
       const created = contracts.in(raw)
       const at = positionsIn(raw)
-      const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.txs.get(tx)!), callSignature)
+      const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.tx(tx)), callSignature)
       return {
-        logs: raw.receipts.flatMap(({ logs }) => logs).map((log, i) => decodeLog(log, at.logs[i]!)),
-        methods: raw.block.transactions.map(({ to, input, transactionIndex }) =>
-          to ? methodOf(input, to, at.txs.get(Number(transactionIndex))!) : null,
-        ),
+        raw,
+        logs: decodeLogs(raw, at),
+        methods: raw.block.transactions.map(({ to, input }, i) => (to ? methodOf(input, to, at.txs[i]!) : null)),
         ...(traces === 'calls' ? keepCalls(raw.traces ?? [], calls) : { traces: raw.traces ?? [], calls }),
         contracts: created,
         tokens: newTokens(raw, created),
@@ -133,10 +133,10 @@ export const createPreparer = ({
     start() {
       const batch = createBatch(context)
       return {
-        add(raw, decoded) {
-          for (const { address, place } of decoded.tokens)
-            tokens.sighted(address.slice(2), positionOf(Number(raw.block.number), place))
-          batch.add({ raw, ...decoded })
+        add(block) {
+          for (const { address, place } of block.tokens)
+            tokens.sighted(address.slice(2), positionOf(Number(block.raw.block.number), place))
+          batch.add(block)
         },
         get blocks() {
           return batch.blocks
@@ -156,22 +156,31 @@ export const createPreparer = ({
   }
 }
 
-/**
- * Positions of a block's logs and, by the places of its transactions, of the first log that is not before them: what a log changes holds for
- * what comes behind it.
- */
-const positionsIn = (raw: RawBlock): { logs: number[]; txs: Map<number, number> } => {
+interface Positions {
+  /** Of a log, by its index among those that the block carries. */
+  log(index: number): number
+  /**
+   * By the index of a transaction, that of the first log that is not before it: what a log changes holds for what comes behind it. The
+   * number of the block above where there is none.
+   */
+  txs: readonly number[]
+  /** The same by the transaction's place in the block. */
+  tx(place: number): number
+}
+
+const positionsIn = (raw: RawBlock): Positions => {
   const number = Number(raw.block.number)
   const places = placesOf(raw)
-  const count = raw.receipts.reduce((sum, { logs }) => sum + logs.length, 0)
-  const logs = Array.from({ length: count }, (_, i) => positionOf(number, places ? places.logs[i]! : i))
-  const txs = new Map<number, number>()
+  const base = positionOf(number, 0)
+  const log = (index: number) => base + (places ? places.logs[index]! : index)
+  const txs: number[] = []
+  const last = raw.receipts.findLastIndex(({ logs }) => logs.length > 0)
   let next = 0
   for (const [i, receipt] of raw.receipts.entries()) {
-    txs.set(places ? places.txs[i]! : i, logs[next] ?? positionOf(number + 1, 0))
+    txs.push(i > last ? positionOf(number + 1, 0) : log(next))
     next += receipt.logs.length
   }
-  return { logs, txs }
+  return { log, txs, tx: place => txs[places ? places.txs.indexOf(place) : place]! }
 }
 
 /**
@@ -254,40 +263,5 @@ const createCodes = (stored: StoredDictionaries) => {
       const newest = added.at(-1)
       if (newest) ids.written(newest.id)
     },
-  }
-}
-
-/** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
-const MOST_FILTERED = 20_000_000
-const BITS_PER_ADDRESS = 16
-
-/**
- * A Bloom filter over the stored addresses: most addresses that are new to the cache are new to the store too, and need not be
- * looked for there. Addresses are hashes already, so their own digits choose the bits.
- */
-const createAddressFilter = ({ last, addresses }: StoredDictionaries) => {
-  const stored = last('address')
-  if (stored > MOST_FILTERED) return { mayHave: () => true, add: () => {} }
-  const size = 2 ** Math.ceil(Math.log2(Math.max(2 ** 20, stored * 2) * BITS_PER_ADDRESS))
-  const bits = new Uint32Array(size / 32)
-  let count = 0
-  const places = (digits: string): [number, number] => [
-    Number.parseInt(digits.slice(8, 16), 16) % size,
-    Number.parseInt(digits.slice(24, 32), 16) % size,
-  ]
-  const has = (place: number): boolean => (bits[place >>> 5]! & (1 << (place & 31))) !== 0
-  const add = (digits: string) => {
-    for (const place of places(digits)) bits[place >>> 5]! |= 1 << (place & 31)
-    count++
-  }
-  for (const digits of addresses()) add(digits)
-  return {
-    mayHave(digits: string): boolean {
-      // Fuller than planned, it tells less; it never errs on the other side.
-      if (count * BITS_PER_ADDRESS > size * 4) return true
-      const [a, b] = places(digits)
-      return has(a) && has(b)
-    },
-    add,
   }
 }

@@ -5,7 +5,7 @@ import type { LearntToken } from '../engine/documents/batch.ts'
 import type { Lookups, StoredToken } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import { createAsking } from './asking.ts'
+import { createNodeLookup } from './node-lookup.ts'
 
 /** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
 export interface Tokens {
@@ -21,13 +21,13 @@ export interface Tokens {
    * Asks those that have not answered yet. Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on
    * without, and asks again after a while.
    */
-  learn(addresses: Iterable<string>, signal: AbortSignal): Promise<void>
+  prefetch(addresses: Iterable<string>, signal: AbortSignal): Promise<void>
   /** Whether there is a node to be asked for the decimals of this address, and no answer yet, not even that there are none. */
   isUndecided(address: string): boolean
   /** The same of everything that tokens tell. */
   isUnasked(address: string): boolean
   /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
-  insist(addresses: readonly string[], signal: AbortSignal): Promise<void>
+  require(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): LearntToken[]
   /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
@@ -44,34 +44,41 @@ export interface TokensOptions {
   clock?: Clock
 }
 
+/** With what the list has of it. */
+interface Known extends StoredToken {
+  listed: { decimals: number; symbol: string } | undefined
+}
+
 /** Contracts that are asked in one go. */
 const CONTRACTS = 20
-const MOST_KNOWN = 200_000
+const MAX_KNOWN = 200_000
 
 const CALLS = Object.values(TOKEN_CALLS)
 
 export const createTokens = (options: TokensOptions): Tokens => {
   const { listed, stored, call, log, now, clock } = options
-  const known = new Map<string, StoredToken>()
+  const known = new Map<string, Known>()
   let learnt: LearntToken[] = []
 
-  const find = (address: string): StoredToken => {
+  const find = (address: string): Known => {
     let token = known.get(address)
     if (!token) {
-      if (known.size > MOST_KNOWN) known.clear()
-      token = stored(address) ?? { asked: false }
+      if (known.size > MAX_KNOWN) known.clear()
+      token = Object.assign(stored(address) ?? { asked: false }, { listed: listed(address) })
       known.set(address, token)
     }
     return token
   }
 
-  const decimalsOf = (address: string): number | undefined =>
-    listed(address)?.decimals ?? find(address).decimals ?? undefined
+  const decimalsOf = (address: string): number | undefined => {
+    const token = find(address)
+    return token.listed?.decimals ?? token.decimals ?? undefined
+  }
 
   /** The list is right about decimals, and the contract about its symbol. */
-  const told = (address: string, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
-    symbol: symbol ?? listed(address)?.symbol ?? null,
-    decimals: listed(address)?.decimals ?? decimals ?? null,
+  const told = ({ listed }: Known, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
+    symbol: symbol ?? listed?.symbol ?? null,
+    decimals: listed?.decimals ?? decimals ?? null,
   })
 
   const ask = async (addresses: readonly string[], signal: AbortSignal) => {
@@ -79,32 +86,33 @@ export const createTokens = (options: TokensOptions): Tokens => {
     const answers = await call!(calls, signal)
     for (const [index, address] of addresses.entries()) {
       const own = factsOf(answers.slice(index * CALLS.length, (index + 1) * CALLS.length))
-      const facts = { ...own, ...told(address, own) }
       const token = find(address)
+      const facts = { ...own, ...told(token, own) }
       Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
       learnt.push({ address, ...facts })
     }
   }
-  const asking = createAsking({ ask, most: CONTRACTS, what: 'what tokens tell of themselves', log, now, clock })
+  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'what tokens tell of themselves', log, now, clock })
   const unasked = (addresses: Iterable<string>) => [...new Set(addresses)].filter(address => !find(address).asked)
 
   return {
     of: decimalsOf,
     facts(address) {
-      const { name = null, error = null, standard = null, ...rest } = find(address)
-      return { name, ...told(address, rest), error, standard }
+      const token = find(address)
+      const { name = null, error = null, standard = null } = token
+      return { name, ...told(token, token), error, standard }
     },
     seen: address => find(address).position,
     sighted(address, position) {
       const token = find(address)
       token.position = Math.min(position, token.position ?? position)
     },
-    async learn(addresses, signal) {
-      if (call) await asking.learn(unasked(addresses), signal)
+    async prefetch(addresses, signal) {
+      if (call) await lookup.prefetch(unasked(addresses), signal)
     },
     isUndecided: address => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
     isUnasked: address => call !== undefined && !find(address).asked,
-    insist: (addresses, signal) => asking.insist(unasked(addresses), signal),
+    require: (addresses, signal) => lookup.require(unasked(addresses), signal),
     takeLearnt() {
       const taken = learnt
       learnt = []

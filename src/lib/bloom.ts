@@ -1,3 +1,4 @@
+import { SLOTS, slotOf } from './hash.ts'
 import { keccak256 } from './keccak.ts'
 
 /** `0x`-prefixed hex text. */
@@ -18,8 +19,11 @@ export type BloomMatch =
 /** A logs bloom of 2048 bits that is summed up from addresses and topics. */
 export interface Bloom {
   clear(): void
-  /** ORs the three bits of an address or topic in; false where it is no hex text. */
-  add(value: Hex): boolean
+  /**
+   * ORs the three bits of an address or topic in, where it is hex text. Returns an equal text, of those that come often the same one each
+   * time: what looks it up afterwards need not read it again.
+   */
+  add(value: Hex): Hex
   /** ORs another sum in. */
   include(other: Bloom): void
   compare(stated: Hex): BloomMatch
@@ -40,12 +44,13 @@ export const createBloom = (): Bloom => {
       sum.fill(0)
     },
     add(value) {
-      const bits = bitsOf(value)
-      if (bits < 0) return false
-      set(bits % 2048)
-      set(Math.floor(bits / 2048) % 2048)
-      set(Math.floor(bits / 4_194_304))
-      return true
+      const slot = slotOf(value)
+      if (known[slot] !== value && !learn(slot, value)) return value
+      const bits = knownBits[slot]!
+      set(bits & 2047)
+      set((bits >>> 11) & 2047)
+      set(knownLast[slot]!)
+      return known[slot]!
     },
     include({ digits }) {
       for (let i = 0; i < 512; i++) sum[i]! |= digits[i]!
@@ -55,8 +60,9 @@ export const createBloom = (): Bloom => {
       let any = 0
       let misses = 0
       let exceeds = 0
+      if (text.write(stated, 0) !== 514) return 'malformed'
       for (let i = 0; i < 512; i++) {
-        const digit = DIGITS[stated.charCodeAt(i + 2)] ?? -1
+        const digit = DIGITS[text[i + 2]!]!
         if (digit < 0) return 'malformed'
         any |= digit
         misses |= sum[i]! & ~digit
@@ -79,58 +85,37 @@ export const logsBloomOf = (logs: readonly { address: Hex; topics: readonly Hex[
   return bloom.text()
 }
 
-/**
- * Addresses and topics repeat, so their bits are kept: one value for each slot, the latest one. The slot comes from a few digits
- * that differ between values; a Map would spend more on hashing all 66 characters than is spent here on Keccak. Some 10 MB when full.
- */
-const SLOTS = 65_536
+/** Addresses and topics repeat, so their bits are kept: of the latest value of each slot. Some 10 MB when full. */
 const known: (Hex | undefined)[] = new Array(SLOTS).fill(undefined)
-const knownBits = new Float64Array(SLOTS)
+/** Their first two bit numbers, of 11 bits each. */
+const knownBits = new Uint32Array(SLOTS)
+const knownLast = new Uint16Array(SLOTS)
 
-/** As `bloomBitsOf`; -1 where the value is no hex text. */
-const bitsOf = (value: Hex): number => {
-  const end = value.length
-  // Topics that hold numbers differ at their end, addresses and hashes everywhere.
-  const slot =
-    (Math.imul(
-      value.charCodeAt(end - 1) +
-        (value.charCodeAt(end - 2) << 8) +
-        (value.charCodeAt(end - 3) << 16) +
-        (value.charCodeAt(end - 4) << 24),
-      0x9e3779b1,
-    ) ^
-      Math.imul(
-        value.charCodeAt(end - 5) +
-          (value.charCodeAt(end - 20) << 8) +
-          (value.charCodeAt(end - 30) << 16) +
-          (value.charCodeAt(2) << 24),
-        0x85ebca6b,
-      )) >>>
-    16
-  if (known[slot] === value) return knownBits[slot]!
-  const bits = hashBits(value)
-  if (bits < 0) return bits
+const bytes = Buffer.allocUnsafeSlow(64)
+
+/** False where the value is neither address nor topic. */
+const learn = (slot: number, value: Hex): boolean => {
+  const size = bytes.write(value.slice(2), 0, 'hex')
+  // What is not hex ends before its time.
+  if (size * 2 + 2 !== value.length) return false
+  const bits = bloomBitsOf(bytes.subarray(0, size))
   known[slot] = value
-  knownBits[slot] = bits
-  return bits
-}
-
-const hashBits = (value: Hex): number => {
-  const bytes = Buffer.from(value.slice(2), 'hex')
-  // Buffer stops at the first pair that is not hex.
-  if (bytes.length * 2 + 2 !== value.length) return -1
-  return bloomBitsOf(bytes)
+  knownBits[slot] = bits % 4_194_304
+  knownLast[slot] = Math.floor(bits / 4_194_304)
+  return true
 }
 
 /** The three bits that an address or topic sets, of 11 bits each, packed into one number. */
-export const bloomBitsOf = (bytes: Uint8Array): number => {
-  const hash = keccak256(bytes)
+export const bloomBitsOf = (value: Uint8Array): number => {
+  const hash = keccak256(value)
   const pair = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
   return pair(0) + pair(2) * 2048 + pair(4) * 4_194_304
 }
 
 const CODES = Buffer.from('0123456789abcdef')
-const DIGITS = new Int8Array(128).fill(-1)
+/** The text of the bloom at hand. */
+const text = Buffer.allocUnsafeSlow(1024)
+const DIGITS = new Int8Array(256).fill(-1)
 for (const [digits, first] of [
   ['0123456789', 0],
   ['abcdef', 10],

@@ -183,25 +183,3 @@ const DIGIT_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
 /** The bytes of an array of numbers, in place. */
 export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
-
-/** Reads unsigned LEB128 numbers one after another. */
-export const createVarintReader = (bytes: Uint8Array, start = 0) => {
-  let at = start
-  return {
-    get offset() {
-      return at
-    },
-    next(): number {
-      let byte = bytes[at++]!
-      if (byte < 0x80) return byte
-      let value = byte & 0x7f
-      let factor = 128
-      do {
-        byte = bytes[at++]!
-        value += (byte & 0x7f) * factor
-        factor *= 128
-      } while (byte >= 0x80)
-      return value
-    },
-  }
-}

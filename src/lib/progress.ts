@@ -72,9 +72,6 @@ export const progressLines = (log: Log, { label, now }: ProgressOptions): Progre
     }),
   )
 
-/** Progress that nobody watches. */
-export const noProgress: Progress = { update: () => {}, finish: () => {} }
-
 interface Pace {
   step: Step
   blocksPerSecond: number

@@ -1,5 +1,6 @@
 import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
+import { backoff } from './retry.ts'
 
 /** What is told of something that was started again. Times are ISO 8601. */
 export interface RestartStatus {
@@ -59,7 +60,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
       if (stopped || timer !== undefined) return
       count++
       inRow = performance.now() - startedAt >= STEADY_MS ? 1 : inRow + 1
-      const waitMs = Math.min(LONGEST_MS, baseMs * 2 ** Math.min(inRow - 1, 20))
+      const waitMs = backoff(inRow, { baseMs, capMs: LONGEST_MS, random: () => 1 })
       const at = Date.now()
       last = { error: messageOf(error).split('\n')[0]!, at, nextAt: at + waitMs }
       log.error(`${what} has failed, is started again`, { seconds: waitMs / 1000, error })

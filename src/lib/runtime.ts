@@ -92,6 +92,12 @@ export const nativeBinding = (dataFolder?: string): string | undefined => {
   return path
 }
 
+/** The same as an option, left out where there is none. */
+export const nativeOption = (dataFolder?: string): { native?: string } => {
+  const native = nativeBinding(dataFolder)
+  return native === undefined ? {} : { native }
+}
+
 /** Takes the place of better-sqlite3's own search for its native code in the executable (build.ts puts it there). */
 export const getBinding = (): unknown => {
   const path = nativeBinding()

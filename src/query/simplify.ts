@@ -77,7 +77,7 @@ export const exists = (field: FieldPath): Node => Object.freeze({ op: 'exists', 
 export const ids = (values: readonly string[]): Node =>
   values.length === 0 ? NONE : Object.freeze({ op: 'ids', values: Object.freeze([...new Set(values)]) })
 
-/** That an element exists at all is still a condition, so only an inner query that nothing fulfils folds. */
+/** That an element exists at all is still a condition, so only an inner query that nothing matches folds. */
 export const nested = (path: string, of: Node): Node =>
   of.op === 'none' ? NONE : Object.freeze({ op: 'nested', path, of })
 
@@ -115,42 +115,6 @@ export const isWithin = (value: Value, { gt, gte, lt, lte }: Bounds): boolean =>
   (gte === undefined || compareValues(value, gte) >= 0) &&
   (lt === undefined || compareValues(value, lt) < 0) &&
   (lte === undefined || compareValues(value, lte) <= 0)
-
-/** The same query in its simplest form, for trees that were built by hand. */
-export const simplify = (node: Node): Node => {
-  switch (node.op) {
-    case 'and':
-      return and(node.of.map(simplify))
-    case 'or':
-      return or(node.of.map(simplify))
-    case 'atLeast':
-      return atLeast(node.count, node.of.map(simplify))
-    case 'not':
-      return not(simplify(node.of))
-    case 'nested':
-      return nested(node.path, simplify(node.of))
-    case 'child':
-      return child(node.kind, simplify(node.of), node.min, node.max)
-    case 'parent':
-      return parent(node.kind, simplify(node.of))
-    case 'in':
-      return isIn(node.field, node.values)
-    case 'range':
-      return range(node.field, node.bounds)
-    case 'ids':
-      return ids(node.values)
-    case 'fuzzy':
-      return fuzzy(node.field, node.near)
-    case 'exists':
-      return exists(node.field)
-    case 'compare':
-      return node
-    case 'all':
-      return ALL
-    case 'none':
-      return NONE
-  }
-}
 
 export const LEAST_LONG = -(2n ** 63n)
 export const GREATEST_LONG = 2n ** 63n - 1n

@@ -9,7 +9,6 @@ export const TOKEN: RegExp = /\{([\w$.]+)\}/g
 /** What the rule asks to be sent and its entities never have, each in a sentence, `most` of them. It is left out of what is sent. */
 export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, most = 20): string[] => {
   const kind = TARGET_KINDS[targetType]
-  if (kind === undefined) return []
   const found: string[] = []
   /** Whether it is there. */
   const look = (name: string, what: string): boolean => {

@@ -18,14 +18,15 @@ const DAY_MS = 86_400_000
 /** A pool that answers from no store that was found damaged. Stores are checked at the start, and then once a day. */
 export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool => {
   const checks = startChecks(stores, log)
-  const pass = async (network: string) => {
-    const store = stores().get(network)
-    if (store !== undefined) await checks.pass(store)
+  const pass = (network: string): Promise<void> | undefined => {
+    const store = stores(network).get(network)
+    return store === undefined ? undefined : checks.pass(store)
   }
   const after =
     <T extends { network: string }, A>(ask: (request: T) => Promise<A>) =>
     async (request: T): Promise<A> => {
-      await pass(request.network)
+      const checking = pass(request.network)
+      if (checking !== undefined) await checking
       return ask(request)
     }
   return {
@@ -86,11 +87,15 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   daily.unref()
 
   return {
-    /** Throws where the store was found damaged. */
-    async pass(store: string) {
-      await first.get(store)?.until
-      const error = damage.get(store)
-      if (error) throw error
+    /** Rejects where the store was found damaged; undefined where there is nothing to wait for. */
+    pass(store: string): Promise<void> | undefined {
+      const waiting = first.get(store)
+      if (!waiting && !damage.has(store)) return undefined
+      return Promise.resolve(waiting?.until).then(() => {
+        first.delete(store)
+        const error = damage.get(store)
+        if (error) throw error
+      })
     },
     async close() {
       clearInterval(daily)

@@ -1,6 +1,7 @@
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { createInline } from './inline.ts'
 import type { Search } from './reader-thread.ts'
 import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './service.ts'
 import { createStreams } from './streams.ts'
@@ -18,8 +19,8 @@ export interface Pool extends SearchService {
 }
 
 export interface PoolOptions {
-  /** File of each network's store, by name, as of now. */
-  stores(): ReadonlyMap<string, string>
+  /** File of each network's store, by name; as of this very moment where the one that is wanted is not among them. */
+  stores(wanted?: string): ReadonlyMap<string, string>
   /** Contracts of a network that were given names. */
   contracts?(network: string): Promise<readonly NamedContract[]>
   threads: number
@@ -33,9 +34,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
   let ids = 0
   const nextId = () => ++ids
   const streams = createStreams({ threads, limits, nextId })
+  const inline = createInline({ limits })
 
   const storeOf = (network: string): string => {
-    const store = stores().get(network)
+    const store = stores(network).get(network)
     if (store === undefined) throw new Error(`no store of ${network}`)
     return store
   }
@@ -45,6 +47,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
     const { id } = message
     const reply = await threads.ask({ id, account, signal, lane: 'cheap', bytes: 0, message: () => message })
     if (reply.message.type !== 'answer') throw new Error(`a reading thread answered ${reply.message.type}`)
+    inline.found(message.store)
     const { status, body } = reply.message
     return { status, body }
   }
@@ -57,6 +60,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
     })
     const { message } = first
     if (message.type !== 'answer') throw new Error(`a reading thread answered ${message.type}`)
+    inline.found(search.store)
     const { status, body, more } = message
     return { status, body: more ? streams.open({ search, account, first }) : body }
   }
@@ -72,9 +76,13 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
   threads.start()
 
   return {
-    networks: () => [...stores().keys()],
-    search: ({ entities, body, ...asking }) =>
-      search({ type: 'search', ...searchOf(asking.network), entities, body }, asking),
+    networks: wanted => [...stores(wanted).keys()],
+    async search(asking) {
+      const { network, entities, body, account } = asking
+      asking.signal.throwIfAborted()
+      const asked = { type: 'search', ...searchOf(network), entities, body } as const
+      return inline.search(asked, account) ?? search(asked, asking)
+    },
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
     async suggest({ q, size, ...asking }) {
       const store = storeOf(asking.network)
@@ -85,22 +93,29 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
       return answer({ type: 'similar', id: nextId(), store, index, request: { address, size } }, asking)
     },
-    get: async ({ entity, id: document, ...asking }) => {
+    async get(asking) {
+      const { entity, id: document } = asking
+      asking.signal.throwIfAborted()
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
-      return answer({ type: 'get', id: nextId(), store, index, entity, document }, asking)
+      const asked = { type: 'get', id: nextId(), store, index, entity, document } as const
+      return inline.get(asked, asking.account) ?? answer(asked, asking)
     },
     async ranges(network) {
-      const store = stores().get(network)
+      const store = stores(network).get(network)
       if (store === undefined) return []
       const id = nextId()
       const asked = { id, account: NO_ACCOUNT, lane: 'first', bytes: 0 } as const
       const { message } = await threads.ask({ ...asked, message: () => ({ type: 'ranges', id, store }) })
+      inline.found(store)
       return message.type === 'ranges' ? message.ranges : []
     },
     warm() {
       for (const network of stores().keys()) this.ranges(network).catch(() => {})
     },
-    close: threads.close,
+    close() {
+      inline.close()
+      return threads.close()
+    },
   }
 }
 

@@ -1,14 +1,12 @@
 import { parentPort } from 'node:worker_threads'
 import { parseTokens } from '../decode/registry.ts'
-import { createSearcher, type Searcher } from '../engine/query/execute.ts'
 import { Yielded } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { createSuggester, type Suggester, type SuggestRequest } from '../engine/query/suggest.ts'
-import { openReader, type Reader } from '../engine/reader.ts'
-import { messageOf, stop, systemFault } from '../lib/errors.ts'
+import type { Reader } from '../engine/reader.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
-import { nativeBinding, readTextAsset } from '../lib/runtime.ts'
+import { readTextAsset } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -23,6 +21,7 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
+import { type OpenStore, openStore } from './open-store.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
@@ -67,15 +66,14 @@ export interface ReaderData {
 /** One of the threads that answer queries. It answers one at a time; a long answer is given part by part, as it is asked for. */
 export const runReader = ({ flags: shared, limits }: ReaderData) => {
   const flags = new Int32Array(shared)
-  const open = new Map<string, OpenStore>()
+  const open = new Map<string, Opened>()
   const streams = new Map<number, Stream>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
 
-  const openStore = (store: string) => {
+  const opened = (store: string): Opened => {
     let one = open.get(store)
     if (!one) {
-      const reader = readable(store)
-      one = { reader, searcher: createSearcher(reader, limits), suggester: undefined }
+      one = { ...openStore(store, limits), suggester: undefined }
       open.set(store, one)
     }
     return one
@@ -114,8 +112,8 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const { id, store, index, now, mayStream } = search
     const options = createOptions(search.deadlineMs)
     options.begin(id)
-    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after: after && restored(after) })
-    const { searcher } = openStore(store)
+    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after })
+    const { searcher } = opened(store)
     const answered =
       search.type === 'request'
         ? answerRequest(searcher, index, search.request, asked)
@@ -141,12 +139,12 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   }
 
   const tellDocument = ({ id, store, index, entity, document }: Extract<ToReader, { type: 'get' }>) => {
-    const { status, body } = answerGet(openStore(store).searcher, index, entity as Kind, document)
+    const { status, body } = answerGet(opened(store).searcher, index, entity as Kind, document)
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
   const tellSuggestions = ({ id, store, request }: Extract<ToReader, { type: 'suggest' }>) => {
-    const one = openStore(store)
+    const one = opened(store)
     one.suggester ??= createSuggester(one.reader, listedTokens)
     const { status, body } = answerSuggest(one.reader, one.suggester, request)
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
@@ -165,11 +163,11 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
         return tellSuggestions(message)
       case 'similar': {
         const { id, store, index, request } = message
-        const { status, body } = answerSimilar(openStore(store).searcher, index, request)
+        const { status, body } = answerSimilar(opened(store).searcher, index, request)
         return send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
       }
       case 'ranges':
-        return tell({ type: 'ranges', id: message.id, ranges: rangesOf(openStore(message.store).reader) })
+        return tell({ type: 'ranges', id: message.id, ranges: rangesOf(opened(message.store).reader) })
       case 'more':
         return more(message.id, message.stream)
       case 'resume':
@@ -196,9 +194,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   tell({ type: 'ready' })
 }
 
-interface OpenStore {
-  reader: Reader
-  searcher: Searcher
+interface Opened extends OpenStore {
   /** Made when it is first asked. */
   suggester: Suggester | undefined
 }
@@ -217,29 +213,8 @@ interface Running extends AnswerOptions {
 
 const END = { more: false, at: undefined }
 
-/** Bytes lose their class on the way between threads. */
-const restored = (cursor: Cursor): Cursor => ({
-  ...cursor,
-  keys: cursor.keys.map(key => ((key as unknown) instanceof Uint8Array ? Buffer.from(key as Buffer) : key)),
-})
-
 const textOf = (body: Uint8Array | undefined) =>
   body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
-
-const readable = (store: string): Reader => {
-  try {
-    return openReader(store, nativeBinding())
-  } catch (error) {
-    const code = (error as { code?: string }).code ?? ''
-    if (/^SQLITE_(READONLY|CANTOPEN)/.test(code))
-      throw stop(
-        'store_unreadable',
-        `the store ${store} cannot be opened (${messageOf(error)}): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
-        error,
-      )
-    throw systemFault(readDamage(error, store), store) ?? error
-  }
-}
 
 const nothing = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
 

@@ -3,8 +3,8 @@
  * parses a large query nor builds a large answer.
  */
 export interface SearchService {
-  /** Networks that can be searched, as `technology/blockchain/network`. */
-  networks(): string[]
+  /** Networks that can be searched, as `technology/blockchain/network`; all that are there now where the one that is wanted is not known. */
+  networks(wanted?: string): string[]
   search(request: Asking & { entities: string; body: Uint8Array | undefined }): Promise<Answer>
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
@@ -17,6 +17,7 @@ export interface Asking {
   network: string
   /** Id of the account that asks: threads are shared out by it. */
   account: number
+  /** Aborts when nobody waits for the answer any more. */
   signal: AbortSignal
 }
 

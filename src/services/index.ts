@@ -10,11 +10,12 @@ import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
 import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
 import type { Progress } from '../lib/progress.ts'
-import { nativeBinding } from '../lib/runtime.ts'
+import { nativeBinding, nativeOption } from '../lib/runtime.ts'
+import { aborted } from '../lib/shutdown.ts'
 import { createPool } from '../search/pool.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
-import { nativeOption, networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
+import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { createRulesService } from './rules.ts'
 import { watchStored } from './watch.ts'
 
@@ -68,13 +69,13 @@ export const services: Services = {
   openRules: (config, { shutdown }) =>
     createRulesService({
       config,
-      native: nativeOption(config),
+      native: nativeOption(config.data),
       networks: () => networksOf(config),
       openPool: () => openPool(config, shutdown),
       shutdown,
     }),
 
-  openAccounts: folder => openAccounts(folder, nativeOption({ data: folder })),
+  openAccounts: folder => openAccounts(folder, nativeOption(folder)),
 
   async status(config, { shutdown }): Promise<Status> {
     const published = readStatus(config.data)
@@ -150,12 +151,6 @@ const heldOf = async (config: Config, network: string) => {
     await pool.close()
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 const toWhere = ({ network, address, codeHash }: AbiPlace): Where => ({
   network: network ?? null,

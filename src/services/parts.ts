@@ -3,19 +3,20 @@ import { type Accounts, openAccounts } from '../accounts/index.ts'
 import type { Run } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { type Delivery, startDelivery } from '../delivery/service.ts'
-import { storedNetworks, storeFile } from '../engine/files.ts'
+import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
 import { type HttpServer, listen } from '../http/server.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { createStatus, publishStatus } from '../ingest/status.ts'
 import { silent } from '../lib/log.ts'
-import { nativeBinding } from '../lib/runtime.ts'
+import { nativeOption } from '../lib/runtime.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { checkedPool } from '../search/checks.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { createAlerting } from './alerting.ts'
 import { createContracts } from './contracts.ts'
+import { createStores } from './stores.ts'
 
 /** What a server has open while it runs. */
 export interface Parts {
@@ -27,11 +28,11 @@ export interface Parts {
 
 /** Opens the data folder for serving, and starts what delivers. */
 export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
-  const accounts = openAccounts(config.data, nativeOption(config))
+  const accounts = openAccounts(config.data, nativeOption(config.data))
   shutdown.add('accounts', accounts.close)
   const pool = openPool(config, shutdown, log)
   pool.warm()
-  const rules = openRules(config.data, { ...nativeOption(config), limits: config.limits })
+  const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
   shutdown.add('rules', rules.close)
   const delivery = startDeliveries(config, log)
   shutdown.add('deliveries', delivery.stop)
@@ -73,22 +74,14 @@ export const startServer = async (config: Config, served: Served, { log, shutdow
   return server
 }
 
-export const nativeOption = ({ data }: Pick<Config, 'data'>) => {
-  const native = nativeBinding(data)
-  return native === undefined ? {} : { native }
-}
-
 /** Everything that can be searched: what is configured and what is stored. */
 export const networksOf = (config: Config): string[] => [
   ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
 ]
 
-const storesOf = ({ data }: Config): Map<string, string> =>
-  new Map(storedNetworks(data).map(network => [network, storeFile(data, network)]))
-
 /** `log` is told of what nobody asked for. */
 export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
-  const stores = () => storesOf(config)
+  const stores = createStores(config.data)
   const unchecked = createPool({
     stores,
     contracts: createContracts(config.data),
@@ -116,7 +109,7 @@ const startDeliveries = (config: Config, log: Run['log']): Delivery => {
   const { data, allowTarget, smtp, mailFrom, mailDigest, deliveryRetries, deliveryTimeout, keepDeliveries } = config
   return startDelivery({
     data,
-    stores: () => storesOf(config),
+    stores: createStores(data),
     settings: {
       allowTarget,
       smtp,

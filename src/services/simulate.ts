@@ -33,11 +33,6 @@ export const simulate = async (
   const from = fromBlock ?? Math.min(ranges[0]?.from ?? 0, toBlock ?? Number.POSITIVE_INFINITY)
   const to = toBlock ?? Math.max(ranges.at(-1)?.to ?? 0, from)
   const request = searchOf(rule.config, { from, to, order: 'desc', size })
-  if (request === undefined)
-    throw refuse(
-      'illegal_argument_exception',
-      `Entities of the target type ${rule.config.targetType} are not indexed yet: there is nothing to look through.`,
-    )
   const holes = gapsIn(ranges, from, to)
   const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
   if (ranges.length === 0) return { total: 0, ...whole, hits: [] }

@@ -23,8 +23,6 @@ export interface Watching {
 
 /** Time between two looks at whether a network without a source has got something to do. */
 const LOOK_MS = 500
-/** Time until one that failed is tried again. */
-const AGAIN_MS = 60_000
 
 /**
  * Rules may ask for what is stored also of a network that nothing new comes of, and it may be to be decoded anew: it gets threads of its own as
@@ -34,31 +32,17 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
   const watched = new Map<string, Indexing>()
   let version = -1
   let ruled: string[] = []
-  /** When networks could not be attended to. */
-  const failing = new Map<string, number>()
   const look = () => {
-    for (const [network, at] of failing) {
-      if (performance.now() - at < AGAIN_MS) continue
-      failing.delete(network)
-      version = -1
-    }
     const redecoded = openRedecodings(redecodeFolder(config.data)).map(({ network }) => network)
     if (rules.version() === version && redecoded.length === 0) return
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(storedNetworks(config.data))
     for (const network of [...ruled, ...redecoded]) {
-      if (indexed.has(network) || watched.has(network) || failing.has(network) || !stored.has(network)) continue
-      try {
-        attend(network)
-      } catch (error) {
-        // Its store is damaged, say: that is no reason to leave others alone.
-        log.error('Could not attend to what is stored, tries again', { network, error })
-        failing.set(network, performance.now())
-      }
+      if (!indexed.has(network) && !watched.has(network) && stored.has(network)) watch(network)
     }
   }
-  const attend = (network: string) => {
+  const watch = (network: string) => {
     const watching = keepIndexing({
       data: config.data,
       network,
@@ -67,6 +51,8 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
       limits: config.limits,
       log,
       onAlerts: () => onAlerts(network),
+      // That one store is damaged is no reason to leave others alone.
+      patient: true,
     })
     watching.ended.catch(error => log.error('Stopped attending to what is stored', { network, error }))
     watched.set(network, watching)

@@ -17,6 +17,8 @@ export interface WritableDb extends Db {
 export interface OpenOptions {
   /** SQLite's native part, where it is not found by itself. */
   native?: string | undefined
+  /** How long to wait for what another connection locks, in milliseconds; a few seconds by default. */
+  waitMs?: number | undefined
   /** Refuses, by throwing, a file whose tables are not the ones that are expected. Called before anything is written. */
   check(db: Db): void
 }
@@ -44,9 +46,9 @@ export const openWritable = (path: string, { native, check, make }: OpenOptions 
   })
 
 /** Opens a file that is there for reading. */
-export const openReadonly = (path: string, { native, check }: OpenOptions): Db =>
+export const openReadonly = (path: string, { native, waitMs, check }: OpenOptions): Db =>
   naming(path, () => {
-    const db = connect(path, { readonly: true, native })
+    const db = connect(path, { readonly: true, native, waitMs })
     closingOnFault(db, () => check(db))
     db.pragma('cache_size = -65536')
     db.pragma('mmap_size = 17179869184')
@@ -104,5 +106,13 @@ const naming = <T>(path: string, open: () => T): T => {
   }
 }
 
-const connect = (path: string, { readonly = false, native }: { readonly?: boolean; native: string | undefined }): Db =>
-  new Database(path, { readonly, fileMustExist: readonly, timeout: 5000, ...(native ? { nativeBinding: native } : {}) })
+const connect = (
+  path: string,
+  { readonly = false, native, waitMs = 5000 }: { readonly?: boolean } & Omit<OpenOptions, 'check'>,
+): Db =>
+  new Database(path, {
+    readonly,
+    fileMustExist: readonly,
+    timeout: waitMs,
+    ...(native ? { nativeBinding: native } : {}),
+  })

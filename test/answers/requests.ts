@@ -48,7 +48,7 @@ const REQUESTS: Record<string, (drawn: Drawn) => Named[]> = {
     ...otherRequests(drawn, WORDS),
   ],
   demo: drawn => [
-    ...wholeRequests(drawn, 150),
+    ...wholeRequests(drawn, 100),
     ...streamRequests(),
     ...sourceRequests(8),
     ...randomRequests(drawn, 60),
@@ -58,7 +58,7 @@ const REQUESTS: Record<string, (drawn: Drawn) => Named[]> = {
   ],
   generated: drawn => [
     ...wholeRequests(drawn, 50),
-    ...resumedRequests(['tx', 'log', 'event', 'trace', 'call', 'tx,log', 'event,call,trace']),
+    ...resumedRequests(['log', 'trace', 'tx,call']),
     ...sortRequests().filter(([name], i) => i % 4 === 0 && /^(tx|log|event|trace|call) /.test(name)),
     ...randomRequests(drawn, 40),
     ...mixedRequests(drawn, 40),

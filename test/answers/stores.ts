@@ -33,11 +33,11 @@ const branch = (from: number): RawBlock[] =>
     return JSON.parse(text) as RawBlock
   })
 
-const demo = (): RawBlock[] => demoBlocks().slice(0, 130)
+const demo = (): RawBlock[] => demoBlocks().slice(0, 90)
 /** More logs and more traces than a segment is probed for one by one when they are sorted. */
 const generated = (): RawBlock[] => [
   ...generateBlocks({ seed: 11, count: 5 }),
-  ...generateBlocks({ seed: 11, count: 2, from: 22_600_005, traces: true }),
+  ...generateBlocks({ seed: 11, count: 5, from: 22_600_005, traces: true }),
 ]
 const without = (blocks: RawBlock[]): RawBlock[] => blocks.map(({ traces: _, ...raw }) => raw)
 
@@ -107,7 +107,7 @@ const redecoded = async (blocks: readonly RawBlock[]): Promise<TestStore> => {
         return { done, took: 0 }
       },
       caughtUp: async () => {},
-      letHeadPass: async () => {},
+      yieldToHead: async () => {},
       onReport() {},
       log: silent,
       signal: new AbortController().signal,
@@ -159,7 +159,7 @@ export const CONTENTS: Record<string, Builds> = {
     'one run': () => createTestStore(demo(), { events: demoEvents(), run: 1000 }),
   },
   generated: {
-    'one run': () => createTestStore(generated(), { run: 7 }),
+    'one run': () => createTestStore(generated(), { run: 10 }),
     'one by one': () => createTestStore(generated().toReversed(), { run: 1 }),
   },
   full: {

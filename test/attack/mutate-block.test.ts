@@ -40,7 +40,7 @@ const tell = (store: TestStore, line: string): All | ChainsieveError => {
   }
   const decoded = store.preparer.decode(raw)
   const decimals = (address: string) => decimalsOf(raw.chainId ?? 1, `0x${address}`)
-  const input = { raw, ...decoded, decimals }
+  const input = { ...decoded, decimals }
   const documents = createBlockDocuments(input, asBigint)
   for (const entity of entitiesOf({ ...input, documents }, new Set(KINDS)))
     for (const source of SOURCES[entity.kind]) {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { cellValue, createRowsBuilder } from '../../src/engine/documents/rows.ts'
+import { createListBuilder, readOrdinals, writeOrdinals } from '../../src/engine/index/ordinals.ts'
 import { columnsOfNumbers, createNumbersBuilder } from '../../src/engine/index/points.ts'
-import { createPairsBuilder, groupPairs, readOrdinals, writeOrdinals } from '../../src/engine/index/postings.ts'
 import { decodeHeader, encodeHeader, type SegmentHeader } from '../../src/engine/index/segment.ts'
 import {
   argumentFacet,
@@ -37,41 +37,36 @@ describe('ordinals', () => {
         assert.deepEqual([...readOrdinals(out.take(), ordinals.length)], ordinals)
       }),
     )
-    assert.deepEqual([...readOrdinals(7, 1)], [7])
   })
-})
 
-describe('postings', () => {
-  it('hold the ordinals of each term and mark in order, sorted by both', () => {
-    const pair = fc.tuple(
-      fc.oneof(fc.nat(5), fc.constantFrom(2 ** 22, 2 ** 32, 2 ** 51 + 1, 2 ** 51 + 2 ** 32 + 1)),
-      fc.oneof(fc.constant(0), fc.nat(3), fc.constant(2 ** 32 - 1)),
-    )
+  it('are put together from lists whose ordinals are moved', () => {
+    const gaps = fc.array(fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 2 ** 20 })), {
+      minLength: 1,
+      maxLength: 40,
+    })
     fc.assert(
-      fc.property(fc.array(fc.array(pair, { maxLength: 8 }), { maxLength: 60 }), documents => {
-        const builder = createPairsBuilder(2)
-        const due = new Map<string, { term: number; mark: number; ordinals: Set<number> }>()
-        for (const [ordinal, pairs] of documents.entries())
-          for (const [term, mark] of pairs) {
-            builder.add(term, mark, ordinal)
-            const key = `${term}/${mark}`
-            if (!due.has(key)) due.set(key, { term, mark, ordinals: new Set() })
-            due.get(key)!.ordinals.add(ordinal)
+      fc.property(fc.array(gaps, { minLength: 1, maxLength: 5 }), parts => {
+        const list = createListBuilder()
+        const due: number[] = []
+        let offset = 0
+        for (const gaps of parts) {
+          let sum = -1
+          const ordinals = gaps.map(gap => {
+            sum += gap
+            return sum
+          })
+          if (ordinals.length === 1) list.add(offset + ordinals[0]!)
+          else {
+            const bytes = createByteWriter(2)
+            bytes.hex('ffff')
+            writeOrdinals(bytes, ordinals)
+            list.append(bytes.view(), 2, bytes.length, ordinals.length, offset)
           }
-        const { terms, marks, counts, places, lists } = groupPairs(builder.finish())
-        let start = 0
-        const found = Array.from(terms, (term, i) => {
-          if (counts[i] === 1) return { term, mark: marks[i], ordinals: [places[i]] }
-          const ordinals = [...readOrdinals(lists.subarray(start, places[i]), counts[i]!)]
-          start = places[i]!
-          return { term, mark: marks[i], ordinals }
-        })
-        assert.deepEqual(
-          found,
-          [...due.values()]
-            .sort((a, b) => a.term - b.term || a.mark - b.mark)
-            .map(posting => ({ ...posting, ordinals: [...posting.ordinals] })),
-        )
+          due.push(...ordinals.map(ordinal => ordinal + offset))
+          offset += sum + 1
+        }
+        assert.deepEqual([list.count, list.last], [due.length, due.at(-1)])
+        assert.deepEqual([...readOrdinals(list.view(), list.count)], due)
       }),
     )
   })

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { lookup } from '../../src/mapping/index.ts'
 import { ALL, type Bounds, compareValues, NONE, type Node } from '../../src/query/ast.ts'
+import { mapChildren } from '../../src/query/passes.ts'
 import { compile } from '../../src/query/predicate.ts'
-import { and, atLeast, exists, ids, isIn, nested, not, or, range, simplify } from '../../src/query/simplify.ts'
+import { and, atLeast, child, exists, ids, isIn, nested, not, or, parent, range } from '../../src/query/simplify.ts'
 
 const gas = lookup('tx', 'gas.num')!
 const from = lookup('tx', 'from')!
@@ -109,6 +110,45 @@ test('nodes are frozen', () => {
 test('text is ordered by code point', () => {
   const sorted = ['', 'A', 'a', 'aa', 'b', 'é', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{1f600}']
   assert.deepEqual([...sorted].reverse().toSorted(compareValues), sorted)
+})
+
+/** As the makers would have made it. */
+const simplify = (node: Node): Node => {
+  switch (node.op) {
+    case 'in':
+      return isIn(node.field, node.values)
+    case 'range':
+      return range(node.field, node.bounds)
+    case 'ids':
+      return ids(node.values)
+    default:
+      return mapChildren(node, simplify)
+  }
+}
+
+test('inner nodes are changed wherever they stand, and what comes of it is folded', () => {
+  const change = (node: Node, kind?: string): Node =>
+    node.op === 'in' ? (kind === undefined ? b : c) : node.op === 'range' ? NONE : mapChildren(node, change)
+  const cases: [Node, Node][] = [
+    [and([a, c]), and([b, c])],
+    [or([a, c, d]), or([b, c])],
+    [and([c, d]), NONE],
+    [atLeast(2, [a, c, d]), and([b, c])],
+    [not(a), not(b)],
+    [not(d), ALL],
+    [nested('args', a), nested('args', b)],
+    [nested('args', d), NONE],
+    [child('tx', and([a, c]), 2), child('tx', and([b, c]), 2)],
+    [child('tx', a), child('tx', c)],
+    [parent('block', a), parent('block', c)],
+    [parent('block', not(or([c, d]))), parent('block', not(c))],
+  ]
+  for (const [node, changed] of cases) assert.deepEqual(mapChildren(node, change), changed)
+  for (const leaf of [ALL, NONE, a, c, d, ids(['x'])])
+    assert.equal(
+      mapChildren(leaf, () => NONE),
+      leaf,
+    )
 })
 
 test('simplified or not, a query matches the same documents', () => {

@@ -6,11 +6,13 @@ import { openAccounts } from '../../src/accounts/index.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { silent } from '../../src/lib/log.ts'
-import { noProgress } from '../../src/lib/progress.ts'
+import type { Progress } from '../../src/lib/progress.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
 import { verify } from '../../src/services/verify.ts'
 import { tempFolder } from '../support/pack.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
+
+const unseen: Progress = { update: () => {}, finish: () => {} }
 
 const NETWORK = 'ethereum/test/net'
 
@@ -23,7 +25,7 @@ test('all files of a data folder are gone through, and each is told of', async t
   const config = loadConfig({ flags: { data }, env: {}, cwd: data })
   const shutdown = createShutdown({ log: silent })
   t.after(() => shutdown.close())
-  const found = (network?: string) => verify(config, network, { log: silent, shutdown, progress: () => noProgress })
+  const found = (network?: string) => verify(config, network, { log: silent, shutdown, progress: () => unseen })
   const whole = [store, join(data, 'accounts.sqlite')].map(file => ({ file, faults: [], unchecked: false }))
   assert.deepEqual(await found(), whole)
 

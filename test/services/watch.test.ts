@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import type { Config } from '../../src/config/index.ts'
@@ -8,9 +8,10 @@ import { openForWriting } from '../../src/engine/open.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { watchStored } from '../../src/services/watch.ts'
+import { until } from '../e2e/program.ts'
 import { tempFolder } from '../support/pack.ts'
 
-test('a network whose store is damaged keeps no other from being attended to', async t => {
+test('a network whose store is damaged keeps no other from being watched, and is watched once it is whole', async t => {
   const data = dirname(await (await tempFolder(t))('any', ''))
   const [broken, whole] = ['ethereum/test/broken', 'ethereum/test/whole'] as const
   makeStoreFolder(data)
@@ -23,7 +24,12 @@ test('a network whose store is damaged keeps no other from being attended to', a
     log: silent,
     onAlerts: () => {},
   })
-  assert.equal(watching.of(broken), undefined)
+  t.after(watching.stop)
+  const { restarts, report } = watching.of(broken)!
+  assert.match(restarts()!.error, /damaged|not a database/)
+  assert.equal(report().blocks, 0)
   assert.equal(watching.of(whole)?.network, whole)
-  await watching.stop()
+  rmSync(storeFile(data, broken))
+  await until(restarts, it => it?.nextAt === null)
+  assert.equal(watching.of(broken)!.error(), null)
 })

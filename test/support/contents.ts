@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { readOrdinals } from '../../src/engine/index/postings.ts'
 import { argumentOf, FACETS, facetOf, HASHED, logTerms, signatureOfLogFacet } from '../../src/engine/index/terms.ts'
 import { endOf, positionOfOrdinal } from '../../src/engine/query/places.ts'
 import type { ReadHeader } from '../../src/engine/reader.ts'
@@ -9,6 +8,7 @@ import { blockOf } from '../../src/engine/schema.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import type { Node } from '../../src/query/ast.ts'
 import { parseSearch } from '../../src/query/parse.ts'
+import { checkColumns } from './columns.ts'
 import { oddBlocks, oddEvents } from './odd.ts'
 import { arbitraryQuery } from './queries.ts'
 import { stringifyLossless } from './scenarios.ts'
@@ -69,20 +69,13 @@ export const contentsOf = (store: TestStore) => {
       const isName = facet === FACETS['tx.method'] || facet === FACETS['trace.error']
       return isName ? reader.name(number) : reader.addressDigits(number)
     }
-    const posts = db.prepare('SELECT segment, term, mark, n, ords FROM post').raw().all() as [
-      number,
-      number,
-      number,
-      number,
-      number | Buffer,
-    ][]
-    const index = posts.flatMap(([segment, term, mark, n, ords]) => {
-      // Still being made, or removed.
-      if (!headers.has(segment)) return []
+    const posts = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
+    const index = posts.flatMap(posting => {
+      const { segment, term, mark } = posting
       const facet = facetOf(term)
       const key = `${role(facet)} ${value(term, facet)} ${mark}`
       return Array.from(
-        readOrdinals(ords, n),
+        reader.ordinals(posting),
         ordinal => `${key} ${positionOfOrdinal(headers.get(segment)!, numbered(facet), ordinal)}`,
       )
     })
@@ -158,6 +151,7 @@ export const queriesOn = (store: TestStore, count: number): [Kind, Node][] =>
 
 export const assertSame = (store: TestStore, other: TestStore, queries: [Kind, Node][] = []) => {
   checkSegments(store)
+  checkColumns(store)
   assert.deepStrictEqual(contentsOf(store), contentsOf(other))
   assert.deepStrictEqual(documentsOf(store), documentsOf(other))
   for (const [kind, node] of queries) {

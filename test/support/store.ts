@@ -255,7 +255,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     },
     prepare(blocks) {
       const building = preparer.start()
-      for (const block of blocks) building.add(block, preparer.decode(block))
+      for (const block of blocks) building.add(preparer.decode(block))
       return building.finish()
     },
     add(blocks) {

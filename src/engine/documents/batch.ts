@@ -11,12 +11,13 @@ import type { TokenFacts, TokenStandard } from '../../documents/tokens.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
 import type { Hash62 } from '../../lib/hash.ts'
+import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
 import type { Added, Dictionary } from '../index/dictionary.ts'
 import { createIndexing, firstTopicOf, type IndexedLog, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import { encodeHeader, type SegmentHeader } from '../index/segment.ts'
-import type { SegmentCounts } from '../index/segments.ts'
+import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import { FACETS, termOf } from '../index/terms.ts'
 import { positionOf } from '../schema.ts'
 import type { RecordKind } from './forms.ts'
@@ -40,6 +41,7 @@ export interface Batch extends SegmentCounts {
   records: Record<RecordKind, RecordRows>
   pairs: Pairs
   numbers: Numbers
+  columns: BatchColumn[]
   /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
   sights: (TokenRow & { position: number })[]
   /** Ids of addresses. */
@@ -172,6 +174,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
   const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
 
+  const columns = createColumnsBuilder(ids)
   const decimals = new Map<number, number | undefined>()
   /** Of the token at an address, by its id; looked up once a block. */
   const decimalsOf = (id: number, address: string): number | undefined => {
@@ -246,6 +249,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       callType: context.names.id(callType),
     })
     end()
+    columns.call(call, numbered.id)
     postings.add(termOf(fromId, FACETS['call.from']), 0, calls)
     indexing.call({ signature, args, numbered, target: targetId, decimals }, calls)
   }
@@ -255,6 +259,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const isFirst = begin(number, place)
     write.trace(out, trace, txInput, isFirst)
     end()
+    columns.trace(trace)
     const error = readError(trace)
     if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
     for (const { read, facet } of TRACE_ADDRESSES) addressTerm(read(trace), facet, traces)
@@ -296,6 +301,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     ids.packed.clear()
     if (index === 0) first = number
     const { block, receipts } = input.raw
+    columns.block(block)
     hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
     addressTerm(block.miner, FACETS['block.miner'], index)
 
@@ -311,6 +317,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       records.tx.begin(number, place)
       write.tx(records.tx.out, { tx, receipt, method, bloom: context.bloom(receipt) })
       records.tx.end()
+      columns.tx(tx, receipt, method)
       hashed(tx.hash.toLowerCase(), FACETS['tx.hash'], txs)
       addressTerm(tx.from, FACETS['tx.from'], txs)
       addressTerm(tx.to, FACETS['tx.to'], txs)
@@ -325,6 +332,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         const decimals = args && hasInteger(args) ? decimalsOf(emitter, log.address) : undefined
         const at = places ? places.logs[logIndex]! : logIndex
         addLog([number, at], place, log, { emitter, numbered, decimals })
+        columns.log(emitter, numbered.id, place)
         const { topics } = log
         indexing.log({ signature, args, numbered, emitter, decimals, topics, topicIds }, logs)
         if (isEvent(signature, numbered)) events++
@@ -368,6 +376,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     finish() {
       const last = first + times.length - 1
+      const counts = { first, last, txs, logs, traces, calls, events }
       // Before the dictionaries are taken: they hold the texts of these.
       const codes = context.takeCodes().map(
         ({ id, code: { hash, size, selectors, topics, features, standard, standardSource } }): CodeRow => ({
@@ -393,13 +402,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       })
       return {
         chainId: context.chainId,
-        first,
-        last,
-        txs,
-        logs,
-        traces,
-        calls,
-        events,
+        ...counts,
         header,
         traceEnds: Uint32Array.from(traceEnds),
         callEnds: Uint32Array.from(callEnds),
@@ -414,6 +417,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         upgrades,
         pairs: postings.finish(),
         numbers: numbers.finish(),
+        columns: columns.finish(levelOf(counts) === FULL_LEVEL),
         added: {
           addresses: context.addresses.takeAdded(),
           names: context.names.takeAdded(),
@@ -436,6 +440,7 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
   ...Object.values(batch.records).flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
   ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),
+  ...batch.columns.map(({ data }) => data.buffer),
 ]
 
 const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))

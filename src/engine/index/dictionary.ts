@@ -1,3 +1,5 @@
+import { SLOTS, slotOf } from '../../lib/hash.ts'
+
 /**
  * A dictionary on the side that decodes: gives text a small integer, remembering what the store knows already. What it adds is handed on
  * (`takeAdded`) to be written with or before the first rows that use it; ids that were never written are never seen by anyone.
@@ -24,50 +26,55 @@ export interface DictionaryOptions {
   capacity?: number
 }
 
-const RECENT = 8
+interface Entry {
+  text: string
+  id: number
+}
 
 export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions): Dictionary => {
   let next = last + 1
   // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other.
-  let young = new Map<string, number>()
-  let old = new Map<string, number>()
+  let young = new Map<string, Entry>()
+  let old = new Map<string, Entry>()
+  // Before these, the latest one of each slot: logs name the same addresses again and again.
+  const latest: (Entry | undefined)[] = new Array(SLOTS).fill(undefined)
   // Ids that the store cannot find yet.
   const unwritten = new Map<string, number>()
   let added: Added = { first: next, texts: [] }
 
-  const remember = (text: string, id: number) => {
+  const remember = (entry: Entry): Entry => {
     if (young.size >= capacity) {
       old = young
       young = new Map()
     }
-    young.set(text, id)
+    young.set(entry.text, entry)
+    return entry
   }
 
-  // Neighbouring logs name the same few addresses: comparing with the last ones is faster than any look-up.
-  const lastTexts: string[] = new Array(RECENT).fill('')
-  const lastIds: number[] = new Array(RECENT).fill(0)
-  let oldest = 0
-  const recall = (text: string, id: number): number => {
-    lastTexts[oldest] = text
-    lastIds[oldest] = id
-    oldest = (oldest + 1) % RECENT
-    return id
+  const add = (text: string): number => {
+    unwritten.set(text, next)
+    added.texts.push(text)
+    return next++
+  }
+
+  const entryOf = (text: string): Entry => {
+    const known = young.get(text)
+    if (known) return known
+    const older = old.get(text)
+    if (older) return remember(older)
+    const own = detach(text)
+    return remember({ text: own, id: unwritten.get(own) ?? find(own) ?? add(own) })
   }
 
   return {
     id(text) {
-      for (let i = 0; i < RECENT; i++) if (lastTexts[i] === text) return lastIds[i]!
-      const cached = young.get(text)
-      if (cached !== undefined) return recall(text, cached)
-      const own = detach(text)
-      let id = old.get(text) ?? unwritten.get(text) ?? find(text)
-      if (id === undefined) {
-        id = next++
-        unwritten.set(own, id)
-        added.texts.push(own)
+      const slot = slotOf(text)
+      let entry = latest[slot]
+      if (entry?.text !== text) {
+        entry = entryOf(text)
+        latest[slot] = entry
       }
-      remember(own, id)
-      return recall(own, id)
+      return entry.id
     },
     takeAdded() {
       const taken = added
@@ -85,8 +92,9 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
 
 /** A copy that does not keep the (maybe huge) text alive that it is a slice of. */
 const detach = (text: string): string => {
-  // Addresses and most names take one byte a character.
-  const encoding = BEYOND_LATIN.test(text) ? 'utf16le' : 'latin1'
-  return Buffer.from(text, encoding).toString(encoding)
+  // Addresses and most names are short and ASCII, and take a byte a character.
+  if (text.length <= FEW && copy.write(text, 0) === text.length) return copy.toString('latin1', 0, text.length)
+  return Buffer.from(text, 'utf16le').toString('utf16le')
 }
-const BEYOND_LATIN = /[\u0100-\uffff]/
+const FEW = 100
+const copy = Buffer.allocUnsafeSlow(3 * FEW)

@@ -1,191 +1,195 @@
-import { createByteWriter } from '../../lib/bytes.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { manyInserter } from '../documents/insert.ts'
-import { callSignatures, kindOfFacet } from './counted.ts'
-import { groupPairs, type Postings, readOrdinals, writeOrdinals } from './postings.ts'
-import type { SegmentRow } from './segments.ts'
-import type { IndexStructure } from './structure.ts'
-import { facetOf } from './terms.ts'
+import { type Counted, callSignatures, kindOfFacet } from './counted.ts'
+import { createListBuilder } from './ordinals.ts'
+import { type Pairs, sortPairs } from './postings.ts'
+import type { IndexStructure, Ordinals } from './structure.ts'
+import { createTermCursor, createTermWriter, ordinalBytes, sealed, type TermWriter } from './term-blocks.ts'
+import { addToFilter, buildFilter, capacityOf, createKeys, mayHold } from './term-filter.ts'
+import { createSegmentCursor, mergeTerms, type OffsetsOf, writeList } from './term-merge.ts'
+import { changesOf, patchTerms } from './term-patch.ts'
+import { blockOf, createTermReading, createTermWriting, isFiltered, type Root, rowNumbers } from './term-rows.ts'
+import { facetOf, HASHED, termOf } from './terms.ts'
 
-/** Rows that one step takes from the largest segment, or removes. */
-const ROWS = 1_000
+/** Rows that are removed in one step. */
+const ROWS = 200
 
 export interface PostingStructure extends IndexStructure {
   /** Documents that have a term of mark 0. */
   count(segment: number, term: number): number
 }
 
-/** The table `post`. */
+/** The table `post`: terms in blocks, see term-blocks.ts. */
 export const createPostingStructure = (db: Db): PostingStructure => {
-  const inserter = manyInserter(db, 'post', 5, 64)
-  const find = db.prepare('SELECT n, ords FROM post WHERE segment = ? AND term = ? AND mark = ?').raw()
-  const all = db.prepare('SELECT term, mark, n, ords FROM post WHERE segment = ?').raw()
-  const set = db.prepare('INSERT OR REPLACE INTO post (segment, term, mark, n, ords) VALUES (?, ?, ?, ?, ?)')
-  const drop = db.prepare('DELETE FROM post WHERE segment = ? AND term = ? AND mark = ?')
-  const dropUpTo = db.prepare('DELETE FROM post WHERE segment = ? AND term <= ?')
-  const nthTerm = db
-    .prepare('SELECT term FROM post WHERE segment = ? AND term > ? ORDER BY term, mark LIMIT 1 OFFSET ?')
-    .pluck()
-  const isCall = callSignatures(db)
-  const list = createByteWriter(1 << 12)
+  const reading = createTermReading(db)
+  const writing = createTermWriting(db)
+  const kindOf = createKinds(db)
 
-  const insert = (segment: number, term: number, mark: number, ordinals: ArrayLike<number>) => {
-    if (ordinals.length === 1) return inserter.add(segment, term, mark, 1, ordinals[0]!)
-    list.truncate(0)
-    writeOrdinals(list, ordinals)
-    inserter.add(segment, term, mark, ordinals.length, Buffer.from(list.view()))
+  const rootOf = (segment: number): Root => reading.root(segment) ?? EMPTY
+
+  /** Takes the terms of a new segment, row by row. */
+  const writerOf = (segment: number, width: number) => {
+    const numbers = rowNumbers()
+    const out = createTermWriter(width, bytes => {
+      const number = numbers.take()
+      writing.add(segment, number, bytes)
+      return number
+    })
+    return {
+      out,
+      finish() {
+        const { keys, ...blocks } = out.finish()
+        writing.setRoot(segment, { ...blocks, width, held: keys.length, next: numbers.next })
+        if (isFiltered(blocks.rows.length)) writing.setFilter(segment, buildFilter(keys))
+      },
+    }
+  }
+
+  /** Writes a patched segment's filter, made anew where it has no room for what has come; returns how many keys it holds. */
+  const patchFilter = (segment: number, root: Root, keys: readonly Uint32Array[]): number => {
+    if (!isFiltered(root.rows.length)) return 0
+    let filter = reading.filter(segment)
+    let { held } = root
+    for (const list of filter ? keys : [])
+      for (const key of list) {
+        if (mayHold(filter!, key)) continue
+        addToFilter(filter!, key)
+        held++
+      }
+    if (!filter || held > capacityOf(filter) * 1.25) {
+      const all = createKeys()
+      const cursor = createSegmentCursor(reading, segment, root)
+      while (cursor.next()) all.add(cursor.term)
+      filter = buildFilter(all.finish())
+      held = all.finish().length
+    }
+    writing.setFilter(segment, filter)
+    return held
   }
 
   return {
-    build({ pairs }) {
-      const { terms, marks, counts, places, lists: bytes } = groupPairs(pairs)
+    build({ pairs, ...batch }) {
+      const rows: Buffer[] = []
+      const width = ordinalBytes(
+        Math.max(batch.last - batch.first + 1, batch.txs, batch.logs, batch.traces, batch.calls),
+      )
+      const numbers = rowNumbers()
+      const out = createTermWriter(width, bytes => {
+        rows.push(sealed(bytes))
+        return numbers.take()
+      })
+      writePairs(pairs, out)
+      const { keys, ...blocks } = out.finish()
+      const filter = isFiltered(blocks.rows.length) ? buildFilter(keys) : undefined
       return segment => {
-        const lists = Buffer.from(bytes.buffer)
-        let start = 0
-        for (let i = 0; i < terms.length; i++) {
-          const count = counts[i]!
-          const place = places[i]!
-          if (count === 1) inserter.add(segment, terms[i]!, marks[i]!, 1, place)
-          else {
-            inserter.add(segment, terms[i]!, marks[i]!, count, lists.subarray(start, place))
-            start = place
-          }
-        }
-        inserter.flush()
+        writing.setRoot(segment, { ...blocks, width, held: keys.length, next: numbers.next })
+        if (filter) writing.setFilter(segment, filter)
+        const ids = rowNumbers()
+        for (const row of rows) writing.addSealed(segment, ids.take(), row)
       }
     },
 
     patch({ segment, removed, put }) {
-      const [before, after] = [groupPairs(removed.pairs), groupPairs(put.pairs)]
+      const changes = changesOf(removed.pairs, put.pairs)
       return () => {
-        for (const { term, mark, gone, come } of changesOf(before, after)) {
-          const [n, ords] = (find.get(segment, term, mark) as [number, number | Buffer] | undefined) ?? [0, NOTHING]
-          const ordinals = changed(readOrdinals(ords, n), gone, come)
-          if (ordinals.length === 0) drop.run(segment, term, mark)
-          else if (ordinals.length === 1) set.run(segment, term, mark, 1, ordinals[0]!)
-          else {
-            list.truncate(0)
-            writeOrdinals(list, ordinals)
-            set.run(segment, term, mark, ordinals.length, list.view())
-          }
-        }
+        if (changes.length === 0) return
+        const { root, keys } = patchTerms(segment, rootOf(segment), changes, reading, writing)
+        writing.setRoot(segment, { ...root, held: patchFilter(segment, root, keys) })
       }
     },
 
     *merge(segment, run) {
-      const ids = run.map(({ id }) => id).join(',')
-      const parts = new Map(run.map(({ id, offset }, at) => [id, { offset, at }]))
-      const largest = run.reduce((most, one) => (sizeOf(one) > sizeOf(most) ? one : most))
-      const slice = db
-        .prepare(
-          `SELECT term, mark, segment, n, ords FROM post WHERE segment IN (${ids}) AND term > ? AND term <= ? ORDER BY term, mark`,
-        )
-        .raw()
-      let done = -1
-      while (done < Number.MAX_SAFE_INTEGER) {
-        const end = (nthTerm.get(largest.id, done, ROWS) as number | undefined) ?? Number.MAX_SAFE_INTEGER
-        const posts = slice.all(done, end) as PostRow[]
-        done = end
-        for (let i = 0; i < posts.length; ) {
-          const [term, mark] = posts[i]!
-          let next = i + 1
-          while (next < posts.length && posts[next]![0] === term && posts[next]![1] === mark) next++
-          const kind = kindOfFacet(facetOf(term), isCall)
-          // Segments were added in any order; their ordinals follow the chain.
-          const ordinals = posts
-            .slice(i, next)
-            .sort((a, b) => parts.get(a[2])!.at - parts.get(b[2])!.at)
-            .flatMap(([, , id, n, ords]) => {
-              const offset = parts.get(id)!.offset[kind]
-              return Array.from(readOrdinals(ords, n), ordinal => ordinal + offset)
-            })
-          insert(segment, term, mark, ordinals)
-          i = next
-        }
-        inserter.flush()
-        yield
+      const last = run.at(-1)!
+      const width = ordinalBytes(
+        Math.max(
+          last.offset.block + last.last - last.first + 1,
+          last.offset.tx + last.txs,
+          last.offset.log + last.logs,
+          last.offset.trace + last.traces,
+          last.offset.call + last.calls,
+        ),
+      )
+      const { out, finish } = writerOf(segment, width)
+      const cursors = run.map(({ id }) => createSegmentCursor(reading, id, rootOf(id)))
+      const byKind = Object.fromEntries(
+        (['block', 'tx', 'log', 'trace', 'call'] as const).map(kind => [kind, run.map(({ offset }) => offset[kind])]),
+      ) as Record<Counted, number[]>
+      const offsetsOf: OffsetsOf = term => byKind[kindOf(term)]
+      yield* mergeTerms(cursors, offsetsOf, out)
+      finish()
+      yield
+    },
+
+    truncate(from, to, kept: Ordinals) {
+      const root = rootOf(from)
+      const { out, finish } = writerOf(to, root.width)
+      const cursor = createSegmentCursor(reading, from, root)
+      const list = createListBuilder()
+      while (cursor.next()) {
+        list.clear()
+        cursor.addBelow(list, kept[kindOf(cursor.term)])
+        writeList(out, cursor.term, cursor.mark, list)
       }
+      finish()
     },
 
-    truncate(from, to, kept) {
-      for (const [term, mark, n, ords] of all.all(from) as [number, number, number, number | Buffer][]) {
-        const limit = kept[kindOfFacet(facetOf(term), isCall)]
-        const ordinals = readOrdinals(ords, n).filter(ordinal => ordinal < limit)
-        if (ordinals.length > 0) insert(to, term, mark, ordinals)
-      }
-      inserter.flush()
+    remove: segment => writing.dropSome(segment, ROWS),
+
+    discard() {},
+
+    count(segment, term) {
+      const root = rootOf(segment)
+      const block = blockOf(root, term, 0)
+      if (block < 0) return 0
+      const cursor = createTermCursor()
+      cursor.open(reading.row(segment, root.rows[block]!))
+      return cursor.seek(term) && cursor.term === term && cursor.mark === 0 ? cursor.count : 0
     },
-
-    remove(segment) {
-      const end = nthTerm.get(segment, -1, ROWS) as number | undefined
-      dropUpTo.run(segment, end ?? Number.MAX_SAFE_INTEGER)
-      return end !== undefined
-    },
-
-    discard: inserter.discard,
-
-    count: (segment, term) => (find.get(segment, term, 0) as [number, unknown] | undefined)?.[0] ?? 0,
   }
 }
 
-type PostRow = [term: number, mark: number, segment: number, n: number, ords: number | Buffer]
-
-const sizeOf = ({ txs, logs, traces, calls }: SegmentRow): number => txs + logs + traces + calls
-
-interface Change {
-  term: number
-  mark: number
-  gone: Uint32Array
-  come: Uint32Array
+const EMPTY: Root = {
+  ...{ terms: new Float64Array(0), marks: new Uint32Array(0), rows: new Uint32Array(0) },
+  ...{ width: 4, held: 0, next: rowNumbers().next },
 }
 
-/** The terms of either in the order of the table, with the ordinals that they lose and get. */
-function* changesOf(removed: Postings, put: Postings): Generator<Change> {
-  const [left, right] = [termsOf(removed), termsOf(put)]
-  let a = left.next().value
-  let b = right.next().value
-  while (a || b) {
-    const order = !a ? 1 : !b ? -1 : a.term - b.term || a.mark - b.mark
-    const { term, mark } = (order <= 0 ? a : b)!
-    yield { term, mark, gone: order <= 0 ? a!.ordinals : NONE, come: order >= 0 ? b!.ordinals : NONE }
-    if (order <= 0) a = left.next().value
-    if (order >= 0) b = right.next().value
-  }
-}
-
-interface Term {
-  term: number
-  mark: number
-  ordinals: Uint32Array
-}
-
-function* termsOf({ terms, marks, counts, places, lists }: Postings): Generator<Term, undefined> {
-  let start = 0
-  for (let i = 0; i < terms.length; i++) {
-    const [n, place] = [counts[i]!, places[i]!]
-    yield {
-      term: terms[i]!,
-      mark: marks[i]!,
-      ordinals: readOrdinals(n === 1 ? place : lists.subarray(start, place), n),
+/** Which kind's ordinals a term has. Neighbouring terms are often of few facets. */
+const createKinds = (db: Db): ((term: number) => Counted) => {
+  const calls = callSignatures(db)
+  const known = new Map<number, Counted>()
+  return term => {
+    const facet = facetOf(term)
+    let kind = known.get(facet)
+    if (kind === undefined) {
+      kind = kindOfFacet(facet, calls)
+      known.set(facet, kind)
     }
-    if (n > 1) start = place
+    return kind
   }
 }
 
-/** All three ascend. */
-const changed = (from: Uint32Array, gone: Uint32Array, come: Uint32Array): Uint32Array => {
-  const result = new Uint32Array(from.length + come.length)
-  let size = 0
-  let [g, c] = [0, 0]
-  for (const ordinal of from) {
-    while (gone[g]! < ordinal) g++
-    if (gone[g] === ordinal) continue
-    while (come[c]! < ordinal) result[size++] = come[c++]!
-    if (come[c] !== ordinal) result[size++] = ordinal
+/** Sorts pairs and groups them by term. */
+export const writePairs = (pairs: Pairs, out: TermWriter) => {
+  const { marks, ordinals } = pairs
+  const { values, facets, order } = sortPairs(pairs)
+  const list = createListBuilder()
+  for (let i = 0; i < order.length; ) {
+    const value = values[i]!
+    const facet = facets[i]!
+    const mark = value < HASHED ? 0 : marks[order[i]!]!
+    let last = ordinals[order[i++]!]!
+    const first = last
+    list.clear()
+    for (; i < order.length && values[i] === value && facets[i] === facet; i++) {
+      if (value >= HASHED && marks[order[i]!] !== mark) break
+      const ordinal = ordinals[order[i]!]!
+      // A document that has the term twice counts once.
+      if (ordinal === last) continue
+      if (list.count === 0) list.add(first)
+      list.add(ordinal)
+      last = ordinal
+    }
+    const term = termOf(value, facet)
+    if (list.count === 0) out.single(term, mark, first)
+    else out.list(term, mark, list.count, list.view())
   }
-  while (c < come.length) result[size++] = come[c++]!
-  return result.subarray(0, size)
 }
-
-const NOTHING = Buffer.alloc(0)
-const NONE = new Uint32Array(0)

@@ -1,17 +1,9 @@
-import { createByteWriter } from '../../lib/bytes.ts'
-import { impossible } from '../../sqlite/damage.ts'
+import { FACETS_PER_VALUE, HASHED } from './terms.ts'
 
-/** The inverted index of one segment, sorted by term and mark: what the table `post` holds of it. */
-export interface Postings {
-  terms: Float64Array<ArrayBuffer>
-  marks: Uint32Array<ArrayBuffer>
-  counts: Uint32Array<ArrayBuffer>
-  /** Of a posting with one document its ordinal; else where its list ends in `lists` (it starts where the last one ended). */
-  places: Uint32Array<ArrayBuffer>
-  lists: Uint8Array<ArrayBuffer>
-}
-
-/** Terms of documents as they come, on their way to the thread that writes: document by document, so that ordinals of a term ascend. */
+/**
+ * Terms of documents as they come, on their way to the thread that writes: document by document, so that ordinals of a term ascend.
+ * A mark other than 0 stands beside hashed values alone.
+ */
 export interface Pairs {
   terms: Float64Array<ArrayBuffer>
   marks: Uint32Array<ArrayBuffer>
@@ -42,143 +34,91 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
   }
 }
 
-/** Groups pairs by term: terms are numbered in an open-addressing table, and the pairs are sorted by counting. */
-export const groupPairs = (pairs: Pairs): Postings => {
-  const total = pairs.terms.length
-  const mask = 2 ** Math.ceil(Math.log2(total + 1) + 1) - 1
-  const slots = new Int32Array(mask + 1).fill(-1)
-  const first = new Uint32Array(total)
-  const counts = new Uint32Array(total)
-  const latest = new Uint32Array(total)
-  const groups = new Int32Array(total)
-  let size = 0
-  for (let i = 0; i < total; i++) {
-    const term = pairs.terms[i]!
-    const mark = pairs.marks[i]!
-    let slot = hashOf(term, mark) & mask
-    let group = slots[slot]!
-    while (group >= 0 && (pairs.terms[first[group]!] !== term || pairs.marks[first[group]!] !== mark)) {
-      slot = (slot + 1) & mask
-      group = slots[slot]!
-    }
-    if (group < 0) {
-      group = size++
-      slots[slot] = group
-      first[group] = i
-    } else if (latest[group] === pairs.ordinals[i]) {
-      // A document that has the term twice counts once.
-      groups[i] = -1
-      continue
-    }
-    groups[i] = group
-    counts[group]!++
-    latest[group] = pairs.ordinals[i]!
-  }
-
-  const starts = new Uint32Array(size + 1)
-  for (let group = 0; group < size; group++) starts[group + 1] = starts[group]! + counts[group]!
-  const next = starts.slice()
-  const sorted = new Uint32Array(starts[size]!)
-  for (let i = 0; i < total; i++) if (groups[i]! >= 0) sorted[next[groups[i]!]!++] = pairs.ordinals[i]!
-
-  const order = sortedOrder(pairs, first, size)
-  const result = {
-    terms: new Float64Array(size),
-    marks: new Uint32Array(size),
-    counts: new Uint32Array(size),
-    places: new Uint32Array(size),
-  }
-  const lists = createByteWriter(total + 16)
-  for (let at = 0; at < size; at++) {
-    const group = order[at]!
-    const start = starts[group]!
-    const count = counts[group]!
-    result.terms[at] = pairs.terms[first[group]!]!
-    result.marks[at] = pairs.marks[first[group]!]!
-    result.counts[at] = count
-    if (count > 1) writeOrdinals(lists, sorted, start, start + count)
-    result.places[at] = count === 1 ? sorted[start]! : lists.length
-  }
-  return { ...result, lists: lists.take() }
+/** Pairs in the order of term, mark and ordinal: value and facet of the terms, and the indices of the pairs. */
+export interface SortedPairs {
+  values: Uint32Array
+  facets: Uint32Array
+  order: Uint32Array
 }
 
-const hashOf = (term: number, mark: number): number => {
-  const high = Math.floor(term / 4294967296)
-  const mixed = Math.imul((term >>> 0) ^ Math.imul(high, 0x9e3779b1) ^ mark, 0x85ebca6b)
-  return mixed ^ (mixed >>> 15)
-}
+const DIGIT = 11
+const DIGITS = 2 ** DIGIT
+/** Least significant digits first: two of the facet, three of the value. */
+const PASSES = 5
 
-/** Ascending ordinals as varints of their differences. */
-export const writeOrdinals = (
-  out: ReturnType<typeof createByteWriter>,
-  ordinals: ArrayLike<number>,
-  start = 0,
-  end = ordinals.length,
-) => {
-  let last = 0
-  for (let i = start; i < end; i++) {
-    out.varint(ordinals[i]! - last)
-    last = ordinals[i]!
-  }
-}
-
-/** The ordinals of a posting as the table holds it: one number, or a list of `count`. */
-export const readOrdinals = (ords: number | Uint8Array, count: number): Uint32Array => {
-  if (typeof ords === 'number') return Uint32Array.of(ords)
-  // Each takes a byte at least.
-  if (ords.length < count) throw impossible('a list of the index')
-  const result = new Uint32Array(count)
-  let last = 0
-  let at = 0
+/** By counting, digit by digit. All columns move along, since looking them up by index would miss the processor's cache. */
+export const sortPairs = ({ terms, marks }: Pairs): SortedPairs => {
+  const count = terms.length
+  let from = columnsOf(count)
+  const places = Array.from({ length: PASSES }, () => new Uint32Array(DIGITS))
+  const [low, high, first, second, third] = places as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
   for (let i = 0; i < count; i++) {
-    let byte = ords[at++]!
-    let gap = byte & 0x7f
-    for (let shift = 7; byte >= 0x80; shift += 7) {
-      byte = ords[at++]!
-      gap |= (byte & 0x7f) << shift
-    }
-    last += gap
-    result[i] = last
+    const value = Math.floor(terms[i]! / FACETS_PER_VALUE)
+    const facet = terms[i]! - value * FACETS_PER_VALUE
+    from.values[i] = value
+    from.facets[i] = facet
+    from.order[i] = i
+    low[facet & (DIGITS - 1)]!++
+    high[facet >>> DIGIT]!++
+    first[value & (DIGITS - 1)]!++
+    second[(value >>> DIGIT) & (DIGITS - 1)]!++
+    third[value >>> (2 * DIGIT)]!++
   }
-  if (at > ords.length) throw impossible('a list of the index')
-  return result
+  let to = columnsOf(count)
+  for (let pass = 0; pass < PASSES; pass++) {
+    const keys = pass < 2 ? from.facets : from.values
+    const shift = (pass < 2 ? pass : pass - 2) * DIGIT
+    if (count === 0 || places[pass]![(keys[0]! >>> shift) & (DIGITS - 1)] === count) continue
+    sortByDigit(keys, shift, places[pass]!, from, to)
+    const sorted = to
+    to = from
+    from = sorted
+  }
+  sortMarks(marks, from)
+  return from
+}
+
+const columnsOf = (count: number): SortedPairs => {
+  const all = new Uint32Array(count * 3)
+  return {
+    values: all.subarray(0, count),
+    facets: all.subarray(count, count * 2),
+    order: all.subarray(count * 2),
+  }
+}
+
+const sortByDigit = (keys: Uint32Array, shift: number, places: Uint32Array, from: SortedPairs, to: SortedPairs) => {
+  let sum = 0
+  for (let digit = 0; digit < DIGITS; digit++) {
+    const size = places[digit]!
+    places[digit] = sum
+    sum += size
+  }
+  const { values, facets, order } = from
+  const { values: toValues, facets: toFacets, order: toOrder } = to
+  for (let i = 0; i < keys.length; i++) {
+    const place = places[(keys[i]! >>> shift) & (DIGITS - 1)]!++
+    toValues[place] = values[i]!
+    toFacets[place] = facets[i]!
+    toOrder[place] = order[i]!
+  }
+}
+
+/** Terms with several marks are rare: hashes that agree in their first 30 bits. */
+const sortMarks = (marks: Uint32Array, { values, facets, order }: SortedPairs) => {
+  for (let i = 1; i < order.length; i++) {
+    if (values[i]! < HASHED || values[i - 1] !== values[i]) continue
+    const index = order[i]!
+    let to = i
+    for (; to > 0 && values[to - 1] === values[i] && facets[to - 1] === facets[i]; to--) {
+      if (marks[order[to - 1]!]! <= marks[index]!) break
+      order[to] = order[to - 1]!
+    }
+    order[to] = index
+  }
 }
 
 const enlarged = <T extends Float64Array | Uint32Array>(from: T, to: T): T => {
   to.set(from)
   return to
-}
-
-/**
- * Groups by term, then mark. Comparing functions are slow, plain numbers are sorted natively: so the terms alone are sorted, and
- * each is then looked up. Terms with several marks are rare and put in order afterwards.
- */
-const sortedOrder = (pairs: Pairs, first: Uint32Array, size: number): Uint32Array => {
-  const terms = new Float64Array(size)
-  for (let group = 0; group < size; group++) terms[group] = pairs.terms[first[group]!]!
-  const ascending = terms.slice().sort()
-  const mask = 2 ** Math.ceil(Math.log2(size + 1) + 1) - 1
-  const slots = new Int32Array(mask + 1).fill(-1)
-  const slotOf = (term: number): number => {
-    let slot = hashOf(term, 0) & mask
-    while (slots[slot]! >= 0 && ascending[slots[slot]!] !== term) slot = (slot + 1) & mask
-    return slot
-  }
-  for (let at = size - 1; at >= 0; at--) slots[slotOf(ascending[at]!)] = at
-  const order = new Uint32Array(size)
-  const taken = new Uint8Array(size)
-  for (let group = 0; group < size; group++) {
-    let at = slots[slotOf(terms[group]!)]!
-    const mark = pairs.marks[first[group]!]!
-    // Among equal terms, insertion by mark.
-    while (taken[at]) at++
-    while (at > 0 && ascending[at - 1] === terms[group] && pairs.marks[first[order[at - 1]!]!]! > mark) {
-      order[at] = order[at - 1]!
-      taken[at] = 1
-      at--
-    }
-    order[at] = group
-    taken[at] = 1
-  }
-  return order
 }

@@ -174,7 +174,12 @@ const matchRole = (node: Node, role: Role): OrdinalSet => {
       return numberMatches(node, role)
     case 'range':
       return numberMatches(node, role)
-    default:
+    case 'fuzzy':
+    case 'ids':
+    case 'nested':
+    case 'child':
+    case 'parent':
+    case 'compare':
       throw new Error(`${node.op} inside nested conditions of signature ${signature} in ${reader.db.name}`)
   }
 }

@@ -26,12 +26,12 @@ export type Take = (found: readonly Found[]) => number
 export const loadInto =
   (hits: Hit[], { sort }: Pick<SearchRequest, 'sort'>, { shown, exact, reader }: Loading): Take =>
   found => {
+    const sortOf = sortValues(sort, { documents: exact, reader })
     const before = hits.length
     for (const one of found) {
       reader.check()
       const [document] = shown.load(one.kind, [one.position])
-      if (document)
-        hits.push({ kind: one.kind, document, sort: sort.length ? sortValues(sort, one, exact) : undefined })
+      if (document) hits.push({ kind: one.kind, document, sort: sort.length ? sortOf(one) : undefined })
     }
     return hits.length - before
   }

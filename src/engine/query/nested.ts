@@ -1,6 +1,7 @@
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
 import { ALL, NONE, type Node } from '../../query/ast.ts'
+import { mapChildren } from '../../query/passes.ts'
 import { argumentSlot, argumentTerms, HASHED, integersOf, OVERFLOW_SLOT, scaledOf, termOf } from '../index/terms.ts'
 import type { Reader } from '../reader.ts'
 import { type Leaf, testOf } from './leaf.ts'
@@ -100,28 +101,12 @@ const isScalable = (input: AbiParam): boolean => /^u?int\d*$/.test(input.type)
 
 const specialise = (node: Node, input: AbiParam, position: number): Node => {
   switch (node.op) {
-    case 'and': {
-      const of = node.of.map(inner => specialise(inner, input, position)).filter(inner => inner.op !== 'all')
-      if (of.some(inner => inner.op === 'none')) return NONE
-      return of.length === 0 ? ALL : of.length === 1 ? of[0]! : { op: 'and', of }
-    }
-    case 'or': {
-      const of = node.of.map(inner => specialise(inner, input, position)).filter(inner => inner.op !== 'none')
-      if (of.some(inner => inner.op === 'all')) return ALL
-      return of.length === 0 ? NONE : of.length === 1 ? of[0]! : { op: 'or', of }
-    }
-    case 'atLeast':
-      return { op: 'atLeast', count: node.count, of: node.of.map(inner => specialise(inner, input, position)) }
-    case 'not': {
-      const of = specialise(node.of, input, position)
-      return of.op === 'all' ? NONE : of.op === 'none' ? ALL : { op: 'not', of }
-    }
     case 'in':
     case 'range':
     case 'exists':
       return specialiseLeaf(node, input, position)
     default:
-      return node
+      return mapChildren(node, inner => specialise(inner, input, position))
   }
 }
 
@@ -154,8 +139,18 @@ export const isExact = (node: Node): boolean => {
       return isExact(node.of)
     case 'range':
       return node.field.field !== 'args.value.hex'
-    default:
+    case 'all':
+    case 'none':
+    case 'in':
+    case 'exists':
       return true
+    case 'fuzzy':
+    case 'ids':
+    case 'nested':
+    case 'child':
+    case 'parent':
+    case 'compare':
+      return false
   }
 }
 

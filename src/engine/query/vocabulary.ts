@@ -3,7 +3,8 @@ import type { FieldPath, Kind } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node } from '../../query/ast.ts'
 import { nearTo } from '../../query/fuzzy.ts'
-import { and, atLeast, isIn, nested, not, or, tooLong } from '../../query/simplify.ts'
+import { mapChildren } from '../../query/passes.ts'
+import { isIn, tooLong } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 
 /**
@@ -87,22 +88,7 @@ export const resolveNear = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, re
 }
 
 /** The same within a condition on the elements of a list. */
-export const resolveAllNear = (kind: Kind, node: Node, reader: Reader): Node => {
-  const inside = (inner: Node) => resolveAllNear(kind, inner, reader)
-  switch (node.op) {
-    case 'fuzzy':
-      return resolveNear(kind, node, reader)
-    case 'and':
-      return and(node.of.map(inside))
-    case 'or':
-      return or(node.of.map(inside))
-    case 'atLeast':
-      return atLeast(node.count, node.of.map(inside))
-    case 'not':
-      return not(inside(node.of))
-    case 'nested':
-      return nested(node.path, inside(node.of))
-    default:
-      return node
-  }
-}
+export const resolveAllNear = (kind: Kind, node: Node, reader: Reader): Node =>
+  node.op === 'fuzzy'
+    ? resolveNear(kind, node, reader)
+    : mapChildren(node, (inner, of = kind) => resolveAllNear(of, inner, reader))

@@ -69,6 +69,7 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
       const writers = new Map(
         parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
       )
+      const sortOf = sortValues(sort, { documents: exact, reader })
       return (found, out) => {
         let hits = 0
         for (let i = 0; i < found.length; i++) {
@@ -80,7 +81,7 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
             out.truncate(before)
             continue
           }
-          if (sort.length) out.text(`,"sort":${JSON.stringify(sortValues(sort, one, exact))}`)
+          if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
           out.byte(CLOSE)
           hits++
         }

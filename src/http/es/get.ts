@@ -9,7 +9,7 @@ import { checkParameters, targetOf } from './path.ts'
 export const get =
   (service: SearchService, log: Log): Handler =>
   async c => {
-    const { network, entities } = targetOf(c, service.networks())
+    const { network, entities } = targetOf(c, service)
     if (entities.includes(','))
       throw refuse(
         'illegal_argument_exception',

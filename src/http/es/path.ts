@@ -1,12 +1,14 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import type { SearchService } from '../../search/service.ts'
 import { findTarget, type Target } from '../../search/target.ts'
 import type { Context } from '../context.ts'
 
 /** What the path of `/:technology/:blockchain/:network/es/:entity/…` is about. */
-export const targetOf = (c: Context, networks: readonly string[]): Target => {
-  const { technology, blockchain, network, entity } = c.req.param() as Record<string, string>
-  return findTarget(`${technology}/${blockchain}/${network}`, entity!, networks)
+export const targetOf = (c: Context, service: Pick<SearchService, 'networks'>): Target => {
+  const { technology, blockchain, network: name, entity } = c.req.param() as Record<string, string>
+  const network = `${technology}/${blockchain}/${name}`
+  return findTarget(network, entity!, service.networks(network))
 }
 
 /** URL parameters that clients send and that change nothing here. */

@@ -10,7 +10,7 @@ import { checkParameters, targetOf } from './path.ts'
 export const search =
   (service: SearchService, limits: Limits, log: Log): Handler =>
   async c => {
-    const target = targetOf(c, service.networks())
+    const target = targetOf(c, service)
     checkParameters(c)
     const body = await readBody(c, limits)
     return sendAnswer(c, log, await service.search({ ...target, body, ...askedBy(c) }))

@@ -12,7 +12,7 @@ export const similar =
   async c => {
     const { technology, blockchain, network: name, id: address } = c.req.param() as Record<string, string>
     const network = `${technology}/${blockchain}/${name}`
-    checkNetwork(network, service.networks())
+    checkNetwork(network, service.networks(network))
     checkParameters(c, ['size'])
     if (!/^0x[0-9a-f]{40}$/i.test(address!))
       throw refuse(

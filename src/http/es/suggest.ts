@@ -12,7 +12,7 @@ export const suggest =
   async c => {
     const { technology, blockchain, network: name } = c.req.param() as Record<string, string>
     const network = `${technology}/${blockchain}/${name}`
-    checkNetwork(network, service.networks())
+    checkNetwork(network, service.networks(network))
     checkParameters(c, ['q', 'size'])
     const q = c.req.query('q') ?? ''
     if (q.length > LONGEST)

@@ -9,13 +9,13 @@ import { blockOf, positionOf } from '../engine/schema.ts'
 import type { Log } from '../lib/log.ts'
 import { createRecent } from '../lib/recent.ts'
 import type { Clock } from '../lib/retry.ts'
-import { createAsking } from './asking.ts'
-import type { Likeness } from './likeness.ts'
 import { createLinkInquiry, type LinkInquiryOptions } from './link-inquiry.ts'
-import { createHistory, type History } from './upgrade-history.ts'
+import { createNodeLookup } from './node-lookup.ts'
+import type { Similarity } from './similarity.ts'
+import { createUpgradeHistory, type UpgradeHistory } from './upgrade-history.ts'
 
 /** Knows the codes of contracts, and whose code proxies run: from the store, from logs, and from the chain itself where it can be asked. */
-export interface Links {
+export interface ProxyResolver {
   of: LinksOf
   /** The one contract that calls of a proxy are passed on to; null where it is none, or not known. */
   implementationOf(address: string, at: number): string | null
@@ -23,11 +23,11 @@ export interface Links {
    * Takes note of upgrades in these blocks, which are ascending, and asks those contracts that ABIs may be of and have not answered yet. `head` is how far
    * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
    */
-  learn(blocks: readonly RawBlock[], head: number, signal: AbortSignal): Promise<void>
+  prefetch(blocks: readonly RawBlock[], head: number, signal: AbortSignal): Promise<void>
   /** Whether there is a node to be asked what a block is to be decoded by, and no answer yet. */
   isOpen(raw: RawBlock): boolean
   /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
-  insist(raw: RawBlock, signal: AbortSignal): Promise<void>
+  require(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
   know(addresses: readonly string[], head: number, signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
@@ -36,13 +36,13 @@ export interface Links {
   forget(from: number): void
 }
 
-export interface LinksOptions extends LinkInquiryOptions {
+export interface ProxyResolverOptions extends LinkInquiryOptions {
   stored: Pick<Lookups, 'link' | 'upgrades'>
   /** See `boundKeys`. */
   keys(): ReadonlySet<string>
   /** Addresses, and hashes of codes, that ABIs were given for. */
   holders(): readonly string[]
-  likeness: Pick<Likeness, 'compareWith' | 'nearest'>
+  likeness: Pick<Similarity, 'compareWith' | 'nearest'>
   /** Contracts that a block creates. */
   created(raw: RawBlock): readonly BlockContract[]
   log: Log
@@ -54,18 +54,18 @@ export interface LinksOptions extends LinkInquiryOptions {
 /** Contracts that are asked in one go: their codes have up to 24 KB. */
 const CONTRACTS = 20
 /** Proxies of proxies that are followed. */
-const MOST_STEPS = 3
+const MAX_STEPS = 3
 /** Position of what was asked on a branch that is gone. */
 const OUTDATED = -1
 /** Contracts that one generation of what is remembered holds. */
 const GENERATION = 100_000
 
-export const createLinks = (options: LinksOptions): Links => {
+export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolver => {
   const { stored, keys, holders, likeness, created, log, now, clock } = options
   const askLinks = createLinkInquiry(options)
   /** Null where the store has none. */
   const known = createRecent<StoredLink | null>(GENERATION)
-  const histories = createRecent<History>(GENERATION)
+  const histories = createRecent<UpgradeHistory>(GENERATION)
   let learnt: LearntLink[] = []
   /** Up to where the chain is known to reach. */
   let reached = -1
@@ -81,10 +81,10 @@ export const createLinks = (options: LinksOptions): Links => {
     return link
   }
 
-  const historyOf = (address: string): History => {
+  const historyOf = (address: string): UpgradeHistory => {
     let history = histories.get(address)
     if (!history) {
-      history = createHistory(stored.upgrades(address))
+      history = createUpgradeHistory(stored.upgrades(address))
       histories.set(address, history)
     }
     return history
@@ -128,7 +128,7 @@ export const createLinks = (options: LinksOptions): Links => {
     const visit = (contract: string, steps: number) => {
       if (found.some(it => it.address === contract)) return
       found.push({ address: contract, codeHash: find(contract)?.codeHash ?? null })
-      if (steps === MOST_STEPS) return
+      if (steps === MAX_STEPS) return
       for (const target of targetsOf(contract, at))
         if (selector === undefined || (target.selectors?.includes(selector) ?? true)) visit(target.address, steps + 1)
     }
@@ -157,7 +157,7 @@ export const createLinks = (options: LinksOptions): Links => {
     if (epoch !== asked) return ask(addresses, signal)
     for (const [address, link] of answers) remember(address, { ...link, position })
   }
-  const asking = createAsking({ ask, most: CONTRACTS, what: 'what contracts are proxies of', log, now, clock })
+  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'what contracts are proxies of', log, now, clock })
 
   /** Whether a contract has not answered, or may answer something else from these blocks on. */
   const isOpen = (address: string, from: number, to: number): boolean => {
@@ -220,7 +220,7 @@ export const createLinks = (options: LinksOptions): Links => {
     const [from, to] = rangeOf(raw)
     const concerned = new Set(concernedOf([raw]))
     let last = [...concerned]
-    for (let step = 0; step < MOST_STEPS; step++) {
+    for (let step = 0; step < MAX_STEPS; step++) {
       last = last.flatMap(address => nextOf(address, from, to)).filter(address => !concerned.has(address))
       for (const address of last) concerned.add(address)
     }
@@ -230,9 +230,9 @@ export const createLinks = (options: LinksOptions): Links => {
   const knowWithin = async (addresses: Iterable<string>, from: number, to: number, signal: AbortSignal) => {
     const seen = new Set<string>()
     let open = new Set(addresses)
-    for (let step = 0; step <= MOST_STEPS && open.size > 0; step++) {
+    for (let step = 0; step <= MAX_STEPS && open.size > 0; step++) {
       for (const address of open) seen.add(address)
-      await asking.learn(
+      await lookup.prefetch(
         [...open].filter(address => isOpen(address, from, to)),
         signal,
       )
@@ -246,7 +246,7 @@ export const createLinks = (options: LinksOptions): Links => {
       const [target, ...others] = targetsOf(address.toLowerCase(), at)
       return target && others.length === 0 ? target.address : null
     },
-    async learn(blocks, head, signal) {
+    async prefetch(blocks, head, signal) {
       const [first, last] = [blocks.at(0), blocks.at(-1)]
       if (!first || !last) return
       for (const raw of blocks)
@@ -262,9 +262,9 @@ export const createLinks = (options: LinksOptions): Links => {
       compareCodes()
     },
     isOpen: raw => openIn(raw).length > 0,
-    async insist(raw, signal) {
+    async require(raw, signal) {
       reached = Math.max(reached, Number(raw.block.number))
-      await asking.insist(openIn(raw), signal)
+      await lookup.require(openIn(raw), signal)
       compareCodes()
     },
     async know(addresses, head, signal) {

@@ -9,8 +9,8 @@ import type { BlockContract } from '../../src/documents/contracts.ts'
 import { createLinkLookups } from '../../src/engine/lookups/links.ts'
 import type { StoredLink, StoredUpgrade } from '../../src/engine/port.ts'
 import { positionOf } from '../../src/engine/schema.ts'
-import { createLikeness } from '../../src/ingest/likeness.ts'
-import { createLinks, type LinksOptions } from '../../src/ingest/links.ts'
+import { createProxyResolver, type ProxyResolverOptions } from '../../src/ingest/proxy-resolver.ts'
+import { createSimilarity } from '../../src/ingest/similarity.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 import { codeOf } from '../support/deploy.ts'
@@ -78,9 +78,9 @@ const block = (number: number, { logs = [], calls = [] }: Step): RawBlock =>
     receipts: [...calls.map(() => ({ logs: [] })), { logs: logs.map(([address, ...topics]) => ({ address, topics })) }],
   }) as unknown as RawBlock
 
-const setUp = (contracts: Record<string, Contract>, rest: Partial<LinksOptions> = {}) => {
+const setUp = (contracts: Record<string, Contract>, rest: Partial<ProxyResolverOptions> = {}) => {
   const asked: string[] = []
-  const links = createLinks({
+  const links = createProxyResolver({
     async state(questions) {
       return questions.map(question => {
         if ('codeOf' in question) {
@@ -99,7 +99,7 @@ const setUp = (contracts: Record<string, Contract>, rest: Partial<LinksOptions> 
     },
     readCode: createCodeReader(),
     holders: () => [],
-    likeness: createLikeness(() => undefined),
+    likeness: createSimilarity(() => undefined),
     stored: { link: () => undefined, upgrades: () => [] },
     keys: () => new Set([TOPIC, SELECTOR]),
     created: () => [],
@@ -132,7 +132,7 @@ test('a proxy is known by what it passes calls on to, whichever way it tells', a
   for (const [kind, [contract, questions]] of Object.entries(proxies)) {
     const world = { [A]: contract, [B]: beaconOf(C), [C]: { code: CODE } }
     const { links, takeAsked } = setUp(world)
-    await links.learn([block(1, { logs: [[A, TOPIC]] })], 1, never)
+    await links.prefetch([block(1, { logs: [[A, TOPIC]] })], 1, never)
     assert.deepEqual(
       links.of(A.toUpperCase().replace('0X', '0x'), 0),
       [
@@ -151,12 +151,12 @@ test('a contract is asked once, and only where ABIs of single contracts may be o
   const contracts = { [A]: { code: cloneOf(B) }, [B]: { code: CODE }, [C]: { code: CODE }, [E]: { code: cloneOf(C) } }
   const { links, takeAsked } = setUp(contracts)
   const irrelevant = block(1, { logs: [[A, UPGRADED], [B]], calls: [[C, '0x12345678']] })
-  await links.learn([irrelevant], 1, never)
+  await links.prefetch([irrelevant], 1, never)
   assert.deepEqual(takeAsked(), [])
   const relevant = block(2, { logs: [[A, TOPIC]], calls: [[C, `${SELECTOR}${'00'.repeat(32)}`]] })
-  await Promise.all([links.learn([relevant], 2, never), links.learn([relevant, block(3, {})], 3, never)])
+  await Promise.all([links.prefetch([relevant], 2, never), links.prefetch([relevant, block(3, {})], 3, never)])
   assert.deepEqual(takeAsked().sort(), ['code aa', 'code bb', 'code cc'])
-  await links.learn([relevant], 5, never)
+  await links.prefetch([relevant], 5, never)
   assert.deepEqual(takeAsked(), [])
   const link = (code: string, delegation: StoredLink['delegation']) => ({
     codeHash: hashOf(code),
@@ -177,18 +177,18 @@ test('a contract is asked once, and only where ABIs of single contracts may be o
 
   // Calls inside of transactions count, and proxies that come to be, which their documents tell of.
   const inside = { ...block(3, {}), traces: [{ type: 'call', action: { to: D, input: SELECTOR } }] } as RawBlock
-  await links.learn([inside], 3, never)
+  await links.prefetch([inside], 3, never)
   assert.deepEqual(takeAsked(), ['code dd'])
   const readCode = createCodeReader()
   const created = [E, D].map(address => ({ address, code: readCode(contracts[address]?.code ?? '0x00') }))
   const births = setUp(contracts, { created: () => created as BlockContract[] })
-  await births.links.learn([block(1, {})], 1, never)
+  await births.links.prefetch([block(1, {})], 1, never)
   // Which names its target itself.
   assert.deepEqual(births.takeAsked(), ['code cc'])
 
   for (const rest of [{ keys: () => new Set<string>() }, { state: undefined }, { call: undefined }]) {
     const none = setUp(contracts, { created: () => created as BlockContract[], ...rest })
-    await none.links.learn([relevant, inside], 3, never)
+    await none.links.prefetch([relevant, inside], 3, never)
     assert.deepEqual([none.takeAsked(), none.ofAt(A)], [[], [A]])
   }
 
@@ -199,12 +199,12 @@ test('a contract is asked once, and only where ABIs of single contracts may be o
     [C, link(CODE, null)],
   ])
   const later = setUp(contracts, { stored: { link: address => stored.get(address), upgrades: () => [] } })
-  await later.links.learn([relevant], 3, never)
+  await later.links.prefetch([relevant], 3, never)
   assert.deepEqual([later.takeAsked(), later.ofAt(A), later.links.isOpen(relevant)], [[], [A, B], false])
   stored.delete(B)
   const part = setUp(contracts, { stored: { link: address => stored.get(address), upgrades: () => [] } })
   assert.equal(part.links.isOpen(relevant), true)
-  await part.links.insist(relevant, never)
+  await part.links.require(relevant, never)
   assert.deepEqual([part.takeAsked(), part.links.isOpen(relevant)], [['code bb'], false])
 })
 
@@ -227,7 +227,7 @@ test('a log tells what a proxy runs from then on; before, it is what it tells no
     ],
   })
   // A back-fill, from a chain that reaches further.
-  await links.learn([block(5, upgrade(A)), block(6, upgrade(C))], 100, never)
+  await links.prefetch([block(5, upgrade(A)), block(6, upgrade(C))], 100, never)
   assert.deepEqual(
     [at(5, 0), at(5, 1), at(5, 2), at(99, 0), at(101, 0)].map(position => ofAt(A, position)),
     [D, D, E, E, D].map(target => [A, target]),
@@ -238,7 +238,7 @@ test('a log tells what a proxy runs from then on; before, it is what it tells no
   )
   assert.deepEqual(links.of(A, at(5, 2))[1], { address: E, codeHash: hashOf(OTHER_CODE) })
   takeAsked()
-  await links.learn(
+  await links.prefetch(
     [
       block(101, {
         logs: [
@@ -262,7 +262,7 @@ test('a log tells what a proxy runs from then on; before, it is what it tells no
       ],
     }),
   )
-  await brief.links.learn(twice, 100, never)
+  await brief.links.prefetch(twice, 100, never)
   assert.deepEqual(
     [at(5, 1), at(6, 1)].map(position => brief.links.of(A, position)[1]),
     [
@@ -277,14 +277,14 @@ test('a log tells what a proxy runs from then on; before, it is what it tells no
     [address, TOPIC],
     [address, UPGRADED, word(E)],
   ])
-  await others.links.learn([block(1, { logs: [...logs, [C, TOPIC], [C, UPGRADED]] })], 1, never)
+  await others.links.prefetch([block(1, { logs: [...logs, [C, TOPIC], [C, UPGRADED]] })], 1, never)
   assert.deepEqual(
     [A, B, C].map(address => others.ofAt(address)),
     [[A, D], [B], [C, D]],
   )
   // Without a node it is all that is known.
   const alone = setUp({}, { state: undefined })
-  await alone.links.learn([block(1, { logs: [[A, UPGRADED, word(E)]] })], -1, never)
+  await alone.links.prefetch([block(1, { logs: [[A, UPGRADED, word(E)]] })], -1, never)
   assert.deepEqual([ofAt(E), alone.ofAt(A), alone.ofAt(A, at(1, 0))], [[E], [A, E], [A]])
 })
 
@@ -301,11 +301,11 @@ test('upgrades that come in any order are those of the chain', async () => {
         const implementation = (n: number) => `0x${(n + 1).toString(16).padStart(40, '0')}`
         const { links } = setUp({ [A]: proxyOf('EIP-1967', 'ERC1967Proxy', now) })
         const stored: StoredUpgrade[] = []
-        await links.learn([block(0, { logs: [[A, TOPIC]] })], head, never)
+        await links.prefetch([block(0, { logs: [[A, TOPIC]] })], head, never)
         for (const [number, n] of told) {
           const position = positionOf(number, 0)
           const step: Step = { logs: [[A, UPGRADED, word(implementation(n))]] }
-          await links.learn([block(number, step)], -1, never)
+          await links.prefetch([block(number, step)], -1, never)
           if (!stored.some(it => it.position === position)) stored.push({ position, implementation: implementation(n) })
         }
         for (const look of looks) {
@@ -331,7 +331,7 @@ test("calls of a diamond are its facets', by their selectors; when it is cut, it
     [D]: { code: CODE },
   }
   const { links, ofAt, takeAsked } = setUp(contracts)
-  await links.learn([block(50, { logs: [[A, TOPIC]] })], 100, never)
+  await links.prefetch([block(50, { logs: [[A, TOPIC]] })], 100, never)
   assert.deepEqual(
     [SELECTOR, '0x11111111', '0x22222222', '0x33333333', undefined].map(selector => ofAt(A, 0, selector)),
     [[A, B], [A, B], [A, C], [A], [A, B, C]],
@@ -340,12 +340,12 @@ test("calls of a diamond are its facets', by their selectors; when it is cut, it
   takeAsked()
   contracts[A] = facetsOf([D, SELECTOR])
   const cut = (number: number) => block(number, { logs: [[A, DIAMOND_CUT]] })
-  await links.learn([cut(60), block(61, { logs: [[A, TOPIC]] })], 100, never)
+  await links.prefetch([cut(60), block(61, { logs: [[A, TOPIC]] })], 100, never)
   assert.deepEqual([takeAsked(), ofAt(A)], [[], [A, B, C]], 'it was asked after that')
-  await links.learn([cut(101)], 101, never)
+  await links.prefetch([cut(101)], 101, never)
   assert.deepEqual(takeAsked(), [], 'nothing of interest comes of it now')
-  await links.learn([block(102, { calls: [[A, SELECTOR]] })], 102, never)
-  await links.learn([block(103, { calls: [[A, SELECTOR]] })], 103, never)
+  await links.prefetch([block(102, { calls: [[A, SELECTOR]] })], 102, never)
+  await links.prefetch([block(103, { calls: [[A, SELECTOR]] })], 103, never)
   assert.deepEqual(
     [takeAsked(), ofAt(A)],
     [
@@ -359,7 +359,7 @@ test('proxies of proxies are followed for three steps, and round in no circle', 
   const chain = [A, B, C, D, E]
   const contracts = Object.fromEntries(chain.map((address, i) => [address, { code: cloneOf(chain[i + 1] ?? A) }]))
   const { links, ofAt, takeAsked } = setUp(contracts)
-  await links.learn([block(1, { logs: [[A, TOPIC]] })], 1, never)
+  await links.prefetch([block(1, { logs: [[A, TOPIC]] })], 1, never)
   assert.deepEqual(
     [ofAt(A), takeAsked()],
     [
@@ -368,7 +368,7 @@ test('proxies of proxies are followed for three steps, and round in no circle', 
     ],
   )
   const round = setUp({ [A]: { code: cloneOf(B) }, [B]: { code: cloneOf(A) }, [C]: { code: cloneOf(C) } })
-  await round.links.learn(
+  await round.links.prefetch(
     [
       block(1, {
         logs: [
@@ -391,11 +391,11 @@ test('an account without code is asked again in later blocks, a beacon stays one
   }
   const { links, ofAt, takeAsked } = setUp(contracts)
   const landed = (number: number) => block(number, { calls: [[A, SELECTOR]] })
-  await links.learn([landed(1)], 10, never)
-  await links.learn([landed(2), landed(10)], 10, never)
+  await links.prefetch([landed(1)], 10, never)
+  await links.prefetch([landed(2), landed(10)], 10, never)
   assert.deepEqual(takeAsked(), ['code aa'])
   contracts[A] = { code: cloneOf(D) }
-  await links.learn([landed(11)], 11, never)
+  await links.prefetch([landed(11)], 11, never)
   assert.deepEqual(
     [takeAsked(), ofAt(A)],
     [
@@ -404,9 +404,9 @@ test('an account without code is asked again in later blocks, a beacon stays one
     ],
   )
 
-  await links.learn([block(12, { calls: [[C, SELECTOR]] })], 12, never)
+  await links.prefetch([block(12, { calls: [[C, SELECTOR]] })], 12, never)
   assert.deepEqual([takeAsked(), ofAt(C)], [['code cc'], [C]])
-  await links.learn(
+  await links.prefetch(
     [
       block(13, {
         calls: [
@@ -428,10 +428,10 @@ test('a beacon that is asked anew, or was lost, goes on to offer', async () => {
     [D]: { code: CODE },
   }
   const { links, ofAt, takeAsked } = setUp(contracts)
-  await links.learn([block(5, { logs: [[B, TOPIC]] })], 5, never)
+  await links.prefetch([block(5, { logs: [[B, TOPIC]] })], 5, never)
   links.forget(positionOf(5, 0))
   takeAsked()
-  await links.learn([block(5, { calls: [[C, SELECTOR]] })], 5, never)
+  await links.prefetch([block(5, { calls: [[C, SELECTOR]] })], 5, never)
   assert.deepEqual(
     [takeAsked(), ofAt(B)],
     [
@@ -451,7 +451,7 @@ test('a beacon that is asked anew, or was lost, goes on to offer', async () => {
   const lost = setUp(contracts, {
     stored: { link: address => (address === B ? stored : undefined), upgrades: () => [] },
   })
-  await lost.links.learn([block(5, { logs: [[B, TOPIC]] })], 5, never)
+  await lost.links.prefetch([block(5, { logs: [[B, TOPIC]] })], 5, never)
   assert.deepEqual(lost.ofAt(B), [B, D])
 })
 
@@ -473,19 +473,19 @@ test('a node that does not answer holds up nothing, and is asked again after a w
     },
   )
   const landed = block(1, { logs: [[A, TOPIC]] })
-  await links.learn([landed], 1, never)
-  await links.learn([landed], 1, never)
+  await links.prefetch([landed], 1, never)
+  await links.prefetch([landed], 1, never)
   assert.deepEqual([tries, ofAt(A), links.takeLearnt()], [1, [A], []])
   assert.deepEqual([links.isOpen(landed), links.isOpen(block(2, { logs: [[A, UPGRADED]] }))], [true, false])
-  await links.insist(landed, never)
+  await links.require(landed, never)
   assert.deepEqual([tries, slept], [2, [3_000]])
   answers = true
   time = 60_001
-  await links.learn([landed], 1, never)
+  await links.prefetch([landed], 1, never)
   assert.deepEqual([ofAt(A), links.isOpen(landed)], [[A, B], false])
 
   const other = block(2, { logs: [[D, TOPIC]] })
-  await links.insist(other, never)
+  await links.require(other, never)
   assert.deepEqual([ofAt(D), links.isOpen(other), slept.length], [[D, B], false, 1])
   await links.know([D, E], 2, never)
   assert.deepEqual([tries, ofAt(E)], [6, [E, B]])
@@ -499,8 +499,8 @@ test('with blocks that are gone goes what was known as of then, on another chain
     [E]: { code: CODE },
   }
   const { links, ofAt, takeAsked } = setUp(contracts)
-  await links.learn([block(5, { logs: [[A, TOPIC]] })], 5, never)
-  await links.learn(
+  await links.prefetch([block(5, { logs: [[A, TOPIC]] })], 5, never)
+  await links.prefetch(
     [
       block(8, {
         logs: [
@@ -534,7 +534,7 @@ test('with blocks that are gone goes what was known as of then, on another chain
     'blocks on their way still know it',
   )
   contracts[B] = { code: cloneOf(E) }
-  await links.learn(
+  await links.prefetch(
     [
       block(8, {
         logs: [
@@ -572,7 +572,7 @@ test('with blocks that are gone goes what was known as of then, on another chain
   let forgot = 0
   const { forget } = left.links
   left.links.forget = from => void (forgot++ === 0 && forget(from))
-  await left.links.learn([block(8, { logs: [[B, TOPIC]] })], 8, never)
+  await left.links.prefetch([block(8, { logs: [[B, TOPIC]] })], 8, never)
   assert.deepEqual(left.ofAt(B), [B, D])
 })
 

@@ -2,16 +2,16 @@ import { hash } from 'node:crypto'
 import { createBlocks, newestBlock } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
-import type { AlertState, Hit, OutboxEntry } from './alert.ts'
+import type { AlertState, OutboxEntry, RuleMatch } from './alert.ts'
 import { STATES, TYPES } from './rows.ts'
 
 /**
  * The alerts of one network's store, as its writer sees them. Every verb is to be called within the transaction that writes or removes the
  * blocks it is about: then no alert is lost or doubled at whatever moment the program ends.
  */
-export interface Book {
+export interface AlertStore {
   /** After blocks were stored, or history was gone through: takes up what was found, and confirms what is deep enough now. */
-  stored(news: News): void
+  stored(update: AlertUpdate): void
   /** All blocks above this one were removed. */
   removed(to: number): void
   /** Alerts that came into each state since the book was opened, by target type. */
@@ -21,8 +21,8 @@ export interface Book {
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
 
 /** What the indexing thread tells of rules and their hits. */
-export interface News {
-  hits: readonly Hit[]
+export interface AlertUpdate {
+  hits: readonly RuleMatch[]
   /** Rules whose alerts do not fire for now; the whole list, where it has changed. */
   paused?: readonly number[]
   /** Rules that are no more: their pending alerts are withdrawn. */
@@ -42,7 +42,7 @@ export interface Scan {
 }
 
 /** `now` in epoch milliseconds. */
-export const createBook = (db: Db, now: () => number = Date.now): Book => {
+export const createAlertStore = (db: Db, now: () => number = Date.now): AlertStore => {
   const insert = db.prepare(
     `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -82,7 +82,7 @@ export const createBook = (db: Db, now: () => number = Date.now): Book => {
 
   const put = (alert: number | bigint, type: OutboxEntry['type']) => tell.run(alert, TYPES.indexOf(type))
 
-  const add = (hit: Hit, chain: unknown, at: number) => {
+  const add = (hit: RuleMatch, chain: unknown, at: number) => {
     const { rule, revision, block, entity, source } = hit
     // What was found in history may have been reorganised away since.
     if (blocks.hash(block) !== hit.blockHash.toLowerCase()) return
@@ -176,7 +176,7 @@ interface Row {
  * lower blocks that show it.
  */
 export const alertId = (
-  { rule, revision, blockHash, entity: { _type, _id } }: Pick<Hit, 'rule' | 'revision' | 'blockHash' | 'entity'>,
+  { rule, revision, blockHash, entity: { _type, _id } }: Pick<RuleMatch, 'rule' | 'revision' | 'blockHash' | 'entity'>,
   chain: unknown,
 ): string => {
   const block = _type === 'token' ? null : blockHash.toLowerCase()

@@ -4,7 +4,7 @@ import type { Lookups } from '../engine/port.ts'
 import { createRecent } from '../lib/recent.ts'
 
 /** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
-export interface Likeness {
+export interface Similarity {
   /** Takes note of a code that was read. */
   note(code: Code): void
   /** The codes that ABIs were given for, by their hashes: each with the address, or the hash, that its ABI is for. */
@@ -24,7 +24,7 @@ const LEAST = 0.5
 /** Codes that one generation of what is remembered holds. */
 const GENERATION = 5_000
 
-export const createLikeness = (stored: Lookups['features']): Likeness => {
+export const createSimilarity = (stored: Lookups['features']): Similarity => {
   const vectors = createRecent<Int8Array>(GENERATION)
   const answers = createRecent<{ like: Like | null }>(GENERATION)
   let holders: { codeHash: string; holder: string }[] = []

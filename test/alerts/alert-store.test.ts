@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Hit, OutboxEntry } from '../../src/alerts/alert.ts'
-import { alertId, createBook } from '../../src/alerts/book.ts'
+import type { OutboxEntry, RuleMatch } from '../../src/alerts/alert.ts'
+import { alertId, createAlertStore } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore } from '../support/store.ts'
 
-const hitIn = ({ block }: RawBlock, rest: Partial<Hit> = {}): Hit => ({
+const hitIn = ({ block }: RawBlock, rest: Partial<RuleMatch> = {}): RuleMatch => ({
   rule: 1,
   revision: 1,
   targetType: 'Block',
@@ -25,19 +25,19 @@ const hitIn = ({ block }: RawBlock, rest: Partial<Hit> = {}): Hit => ({
 const setUp = () => {
   let time = 1000
   const store = createTestStore()
-  const book = createBook(store.db, () => time++)
+  const alertStore = createAlertStore(store.db, () => time++)
   const outbox = openOutbox(store.path)
   return {
     ...store,
     chain: store.db.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck(),
-    book,
+    alertStore,
     outbox,
-    put(block: RawBlock, hits: readonly Hit[] = [], news = {}) {
+    put(block: RawBlock, hits: readonly RuleMatch[] = [], update = {}) {
       const batch = store.prepare([block])
-      store.writer.apply(batch, () => book.stored({ hits, ...news }))
+      store.writer.apply(batch, () => alertStore.stored({ hits, ...update }))
     },
-    back: (to: number) => store.writer.rollback(to, () => book.removed(to)),
-    also: (news: Parameters<typeof book.stored>[0]) => store.writer.also(() => book.stored(news)),
+    back: (to: number) => store.writer.rollback(to, () => alertStore.removed(to)),
+    also: (update: Parameters<typeof alertStore.stored>[0]) => store.writer.also(() => alertStore.stored(update)),
     told: () => outbox.after(0, 1000).map(({ type, alert }) => `${type} ${alert.block}/${alert.rule}`),
     states: (rule = 1) =>
       outbox
@@ -106,7 +106,7 @@ test('when the chain comes back to a block that it had left, its alerts live aga
 test('a token is told of once, whichever block turns out to have shown it first', () => {
   const { put, back, told, states, outbox } = setUp()
   const chain = makeChain({ blocks: 9, from: 10 })
-  const seenIn = (block: RawBlock, rest: Partial<Hit> = {}) =>
+  const seenIn = (block: RawBlock, rest: Partial<RuleMatch> = {}) =>
     hitIn(block, { targetType: 'Token', entity: { _id: '0x70', _type: 'token' }, ...rest })
   const both = (block: RawBlock) => [seenIn(block), seenIn(block, { rule: 2, confirmations: 3 })]
   put(chain[8]!, both(chain[8]!))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Code, readCode } from '../../src/decode/contract-code.ts'
 import { similarityOf } from '../../src/decode/features.ts'
 import { createFeatureLookup } from '../../src/engine/lookups/features.ts'
-import { createLikeness } from '../../src/ingest/likeness.ts'
+import { createSimilarity } from '../../src/ingest/similarity.ts'
 import { readCompiled } from '../support/compiled.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
 
@@ -18,7 +18,7 @@ const proxy = codeOf('ERC1967Proxy', '')
 const HOLDER = `0x${'ab'.repeat(20)}`
 
 test('the nearest is the code with an ABI that has most in common, if it is much', () => {
-  const likeness = createLikeness(() => undefined)
+  const likeness = createSimilarity(() => undefined)
   for (const code of [vault, fork, lock, proxy]) likeness.note(code)
   assert.equal(likeness.nearest(fork.hash), null, 'none has an ABI')
   likeness.compareWith(
@@ -40,7 +40,7 @@ test('proxies are not compared', () => {
   const other = readCode(
     compiled.find(({ name, by }) => name === 'ERC1967Proxy' && by.includes('runs 1 '))?.code ?? '0x00',
   )
-  const likeness = createLikeness(() => undefined)
+  const likeness = createSimilarity(() => undefined)
   for (const code of [proxy, other, vault]) likeness.note(code)
   likeness.compareWith(new Map([[proxy.hash, HOLDER]]))
   assert.equal(likeness.nearest(other.hash), null)

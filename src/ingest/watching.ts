@@ -4,18 +4,18 @@ import { nativeBinding } from '../lib/runtime.ts'
 import { createHistory } from './history.ts'
 import { redecode } from './redecode.ts'
 import { redecodeFolder } from './redecodings.ts'
-import { letHeadPass, type Work } from './work.ts'
+import { type Work, yieldToHead } from './work.ts'
 
 /** Time between two looks at whether rules have changed, where no block comes. */
 const RULES_MS = 200
 
 /** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
-export const attendToRules = async (work: Work) => {
-  const { pipeline, ruling, store, log, signal } = work
-  const refresh = () => ruling.refresh(pipeline.held())
+export const watchRules = async (work: Work) => {
+  const { pipeline, ruleWatcher, store, log, signal } = work
+  const refresh = () => ruleWatcher.refresh(pipeline.held())
   const scanHistory = createHistory({
     open: () => openDocumentReader(store, { native: nativeBinding() }),
-    ruling,
+    ruleWatcher,
     refresh,
     tell: pipeline.tell,
     settled: pipeline.flush,
@@ -26,7 +26,7 @@ export const attendToRules = async (work: Work) => {
   let told = 0
   while (!signal.aborted) {
     refresh()
-    const { generation } = ruling
+    const { generation } = ruleWatcher
     if (generation !== told) await pipeline.tell({ hits: [] })
     told = generation
     try {
@@ -42,7 +42,7 @@ export const attendToRules = async (work: Work) => {
 const REDECODE_MS = 1000
 
 /** Has what is stored decoded anew where that is asked for. */
-export const attendToAbis = async (work: Work) => {
+export const watchAbis = async (work: Work) => {
   const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
   while (!signal.aborted) {
     try {
@@ -57,7 +57,7 @@ export const attendToAbis = async (work: Work) => {
         askLinks: addresses => links.know(addresses, state.head ?? pipeline.held().at(-1)?.to ?? 0, signal),
         revise: pipeline.revise,
         caughtUp: pipeline.caughtUp,
-        letHeadPass: () => letHeadPass(state, signal),
+        yieldToHead: () => yieldToHead(state, signal),
         onReport: report => {
           state.redecoding = report
         },

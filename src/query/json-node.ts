@@ -4,22 +4,22 @@ import { cut } from './cut.ts'
 import { type Json, type JsonObject, Numeral } from './json.ts'
 
 /** A value of the body and where it stands, e.g. `query.bool.filter[1].term.gas`. */
-export interface Place {
+export interface JsonNode {
   readonly path: string
   readonly value: Json
 }
 
-export const bodyPlace = (value: Json): Place => ({ path: '', value })
+export const bodyNode = (value: Json): JsonNode => ({ path: '', value })
 
 /** The members of an object with their places, in the order in which they were written. */
-export const members = (place: Place, expected: string): [name: string, place: Place][] =>
+export const members = (place: JsonNode, expected: string): [name: string, place: JsonNode][] =>
   Array.from(object(place, expected), ([name, value]) => [name, inside(place, name, value)])
 
 /** The elements of a list; anything else counts as a list of one. */
-export const elements = (place: Place): Place[] =>
+export const elements = (place: JsonNode): JsonNode[] =>
   Array.isArray(place.value) ? place.value.map((value: Json, i) => element(place, value, i)) : [place]
 
-export const list = (place: Place, expected: string): Place[] => {
+export const list = (place: JsonNode, expected: string): JsonNode[] => {
   if (!Array.isArray(place.value)) throw unexpected(place, expected)
   return elements(place)
 }
@@ -29,12 +29,12 @@ export const list = (place: Place, expected: string): Place[] => {
  * is in `ignored`.
  */
 export const known = <Name extends string>(
-  place: Place,
+  place: JsonNode,
   expected: string,
   names: readonly Name[],
   ignored: readonly string[] = IGNORED_IN_CLAUSES,
-): Partial<Record<Name, Place>> => {
-  const found: Partial<Record<Name, Place>> = {}
+): Partial<Record<Name, JsonNode>> => {
+  const found: Partial<Record<Name, JsonNode>> = {}
   for (const [name, inner] of members(place, expected)) {
     if ((names as readonly string[]).includes(name)) found[name as Name] = inner
     else if (!ignored.includes(name)) throw unknownKey(inner, name, names)
@@ -47,25 +47,25 @@ export const IGNORED_IN_CLAUSES = ['boost', '_name'] as const
 
 export const isObject = (value: Json): value is JsonObject => value instanceof Map
 
-export const object = (place: Place, expected: string): JsonObject => {
+export const object = (place: JsonNode, expected: string): JsonObject => {
   if (!isObject(place.value)) throw unexpected(place, expected)
   return place.value
 }
 
-export const string = (place: Place, expected: string): string => {
+export const string = (place: JsonNode, expected: string): string => {
   if (typeof place.value !== 'string') throw unexpected(place, expected)
   return place.value
 }
 
 /** `true`, `false`, or the same as text, as Elasticsearch takes them. */
-export const boolean = (place: Place): boolean => {
+export const boolean = (place: JsonNode): boolean => {
   if (place.value === true || place.value === 'true') return true
   if (place.value === false || place.value === 'false') return false
   throw unexpected(place, 'true or false')
 }
 
 /** An integer, as a number or as a numeric string. */
-export const integer = (place: Place, expected: string): number => {
+export const integer = (place: JsonNode, expected: string): number => {
   const { value } = place
   const isNumeric = value instanceof Numeral || (typeof value === 'string' && /^-?\d+$/.test(value))
   const number = isNumeric ? Number(scalar(place, expected)) : value
@@ -74,23 +74,23 @@ export const integer = (place: Place, expected: string): number => {
 }
 
 /** The text of a scalar as it was written; objects, lists and null are refused. */
-export const scalar = (place: Place, expected: string): string => {
+export const scalar = (place: JsonNode, expected: string): string => {
   const { value } = place
   if (value instanceof Numeral) return value.text
   if (value === null || typeof value === 'object') throw unexpected(place, expected)
   return String(value)
 }
 
-export const unexpected = (place: Place, expected: string): ChainsieveError =>
+export const unexpected = (place: JsonNode, expected: string): ChainsieveError =>
   refuse('parsing_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
 
-export const unknownKey = (place: Place, name: string, names: readonly string[]): ChainsieveError =>
+export const unknownKey = (place: JsonNode, name: string, names: readonly string[]): ChainsieveError =>
   refuse(
     'parsing_exception',
     `${where(place)}: unknown key ${named(name)}.${didYouMean(name, names)} Known are ${names.join(', ')}.`,
   )
 
-export const where = (place: Place): string => (place.path === '' ? 'the body' : place.path)
+export const where = (place: JsonNode): string => (place.path === '' ? 'the body' : place.path)
 
 /** A received value, short enough for a message. */
 export const show = (value: Json): string => {
@@ -104,9 +104,9 @@ export const show = (value: Json): string => {
 /** A name from the body in the brackets of Elasticsearch's messages, short enough for one. */
 export const named = (name: string): string => `[${cut(name)}]`
 
-export const inside = (place: Place, name: string, value: Json): Place => ({
+export const inside = (place: JsonNode, name: string, value: Json): JsonNode => ({
   path: place.path === '' ? cut(name) : `${place.path}.${cut(name)}`,
   value,
 })
 
-const element = (place: Place, value: Json, i: number): Place => ({ path: `${place.path}[${i}]`, value })
+const element = (place: JsonNode, value: Json, i: number): JsonNode => ({ path: `${place.path}[${i}]`, value })

@@ -3,17 +3,17 @@ import type { Log } from '../lib/log.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 
 /** Asks nodes for what blocks can do without. */
-export interface Asking<T> {
+export interface NodeLookup<T> {
   /**
    * Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on without, and does not ask again for a
    * while. What somebody else is asking already is waited for.
    */
-  learn(things: readonly T[], signal: AbortSignal): Promise<void>
+  prefetch(things: readonly T[], signal: AbortSignal): Promise<void>
   /** Asks whether or not nodes have answered lately; resolves a while later where one of them is not answered. */
-  insist(things: readonly T[], signal: AbortSignal): Promise<void>
+  require(things: readonly T[], signal: AbortSignal): Promise<void>
 }
 
-export interface AskingOptions<T> {
+export interface NodeLookupOptions<T> {
   /** Takes note of what is answered. */
   ask(some: readonly T[], signal: AbortSignal): Promise<void>
   /** Most that are asked in one go. */
@@ -33,7 +33,7 @@ const AGAIN_MS = 3_000
 /** What passes; everything else a node may say to every such question. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
 
-export const createAsking = <T>(options: AskingOptions<T>): Asking<T> => {
+export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T> => {
   const { ask, most, what, log, now = () => performance.now(), clock = systemClock } = options
   /** Those that are being asked, so that two lanes which meet something new ask for it once. */
   const underWay = new Map<T, Promise<void>>()
@@ -60,7 +60,7 @@ export const createAsking = <T>(options: AskingOptions<T>): Asking<T> => {
   }
 
   return {
-    async learn(things, signal) {
+    async prefetch(things, signal) {
       const others = things.flatMap(thing => underWay.get(thing) ?? [])
       const own = things.filter(thing => !underWay.has(thing))
       for (let i = 0; i < own.length && now() >= pausedUntil; i += most) {
@@ -75,7 +75,7 @@ export const createAsking = <T>(options: AskingOptions<T>): Asking<T> => {
       }
       await Promise.all(others)
     },
-    async insist(things, signal) {
+    async require(things, signal) {
       for (let i = 0; i < things.length; i += most)
         if (await attempt(things.slice(i, i + most), signal)) return clock.sleep(AGAIN_MS, signal)
     },

@@ -1,7 +1,8 @@
-import type { Hit } from '../alerts/alert.ts'
-import type { News, Scan } from '../alerts/book.ts'
+import type { RuleMatch } from '../alerts/alert.ts'
+import type { AlertUpdate, Scan } from '../alerts/alert-store.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
 import type { Document } from '../documents/document.ts'
 import { asJson } from '../documents/show.ts'
 import { tokensIn } from '../documents/tokens.ts'
@@ -14,13 +15,12 @@ import { createMatcher, type Found, type Matches } from '../rules/matcher.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import type { Contracts } from './contracts.ts'
-import type { Links } from './links.ts'
-import type { Decoded } from './prepare.ts'
+import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
 import { createTroubles } from './troubles.ts'
 
 /** The rules of one network, as its indexing thread knows them. */
-export interface Ruling {
+export interface RuleWatcher {
   /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
   refresh(held: readonly Range[]): void
   /** Grows with each change: what was matched before knows nothing of it. */
@@ -31,9 +31,9 @@ export interface Ruling {
    * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
    * asked, it waits until it can: that is no "no match".
    */
-  match(raw: RawBlock, decoded: Decoded, signal: AbortSignal): Promise<Hit[]>
+  match(block: DecodedBlock, signal: AbortSignal): Promise<RuleMatch[]>
   /** What the writer does not know yet; it must come with, or before, the first block that was matched by it. */
-  takeNews(): Omit<News, 'hits'> | undefined
+  takeUpdate(): Omit<AlertUpdate, 'hits'> | undefined
   /** Histories that rules asked for and that are still to be gone through. */
   readonly scans: ReadonlyMap<number, Scan>
   rule(id: number): StoredRule | undefined
@@ -48,15 +48,15 @@ export interface Ruling {
   close(): void
 }
 
-export interface RulingOptions {
+export interface RuleWatcherOptions {
   network: string
   rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
   /** Those that are stored; the map is kept up to date. */
   scans: Map<number, Scan>
-  tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'insist'>
-  contracts: Pick<Contracts, 'in' | 'isOpen' | 'insist'>
+  tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
+  contracts: Pick<Contracts, 'in' | 'isOpen' | 'require'>
   /** Default: nothing is decoded by what proxies run. */
-  links?: Pick<Links, 'isOpen' | 'insist'>
+  links?: Pick<ProxyResolver, 'isOpen' | 'require'>
   log: Log
   limits?: Limits
   clock?: Clock
@@ -67,7 +67,7 @@ const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
 const FIX_AGAIN_MS = 10_000
 
-export const createRuling = ({
+export const createRuleWatcher = ({
   network,
   rules,
   scans,
@@ -77,7 +77,7 @@ export const createRuling = ({
   log,
   limits = DEFAULT_LIMITS,
   clock = systemClock,
-}: RulingOptions): Ruling => {
+}: RuleWatcherOptions): RuleWatcher => {
   const matcher = createMatcher({ most: limits.ruleMatches })
   const troubles = createTroubles(log, 'rule')
   const accountTroubles = createTroubles(log, 'account')
@@ -92,7 +92,7 @@ export const createRuling = ({
   let fixAt = 0
   /** Why a block waits, by its number: lanes wait each for itself. */
   const waits = new Map<number, string>()
-  let news: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
+  let update: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
 
   /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
   const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
@@ -103,7 +103,7 @@ export const createRuling = ({
     const last = held.at(-1)?.to ?? -1
     const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
     scans.set(id, scan)
-    news.scans.set(id, scan)
+    update.scans.set(id, scan)
   }
 
   /** A file of accounts that cannot be written now holds up no block: it is tried again. */
@@ -164,9 +164,9 @@ export const createRuling = ({
       forgetTroubles(id)
       pausing = paused.delete(id) || pausing
       scans.delete(id)
-      news.scans.delete(id)
+      update.scans.delete(id)
       if (known.delete(id)) matcher.remove(id)
-      news.gone.push(id)
+      update.gone.push(id)
     }
     for (const rule of changed.map(withoutActions)) {
       if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
@@ -177,11 +177,11 @@ export const createRuling = ({
       register(rule, held)
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
-    if (pausing || paused.size !== wasPaused) news.paused = [...paused]
+    if (pausing || paused.size !== wasPaused) update.paused = [...paused]
     generation++
   }
 
-  const toHit = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): Hit => ({
+  const toMatch = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): RuleMatch => ({
     rule: rule.id,
     revision: rule.matching,
     targetType: rule.input.config.targetType,
@@ -195,13 +195,13 @@ export const createRuling = ({
   })
 
   /** Many rules may have found the same entity. */
-  const toHits = (found: readonly Found[], raw: RawBlock, receivedAt: number): Hit[] => {
+  const toMatches = (found: readonly Found[], raw: RawBlock, receivedAt: number): RuleMatch[] => {
     const sources = new Map<Document, string>()
     return found.map(one => {
       const { document } = one
       const source = sources.get(document) ?? JSON.stringify(document._source)
       sources.set(document, source)
-      return toHit(one, source, raw, receivedAt)
+      return toMatch(one, source, raw, receivedAt)
     })
   }
 
@@ -236,47 +236,47 @@ export const createRuling = ({
       await until(
         number,
         () => matcher.looksAt('contract') && contracts.isOpen(raw),
-        () => contracts.insist(raw, signal),
+        () => contracts.require(raw, signal),
         'the code of a contract that it creates',
       )
       await until(
         number,
         () => links !== undefined && DECODED.some(matcher.looksAt) && links.isOpen(raw),
-        () => links!.insist(raw, signal),
+        () => links!.require(raw, signal),
         'what a contract in it is a proxy of',
       )
       await until(
         number,
         () => matcher.looksAt('token') && newTokens().length > 0,
-        () => tokens.insist(newTokens(), signal),
+        () => tokens.require(newTokens(), signal),
         'what a new token tells of itself',
       )
     },
-    async match(raw, decoded, signal) {
+    async match(block, signal) {
+      const { raw } = block
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return []
       const receivedAt = clock.now()
       let told = false
       try {
         for (;;) {
-          const documents: BlockDocuments = createBlockDocuments({ raw, ...decoded, decimals: tokens.of }, asJson)
+          const documents: BlockDocuments = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
           const { found, undecided, ...trouble } = matcher.match({
-            raw,
-            ...decoded,
+            ...block,
             decimals: tokens.of,
             undecided: tokens.isUndecided,
             documents,
           })
           if (undecided.length === 0) {
             noteTroubles(trouble, number)
-            return toHits(found, raw, receivedAt)
+            return toMatches(found, raw, receivedAt)
           }
           const token = `0x${undecided[0]}`
           waits.set(
             number,
             `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not tell`,
           )
-          await tokens.insist(undecided, signal)
+          await tokens.require(undecided, signal)
           // What is not answered may be needed no more: rules may have changed meanwhile.
           if (told || !undecided.some(tokens.isUndecided)) continue
           log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token })
@@ -286,10 +286,10 @@ export const createRuling = ({
         waits.delete(number)
       }
     },
-    takeNews() {
-      const { paused, gone, scans } = news
+    takeUpdate() {
+      const { paused, gone, scans } = update
       if (!paused && gone.length === 0 && scans.size === 0) return undefined
-      news = { gone: [], scans: new Map() }
+      update = { gone: [], scans: new Map() }
       return { ...(paused && { paused }), gone, scans: [...scans.values()] }
     },
     scans,

@@ -1,0 +1,95 @@
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { impossible } from '../../sqlite/damage.ts'
+
+/** Ascending ordinals as varints of their differences. */
+export const writeOrdinals = (out: ByteWriter, ordinals: ArrayLike<number>, start = 0, end = ordinals.length) => {
+  let last = 0
+  for (let i = start; i < end; i++) {
+    out.varint(ordinals[i]! - last)
+    last = ordinals[i]!
+  }
+}
+
+/** Reads a list of `count` ordinals, which takes the bytes from `start` to `end`. */
+export const readOrdinals = (bytes: Uint8Array, count: number, start = 0, end = bytes.length): Uint32Array => {
+  // Each takes a byte at least.
+  if (end - start < count || end > bytes.length) throw impossible('a list of the index')
+  const result = new Uint32Array(count)
+  let last = 0
+  let at = start
+  for (let i = 0; i < count; i++) {
+    let byte = bytes[at++]!
+    let gap = byte & 0x7f
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = bytes[at++]!
+      gap |= (byte & 0x7f) << shift
+    }
+    last += gap
+    result[i] = last
+  }
+  if (at > end) throw impossible('a list of the index')
+  return result
+}
+
+/** Puts lists of one term together, from segment to segment. */
+export interface ListBuilder {
+  readonly count: number
+  /** The one ordinal, where `count` is 1. */
+  readonly last: number
+  clear(): void
+  add(ordinal: number): void
+  /** Adds a list with all its ordinals moved by `offset`: only its first difference is written anew. */
+  append(bytes: Uint8Array, start: number, end: number, count: number, offset: number): void
+  /** Valid until the next change. */
+  view(): Buffer
+}
+
+export const createListBuilder = (): ListBuilder => {
+  const out = createByteWriter(1 << 12)
+  let count = 0
+  let last = 0
+  return {
+    get count() {
+      return count
+    },
+    get last() {
+      return last
+    },
+    clear() {
+      out.truncate(0)
+      count = 0
+      last = 0
+    },
+    add(ordinal) {
+      out.varint(ordinal - last)
+      last = ordinal
+      count++
+    },
+    append(bytes, start, end, more, offset) {
+      let [at, first, shift] = [start, 0, 0]
+      while (bytes[at]! >= 0x80) {
+        first |= (bytes[at++]! & 0x7f) << shift
+        shift += 7
+      }
+      first |= bytes[at++]! << shift
+      out.varint(first + offset - last)
+      out.bytes(bytes, at, end)
+      last = first + offset
+      let gap = 0
+      shift = 0
+      for (; at < end; at++) {
+        const byte = bytes[at]!
+        if (byte < 0x80) {
+          last += gap | (byte << shift)
+          gap = 0
+          shift = 0
+        } else {
+          gap |= (byte & 0x7f) << shift
+          shift += 7
+        }
+      }
+      count += more
+    },
+    view: () => out.view(),
+  }
+}

@@ -1,0 +1,183 @@
+import type { Db } from '../../sqlite/database.ts'
+import { createTermCursor, type TermCursor } from './term-blocks.ts'
+import { filterKey, mayHold } from './term-filter.ts'
+import { blockOf, createTermReading, isFiltered, ordinalsAt, type Place, type Root, rowOf } from './term-rows.ts'
+import { FACETS_PER_VALUE } from './terms.ts'
+
+/** One term of a segment: how many documents have it, and where their ordinals are. */
+export interface Posting {
+  segment: number
+  term: number
+  mark: number
+  n: number
+  /** For `ordinals` alone. */
+  at: Place
+}
+
+/** What a reader must know of a segment; `revised` grows where its terms change. */
+interface Listed {
+  id: number
+  revised: number
+}
+
+/** A segment with what is kept of it. */
+interface View extends Listed {
+  root: Root | undefined
+  filter: Uint32Array | undefined
+}
+
+/**
+ * Bytes that a reader keeps: of roots (3 MB at five million logs), of the blocks that it looked at last, and of filters (13 MB at five million logs).
+ * Where there is no room for the filters of all segments, the others are looked at without.
+ */
+const KEPT = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20 }
+/** Filters that one look-up loads: all of them would keep the first one waiting. */
+const LOADED = 8
+
+export const createPostingsReader = (db: Db, kept = KEPT) => {
+  const reading = createTermReading(db)
+  const blocks = createRecent<Buffer>(kept.blocks)
+  const cursor = createTermCursor()
+  let views: View[] = []
+  let byId = new Map<number, View>()
+  let rootBytes = 0
+  let filterBytes = 0
+  /** Filters that the look-up at hand has loaded. */
+  let loaded = 0
+
+  const forget = ({ id, root, filter }: View) => {
+    filterBytes -= filter?.byteLength ?? 0
+    if (!root) return
+    rootBytes -= bytesOf(root)
+    for (const row of root.rows) blocks.delete(rowOf(id, row))
+  }
+
+  const loadRoot = (view: View): Root | undefined => {
+    const root = reading.root(view.id)
+    if (!root) return undefined
+    rootBytes += bytesOf(root)
+    if (rootBytes > kept.roots) {
+      for (const other of views) other.root = undefined
+      rootBytes = bytesOf(root)
+    }
+    view.root = root
+    return root
+  }
+
+  const loadFilter = (view: View): Uint32Array | undefined => {
+    if (loaded >= LOADED || filterBytes >= kept.filters) return undefined
+    loaded++
+    view.filter = reading.filter(view.id)
+    filterBytes += view.filter?.byteLength ?? 0
+    return view.filter
+  }
+
+  /** Whether the filter tells that a segment has no such term. */
+  const lacks = (view: View, root: Root, key: number): boolean => {
+    const filter = view.filter ?? (isFiltered(root.rows.length) ? loadFilter(view) : undefined)
+    return filter !== undefined && !mayHold(filter, key)
+  }
+
+  const openBlock = (segment: number, row: number) => {
+    const key = rowOf(segment, row)
+    const block = blocks.get(key) ?? blocks.set(key, reading.row(segment, row))
+    cursor.open(block)
+  }
+
+  /** Terms from `first` to `last`, of this mark alone where one is given. */
+  const collect = (view: View, { first, last, mark, key }: Range, found: Posting[]) => {
+    const root = view.root ?? loadRoot(view)
+    if (!root || (key !== undefined && lacks(view, root, key))) return
+    const isOne = first === last && mark !== undefined
+    for (let i = Math.max(0, blockOf(root, first, isOne ? mark : 0)); i < root.rows.length; i++) {
+      if (root.terms[i]! > last) return
+      openBlock(view.id, root.rows[i]!)
+      if (!cursor.seek(first)) continue
+      do {
+        if (cursor.term > last || (isOne && cursor.mark > mark)) return
+        if (mark === undefined || cursor.mark === mark) found.push(postingAt(view.id, cursor))
+      } while (cursor.next())
+    }
+  }
+
+  return {
+    /** Follows the segments that there are. */
+    keep(segments: readonly Listed[]) {
+      const before = byId
+      views = segments.map(({ id, revised }) => {
+        const view = before.get(id)
+        return view?.revised === revised ? view : { id, revised, root: undefined, filter: undefined }
+      })
+      byId = new Map(views.map(view => [view.id, view]))
+      for (const view of before.values()) if (byId.get(view.id) !== view) forget(view)
+    },
+    /** In all segments. */
+    between(first: number, last: number, mark?: number): Posting[] {
+      loaded = 0
+      const found: Posting[] = []
+      const range = { first, last, mark, key: keyOfRange(first, last) }
+      for (const view of views) collect(view, range, found)
+      return found
+    },
+    /** In one segment. */
+    within(segment: number, first: number, last: number): Posting[] {
+      loaded = 0
+      const found: Posting[] = []
+      const view = byId.get(segment)
+      if (view) collect(view, { first, last, mark: undefined, key: keyOfRange(first, last) }, found)
+      return found
+    },
+    ordinals: ({ segment, at }: Posting): Uint32Array => ordinalsAt(reading, segment, at),
+  }
+}
+
+interface Range {
+  first: number
+  last: number
+  mark: number | undefined
+  /** What the filters are asked for, if there is such a thing. */
+  key: number | undefined
+}
+
+const bytesOf = ({ rows }: Root): number => 200 + rows.length * 16
+
+/** Of a range of more than one value there is no key. */
+const keyOfRange = (first: number, last: number): number | undefined => {
+  const value = Math.floor(first / FACETS_PER_VALUE)
+  return first === last || (value > 0 && Math.floor(last / FACETS_PER_VALUE) === value) ? filterKey(first) : undefined
+}
+
+const postingAt = (segment: number, { term, mark, count, ordinal, row, start, end, bytes }: TermCursor): Posting => ({
+  ...{ segment, term, mark, n: count },
+  at: { count, ordinal, row, start, end, bytes },
+})
+
+/** Keeps what was asked for last, in two generations: where one is full, the other is dropped. */
+const createRecent = <T extends { length: number }>(limit: number) => {
+  let young = new Map<number, T>()
+  let old = new Map<number, T>()
+  let bytes = 0
+  const set = (key: number, value: T): T => {
+    bytes += value.length
+    if (bytes > limit / 2) {
+      old = young
+      young = new Map()
+      bytes = value.length
+    }
+    young.set(key, value)
+    return value
+  }
+  return {
+    get(key: number): T | undefined {
+      const value = young.get(key)
+      if (value) return value
+      const older = old.get(key)
+      return older && set(key, older)
+    },
+    set,
+    delete(key: number) {
+      young.delete(key)
+      old.delete(key)
+    },
+  }
+}

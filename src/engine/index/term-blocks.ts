@@ -1,0 +1,265 @@
+import zlib from 'node:zlib'
+import { impossible } from '../../sqlite/damage.ts'
+import { createKeys } from './term-filter.ts'
+import { FACETS_PER_VALUE, HASHED } from './terms.ts'
+
+/**
+ * Term blocks: the terms of a segment in ascending order with the ordinals that have them, packed into rows of some 1,000 bytes.
+ * Long lists of ordinals have rows of their own. All rows end with a CRC-32 of what is before it; integers are little-endian.
+ *
+ * Block: number of facets (1 byte), bytes of an ordinal (1 byte), the facets that its terms have (3 bytes each), then its terms:
+ *
+ *     varint  2 × (value − value of the term before), + 1 where it has more than one document
+ *     u8      which one of the block's facets
+ *     u32     mark, where the value is a hashed one
+ *     one document: its ordinal; else varint number of documents, varint n:
+ *       even: a list of n / 2 bytes follows, see ordinals.ts; odd: it is in the row of number (n − 1) / 2
+ *
+ * Rows of a segment are numbered: 0 is the root, 1 the filter, see term-rows.ts.
+ */
+const MOST_FACETS = 255
+/**
+ * Four rows of this size fill a page of 4 KB. A look-up reads one in each segment that has the term, and larger ones take longer to read and to
+ * go through: rows of 4 KB save 7 % of the index and take two and a half times as long.
+ */
+const BLOCK_BYTES = 1001
+const SUM = 4
+/** A list of more bytes has a row of its own. */
+const LIST_BYTES = 250
+/** Of what stands before a list: two varints, a facet that is new to the block, a mark, and two varints. */
+const ENTRY_BYTES = 5 + 1 + 3 + 4 + 4 + 4
+
+/** How many bytes an ordinal takes where there are so many documents. */
+export const ordinalBytes = (documents: number): number => (documents <= 2 ** 16 ? 2 : documents <= 2 ** 24 ? 3 : 4)
+
+/** Blocks by their first term. */
+export interface Blocks {
+  terms: Float64Array
+  marks: Uint32Array
+  rows: Uint32Array
+}
+
+export interface TermWriter {
+  /** Terms come in ascending order. */
+  single(term: number, mark: number, ordinal: number): void
+  /** A list of two documents at least. */
+  list(term: number, mark: number, count: number, bytes: Uint8Array): void
+  /** A list that has its row already. */
+  stored(term: number, mark: number, count: number, row: number): void
+  /** `keys` are those of the terms for the filter. */
+  finish(): Blocks & { keys: Uint32Array }
+}
+
+/** Packs terms into blocks. `put` takes a row, without its checksum and only during the call, and gives its number. */
+export const createTermWriter = (width: number, put: (bytes: Uint8Array) => number): TermWriter => {
+  const blocks = { terms: [] as number[], marks: [] as number[], rows: [] as number[] }
+  const entries = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  const block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  const codes = new Map<number, number>()
+  const keys = createKeys()
+  const limit = BLOCK_BYTES - SUM - 2
+  let at = 0
+  let before = 0
+
+  const varint = (value: number) => {
+    while (value >= 0x80) {
+      entries[at++] = (value & 0x7f) | 0x80
+      value = value < 2 ** 31 ? value >>> 7 : Math.floor(value / 128)
+    }
+    entries[at++] = value
+  }
+
+  const flush = () => {
+    if (at === 0) return
+    block[0] = codes.size
+    block[1] = width
+    let to = 2
+    for (const facet of codes.keys()) to = block.writeUIntLE(facet, to, 3)
+    entries.copy(block, to, 0, at)
+    blocks.rows.push(put(block.subarray(0, to + at)))
+    codes.clear()
+    at = 0
+    before = 0
+  }
+
+  /** Begins a term, `more` being what follows of it at most. */
+  const begin = (term: number, mark: number, isList: 0 | 1, more: number) => {
+    const value = Math.floor(term / FACETS_PER_VALUE)
+    const facet = term - value * FACETS_PER_VALUE
+    if (at + codes.size * 3 + ENTRY_BYTES + more > limit || codes.size === MOST_FACETS) flush()
+    if (at === 0) {
+      blocks.terms.push(term)
+      blocks.marks.push(mark)
+    }
+    keys.add(term)
+    varint((value - before) * 2 + isList)
+    before = value
+    let code = codes.get(facet)
+    if (code === undefined) {
+      code = codes.size
+      codes.set(facet, code)
+    }
+    entries[at++] = code
+    if (value >= HASHED) at = entries.writeUInt32LE(mark, at)
+  }
+
+  const stored: TermWriter['stored'] = (term, mark, count, row) => {
+    begin(term, mark, 1, 0)
+    varint(count)
+    varint(row * 2 + 1)
+  }
+
+  return {
+    single(term, mark, ordinal) {
+      begin(term, mark, 0, 0)
+      at = entries.writeUIntLE(ordinal, at, width)
+    },
+    list(term, mark, count, bytes) {
+      if (bytes.length > LIST_BYTES) return stored(term, mark, count, put(bytes))
+      begin(term, mark, 1, bytes.length)
+      varint(count)
+      varint(bytes.length * 2)
+      entries.set(bytes, at)
+      at += bytes.length
+    },
+    stored,
+    finish() {
+      flush()
+      return {
+        terms: Float64Array.from(blocks.terms),
+        marks: Uint32Array.from(blocks.marks),
+        rows: Uint32Array.from(blocks.rows),
+        keys: keys.finish(),
+      }
+    },
+  }
+}
+
+/** Goes through the terms of a block: `next` moves to the next one, which the fields then tell of. */
+export interface TermCursor {
+  term: number
+  mark: number
+  /** Documents. */
+  count: number
+  /** The only one, where `count` is 1. */
+  ordinal: number
+  /** Where the list is: its row, or, where that is -1, its place in `bytes`. */
+  row: number
+  start: number
+  end: number
+  bytes: Buffer
+  open(block: Buffer): void
+  /** False at the end of the block. */
+  next(): boolean
+  /** Moves to the first term that is not below this one, of any mark. Does not look at the term at hand. */
+  seek(term: number): boolean
+}
+
+export const createTermCursor = (): TermCursor => {
+  const facets: number[] = []
+  let at = 0
+  let stop = 0
+  let width = 0
+  let value = 0
+
+  const varint = (bytes: Buffer): number => {
+    let byte = bytes[at++]!
+    if (byte < 0x80) return byte
+    let result = byte & 0x7f
+    for (let factor = 128; ; factor *= 128) {
+      byte = bytes[at++]!
+      result += (byte & 0x7f) * factor
+      if (byte < 0x80) return result
+    }
+  }
+
+  /** Passes over the terms of lower values, without telling of them. */
+  const skipBelow = (wanted: number) => {
+    const { bytes } = cursor
+    while (at < stop) {
+      const start = at
+      const head = bytes[at]! < 0x80 ? bytes[at++]! : varint(bytes)
+      const reached = value + (head >>> 1)
+      if (reached >= wanted) {
+        at = start
+        return
+      }
+      value = reached
+      at += reached < HASHED ? 1 : 5
+      if ((head & 1) === 0) at += width
+      else {
+        varint(bytes)
+        const place = varint(bytes)
+        if (place % 2 === 0) at += place / 2
+      }
+    }
+  }
+
+  const cursor: TermCursor = {
+    ...{ term: 0, mark: 0, count: 0, ordinal: 0, row: -1, start: 0, end: 0, bytes: Buffer.alloc(0) },
+    open(block) {
+      const count = block[0]!
+      width = block[1]!
+      cursor.bytes = block
+      stop = block.length - SUM
+      at = 2 + 3 * count
+      facets.length = 0
+      for (let i = 0, from = 2; i < count; i++, from += 3) facets.push(block.readUIntLE(from, 3))
+      value = 0
+      cursor.term = -1
+    },
+    next() {
+      if (at >= stop) return false
+      const { bytes } = cursor
+      const head = varint(bytes)
+      const isList = head % 2 === 1
+      value += isList ? (head - 1) / 2 : head / 2
+      cursor.term = value * FACETS_PER_VALUE + facets[bytes[at++]!]!
+      if (value >= HASHED) {
+        cursor.mark = (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
+        at += 4
+      } else cursor.mark = 0
+      cursor.row = -1
+      if (isList) {
+        cursor.count = varint(bytes)
+        const place = varint(bytes)
+        if (place % 2 === 1) cursor.row = (place - 1) / 2
+        else {
+          cursor.start = at
+          at += place / 2
+          cursor.end = at
+        }
+      } else {
+        cursor.count = 1
+        cursor.ordinal = bytes[at]! | (bytes[at + 1]! << 8)
+        if (width > 2) cursor.ordinal += bytes[at + 2]! * 2 ** 16
+        if (width > 3) cursor.ordinal += bytes[at + 3]! * 2 ** 24
+        at += width
+      }
+      return true
+    },
+    seek(term) {
+      skipBelow(Math.floor(term / FACETS_PER_VALUE))
+      while (cursor.next()) if (cursor.term >= term) return true
+      return false
+    },
+  }
+  return cursor
+}
+
+/** A row as it is stored. */
+export const sealed = (bytes: Uint8Array): Buffer => {
+  const row = Buffer.allocUnsafeSlow(bytes.length + SUM)
+  row.set(bytes)
+  row.writeUInt32LE(zlib.crc32(bytes), bytes.length)
+  return row
+}
+
+/** The same row, once it has been checked; its checksum stays behind it. */
+export const checked = (row: Buffer): Buffer => {
+  const end = row.length - SUM
+  if (end < 0 || zlib.crc32(row.subarray(0, end)) !== row.readUInt32LE(end)) throw impossible('a row of the index')
+  return row
+}
+
+export const contentOf = (row: Buffer): Buffer => row.subarray(0, row.length - SUM)

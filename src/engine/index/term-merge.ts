@@ -1,0 +1,86 @@
+import { createListBuilder, type ListBuilder } from './ordinals.ts'
+import { contentOf, createTermCursor, type TermCursor, type TermWriter } from './term-blocks.ts'
+import { ordinalsAt, type Root, type TermReading } from './term-rows.ts'
+
+/** Goes through all terms of a segment, block by block. */
+export interface SegmentCursor extends Pick<TermCursor, 'term' | 'mark'> {
+  /** False at the end. */
+  next(): boolean
+  /** Adds the ordinals of the term at hand to a list. */
+  addTo(list: ListBuilder, offset: number): void
+  /** Those below a limit alone. */
+  addBelow(list: ListBuilder, limit: number): void
+}
+
+export const createSegmentCursor = (reading: TermReading, segment: number, root: Root): SegmentCursor => {
+  const at = createTermCursor()
+  let block = 0
+  const isOpen = () => {
+    if (block === root.rows.length) return false
+    at.open(reading.row(segment, root.rows[block++]!))
+    return true
+  }
+  const cursor: SegmentCursor = {
+    ...{ term: -1, mark: 0 },
+    next() {
+      if (block === 0 && !isOpen()) return false
+      while (!at.next()) if (!isOpen()) return false
+      cursor.term = at.term
+      cursor.mark = at.mark
+      return true
+    },
+    addTo(list, offset) {
+      if (at.count === 1) list.add(at.ordinal + offset)
+      else if (at.row < 0) list.append(at.bytes, at.start, at.end, at.count, offset)
+      else {
+        const bytes = contentOf(reading.row(segment, at.row))
+        list.append(bytes, 0, bytes.length, at.count, offset)
+      }
+    },
+    addBelow(list, limit) {
+      for (const ordinal of ordinalsAt(reading, segment, at)) {
+        if (ordinal >= limit) break
+        list.add(ordinal)
+      }
+    },
+  }
+  return cursor
+}
+
+/** What the ordinals of a term grow by in each part. */
+export type OffsetsOf = (term: number) => readonly number[]
+
+/** Terms that are merged before the next step. */
+const TERMS = 8_000
+
+/** Puts the terms of neighbouring segments together, in the order of the chain. */
+export function* mergeTerms(cursors: readonly SegmentCursor[], offsetsOf: OffsetsOf, out: TermWriter): Generator<void> {
+  const list = createListBuilder()
+  /** Those that are not at their end, with the indices of their offsets. */
+  const live: { cursor: SegmentCursor; part: number }[] = []
+  for (const [part, cursor] of cursors.entries()) if (cursor.next()) live.push({ cursor, part })
+  for (let terms = 1; live.length > 0; terms++) {
+    let { term, mark } = live[0]!.cursor
+    for (let i = 1; i < live.length; i++) {
+      const other = live[i]!.cursor
+      if (other.term > term || (other.term === term && other.mark >= mark)) continue
+      term = other.term
+      mark = other.mark
+    }
+    const offsets = offsetsOf(term)
+    list.clear()
+    for (let i = 0; i < live.length; i++) {
+      const { cursor, part } = live[i]!
+      if (cursor.term !== term || cursor.mark !== mark) continue
+      cursor.addTo(list, offsets[part]!)
+      if (!cursor.next()) live.splice(i--, 1)
+    }
+    writeList(out, term, mark, list)
+    if (terms % TERMS === 0) yield
+  }
+}
+
+export const writeList = (out: TermWriter, term: number, mark: number, list: ListBuilder) => {
+  if (list.count === 1) out.single(term, mark, list.last)
+  else if (list.count > 1) out.list(term, mark, list.count, list.view())
+}

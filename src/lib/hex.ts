@@ -1,0 +1,55 @@
+/** `0x` and hex digits of either letter case, or nothing behind it. */
+export const isHex = (text: string): boolean => isWritten(text, EITHER, EITHER_PAIRS)
+
+/** The same in lower case. */
+export const isLowerHex = (text: string): boolean => isWritten(text, LOWER, LOWER_PAIRS)
+
+/** Up to here it is faster to look at each character of the text than at a copy of its bytes. */
+const SHORT = 16
+/** Characters that are looked at in one go. */
+const PIECE = 8192
+
+const scratch = Buffer.allocUnsafeSlow(PIECE)
+const scratchPairs = new Uint16Array(scratch.buffer, scratch.byteOffset, PIECE / 2)
+
+const isWritten = (text: string, digits: Uint8Array, pairs: Uint8Array): boolean => {
+  if (text.charCodeAt(0) !== ZERO || text.charCodeAt(1) !== X) return false
+  const { length } = text
+  if (length > SHORT) {
+    if (length <= PIECE) return areDigits(text, 2, digits, pairs)
+    for (let at = 2; at < length; at += PIECE)
+      if (!areDigits(text.slice(at, at + PIECE), 0, digits, pairs)) return false
+    return true
+  }
+  for (let i = 2; i < length; i++) if (digits[text.charCodeAt(i)] !== 1) return false
+  return true
+}
+
+/** Looks at two digits at a time, without a branch for each: digits are as good as random, and wrong guesses take most of the time. */
+const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8Array): boolean => {
+  const { length } = text
+  // What is not ASCII takes more bytes than it has characters, or is cut off.
+  if (scratch.write(text, 0) !== length) return false
+  let all = 1
+  for (let i = from >> 1; i < length >> 1; i++) all &= pairs[scratchPairs[i]!]!
+  return all === 1 && (length % 2 === 0 || digits[scratch[length - 1]!] === 1)
+}
+
+const ZERO = 48
+const X = 120
+
+const tableOf = (characters: string): Uint8Array => {
+  const table = new Uint8Array(256)
+  for (const character of characters) table[character.charCodeAt(0)] = 1
+  return table
+}
+const LOWER = tableOf('0123456789abcdef')
+const EITHER = tableOf('0123456789abcdefABCDEF')
+
+const pairsOf = (table: Uint8Array): Uint8Array => {
+  const pairs = new Uint8Array(2 ** 16)
+  for (let a = 0; a < 256; a++) for (let b = 0; b < 256; b++) pairs[a * 256 + b] = table[a]! & table[b]!
+  return pairs
+}
+const LOWER_PAIRS = pairsOf(LOWER)
+const EITHER_PAIRS = pairsOf(EITHER)

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto'
+
+/**
+ * Which queries the main thread tries to answer itself. One that it has to hand over has cost it time for nothing: it leaves those of
+ * the same shape alone for a while, and loses no more than a small share of its time that way, in all and by account.
+ */
+export interface Credit {
+  /** `shape` gives what queries that cost the same have in common. */
+  mayTry(account: number, shape: () => string): boolean
+  /** It took so many milliseconds. */
+  answered(shape: () => string, ms: number): void
+  handedOver(account: number, shape: () => string, ms: number): void
+}
+
+/** Time for answers in one turn of the event loop: whatever else is ready then waits no longer. */
+const TURN_MS = 4
+/** A shape that had to be handed over each time is tried once in so many times. */
+const MOST_SKIPPED = 63
+const MOST_SHAPES = 2_000
+/** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
+const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
+
+export const createCredit = (now: () => number = () => performance.now()): Credit => {
+  /** Shapes that were handed over lately: how often they are to be left alone, and how often yet. */
+  const dear = new Map<string, { skips: number; left: number }>()
+  const loss = createLoss(LOSSES.all, now)
+  const byAccount = new Map<number, Loss>()
+  let inTurn = 0
+
+  const spend = (ms: number) => {
+    if (inTurn === 0) setImmediate(endTurn)
+    inTurn += ms
+  }
+  const endTurn = () => {
+    inTurn = 0
+  }
+
+  const lossOf = (account: number): Loss => {
+    let own = byAccount.get(account)
+    if (!own) {
+      own = createLoss(LOSSES.account, now)
+      byAccount.set(account, own)
+    }
+    return own
+  }
+  const hasLost = (account: number): boolean => loss.isOver() || (byAccount.get(account)?.isOver() ?? false)
+
+  return {
+    mayTry(account, shape) {
+      if (inTurn >= TURN_MS || hasLost(account)) return false
+      const known = dear.size > 0 ? dear.get(shape()) : undefined
+      if (!known || known.left === 0) return true
+      known.left--
+      return false
+    },
+    answered(shape, ms) {
+      spend(ms)
+      if (dear.size > 0) dear.delete(shape())
+    },
+    handedOver(account, shape, ms) {
+      spend(ms)
+      loss.add(ms)
+      lossOf(account).add(ms)
+      const key = shape()
+      const skips = Math.min(MOST_SKIPPED, 2 * (dear.get(key)?.skips ?? 0) + 1)
+      dear.delete(key)
+      dear.set(key, { skips, left: skips })
+      if (dear.size > MOST_SHAPES) dear.delete(dear.keys().next().value!)
+    },
+  }
+}
+
+/** What queries that differ in their numbers and hashes alone have in common. */
+export const shapeOf = (target: string, body: string): string =>
+  hash('sha1', `${target} ${body.replace(/\b(?:0x[\da-f]*|\d+)/gi, '0')}`, 'base64')
+
+interface Loss {
+  add(ms: number): void
+  isOver(): boolean
+}
+
+/** What was lost, which is made up for as time passes. */
+const createLoss = ({ share, burstMs }: { share: number; burstMs: number }, now: () => number): Loss => {
+  let lost = 0
+  let at = now()
+  const settle = () => {
+    const current = now()
+    lost = Math.max(0, lost - (current - at) * share)
+    at = current
+  }
+  return {
+    add(ms) {
+      settle()
+      lost += ms
+    },
+    isOver() {
+      if (lost === 0) return false
+      settle()
+      return lost >= burstMs
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import { createSearcher, type Searcher } from '../engine/query/execute.ts'
+import { openReader, type Reader } from '../engine/reader.ts'
+import { messageOf, stop, systemFault } from '../lib/errors.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import type { Limits } from '../limits/index.ts'
+import { readDamage } from '../sqlite/damage.ts'
+
+export interface OpenStore {
+  reader: Reader
+  searcher: Searcher
+}
+
+/** Opens the file of a network's store for searching. `waitMs`: see `openReader`. */
+export const openStore = (store: string, limits: Limits, waitMs?: number): OpenStore => {
+  const reader = readable(store, waitMs)
+  return { reader, searcher: createSearcher(reader, limits) }
+}
+
+const readable = (store: string, waitMs: number | undefined): Reader => {
+  try {
+    return openReader(store, nativeBinding(), waitMs)
+  } catch (error) {
+    const code = (error as { code?: string }).code ?? ''
+    if (/^SQLITE_(READONLY|CANTOPEN)/.test(code))
+      throw stop(
+        'store_unreadable',
+        `the store ${store} cannot be opened (${messageOf(error)}): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
+        error,
+      )
+    throw systemFault(readDamage(error, store), store) ?? error
+  }
+}

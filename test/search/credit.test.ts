@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createCredit, shapeOf } from '../../src/search/credit.ts'
+
+const [A, B] = [1, 2]
+const [cheap, dear] = [() => 'cheap', () => 'dear']
+
+const setUp = () => {
+  const clock = { now: 0 }
+  const credit = createCredit(() => clock.now)
+  /** What a turn of the event loop and a while later leave behind. */
+  const pass = async (ms: number) => {
+    await nextTurn()
+    clock.now += ms
+  }
+  return { credit, pass }
+}
+
+test('a query that is handed over each time is hardly ever tried', async () => {
+  const { credit, pass } = setUp()
+  let tried = 0
+  for (let i = 0; i < 1_000; i++) {
+    await pass(100)
+    if (!credit.mayTry(A, dear)) continue
+    tried++
+    credit.handedOver(A, dear, 2)
+  }
+  assert.equal(tried, 6 + Math.floor((1_000 - (1 + 2 + 4 + 8 + 16 + 32)) / 64))
+  assert.ok(credit.mayTry(A, cheap))
+})
+
+test('a query that turns out to be cheap is tried each time again', async () => {
+  const { credit, pass } = setUp()
+  for (let i = 0; i < 1_000; i++) {
+    await pass(100)
+    if (credit.mayTry(A, dear)) credit.handedOver(A, dear, 2)
+  }
+  const tries: number[] = []
+  for (let i = 0; i < 200; i++) {
+    await pass(100)
+    if (!credit.mayTry(A, dear)) continue
+    credit.answered(dear, 1)
+    tries.push(i)
+  }
+  const [first = 0] = tries
+  assert.ok(first < 64)
+  assert.equal(tries.length, 200 - first)
+})
+
+test('an account that has each of its queries handed over loses the main thread little time, and others none', async () => {
+  const { credit, pass } = setUp()
+  let lost = 0
+  for (let i = 0; i < 10_000; i++) {
+    await pass(1)
+    const shape = () => `dear ${i}`
+    if (!credit.mayTry(A, shape)) continue
+    lost += 2
+    credit.handedOver(A, shape, 2)
+    assert.ok(credit.mayTry(B, cheap))
+  }
+  assert.ok(lost > 950 && lost < 1_100, `lost ${lost} of 10000 ms`)
+})
+
+test('many accounts together do not take much more', async () => {
+  const { credit, pass } = setUp()
+  let lost = 0
+  for (let i = 0; i < 10_000; i++) {
+    await pass(1)
+    const shape = () => `dear ${i}`
+    if (!credit.mayTry(i % 100, shape)) continue
+    lost += 2
+    credit.handedOver(i % 100, shape, 2)
+  }
+  assert.ok(lost > 2_400 && lost < 2_650, `lost ${lost} of 10000 ms`)
+})
+
+test('one turn of the event loop has time for a few, the next one as much', async () => {
+  const { credit, pass } = setUp()
+  for (let turn = 0; turn < 3; turn++) {
+    let answered = 0
+    while (credit.mayTry(A, cheap)) {
+      credit.answered(cheap, 1)
+      answered++
+    }
+    assert.equal(answered, 4)
+    await pass(1)
+  }
+})
+
+test('queries that differ in numbers and hashes alone have one shape', () => {
+  const shape = (body: string, target = 'store tx') => shapeOf(target, body)
+  const one = shape('{"query":{"term":{"hash":"0xab12"}},"size":3}')
+  assert.equal(shape('{"query":{"term":{"hash":"0xFF"}},"size":10}'), one)
+  assert.notEqual(shape('{"query":{"term":{"from":"0xab12"}},"size":3}'), one)
+  assert.notEqual(shape('{"query":{"term":{"hash":"0xab12"}},"size":3}', 'store log'), one)
+  assert.notEqual(shape('{"query":{"term":{"hash":"0xab12"}},"from":3}'), one)
+})

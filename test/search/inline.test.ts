@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { createInline, type InlineOptions, type InlineSearch } from '../../src/search/inline.ts'
+import { createPool } from '../../src/search/pool.ts'
+import type { Answer } from '../../src/search/service.ts'
+import { createTestStore, generatedBlocks } from '../support/store.ts'
+
+const NETWORK = 'ethereum/test/net'
+const INDEX = 'ethereum-test-net'
+const blocks = generatedBlocks(6)
+const store = createTestStore(blocks)
+after(() => store.close())
+const limits = DEFAULT_LIMITS
+const hash = blocks[2]!.block.hash
+const [transaction] = blocks[2]!.block.transactions
+
+const setUp = async (t: TestContext, options: Partial<InlineOptions> = {}) => {
+  const inline = createInline({ limits, budgetMs: 60_000, ...options })
+  t.after(inline.close)
+  inline.found(store.path)
+  await nextTurn()
+  const search = (entities: string, body: string | undefined, account = 1) =>
+    inline.search({ ...asked, entities, body: body === undefined ? undefined : Buffer.from(body) }, account)
+  const get = (entity: string, document: string) =>
+    inline.get({ type: 'get', id: 1, store: store.path, index: INDEX, entity, document }, 1)
+  return { inline, search, get }
+}
+
+const textOf = ({ status, body }: Answer): string => {
+  assert.ok(body instanceof Uint8Array)
+  return `${status} ${Buffer.from(body)
+    .toString()
+    .replace(/"took":\d+/, '"took":0')}`
+}
+
+/** As if each look at the clock took a millisecond. */
+const ticking = () => {
+  let time = 0
+  return () => time++
+}
+
+const asked: InlineSearch = {
+  type: 'search',
+  ...{ id: 1, store: store.path, index: INDEX, now: 0, deadlineMs: 10_000, mayStream: true },
+  ...{ entities: 'tx', body: undefined },
+}
+
+const SEARCHES: [entities: string, body: string | undefined][] = [
+  ['block', undefined],
+  ['block,tx', ''],
+  ['tx', `{"query": {"term": {"hash": "${transaction!.hash}"}}}`],
+  ['tx,event', '{"sort": [{"blockNumber.num": "desc"}], "size": 3, "from": 2}'],
+  ['event', '{"query": {"range": {"str": {"gte": "T"}}}, "sort": "str", "size": 20}'],
+  ['log', '{"_source": ["address"], "size": 500, "track_total_hits": false}'],
+  ['block', `{"query": {"bool": {"should": [{"term": {"hash": "${hash}"}}, {"match_all": {}}]}}, "size": 0}`],
+]
+const DEAR = JSON.stringify({
+  query: { bool: { must_not: Array.from({ length: 100 }, (_, i) => ({ range: { str: { gte: `zzz${i}` } } })) } },
+})
+
+test('the main thread answers byte for byte what a reading thread does', async t => {
+  const { inline, search, get } = await setUp(t)
+  const pool = createPool({ stores: () => new Map([[NETWORK, store.path]]), threads: 1, deadlineMs: 10_000, limits })
+  t.after(() => pool.close())
+  const { signal } = new AbortController()
+  const whose = { network: NETWORK, account: 1, signal }
+  // All are asked before the pool has answered anything: a thread answers them.
+  const due = await Promise.all(
+    SEARCHES.map(([entities, body]) =>
+      pool.search({ ...whose, entities, body: body === undefined ? undefined : Buffer.from(body) }),
+    ),
+  )
+  for (const [i, [entities, body]] of SEARCHES.entries()) {
+    await nextTurn()
+    assert.equal(textOf(search(entities, body)!), textOf(due[i]!), `${entities} ${body}`)
+  }
+  const fromThread = async (id: string) => {
+    const fresh = createPool({ stores: () => new Map([[NETWORK, store.path]]), threads: 1, deadlineMs: 10_000, limits })
+    try {
+      return await fresh.get({ ...whose, entity: 'block', id })
+    } finally {
+      await fresh.close()
+    }
+  }
+  for (const id of [hash, '0xabc']) {
+    await nextTurn()
+    assert.equal(textOf(get('block', id)!), textOf(await fromThread(id)))
+  }
+  for (const body of ['{', '{"quary": 1}', '{"query": {"term": {"hush": 1}}}', '{"size": 10001}'])
+    assert.throws(() => search('tx', body), { next: 'refuse' }, body)
+  assert.equal(inline.search({ ...asked, store: '/nowhere' }, 1), undefined)
+})
+
+test('a query that is handed over in the middle leaves nothing behind, wherever that is', async t => {
+  const whole = await setUp(t)
+  for (const [entities, body] of SEARCHES) {
+    const due = textOf(whole.search(entities, body)!)
+    let handed = 0
+    for (let budgetMs = 0; budgetMs < 2_000; budgetMs = Math.ceil((budgetMs + 1) * 1.2)) {
+      const { inline, search } = await setUp(t, { budgetMs, now: ticking() })
+      const answer = search(entities, body)
+      // What a snapshot that is held would keep in the log can all be copied.
+      assert.equal((store.db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[])[0]!.busy, 0)
+      if (answer) assert.equal(textOf(answer), due)
+      else handed++
+      inline.close()
+    }
+    assert.ok(handed > 0)
+  }
+})
+
+test('one connection that has handed over again and again goes on answering', async t => {
+  const { search } = await setUp(t, { budgetMs: 3 })
+  const [entities, body] = SEARCHES[2]!
+  for (let i = 0; i < 20; i++) assert.equal(search('event', DEAR, i), undefined)
+  for (let i = 0; i < 100; i++) {
+    await nextTurn()
+    const answer = search(entities, body, 100 + i)
+    if (answer) return assert.match(textOf(answer), new RegExp(transaction!.hash))
+  }
+  assert.fail('answers nothing')
+})
+
+test('long answers and large bodies are left to threads', async t => {
+  const { search } = await setUp(t)
+  assert.equal(search('block', '{"size": -1}'), undefined)
+  await nextTurn()
+  assert.equal(search('block', `{"size": 1}${' '.repeat(20_000)}`), undefined)
+  assert.ok(search('block', '{"size": 1}'))
+})
+
+test('a store is seen as it is at each query', async t => {
+  const growing = createTestStore(blocks.slice(0, 2))
+  t.after(() => growing.close())
+  const { inline } = await setUp(t)
+  inline.found(growing.path)
+  await nextTurn()
+  const blocksNow = async () => {
+    await nextTurn()
+    const { body } = inline.search({ ...asked, store: growing.path, entities: 'block' }, 1)!
+    return JSON.parse(Buffer.from(body as Uint8Array).toString()).hits.total as number
+  }
+  assert.equal(await blocksNow(), 2)
+  growing.add(blocks.slice(2, 4))
+  assert.equal(await blocksNow(), 4)
+  growing.rollback(Number(blocks[0]!.block.number))
+  assert.equal(await blocksNow(), 1)
+})
+
+test('a store that is locked or is none is left to threads, without waiting', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-test-'))
+  const locked = new Database(join(folder, 'locked.sqlite'))
+  t.after(() => {
+    locked.close()
+    rmSync(folder, { recursive: true })
+  })
+  locked.exec('CREATE TABLE a (b); BEGIN EXCLUSIVE; INSERT INTO a VALUES (1)')
+  const { inline } = await setUp(t)
+  const started = performance.now()
+  for (const path of [locked.name, join(folder, 'absent.sqlite')]) {
+    inline.found(path)
+    await nextTurn()
+    assert.equal(inline.search({ ...asked, store: path }, 1), undefined)
+  }
+  assert.ok(performance.now() - started < 2_000)
+})
+
+test('one that is closed leaves all to threads', async t => {
+  const { inline, search } = await setUp(t)
+  inline.found('/nowhere')
+  inline.close()
+  assert.equal(search('block', '{}'), undefined)
+  inline.found(store.path)
+  await nextTurn()
+  assert.equal(search('block', '{}'), undefined)
+})
