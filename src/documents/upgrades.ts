@@ -1,6 +1,6 @@
 import type { RawBlock } from '../chain/wire.ts'
 import { keccakHex } from '../lib/keccak.ts'
-import { placesOf } from './places.ts'
+import { type Places, placesOf } from './places.ts'
 
 /** A log by which a contract tells that it runs other code from then on. */
 export interface Upgrade {
@@ -14,28 +14,32 @@ export interface Upgrade {
 
 const UPGRADED = keccakHex('Upgraded(address)')
 
-/** Those after which only the contract itself can tell: of diamonds, of proxies whose beacon changes, and of Safes. */
-const CHANGED: ReadonlySet<string> = new Set(
-  ['DiamondCut((address,uint8,bytes4[])[],address,bytes)', 'BeaconUpgraded(address)', 'ChangedMasterCopy(address)'].map(
-    keccakHex,
-  ),
+/** With those after which only the contract itself can tell: of diamonds, of proxies whose beacon changes, and of Safes. */
+const TELLING: ReadonlySet<string> = new Set(
+  [
+    'Upgraded(address)',
+    'DiamondCut((address,uint8,bytes4[])[],address,bytes)',
+    'BeaconUpgraded(address)',
+    'ChangedMasterCopy(address)',
+  ].map(keccakHex),
 )
 
 /** In the order of their places. */
 export const upgradesIn = (raw: RawBlock): Upgrade[] => {
   const upgrades: Upgrade[] = []
-  const places = placesOf(raw)
-  let index = 0
+  let places: Places | undefined | null = null
+  let index = -1
   for (const { logs } of raw.receipts)
     for (const { address, topics } of logs) {
-      const topic = topics[0]?.toLowerCase() ?? ''
-      const named = topic === UPGRADED && topics.length === 2
-      if (named || CHANGED.has(topic)) {
-        const implementation = named ? `0x${topics[1]!.slice(-40).toLowerCase()}` : null
-        const place = places ? places.logs[index]! : index
-        upgrades.push({ address: address.toLowerCase(), place, implementation })
-      }
       index++
+      const [topic] = topics
+      // Almost no log goes on from here, and every block is asked more than once.
+      if (topic === undefined || !TELLING.has(topic.toLowerCase())) continue
+      const named = topic.toLowerCase() === UPGRADED
+      if (named && topics.length !== 2) continue
+      const implementation = named ? `0x${topics[1]!.slice(-40).toLowerCase()}` : null
+      if (places === null) places = placesOf(raw)
+      upgrades.push({ address: address.toLowerCase(), place: places?.logs[index] ?? index, implementation })
     }
   return upgrades
 }

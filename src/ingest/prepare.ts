@@ -9,7 +9,8 @@ import type { BlockContract } from '../documents/contracts.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
 import { placesOf } from '../documents/places.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
-import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
+import type { Additions } from '../engine/documents/additions.ts'
+import { type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
 import { createDictionary } from '../engine/index/dictionary.ts'
 import { createRevision, type RevisionBuilder } from '../engine/index/revision.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../engine/index/terms.ts'
@@ -87,13 +88,7 @@ export const createPreparer = ({
   const context: BatchContext = {
     addresses: createDictionary({
       last: dictionaries.last('address'),
-      find(digits) {
-        if (!filter.mayHave(digits)) {
-          filter.add(digits)
-          return undefined
-        }
-        return dictionaries.address(digits)
-      },
+      find: digits => (filter.add(digits) ? dictionaries.address(digits) : undefined),
     }),
     names: createDictionary({ last: dictionaries.last('name'), find: dictionaries.name }),
     signature: signatures.find,

@@ -1,7 +1,7 @@
 import type { ChainSource } from '../chain/source.ts'
 import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../decode/token-answers.ts'
 import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
-import type { LearntToken } from '../engine/documents/batch.ts'
+import type { LearntToken } from '../engine/documents/additions.ts'
 import type { Lookups, StoredToken } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
@@ -64,7 +64,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
     let token = known.get(address)
     if (!token) {
       if (known.size > MAX_KNOWN) known.clear()
-      token = { ...(stored(address) ?? { asked: false }), listed: listed(address) }
+      token = Object.assign(stored(address) ?? { asked: false }, { listed: listed(address) })
       known.set(address, token)
     }
     return token

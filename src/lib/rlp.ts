@@ -2,23 +2,56 @@
 export type Rlp = Uint8Array | readonly Rlp[]
 
 export const encodeRlp = (item: Rlp): Buffer => {
-  if (!isList(item)) {
-    if (item.length === 1 && item[0]! < 0x80) return Buffer.from(item)
-    return Buffer.concat([prefix(0x80, item.length), item])
-  }
-  const body = Buffer.concat(item.map(encodeRlp))
-  return Buffer.concat([prefix(0xc0, body.length), body])
+  const target = Buffer.allocUnsafe(sizeOf(item))
+  write(target, 0, item)
+  return target
 }
 
 export const decodeRlp = (bytes: Uint8Array): Rlp => read(bytes, 0).item
 
 const isList = (item: Rlp): item is readonly Rlp[] => Array.isArray(item)
 
-const prefix = (base: number, length: number): Buffer => {
-  if (length < 56) return Buffer.from([base + length])
-  const digits = length.toString(16)
-  const size = Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex')
-  return Buffer.concat([Buffer.from([base + 55 + size.length]), size])
+/** Bytes of an encoded item, with its prefix. */
+const sizeOf = (item: Rlp): number => {
+  const length = lengthOf(item)
+  return isItself(item) ? 1 : length + (length < SHORT ? 1 : 1 + sizeInBytes(length))
+}
+
+const lengthOf = (item: Rlp): number => {
+  if (!isList(item)) return item.length
+  let length = 0
+  for (const inner of item) length += sizeOf(inner)
+  return length
+}
+
+/** Lengths below stand in the prefix itself. */
+const SHORT = 56
+
+const sizeInBytes = (length: number): number => Math.ceil((32 - Math.clz32(length)) / 8)
+
+/** A byte that needs no prefix. */
+const isItself = (item: Rlp): item is Uint8Array => !isList(item) && item.length === 1 && item[0]! < 0x80
+
+/** Returns where the item ends. */
+const write = (target: Buffer, at: number, item: Rlp): number => {
+  if (isItself(item)) {
+    target[at] = item[0]!
+    return at + 1
+  }
+  const base = isList(item) ? 0xc0 : 0x80
+  const length = lengthOf(item)
+  if (length < SHORT) target[at++] = base + length
+  else {
+    const size = sizeInBytes(length)
+    target[at] = base + SHORT - 1 + size
+    at = target.writeUIntBE(length, at + 1, size)
+  }
+  if (!isList(item)) {
+    target.set(item, at)
+    return at + length
+  }
+  for (const inner of item) at = write(target, at, inner)
+  return at
 }
 
 const read = (bytes: Uint8Array, at: number): { item: Rlp; end: number } => {

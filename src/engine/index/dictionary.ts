@@ -92,8 +92,9 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
 
 /** A copy that does not keep the (maybe huge) text alive that it is a slice of. */
 const detach = (text: string): string => {
-  // Addresses and most names take one byte a character.
-  const encoding = BEYOND_LATIN.test(text) ? 'utf16le' : 'latin1'
-  return Buffer.from(text, encoding).toString(encoding)
+  // Addresses and most names are short and ASCII, and take a byte a character.
+  if (text.length <= FEW && copy.write(text, 0) === text.length) return copy.toString('latin1', 0, text.length)
+  return Buffer.from(text, 'utf16le').toString('utf16le')
 }
-const BEYOND_LATIN = /[\u0100-\uffff]/
+const FEW = 100
+const copy = Buffer.allocUnsafeSlow(3 * FEW)
