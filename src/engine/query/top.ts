@@ -10,9 +10,9 @@ import { bySortKeys, type Found, type SortKeys } from './sort.ts'
 import type { KeyColumn } from './sort-keys.ts'
 
 /** Matches beyond those that are wanted, after which the best are chosen anew. */
-const SPARE = 500
+const SPARE = 250
 /** Matches whose keys are read in one go. */
-const CHUNK = 250
+const CHUNK = 125
 /** Documents among which matches are looked at with what was the worst so far. */
 const STRETCH = 2 ** 13
 
@@ -108,8 +108,7 @@ const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) => {
   return {
     add(found: readonly Found[]) {
       for (const one of found) best.push(one)
-      scale.add(found)
-      if (best.length <= 4 * wanted + SPARE) return
+      if (best.length <= 4 * wanted + SPARE) return scale.add(found)
       best = best.sort(order).slice(0, wanted)
       worst = best.at(-1)
       scale.clear()
