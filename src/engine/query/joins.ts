@@ -151,7 +151,10 @@ const toTransaction = (child: Child, reader: Reader): Link => {
       let i = 0
       let index = 0
       each(children, ordinal => {
-        while (endOf(header, child, index) <= ordinal) index++
+        while (endOf(header, child, index) <= ordinal) {
+          reader.check()
+          index++
+        }
         const place = valueAt(transactions, ordinal)
         if (place !== MISSING) parents[i] = ordinalOfPosition(header, 'tx', positionOf(header.first + index, place))
         i++
@@ -167,6 +170,7 @@ const toTransaction = (child: Child, reader: Reader): Link => {
       let length = 0
       if (count(parents) * Math.ceil(size / header.times.length) < size)
         each(parents, ordinal => {
+          reader.check()
           const position = positionOfOrdinal(header, 'tx', ordinal)
           const index = blockOf(position) - header.first
           const place = placeOf(position)
@@ -176,12 +180,14 @@ const toTransaction = (child: Child, reader: Reader): Link => {
         })
       else {
         const flags = flagsOf(parents, sizeOf(at, 'tx'))
-        for (let index = 0, at = 0; index < header.times.length; index++)
+        for (let index = 0, at = 0; index < header.times.length; index++) {
+          reader.check()
           for (const end = endOf(header, child, index); at < end; at++) {
             const place = valueAt(transactions, at)
             if (place === MISSING) continue
             if (flags[ordinalOfPosition(header, 'tx', positionOf(header.first + index, place))]) found[length++] = at
           }
+        }
       }
       return collected(found.subarray(0, length), size)
     },
