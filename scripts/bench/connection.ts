@@ -2,7 +2,7 @@ import { createConnection, type Socket } from 'node:net'
 
 /** HTTP as thin as it gets, so that what is measured is the server and not its client. */
 export interface Connection {
-  /** Sends a request and resolves with the whole answer. One at a time. Connects anew where the server has hung up. */
+  /** The whole answer. One request at a time; connects anew where the server has hung up. */
   ask(request: Buffer): Promise<Reply>
   close(): void
 }

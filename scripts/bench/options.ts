@@ -35,14 +35,16 @@ export interface Options {
   effort: BenchEffort
 }
 
-/** Runs of each query, starts of a server, imports with traces, and rounds in which ours and theirs take turns. */
 export interface BenchEffort extends Effort {
+  /** Starts of a server. */
   starts: number
   /** How long a server that nobody asks is left alone. */
   idleMs: number
+  /** Imports with traces and without. */
   imports: number
+  /** In which ours and theirs take turns. */
   rounds: number
-  /** Of many clients at once, in each round. */
+  /** For which clients ask in each round. */
   seconds: number
 }
 

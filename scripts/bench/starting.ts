@@ -9,9 +9,9 @@ import { type Times, timesOf } from './times.ts'
 export interface Starting {
   /** From the start of the process to the first answer of a search, in milliseconds. */
   serve: Times
-  /** `node -e 0` from start to end, each before one of the others: what the machine takes for a process that does nothing. */
+  /** `node -e 0` from start to end, each before one of the others: a process that does nothing. */
   node: Times
-  /** Some seconds after a start that nobody has asked anything since. */
+  /** Some seconds after a start, where nobody has asked anything since. */
   idle: Memory | undefined
 }
 

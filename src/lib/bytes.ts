@@ -6,6 +6,8 @@ export interface ByteWriter {
   /** Unsigned LEB128, for integers up to 2^53. */
   varint(value: number): void
   bytes(source: Uint8Array, start?: number, end?: number): void
+  /** As `bytes`, a multiple of four of them: faster for a part of a large array. */
+  words(source: DataView, start: number, end: number): void
   /** Hex digits without prefix, an even number of them. */
   hex(digits: string): void
   /** Lower-case hex digits of bytes. */
@@ -43,8 +45,9 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     for (let above = 10; size < 10 && value >= above; above *= 10) size++
     if (size < least) size = least
     const target = reserve(size)
+    const first = length
     let rest = value
-    for (let at = length + size - 1; at >= length; at--) {
+    for (let at = first + size - 1; at >= first; at--) {
       const tenth = (rest / 10) | 0
       target[at] = ZERO + rest - tenth * 10
       rest = tenth
@@ -78,11 +81,18 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
       const target = reserve(end - start)
       const isWhole = start === 0 && end === source.length
       // A call takes as long as to copy a few bytes, and a view of a part as long as to copy a word.
-      if (end - start <= (isWhole ? FEW : SOME)) for (let at = start; at < end; at++) target[length++] = source[at]!
-      else {
-        target.set(isWhole ? source : source.subarray(start, end), length)
-        length += end - start
-      }
+      if (end - start <= (isWhole ? FEW : SOME)) {
+        const offset = length - start
+        for (let at = start; at < end; at++) target[offset + at] = source[at]!
+      } else target.set(isWhole ? source : source.subarray(start, end), length)
+      length += end - start
+    },
+    words(source, start, end) {
+      reserve(end - start)
+      const to = view
+      const offset = length - start
+      for (let at = start; at < end; at += 4) to.setUint32(offset + at, source.getUint32(at, true), true)
+      length += end - start
     },
     hex(digits) {
       length += reserve(digits.length >> 1).write(digits, length, 'hex')
@@ -93,25 +103,16 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
         length += target.write(Buffer.prototype.hexSlice.call(source, start, end), length, 'latin1')
         return
       }
-      let at = start
-      for (; at + 4 <= end; at += 4) {
-        view.setUint16(length, DIGIT_PAIRS[source[at]!]!, true)
-        view.setUint16(length + 2, DIGIT_PAIRS[source[at + 1]!]!, true)
-        view.setUint16(length + 4, DIGIT_PAIRS[source[at + 2]!]!, true)
-        view.setUint16(length + 6, DIGIT_PAIRS[source[at + 3]!]!, true)
-        length += 8
-      }
-      for (; at < end; at++) {
-        view.setUint16(length, DIGIT_PAIRS[source[at]!]!, true)
-        length += 2
-      }
+      length = putDigits(view, length, source, start, end)
     },
     text(text) {
       length += reserve(text.length * 3).write(text, length, 'utf8')
     },
     ascii(text) {
       const target = reserve(text.length)
-      for (let i = 0; i < text.length; i++) target[length++] = text.charCodeAt(i)
+      const first = length
+      for (let i = 0; i < text.length; i++) target[first + i] = text.charCodeAt(i)
+      length = first + text.length
     },
     decimal(value, least = 1) {
       if (value < BILLION) return decimal(value, least)
@@ -153,6 +154,24 @@ const BILLION = 1e9
 const LARGE = 1 << 22
 /** From so many bytes on the runtime's own hex is faster than the table. */
 const MANY = 128
+
+/** Puts the lower-case hex digits of bytes into a view, and returns the place behind them. */
+export const putDigits = (view: DataView, to: number, source: Uint8Array, start: number, end: number): number => {
+  let next = to
+  let at = start
+  for (; at + 4 <= end; at += 4) {
+    view.setUint16(next, DIGIT_PAIRS[source[at]!]!, true)
+    view.setUint16(next + 2, DIGIT_PAIRS[source[at + 1]!]!, true)
+    view.setUint16(next + 4, DIGIT_PAIRS[source[at + 2]!]!, true)
+    view.setUint16(next + 6, DIGIT_PAIRS[source[at + 3]!]!, true)
+    next += 8
+  }
+  for (; at < end; at++) {
+    view.setUint16(next, DIGIT_PAIRS[source[at]!]!, true)
+    next += 2
+  }
+  return next
+}
 
 const viewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length)
 

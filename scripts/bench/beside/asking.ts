@@ -14,11 +14,8 @@ export interface Asked {
   hits: number
   /** Where it is not empty, the two were not asked the same, and times say nothing. */
   differing: ({ value: string } & Both<number>)[]
-  times: Both<Spent>
-}
-
-export interface Spent extends Times {
-  /** Processor time of the server for each answer, in ms. Undefined where the system does not tell. */
+  times: Both<Times>
+  /** Processor time of our server for each answer, in ms; undefined where the system does not tell. */
   cpu: number | undefined
 }
 
@@ -40,7 +37,7 @@ export const askBoth = async (
     for (const i of requests.keys())
       for (const side of SIDES) totals[side].push(sides[side].totalOf(JSON.parse((await ask(side, i)).toString())))
     const times: Both<number[]> = { ours: [], theirs: [] }
-    const meters = { ours: await startMeter(sides.ours), theirs: await startMeter(sides.theirs) }
+    const meter = await startMeter(sides.ours)
     const end = performance.now() + budgetMs
     await inTurns(Math.ceil(runs / TURN), async (side, round) => {
       if (performance.now() > end && round > 0) return
@@ -54,7 +51,8 @@ export const askBoth = async (
       question: name,
       hits: timesOf(totals.ours).p50,
       differing: differingIn(requests, totals),
-      times: await spentOf(times, meters),
+      times: mapSides(side => timesOf(times[side])),
+      cpu: await meter.each(times.ours.length),
     }
   } finally {
     for (const side of SIDES) connections[side].close()
@@ -69,7 +67,13 @@ const differingIn = (requests: readonly Request[], totals: Both<number[]>): Aske
 
 export interface Crowd {
   clients: number
-  results: Both<Spent & { perSecond: number }>
+  results: Both<Worked>
+}
+
+export interface Worked extends Times {
+  perSecond: number
+  /** As in `Asked`. */
+  cpu: number | undefined
 }
 
 /** As many clients at once, for each side in turns. */
@@ -80,7 +84,7 @@ export const crowdBoth = async (
   clients: number,
   { rounds, seconds }: Pick<BenchEffort, 'rounds' | 'seconds'>,
 ): Promise<Crowd> => {
-  const texts = mapSides(side => requests.map(request => sides[side].bytes(request).toString()))
+  const texts = mapSides(side => textsOf(sides[side], requests))
   const times: Both<number[]> = { ours: [], theirs: [] }
   const spent: Both<number> = { ours: 0, theirs: 0 }
   const meters = { ours: await startMeter(sides.ours), theirs: await startMeter(sides.theirs) }
@@ -89,56 +93,60 @@ export const crowdBoth = async (
     for (const time of work.times) times[side].push(time)
     spent[side] += work.seconds
   })
-  const all = await spentOf(times, meters)
-  return {
-    clients,
-    results: mapSides(side => ({ ...all[side], perSecond: times[side].length / spent[side] })),
+  const worked = async (side: SideName): Promise<Worked> => {
+    const answers = times[side].length
+    return { ...timesOf(times[side]), perSecond: answers / spent[side], cpu: await meters[side].each(answers) }
   }
-}
-
-const spentOf = async (times: Both<number[]>, meters: Both<Meter>): Promise<Both<Spent>> => {
-  const of = async (side: SideName) => ({ ...timesOf(times[side]), cpu: await meters[side].each(times[side].length) })
-  return { ours: await of('ours'), theirs: await of('theirs') }
+  return { clients, results: { ours: await worked('ours'), theirs: await worked('theirs') } }
 }
 
 export interface Fairness {
-  /** Of searches by `_id` meanwhile. */
-  cheap: Times
+  /** Of searches by `_id` while nothing else is asked, and while scans are under way. */
+  alone: Times
+  beside: Times
   /** Clients that do nothing but scan. */
   scanning: number
   scansPerSecond: number
 }
 
-/** Searches that are cheap while clients keep as many scans under way. */
+/** Searches that are cheap, at first alone, then while clients keep as many scans under way. */
 export const askBesideScans = async (
   side: Side,
   cheap: readonly Request[],
   scans: readonly Request[],
   seconds: number,
 ): Promise<Fairness> => {
-  const crowd = startClients()
   const connection = connect(side.url)
-  const [own, theirs] = [cheap, scans].map(list => list.map(side.bytes)) as [Buffer[], Buffer[]]
-  const times: number[] = []
-  let scanning = true
-  try {
-    const job = { url: side.url, requests: theirs.map(String), clients: SCANNING, seconds }
-    const ended = crowd.run(job).finally(() => {
-      scanning = false
-    })
-    for (let i = 0; scanning; i++) {
+  const bytes = cheap.map(side.bytes)
+  const askUntil = async (isOver: () => boolean): Promise<Times> => {
+    const times: number[] = []
+    for (let i = 0; !isOver(); i++) {
       const start = performance.now()
-      const { status } = await connection.ask(own[i % own.length]!)
-      if (status !== 200) throw new Error(`a search by _id was answered ${status} beside scans`)
+      const { status } = await connection.ask(bytes[i % bytes.length]!)
+      if (status !== 200) throw new Error(`a search by _id was answered ${status}`)
       times.push(performance.now() - start)
     }
-    const work = await ended
-    return { cheap: timesOf(times), scanning: SCANNING, scansPerSecond: work.times.length / work.seconds }
+    return timesOf(times)
+  }
+  const crowd = startClients()
+  const job = { url: side.url, requests: textsOf(side, scans), clients: SCANNING, seconds }
+  try {
+    const end = performance.now() + (seconds * 1000) / 2
+    const alone = await askUntil(() => performance.now() > end)
+    let ended = false
+    const scanned = crowd.run(job).finally(() => {
+      ended = true
+    })
+    const [beside, work] = await Promise.all([askUntil(() => ended), scanned])
+    return { alone, beside, scanning: SCANNING, scansPerSecond: work.times.length / work.seconds }
   } finally {
     crowd.close()
     connection.close()
   }
 }
+
+const textsOf = (side: Side, requests: readonly Request[]): string[] =>
+  requests.map(request => side.bytes(request).toString())
 
 interface Meter {
   /** In ms, of so many answers each. */

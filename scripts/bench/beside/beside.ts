@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { storeFile } from '../../../src/engine/files.ts'
+import { messageOf } from '../../../src/lib/errors.ts'
 import { filter, search, term } from '../clauses.ts'
 import { fill, type Held } from '../fill.ts'
 import { type Filled, fillStore, type Note } from '../filled.ts'
@@ -58,7 +59,8 @@ export const standBeside = async (
     note('Starting a server, again and again')
     return { ...measured, start: await measureStart(filled.served, byId(sample), options.effort) }
   } finally {
-    await theirs.remove()
+    // What failed before is what is to be told.
+    await theirs.remove().catch(error => note(`The indices of ${theirs.version} stay: ${messageOf(error)}`))
     await theirs.close()
   }
 }
@@ -78,8 +80,6 @@ const measure = async (stage: Stage): Promise<Omit<Beside, 'start'>> => {
   const { note, theirs, filled, server, sample, random } = stage
   const { effort } = stage.options
   const { documents, imports } = await importBoth(stage)
-  note(`Merging the segments of ${theirs.version}`)
-  const bytes = { ours: filled.sizes.bytes, theirs: await theirs.settle() }
 
   const ten = makeTen(sample, random)
   const mix = mixOf(ten, random)
@@ -111,6 +111,9 @@ const measure = async (stage: Stage): Promise<Omit<Beside, 'start'>> => {
   })
   note('Asking by _id beside scans')
   const fairness = await askBesideScans(sides.ours, byId(sample), makeScans(sample), effort.rounds * effort.seconds)
+  note(`Merging the segments of ${theirs.version}`)
+  // Last of all, as nobody who follows a chain can do it: questions find both as imports leave them.
+  const bytes = { ours: filled.sizes.bytes, theirs: await theirs.settle() }
   const store = filled.held
   return { version: theirs.version, store, documents, asked, crowds, imports, streams, bytes, fairness }
 }
@@ -118,7 +121,10 @@ const measure = async (stage: Stage): Promise<Omit<Beside, 'start'>> => {
 const byId = ({ txs }: Sample): Request[] =>
   txs.slice(0, VALUES).map(hash => search('tx', hash, filter(term('_id', hash))))
 
-/** Ours reads the blocks, theirs is handed the documents that we have made of them. The first import of ours filled the store. */
+/**
+ * Ours reads the blocks, theirs is handed the documents that we have made of them. The first import
+ * of ours filled the store.
+ */
 const importBoth = async ({ options, temporary, note, theirs, filled, server }: Stage) => {
   const { served, pack, filling } = filled
   note('Writing the documents for both')

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { connect } from '../connection.ts'
 
-/** Many clients at once, in a process of their own: each sends its next request as soon as it has an answer. */
+/** Many clients in a process of their own: each sends its next request once it has an answer. */
 export interface Clients {
   run(job: Job): Promise<Work>
   close(): void

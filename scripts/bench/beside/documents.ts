@@ -37,7 +37,7 @@ export const writeDocuments = async (server: Server, folder: string): Promise<Do
   return files
 }
 
-/** The bytes of `_source` stay as they are: numbers of 64 bits would not pass through JSON.parse. */
+/** The bytes of `_source` stay: numbers of 64 bits would not pass through JSON.parse. */
 export const linesOf = (hit: Buffer): [action: Buffer, source: Buffer] => {
   const at = hit.indexOf(SOURCE)
   const id = /"_id":"([^"]+)"/.exec(hit.toString('latin1', 0, at))?.[1]
@@ -52,7 +52,7 @@ const LINE_END = Buffer.from('\n')
 // No document has a line feed in it: they are escaped in JSON.
 const NEXT = Buffer.from(`\n${ACTION}`)
 
-/** Parts of a file, of whole documents, of at most so many bytes each save where a single document is larger. */
+/** Parts of a file, of whole documents, of at most about so many bytes where no document is larger. */
 export async function* bodiesIn(path: string, bytes: number): AsyncGenerator<Buffer, undefined> {
   const file = await open(path)
   try {

@@ -10,13 +10,13 @@ export interface OpenSearch {
   url: string
   /** Its name and version. */
   version: string
-  /** Replaces what there is by these documents, and resolves with the seconds until the last of them can be found. */
+  /** Replaces what there is by these documents; the seconds until all of them can be found. */
   load(files: readonly DocumentFile[], way: LoadWay): Promise<number>
-  /** Writes everything to disk as one segment an index, and resolves with the bytes of all. */
+  /** Writes everything to disk as one segment an index; the bytes of all. */
   settle(): Promise<number>
   /** All documents of an entity, by a scroll. */
   scroll(entity: string, size: number): Promise<Omit<Streamed, 'memory'>>
-  /** Of its process, since it started. */
+  /** Of its process. It looks only once a second: shorter spans tell nothing. */
   cpuSeconds(): Promise<number | undefined>
   /** Removes the indices. */
   remove(): Promise<void>
@@ -130,37 +130,28 @@ const send = async (url: string, { entity, path }: DocumentFile, bytes: number, 
   }
 }
 
+/** Pages are counted as they are, without parsing them: the client is not what is measured. */
 const scroll = async (client: Client, index: string, size: number): Promise<Omit<Streamed, 'memory'>> => {
-  const post = async (path: string, body: object): Promise<Buffer> => {
+  const ask = async (method: Dispatcher.HttpMethod, path: string, body: object): Promise<Buffer> => {
     const headers = { 'content-type': 'application/json' }
-    const answer = await client.request({ method: 'POST', path, headers, body: JSON.stringify(body) })
-    const bytes = Buffer.from(await answer.body.arrayBuffer())
-    if (answer.statusCode !== 200)
-      throw new Error(`a scroll answered ${answer.statusCode}: ${bytes.toString('utf8', 0, 500)}`)
-    return bytes
+    const answer = await client.request({ method, path, headers, body: JSON.stringify(body) })
+    const page = Buffer.from(await answer.body.arrayBuffer())
+    if (answer.statusCode === 200) return page
+    throw new Error(`a scroll was answered ${answer.statusCode}: ${page.toString('utf8', 0, 500)}`)
   }
   const start = performance.now()
   const counter = createHitCounter()
   let bytes = 0
+  let page = await ask('POST', `/${index}/_search?scroll=1m`, { size, sort: ['_doc'] })
   let id: string | undefined
-  for (;;) {
-    const page: Buffer = id
-      ? await post('/_search/scroll', { scroll: '1m', scroll_id: id })
-      : await post(`/${index}/_search?scroll=1m`, { size, sort: ['_doc'] })
-    const before = counter.hits
+  for (let before = -1; counter.hits > before; ) {
+    before = counter.hits
     counter.add(page)
     bytes += page.length
     id = /"_scroll_id":"([^"]+)"/.exec(page.toString('latin1', 0, 4000))?.[1]
-    if (counter.hits === before) break
+    if (counter.hits > before) page = await ask('POST', '/_search/scroll', { scroll: '1m', scroll_id: id })
   }
   const seconds = (performance.now() - start) / 1000
-  await client
-    .request({
-      method: 'DELETE',
-      path: '/_search/scroll',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ scroll_id: [id] }),
-    })
-    .then(({ body }) => body.dump())
+  await ask('DELETE', '/_search/scroll', { scroll_id: [id] })
   return { hits: counter.hits, bytes, seconds }
 }

@@ -7,8 +7,8 @@ import { quantile, type Sample, some, split, spread, VALUES } from '../sample.ts
 export type Question = Pick<Query, 'name' | 'requests'>
 
 /**
- * The ten questions. Addresses in analysed fields are written small, as OpenSearch's `term` compares with tokens; ours takes
- * any letter case. Each asks for the exact total and ten hits with the whole `_source`.
+ * The ten questions: each asks for the exact total and ten hits with the whole `_source`. Addresses
+ * in analysed fields are written small, as OpenSearch's `term` compares with tokens.
  */
 export const makeTen = ({ last, first, ...sample }: Sample, random: Random): Question[] => {
   const { blocks, parents, parties, names, pairs, args, numbers } = sample
@@ -102,7 +102,7 @@ export const mixOf = (questions: readonly Question[], random: Random): Request[]
   return mix
 }
 
-/** Requests that take a server long: each looks at every transaction, and every other one sorts what it finds. */
+/** Requests that are dear: each looks at every transaction, and every other one sorts what it finds. */
 export const makeScans = ({ gas }: Sample): Request[] =>
   Array.from({ length: VALUES }, (_, i) => {
     const bounds = { gte: quantile(gas, (i + 1) / (VALUES + 2)) }

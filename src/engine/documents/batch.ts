@@ -1,18 +1,16 @@
 import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { Code } from '../../decode/contract-code.ts'
-import type { Delegation } from '../../decode/proxies.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import type { BlockContract } from '../../documents/contracts.ts'
 import type { DecodedBlock } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { type Places, placesOf } from '../../documents/places.ts'
-import type { TokenFacts, TokenStandard } from '../../documents/tokens.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
 import type { Hash62 } from '../../lib/hash.ts'
 import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
-import type { Added, Dictionary } from '../index/dictionary.ts'
+import type { Dictionary } from '../index/dictionary.ts'
 import { createIndexing, firstTopicOf, type IndexedLog, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
@@ -20,13 +18,21 @@ import { encodeHeader, type SegmentHeader } from '../index/segment.ts'
 import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import { FACETS, termOf } from '../index/terms.ts'
 import { positionOf } from '../schema.ts'
+import {
+  type Additions,
+  createAdditions,
+  digitsOf,
+  type LearntLink,
+  type LearntToken,
+  type TokenRow,
+} from './additions.ts'
 import type { RecordKind } from './forms.ts'
 import { packTopic } from './pack.ts'
 import { createBlockWriter } from './records/block.ts'
 import { writeCall } from './records/call.ts'
 import { endTopics, writeLog } from './records/log.ts'
 import { createRecordRows, type RecordRows } from './records/rows.ts'
-import { createTraceWriter } from './records/trace.ts'
+import { createTraceWriter, txInputs } from './records/trace.ts'
 import { createTxWriter } from './records/tx.ts'
 import { type Ids, isTrue, writeHex, writeWords } from './records/values.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
@@ -48,58 +54,6 @@ export interface Batch extends SegmentCounts {
   upgrades: { position: number; address: number; implementation: number | null }[]
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
-}
-
-/** New dictionary entries. They are written with the first batch that is committed after they came up, whichever that is. */
-export interface Additions {
-  addresses: Added
-  names: Added
-  signatures: { first: number; entries: Signature[] }
-  codes: CodeRow[]
-  /** What contracts answered. */
-  tokens: TokenRow[]
-  links: LinkRow[]
-}
-
-/** Texts by their ids in the dictionary of names, null where there is none. */
-export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics' | 'features'> {
-  id: number
-  standard: number | null
-  source: number | null
-}
-
-/** The same; `id` is that of its address. */
-export interface TokenRow {
-  id: number
-  decimals: number | null
-  name: number | null
-  symbol: number | null
-  standard: number | null
-  error: number | null
-}
-
-/** What a contract answered when it was asked for what tokens tell. */
-export interface LearntToken extends TokenFacts {
-  /** 40 lower-case hex digits. */
-  address: string
-  /** Null where the answers leave that open. */
-  standard: TokenStandard | null
-}
-
-/** What a contract was found to run. */
-export interface LearntLink {
-  /** Lower-case. */
-  address: string
-  /** Of its own code, as `0x` hex; null where it has none. */
-  codeHash: string | null
-  delegation: Delegation | null
-  /** Up to where the chain was known when it was asked. */
-  position: number
-}
-
-/** `id` is that of its address. */
-export interface LinkRow extends Omit<LearntLink, 'address'> {
-  id: number
 }
 
 export interface BatchContext {
@@ -138,6 +92,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     trace: createRecordRows('trace'),
     call: createRecordRows('call'),
   }
+  const additions = createAdditions(context)
+  const { nameId, tokenRow } = additions
   const sights: Batch['sights'] = []
   const upgrades: Batch['upgrades'] = []
   const postings = createPairsBuilder()
@@ -265,20 +221,6 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     for (const { read, facet } of TRACE_ADDRESSES) addressTerm(read(trace), facet, traces)
   }
 
-  const nameId = (text: string | null): number | null => (text === null ? null : context.names.id(text))
-
-  const tokenRow = (
-    address: string,
-    { decimals, name, symbol, standard, error }: Omit<LearntToken, 'address'>,
-  ): TokenRow => ({
-    id: context.addresses.id(address),
-    decimals,
-    name: nameId(name),
-    symbol: nameId(symbol),
-    standard: nameId(standard),
-    error: nameId(error),
-  })
-
   const addContract = (position: number, contract: BlockContract) => {
     const { address, creator, tx, code, implementation, abi } = contract
     const row = rows.contract
@@ -377,21 +319,6 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     finish() {
       const last = first + times.length - 1
       const counts = { first, last, txs, logs, traces, calls, events }
-      // Before the dictionaries are taken: they hold the texts of these.
-      const codes = context.takeCodes().map(
-        ({ id, code: { hash, size, selectors, topics, features, standard, standardSource } }): CodeRow => ({
-          ...{ id, hash, size, selectors, topics, features },
-          standard: nameId(standard),
-          source: nameId(standardSource),
-        }),
-      )
-      const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
-      const links = context.takeLinks().map(
-        ({ address, ...link }): LinkRow => ({
-          id: context.addresses.id(digitsOf(address)),
-          ...link,
-        }),
-      )
       const header = encodeHeader({
         first,
         last,
@@ -418,14 +345,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         pairs: postings.finish(),
         numbers: numbers.finish(),
         columns: columns.finish(levelOf(counts) === FULL_LEVEL),
-        added: {
-          addresses: context.addresses.takeAdded(),
-          names: context.names.takeAdded(),
-          signatures: context.takeSignatures(),
-          codes,
-          tokens,
-          links,
-        },
+        added: additions.take(),
       }
     },
   }
@@ -445,21 +365,9 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
 
 const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))
 
-const digitsOf = (address: string): string => address.slice(2).toLowerCase()
-
 const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
   name.startsWith('trace.') && name !== 'trace.error'
     ? [{ read: traceReader(name.slice('trace.'.length)), facet }]
     : [],
 )
 const readError = traceReader('error')
-
-/** The call data of the transaction that a trace is of. */
-const txInputs = ({ block: { transactions } }: RawBlock, places: Places | undefined) => {
-  if (!places)
-    return (trace: RpcTrace): string | undefined =>
-      trace.type === 'reward' ? undefined : transactions[trace.transactionPosition]?.input
-  const inputs = new Map(transactions.map(({ input }, i) => [places.txs[i]!, input]))
-  return (trace: RpcTrace): string | undefined =>
-    trace.type === 'reward' ? undefined : inputs.get(trace.transactionPosition)
-}

@@ -114,28 +114,6 @@ export const unpack = (packed: Uint8Array, address: (id: number) => string): str
   return hex
 }
 
-/** Whether the data of a packed form take at most `COMPARABLE` bytes. */
-export const isShort = (packed: Uint8Array): boolean => {
-  if (packed[0] === ZSTD) return false
-  let size = 0
-  for (let at = 0; at < packed.length; ) {
-    const control = packed[at++]!
-    if (control < 64) {
-      size += 32
-      at += control <= 32 ? control : control - 32
-    } else if (control === SELECTOR) {
-      size += 4
-      at += 4
-    } else {
-      const { value, start } = varint(packed, at)
-      size += control === ADDRESS ? 32 : value
-      at = control === ADDRESS ? start : start + value
-    }
-    if (size > COMPARABLE) return false
-  }
-  return true
-}
-
 const ZEROS = '0'.repeat(64)
 const ZERO = 48
 /** Zero bytes before an address in its word. An address that begins with zeros itself is packed as any other word. */

@@ -1,5 +1,5 @@
 import { bloomBitsOf } from '../../lib/bloom.ts'
-import type { ByteWriter } from '../../lib/bytes.ts'
+import { type ByteWriter, putDigits } from '../../lib/bytes.ts'
 import { checksumDigits } from '../../lib/keccak.ts'
 
 /** What is shown, or worked out, of addresses by their dictionary ids. */
@@ -17,30 +17,34 @@ export interface Addresses {
   topicBits(id: number): number
 }
 
-const SLOTS = 1 << 15
+const SLOTS = 1 << 16
+/** Checksummed digits, then lower-case ones. */
+const SIZE = 80
 const DIGITS = 40
 
-/** An id has one slot, which the latest one holds. The memory is taken as slots are first used: 6 MB where all are. */
-export const createAddresses = (digitsOf: (id: number) => string): Addresses => {
+/** An id has one slot, which the latest one holds. The memory is taken as slots are first used: 8 MB where all are. */
+export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses => {
   const owners = new Uint32Array(SLOTS)
-  const plain = Buffer.alloc(SLOTS * DIGITS)
-  /** Arrays of their own, since a whole one is copied faster than a part. */
-  const checksummed: Uint8Array[] = new Array(SLOTS)
+  const ascii = Buffer.alloc(SLOTS * SIZE)
+  const view = new DataView(ascii.buffer, ascii.byteOffset, ascii.length)
+  const bytes = Buffer.alloc(SLOTS * 20)
   const emitterBits = new Float64Array(SLOTS)
   const topicBits = new Float64Array(SLOTS)
   const word = Buffer.alloc(32)
   /** Its bytes before the checksummed digits of each. */
   const foreign = Buffer.alloc(FOREIGN * FOREIGN_SIZE)
+  const foreignView = new DataView(foreign.buffer, foreign.byteOffset, foreign.length)
   foreign.write('0'.repeat(DIGITS), 20)
 
   const slotOf = (id: number): number => {
     const slot = id & (SLOTS - 1)
     if (owners[slot] !== id) {
-      const at = slot * DIGITS
-      plain.write(digitsOf(id), at, 'latin1')
-      checksummed[slot] ??= new Uint8Array(DIGITS)
-      checksummed[slot].set(plain.subarray(at, at + DIGITS))
-      checksumDigits(checksummed[slot], 0)
+      const at = slot * SIZE
+      const address = bytesOf(id)
+      bytes.set(address, slot * 20)
+      putDigits(view, at, address, 0, 20)
+      putDigits(view, at + DIGITS, address, 0, 20)
+      checksumDigits(ascii, at)
       emitterBits[slot] = UNKNOWN
       topicBits[slot] = UNKNOWN
       owners[slot] = id
@@ -49,9 +53,8 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
   }
 
   const copy = (id: number, target: Uint8Array, to: number) => {
-    const from = slotOf(id) * DIGITS
-    for (let i = 0; i < 20; i++)
-      target[to + i] = (VALUES[plain[from + 2 * i]!]! << 4) | VALUES[plain[from + 2 * i + 1]!]!
+    const from = slotOf(id) * 20
+    for (let i = 0; i < 20; i++) target[to + i] = bytes[from + i]!
   }
 
   const bitsIn = (known: Float64Array, id: number, start: number): number => {
@@ -64,7 +67,10 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
   }
 
   return {
-    checksummed: (out, id) => out.bytes(checksummed[slotOf(id)]!),
+    checksummed(out, id) {
+      const at = slotOf(id) * SIZE
+      out.words(view, at, at + DIGITS)
+    },
     checksummedBytes(out, bytes, start) {
       // Addresses differ in any of their bytes, but for the zeros that some begin with.
       const slot =
@@ -73,14 +79,14 @@ export const createAddresses = (digitsOf: (id: number) => string): Addresses => 
       const at = slot * FOREIGN_SIZE
       if (!isSame(foreign, at, bytes, start)) {
         for (let i = 0; i < 20; i++) foreign[at + i] = bytes[start + i]!
-        foreign.write(Buffer.prototype.hexSlice.call(bytes, start, start + 20), at + 20, 'latin1')
+        putDigits(foreignView, at + 20, bytes, start, start + 20)
         checksumDigits(foreign, at + 20)
       }
-      out.bytes(foreign, at + 20, at + FOREIGN_SIZE)
+      out.words(foreignView, at + 20, at + FOREIGN_SIZE)
     },
     plain(out, id) {
-      const at = slotOf(id) * DIGITS
-      out.bytes(plain, at, at + DIGITS)
+      const at = slotOf(id) * SIZE + DIGITS
+      out.words(view, at, at + DIGITS)
     },
     copy,
     bloomBits: id => bitsIn(emitterBits, id, 12),
@@ -97,5 +103,3 @@ const isSame = (a: Uint8Array, from: number, b: Uint8Array, start: number): bool
 const FOREIGN = 1 << 12
 const FOREIGN_SIZE = 60
 const UNKNOWN = -1
-const VALUES = new Uint8Array(128)
-for (let value = 0; value < 16; value++) VALUES[value.toString(16).charCodeAt(0)] = value

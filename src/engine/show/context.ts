@@ -1,5 +1,6 @@
 import { datetime } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { present } from '../../sqlite/damage.ts'
 import type { Records } from '../documents/record-reader.ts'
 import { hashStart, type StoredBlock } from '../documents/records/block.ts'
 import type { Reader } from '../reader.ts'
@@ -53,10 +54,12 @@ export const createContext = (reader: Reader): Context => {
     datetime: piece(`"${datetime(stored.time)}"`),
   })
 
+  const address = reader.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+
   return {
     reader,
     records,
-    addresses: createAddresses(reader.addressDigits),
+    addresses: createAddresses(id => present(address.get(id) as Buffer | undefined, 'the number of an address')),
     name(out, id) {
       let text = names.get(id)
       if (!text) {

@@ -9,7 +9,7 @@ import { listOf } from '../query/fields.ts'
 import type { Context } from './context.ts'
 import { listWriter } from './lists.ts'
 import { integerOf, writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from './numbers.ts'
-import { CLOSE_LIST, COMMA, FALSE, HEX, NULL, OPEN_LIST, QUOTE, TRUE, writeHex, writeJson } from './pieces.ts'
+import { CLOSE_LIST, COMMA, FALSE, HEX, NULL, OPEN_LIST, piece, QUOTE, TRUE, writeHex, writeJson } from './pieces.ts'
 import type { FieldPlan } from './plan.ts'
 import { writeWords } from './words.ts'
 
@@ -136,13 +136,16 @@ const generalInteger =
 
 /** A list of hashes, which lie one behind the other. */
 export const writeHashes = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
-  out.byte(OPEN_LIST)
+  out.bytes(start < end ? FIRST : NONE)
   for (let at = start; at < end; at += 32) {
-    if (at > start) out.byte(COMMA)
-    writeHex(out, bytes, at, at + 32)
+    out.digits(bytes, at, at + 32)
+    out.bytes(at + 32 < end ? NEXT : LAST)
   }
-  out.byte(CLOSE_LIST)
 }
+const NONE = piece('[]')
+const FIRST = piece('["0x')
+const NEXT = piece('","0x')
+const LAST = piece('"]')
 
 /** A list of small integers. */
 export const writeIntegers = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
