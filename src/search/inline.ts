@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { Searcher } from '../engine/query/execute.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
 import { ChainsieveError } from '../lib/errors.ts'
@@ -103,7 +104,8 @@ export const createInline = ({
 
 const tryToOpen = (store: string, limits: Limits): OpenStore | null => {
   try {
-    // A thread waits for what is locked.
+    // What can be opened without waiting for anything; a thread waits for the rest.
+    if (!statSync(store).isFile()) return null
     const opened = openStore(store, limits, 0)
     // What all queries need is read before the first one.
     opened.reader.begin()

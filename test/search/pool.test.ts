@@ -202,7 +202,7 @@ test('suggestions come from the names of a store and of contracts that were give
 
 test('a pool that is closed answers nothing more', async t => {
   const { pool, search } = setUp(t)
-  const waiting = Promise.allSettled(Array.from({ length: 5 }, () => search('event', { size: 0 })))
+  const waiting = Promise.allSettled(Array.from({ length: 5 }, () => search('event', { size: -1 })))
   await pool.close()
   for (const { status } of await waiting) assert.equal(status, 'rejected')
   await assert.rejects(search('block', {}), { code: 'search_closed' })
