@@ -1,32 +1,61 @@
-import { recordReader } from './field-values.ts'
+import { columnIndex, type RecordKind } from '../documents/forms.ts'
+import { valueReader } from '../documents/record-values.ts'
+import { conditionOf, DOUBT, YES } from './column-conditions.ts'
+import { interpreterOf, recordReader } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { memberReader } from './member-reader.ts'
-import { byDocuments, type Context, type Part } from './part.ts'
-import { positionOfOrdinal } from './places.ts'
-import { each, listed, run } from './sets.ts'
+import { byDocuments, type Context, type Part, type Place } from './part.ts'
+import { isSparse, type Numbered, positionOfOrdinal } from './places.ts'
+import { listed, type OrdinalSet, run, toArray } from './sets.ts'
 
 /** Records that are read between two looks at whether to go on. */
 const READ = 0x3f
 
 /** A condition that neither index nor column tells: one field of each candidate's record is read, or the whole document. */
 export const byRecords = (node: Leaf, context: Context): Part => {
-  const { numbered, reader } = context
   const fulfils = testOfRecord(node, context)
   if (!fulfils) return byDocuments(node, context)
+  const inRows = isInRows(node, context)
   return {
-    matches({ header, size }, within) {
+    matches(at, within) {
       const found: number[] = []
       let seen = 0
-      each(within ?? run(0, size), ordinal => {
-        if ((seen++ & READ) === 0) reader.check()
-        if (fulfils(positionOfOrdinal(header, numbered, ordinal))) found.push(ordinal)
+      visit(at, within ?? run(0, at.size), { ...context, inRows }, (ordinal, position) => {
+        if ((seen++ & READ) === 0) context.reader.check()
+        if (fulfils(position)) found.push(ordinal)
       })
       return listed(Uint32Array.from(found))
     },
   }
 }
 
-const testOfRecord = (node: Leaf, { kind, reader }: Context): ((position: number) => boolean) | undefined => {
+/** Calls for each candidate; neighbours' records are fetched many at a time. */
+const visit = (
+  { header }: Place,
+  within: OrdinalSet,
+  { numbered, reader, inRows }: Context & { inRows: boolean },
+  call: (ordinal: number, position: number) => void,
+) => {
+  if (inRows && within.form === 'run' && within.to > within.from && hasRows(numbered)) {
+    let ordinal = within.from
+    const [first, last] = [ordinal, within.to - 1].map(one => positionOfOrdinal(header, numbered, one))
+    reader.records.each(numbered, first!, last!, position => call(ordinal++, position))
+  } else for (const ordinal of toArray(within)) call(ordinal, positionOfOrdinal(header, numbered, ordinal))
+}
+
+const hasRows = (numbered: Numbered): numbered is RecordKind => numbered !== 'block' && !isSparse(numbered)
+
+/** Hashes of transactions stand in the block's row instead. */
+const isInRows = ({ field }: Leaf, { kind }: Context): boolean =>
+  kind !== 'tx' || columnIndex(kind, field.list?.name ?? field.field) >= 0
+
+type Test = (position: number) => boolean
+
+/** Undefined where the field takes the whole document. */
+const testOfRecord = (node: Leaf, context: Context): Test | undefined => {
+  const { kind, reader } = context
+  const byNumber = testOfInteger(node, context)
+  if (byNumber) return byNumber
   const test = testOf(node)
   const one = recordReader(kind, node.field, reader)
   if (one)
@@ -36,4 +65,26 @@ const testOfRecord = (node: Leaf, { kind, reader }: Context): ((position: number
     }
   const some = memberReader(kind, node.field, reader)
   return some && (position => some(position).some(test))
+}
+
+/** Integers are compared as doubles, as those of a column are; one that a double does not tell is compared as it is. */
+const testOfInteger = (node: Leaf, { kind, reader }: Context): Test | undefined => {
+  const { field } = node
+  const read = valueReader(kind, field.field, reader.records)
+  if (!read || field.list || (field.kind !== 'quantity' && field.kind !== 'amount')) return undefined
+  const condition = conditionOf(node, reader)
+  if (condition === 'never') return () => false
+  const { low, high, judge } = condition
+  const test = testOf(node)
+  const interpret = interpreterOf(field, reader)
+  return position => {
+    const stored = read(position)
+    if (stored === null || stored === undefined) return false
+    const number = Number(stored)
+    if (number < low || number > high) return false
+    const verdict = judge ? judge(number) : YES
+    if (verdict !== DOUBT) return verdict === YES
+    const value = interpret(stored)
+    return value !== undefined && test(value)
+  }
 }

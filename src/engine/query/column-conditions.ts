@@ -20,6 +20,8 @@ export interface ColumnCondition {
   high: number
   /** Undefined where all within the bounds do. */
   judge?: (value: number) => Verdict
+  /** Only the bounds themselves need judging: all between them fulfil it. */
+  edges?: true
 }
 
 /** What a condition on a field that has a column means for its numbers. `never` where no document can fulfil it. */
@@ -110,7 +112,7 @@ const between = (low: bigint, high: bigint): ColumnCondition | 'never' => {
   if (low > high) return 'never'
   const [from, to] = [Number(low), Number(high)]
   if (to < INEXACT) return { low: from, high: to }
-  return { low: from, high: to, judge: value => inside(value, from, to, low, high) }
+  return { low: from, high: to, judge: value => inside(value, from, to, low, high), edges: true }
 }
 
 /** Of a value between two bounds as doubles: only one that is as far as a bound may stand for integers on both sides of it. */

@@ -18,6 +18,7 @@ import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
+import type { Ask } from './part.ts'
 import { planQuery } from './plan.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
@@ -140,12 +141,14 @@ function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {
   for (const _ of pages) yield list.splice(0)
 }
 
-const asking =
-  (documents: Documents) =>
-  (kind: Kind, node: Node, positions: readonly number[]): boolean[] => {
-    const test = compile(kind, node)
+const asking = (documents: Documents): Ask => {
+  const tests = new Map<Node, ReturnType<typeof compile>>()
+  return (kind, node, positions) => {
+    const test = tests.get(node) ?? compile(kind, node)
+    tests.set(node, test)
     return documents.load(kind, positions).map(document => document !== undefined && test(document))
   }
+}
 
 const countAll = ({ trackTotal }: SearchRequest, parts: Part[], reader: Reader): number => {
   if (trackTotal === false) return -1

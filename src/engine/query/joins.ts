@@ -1,11 +1,24 @@
 import type { Kind } from '../../mapping/index.ts'
 import { MISSING, valueAt } from '../index/column-codec.ts'
 import { columnNumber } from '../index/column-fields.ts'
-import type { Reader, Segment } from '../reader.ts'
+import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import type { Context, Part, Place } from './part.ts'
-import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
-import { and, collected, count, EMPTY, each, isEmpty, listed, lowerBound, type OrdinalSet, or, run } from './sets.ts'
+import { endOf, type Numbered, numberedAs, ordinalOfPosition, placesOf, positionOfOrdinal, sizeOf } from './places.ts'
+import {
+  and,
+  collected,
+  count,
+  EMPTY,
+  each,
+  isEmpty,
+  listed,
+  lowerBound,
+  type OrdinalSet,
+  or,
+  run,
+  toArray,
+} from './sets.ts'
 
 /** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
 interface Link {
@@ -47,18 +60,13 @@ export const byChildren = (
       const found = related(at.segment, candidates)
       const children = candidates ? and(found, candidates, sizeOf(at, child)) : found
       if (isEmpty(children)) return EMPTY
-      const parents = link.up(at, children)
-      if (min === 1 && max === Number.POSITIVE_INFINITY)
-        return collected(
-          parents.filter(parent => parent !== NO_PARENT),
-          at.size,
-        )
       const counts = new Uint32Array(at.size)
-      for (const parent of parents) if (parent !== NO_PARENT) counts[parent]!++
-      return collected(
-        parents.filter(parent => parent !== NO_PARENT && counts[parent]! >= min && counts[parent]! <= max),
-        at.size,
-      )
+      for (const parent of link.up(at, children)) if (parent !== NO_PARENT) counts[parent]!++
+      const parents = new Uint32Array(at.size)
+      let size = 0
+      for (let parent = 0; parent < at.size; parent++)
+        if (counts[parent]! >= min && counts[parent]! <= max) parents[size++] = parent
+      return listed(parents.subarray(0, size))
     },
   }
 }
@@ -79,12 +87,7 @@ export const byParent = ({ kind, related, numbered, reader }: JoinOptions): Part
       )
       if (isEmpty(possible)) return EMPTY
       const flags = flagsOf(related(at.segment, possible), size)
-      const found: number[] = []
-      let i = 0
-      each(candidates, ordinal => {
-        if (flags[parents[i++]!]) found.push(ordinal)
-      })
-      return listed(Uint32Array.from(found))
+      return listed(toArray(candidates).filter((_, i) => flags[parents[i]!]))
     },
   }
 }
@@ -145,20 +148,22 @@ const toTransaction = (child: Child, reader: Reader): Link => {
   return {
     up(at, children) {
       const { header } = at
-      const parents = new Uint32Array(count(children)).fill(NO_PARENT)
+      const ordinals = toArray(children)
+      const parents = new Uint32Array(ordinals.length).fill(NO_PARENT)
       const transactions = transactionsOf(at)
       if (!transactions) return parents
-      let i = 0
-      let index = 0
-      each(children, ordinal => {
-        while (endOf(header, child, index) <= ordinal) {
+      let block = blockIn(header, child, 0)
+      for (let i = 0; i < ordinals.length; i++) {
+        const ordinal = ordinals[i]!
+        if (ordinal >= block.end) {
           reader.check()
-          index++
+          let index = block.index
+          while (endOf(header, child, index) <= ordinal) index++
+          block = blockIn(header, child, index)
         }
         const place = valueAt(transactions, ordinal)
-        if (place !== MISSING) parents[i] = ordinalOfPosition(header, 'tx', positionOf(header.first + index, place))
-        i++
-      })
+        if (place !== MISSING) parents[i] = parentIn(header, block, place)
+      }
       return parents
     },
     down(at, parents) {
@@ -182,10 +187,10 @@ const toTransaction = (child: Child, reader: Reader): Link => {
         const flags = flagsOf(parents, sizeOf(at, 'tx'))
         for (let index = 0, at = 0; index < header.times.length; index++) {
           reader.check()
-          for (const end = endOf(header, child, index); at < end; at++) {
+          const block = blockIn(header, child, index)
+          for (; at < block.end; at++) {
             const place = valueAt(transactions, at)
-            if (place === MISSING) continue
-            if (flags[ordinalOfPosition(header, 'tx', positionOf(header.first + index, place))]) found[length++] = at
+            if (place !== MISSING && flags[parentIn(header, block, place)]) found[length++] = at
           }
         }
       }
@@ -193,6 +198,25 @@ const toTransaction = (child: Child, reader: Reader): Link => {
     },
   }
 }
+
+/** A block of a segment, by its index. */
+interface BlockIn {
+  index: number
+  /** Ordinal of its first transaction; undefined where it is partial, so that places have gaps. */
+  start: number | undefined
+  /** Where its children end. */
+  end: number
+}
+
+const blockIn = (header: ReadHeader, child: Child, index: number): BlockIn => ({
+  index,
+  start: placesOf(header, 'tx', index) ? undefined : endOf(header, 'tx', index - 1),
+  end: endOf(header, child, index),
+})
+
+/** Ordinal of the transaction at a place. */
+const parentIn = (header: ReadHeader, { index, start }: BlockIn, place: number): number =>
+  start === undefined ? ordinalOfPosition(header, 'tx', positionOf(header.first + index, place)) : start + place
 
 /** Documents of transactions, which are named by their positions. */
 export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): Part => {

@@ -30,9 +30,11 @@ export interface Context {
   kind: Kind
   numbered: Numbered
   reader: Reader
-  /** Asks the documents at these positions themselves. */
-  ask(kind: Kind, node: Node, positions: readonly number[]): boolean[]
+  ask: Ask
 }
+
+/** Asks the documents at these positions themselves. */
+export type Ask = (kind: Kind, node: Node, positions: readonly number[]) => boolean[]
 
 /** Postings by segment, read for all segments at once when the first one asks. */
 export const bySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {

@@ -1,6 +1,6 @@
-import { type ColumnData, valueAt } from '../index/column-codec.ts'
+import { type ColumnData, type StoredValues, valueAt } from '../index/column-codec.ts'
 import { type ColumnCondition, DOUBT, NO, type Verdict, YES } from './column-conditions.ts'
-import { count, EMPTY, each, listed, lowerBound, type OrdinalSet, run } from './sets.ts'
+import { EMPTY, listed, lowerBound, type OrdinalSet, run, toArray } from './sets.ts'
 
 /** What a scan of a column finds among the candidates. */
 export interface Scanned {
@@ -11,53 +11,74 @@ export interface Scanned {
 
 /** Values that are compared between two looks at whether to go on. */
 const STRETCH = 2 ** 14
+/** The same where each may have to be looked up. */
+const JUDGED = 2 ** 9
 
 /** Candidates whose value fulfils a condition. */
 export const scan = (data: ColumnData, condition: ColumnCondition, within: OrdinalSet, check: () => void): Scanned => {
   const { values, base, dictionary } = data
-  const { low, high, judge } = condition
+  const { low, high, judge, edges } = condition
   if (!values) return ofOne(valueAt(data, 0), condition, within)
   // Bounds of what is stored: of a dictionary, places in it.
   const from = dictionary ? lowerBound(dictionary, low) : low - base
   const to = dictionary ? upperBound(dictionary, high) - 1 : high - base
   if (from > to) return NOTHING
-  const found = createList(count(within))
-  if (!judge) {
-    if (within.form === 'run')
-      for (let start = within.from; start < within.to; start += STRETCH) {
-        check()
-        const end = Math.min(start + STRETCH, within.to)
-        for (let ordinal = start; ordinal < end; ordinal++) {
-          const value = values[ordinal]!
-          if (value >= from && value <= to) found.push(ordinal)
-        }
-      }
-    else
-      each(within, ordinal => {
-        const value = values[ordinal]!
-        if (value >= from && value <= to) found.push(ordinal)
-      })
-    return { found: found.take(), doubtful: EMPTY }
-  }
+  const inside = between(values, [from, to], within, check)
+  if (!judge) return { found: setOf(inside), doubtful: EMPTY }
   const verdictOf = remembering(data, judge)
   const doubtful: number[] = []
-  let seen = 0
-  each(within, ordinal => {
-    if ((++seen & 0xfff) === 0) check()
+  let size = 0
+  for (let i = 0; i < inside.length; i++) {
+    if ((i & (JUDGED - 1)) === 0) check()
+    const ordinal = inside[i]!
     const value = values[ordinal]!
-    if (value < from || value > to) return
-    const verdict = verdictOf(value)
-    if (verdict === YES) found.push(ordinal)
+    const verdict = edges && value !== from && value !== to ? YES : verdictOf(value)
+    if (verdict === YES) inside[size++] = ordinal
     else if (verdict === DOUBT) doubtful.push(ordinal)
-  })
-  return { found: found.take(), doubtful: listed(Uint32Array.from(doubtful)) }
+  }
+  return { found: setOf(inside.subarray(0, size)), doubtful: listed(Uint32Array.from(doubtful)) }
+}
+
+/** Candidates whose stored value lies between two others, in a list of its own. */
+const between = (
+  values: StoredValues,
+  [from, to]: readonly [number, number],
+  within: OrdinalSet,
+  check: () => void,
+): Uint32Array => {
+  const candidates = within.form === 'run' ? undefined : toArray(within)
+  const [start, end] = within.form === 'run' ? [within.from, within.to] : [0, candidates!.length]
+  const found = new Uint32Array(end - start)
+  let size = 0
+  for (let at = start; at < end; at += STRETCH) {
+    check()
+    const stop = Math.min(at + STRETCH, end)
+    if (candidates)
+      for (let i = at; i < stop; i++) {
+        const value = values[candidates[i]!]!
+        if (value >= from && value <= to) found[size++] = candidates[i]!
+      }
+    else
+      for (let ordinal = at; ordinal < stop; ordinal++) {
+        const value = values[ordinal]!
+        if (value >= from && value <= to) found[size++] = ordinal
+      }
+  }
+  return found.subarray(0, size)
+}
+
+/** Of an ascending list; neighbours are a run. */
+const setOf = (list: Uint32Array): OrdinalSet => {
+  const last = list.length - 1
+  return last >= 0 && list[last]! - list[0]! === last ? run(list[0]!, list[0]! + last + 1) : listed(list)
 }
 
 const NOTHING: Scanned = { found: EMPTY, doubtful: EMPTY }
 
 /** All documents have the same value. */
-const ofOne = (value: number, { low, high, judge }: ColumnCondition, within: OrdinalSet): Scanned => {
-  const verdict = value < low || value > high ? NO : judge ? judge(value) : YES
+const ofOne = (value: number, { low, high, judge, edges }: ColumnCondition, within: OrdinalSet): Scanned => {
+  const isSure = !judge || (edges && value !== low && value !== high)
+  const verdict = value < low || value > high ? NO : isSure ? YES : judge(value)
   return { found: verdict === YES ? within : EMPTY, doubtful: verdict === DOUBT ? within : EMPTY }
 }
 
@@ -71,20 +92,6 @@ const remembering = (
   return stored => {
     verdicts[stored] ||= judge(dictionary ? dictionary[stored]! : base + stored)
     return verdicts[stored] as Verdict
-  }
-}
-
-const createList = (most: number) => {
-  const list = new Uint32Array(most)
-  let size = 0
-  return {
-    push(ordinal: number) {
-      list[size++] = ordinal
-    },
-    take: (): OrdinalSet => {
-      if (size === 0) return EMPTY
-      return list[size - 1]! - list[0]! === size - 1 ? run(list[0]!, list[0]! + size) : listed(list.subarray(0, size))
-    },
   }
 }
 

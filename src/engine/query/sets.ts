@@ -98,6 +98,19 @@ export const atLeast = (sets: readonly OrdinalSet[], least: number, size: number
   return collected(Uint32Array.from(found), size)
 }
 
+/** All ordinals, ascending; not to be written to. */
+export const toArray = (set: OrdinalSet): Uint32Array => {
+  if (set.form === 'list') return set.list
+  const found = new Uint32Array(count(set))
+  let size = 0
+  if (set.form === 'run') for (let ordinal = set.from; ordinal < set.to; ordinal++) found[size++] = ordinal
+  else
+    for (let word = 0; word < set.bits.length; word++)
+      for (let bits = set.bits[word]!; bits !== 0; bits &= bits - 1)
+        found[size++] = word * 32 + 31 - Math.clz32(bits & -bits)
+  return found
+}
+
 /** Calls for each ordinal, ascending. */
 export const each = (set: OrdinalSet, visit: (ordinal: number) => void) => {
   if (set.form === 'run') for (let ordinal = set.from; ordinal < set.to; ordinal++) visit(ordinal)

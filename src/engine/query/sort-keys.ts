@@ -6,7 +6,7 @@ import type { Sort } from '../../query/request.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
 import { valueReader } from '../documents/record-values.ts'
 import type { ColumnBounds } from '../index/column-cache.ts'
-import { MISSING, valueAt } from '../index/column-codec.ts'
+import { type ColumnData, MISSING, valueAt } from '../index/column-codec.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { isShared } from './column-conditions.ts'
@@ -23,8 +23,8 @@ export type Key = Value
 export interface KeyReader {
   /** Reads the keys of a segment's documents; null where one has none. */
   in(segment: Segment): (ordinal: number, position: number) => Key | null
-  /** The integer that a key stands for. */
-  exact(position: number): bigint
+  /** The integer that a key stands for, where keys are the nearest doubles of integers. */
+  exact?(position: number): bigint
   /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
   column?: KeyColumn
 }
@@ -32,8 +32,9 @@ export interface KeyReader {
 export interface KeyColumn {
   /** Undefined where no document of the segment has the field. */
   bounds(segment: Segment): ColumnBounds | undefined
-  /** The number by ordinal: `MISSING` where there is none, NaN where the column does not tell. */
-  in(segment: Segment): (ordinal: number) => number
+  data(segment: Segment): ColumnData | undefined
+  /** Greater numbers are no keys. */
+  greatest: number
 }
 
 export interface KeyOptions {
@@ -49,13 +50,11 @@ export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockN
 export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyOptions): KeyReader => {
   const { reader, documents, last } = options
   const field = fields[kind]
-  const exact = (position: number): bigint => exactInteger(kind, field!, position, reader)
-  if (by === '_doc') return { in: () => (_, position) => position, exact }
-  if (!field) return { in: () => () => null, exact }
-  if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), exact }
+  if (by === '_doc') return { in: () => (_, position) => position }
+  if (!field) return { in: () => () => null }
+  if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position) }
   if (field.field === 'timestamp')
     return {
-      exact,
       in(segment) {
         const { first, times } = reader.header(segment)
         return (_, position) => times[blockOf(position) - first]!
@@ -72,7 +71,7 @@ export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyO
       const [document] = ofRow ? [] : documents.load(kind, [position])
       return extreme(ofRow?.(position) ?? (document ? valuesOf(field, document._source) : []), order)
     })
-  return { in: () => (_, position) => key(position) ?? null, exact }
+  return { in: () => (_, position) => key(position) ?? null }
 }
 
 /** Of several values the least counts in ascending order, the greatest in descending order. */
@@ -86,7 +85,6 @@ const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }:
   const source = columnSource(kind, field, reader)
   if (!source) return undefined
   const numbered = numberedAs(kind)
-  const exact = (position: number) => exactInteger(kind, field, position, reader)
   const keyOf = keyMaker(kind, field, { reader, documents, last })
   const numbersIn = (segment: Segment): ((ordinal: number) => number) => {
     const data = source.data(placeIn(segment, numbered, reader))
@@ -94,13 +92,11 @@ const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }:
   }
   const column: KeyColumn = {
     bounds: segment => source.bounds(placeIn(segment, numbered, reader)),
-    in(segment) {
-      const numberAt = numbersIn(segment)
-      return isLong(field) ? ordinal => longOf(numberAt(ordinal)) : numberAt
-    },
+    data: segment => source.data(placeIn(segment, numbered, reader)),
+    // Integers that do not fit 64 bits are none.
+    greatest: isLong(field) ? LONGS_END : Number.POSITIVE_INFINITY,
   }
   return {
-    exact,
     in(segment) {
       const numberAt = numbersIn(segment)
       return (ordinal, position) => {
@@ -108,7 +104,7 @@ const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }:
         return number === MISSING ? null : keyOf(number, position)
       }
     },
-    ...(isNumeric(field, last) && { column }),
+    ...(isNumeric(field, last) && { column, exact: position => exactInteger(kind, field, position, reader) }),
   }
 }
 
@@ -122,9 +118,6 @@ const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   (encoding === 'coin' && last)
 
 const isLong = ({ encoding }: FieldPath): boolean => encoding === 'num'
-
-/** Integers that do not fit 64 bits are none. */
-const longOf = (number: number): number => (number > LONGS_END ? MISSING : number === LONGS_END ? Number.NaN : number)
 
 /** Makes the key of a number of the column. */
 const keyMaker = (

@@ -40,6 +40,8 @@ export interface SortKeys {
   column(kind: Kind): KeyColumn | undefined
   /** The first sort, by which columns order. */
   first: Sort | undefined
+  /** Whether there is no other: of equal keys positions decide. */
+  single: boolean
 }
 
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
@@ -76,26 +78,30 @@ export const sortKeysOf = ({ sort, parts }: Order, reader: Reader, documents: Do
   const column = () => undefined
   // One key that follows the chain, or one that no other can refine, is the position itself.
   if (first === undefined || first.by === '_doc' || (sorts.length === 1 && followsChain(first, parts)))
-    return { chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first }
+    return { chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first, single: true }
   const readers = new Map(
     KINDS.map((kind): [Kind, KeyReader[]] => [
       kind,
       sorts.map((sort, i) => keyReader(kind, sort, { reader, documents, last: i === sorts.length - 1 })),
     ]),
   )
-  const exact = ({ kind, position }: Found, i: number) => readers.get(kind)![i]!.exact(position)
+  /** Of keys that are the same double the integers are compared. */
+  const compareExactly = (a: Found, b: Found, i: number): number => {
+    const [left, right] = [a, b].map(({ kind, position }) => readers.get(kind)![i]!.exact?.(position))
+    return left === undefined || right === undefined ? 0 : compareKeys(left, right, sorts[i]!)
+  }
   return {
     chain: followsChain(first, parts),
     byTime: followsChain(first, parts) && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
     descending,
     first,
+    single: sorts.length === 1,
     column: kind => readers.get(kind)![0]!.column,
     compare: (a, b) => {
       for (let i = 0; i < sorts.length; i++) {
         const [left, right] = [a.keys[i] ?? null, b.keys[i] ?? null]
         const difference =
-          compareKeys(left, right, sorts[i]!) ||
-          (isDoubtful(left) && right !== null ? compareKeys(exact(a, i), exact(b, i), sorts[i]!) : 0)
+          compareKeys(left, right, sorts[i]!) || (isDoubtful(left) && isDoubtful(right) ? compareExactly(a, b, i) : 0)
         if (difference !== 0) return difference
       }
       return 0
@@ -108,7 +114,7 @@ export const sortKeysOf = ({ sort, parts }: Order, reader: Reader, documents: Do
   }
 }
 
-/** A number that stands for several integers. No other keys are as large. */
+/** A number that may stand for several integers. */
 const isDoubtful = (key: Key | null): boolean => typeof key === 'number' && key >= INEXACT
 
 const bySegment = (found: readonly Found[], reader: Reader): Map<Segment, Found[]> => {
@@ -124,11 +130,14 @@ const bySegment = (found: readonly Found[], reader: Reader): Map<Segment, Found[
   return groups
 }
 
+/** Keys that are read between two looks at whether to go on. */
+const READ = 0xf
+
 const readKeys = (found: readonly Found[], segment: Segment, readers: readonly KeyReader[], reader: Reader) => {
   const header = reader.header(segment)
   const reads = readers.map(keys => keys.in(segment))
-  for (const { kind, position, keys } of found) {
-    reader.check()
+  for (const [i, { kind, position, keys }] of found.entries()) {
+    if ((i & READ) === 0) reader.check()
     const ordinal = ordinalOfPosition(header, numberedAs(kind), position)
     for (const read of reads) keys.push(read(ordinal, position))
   }

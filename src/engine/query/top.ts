@@ -1,10 +1,11 @@
 import type { Sort } from '../../query/request.ts'
-import { MISSING } from '../index/column-codec.ts'
 import type { Segment } from '../reader.ts'
 import type { Finding, Part } from './best.ts'
+import { INEXACT } from './field-values.ts'
 import { createScale } from './held.ts'
 import { numberedAs, positionOfOrdinal } from './places.ts'
-import { each } from './sets.ts'
+import { scan } from './scan.ts'
+import { listed, type OrdinalSet, run, toArray } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys } from './sort.ts'
 import type { KeyColumn } from './sort-keys.ts'
 
@@ -12,6 +13,8 @@ import type { KeyColumn } from './sort-keys.ts'
 const SPARE = 500
 /** Matches whose keys are read in one go. */
 const CHUNK = 250
+/** Documents among which matches are looked at with what was the worst so far. */
+const STRETCH = 2 ** 13
 
 /**
  * The best matches by keys that do not follow the chain. Where the first key is a number of a column, a match that is worse than all that are
@@ -20,57 +23,87 @@ const CHUNK = 250
 export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[], finding: Finding): Found[] => {
   const { reader } = finding
   const best = createBest(wanted, keys, finding)
-  for (const segment of reader.segments())
+  // Of equal ones those go before that come first in this order of segments and documents.
+  const isOrdered = keys.single && parts.length === 1
+  const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column.greatest, isOrdered)
+  for (const segment of keys.descending ? reader.segments().toReversed() : reader.segments())
     for (const { kind, evaluation } of parts) {
       reader.check()
-      const column = keys.column(kind)
-      const score = column && scoreOf(keys.first!)
-      if (column && score && leastScore(column, segment, keys.first!, score) > best.limit(score)) continue
-      const header = reader.header(segment)
+      const column = keys.first?.missing === '_last' ? keys.column(kind) : undefined
+      if (column && isWorse(column, segment, goodOf(column))) continue
       const numbered = numberedAs(kind)
-      const numberAt = column?.in(segment)
-      let limit = score ? best.limit(score) : 0
-      let here: Found[] = []
-      const flush = () => {
-        reader.check()
-        keys.fill(here, segment)
-        best.add(here)
-        here = []
-        if (score) limit = best.limit(score)
+      const header = reader.header(segment)
+      const take = (ordinals: Uint32Array) => {
+        for (let at = 0; at < ordinals.length; at += CHUNK) {
+          reader.check()
+          const here = Array.from(ordinals.subarray(at, at + CHUNK), (ordinal): Found => {
+            return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
+          })
+          keys.fill(here, segment)
+          best.add(here)
+        }
       }
-      let seen = 0
-      each(evaluation.matches(segment), ordinal => {
-        if ((++seen & 0x3fff) === 0) reader.check()
-        // Not less is what the column does not tell, too.
-        if (numberAt && score!(numberAt(ordinal)) > limit) return
-        here.push({ kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] })
-        if (here.length === CHUNK) flush()
-      })
-      flush()
+      const matches = evaluation.matches(segment)
+      for (const some of column ? stretchesOf(matches, keys.descending) : [matches])
+        take(toArray(column ? promising(column, segment, some, goodOf(column), reader.check) : some))
     }
   return best.take()
 }
 
-/** A number that is the less the better a value is. */
-type Score = (number: number) => number
-
-const scoreOf = ({ order, missing }: Sort): Score => {
-  const ofMissing = missing === '_first' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
-  return number => (number === MISSING ? ofMissing : order === 'asc' ? number : -number)
+/** Keys from one up to another. */
+interface Range {
+  low: number
+  high: number
 }
 
-/** What no match of a segment can be better than. */
-const leastScore = (column: KeyColumn, segment: Segment, { order, missing }: Sort, score: Score): number => {
-  if (missing === '_first') return Number.NEGATIVE_INFINITY
+/** The keys that may still be among the best; undefined where all may. Behind a missing key come only missing ones. */
+const stillGood = (
+  worst: Found | undefined,
+  { order }: Sort,
+  greatest: number,
+  isOrdered: boolean,
+): Range | undefined => {
+  const key = worst?.keys[0]
+  if (typeof key !== 'number') return undefined
+  const step = isOrdered && key < INEXACT ? 1 : 0
+  return order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: greatest }
+}
+
+/** Whether all that a segment has comes behind the worst that is wanted. */
+const isWorse = (column: KeyColumn, segment: Segment, good: Range | undefined): boolean => {
+  if (!good) return false
   const bounds = column.bounds(segment)
-  return bounds ? score(order === 'asc' ? bounds.least : bounds.greatest) : Number.POSITIVE_INFINITY
+  return !bounds || bounds.least > good.high || bounds.greatest < good.low
+}
+
+/** Those of some matches that may still be among the best. */
+const promising = (
+  column: KeyColumn,
+  segment: Segment,
+  some: OrdinalSet,
+  good: Range | undefined,
+  check: () => void,
+): OrdinalSet => {
+  const data = good && column.data(segment)
+  return good && data ? scan(data, good, some, check).found : some
+}
+
+/** A set in parts, in either order. */
+function* stretchesOf(set: OrdinalSet, descending: boolean): Generator<OrdinalSet> {
+  const list = set.form === 'run' ? undefined : toArray(set)
+  const [start, end] = set.form === 'run' ? [set.from, set.to] : [0, list!.length]
+  const stretches = Math.ceil((end - start) / STRETCH)
+  for (let i = 0; i < stretches; i++) {
+    const from = start + (descending ? stretches - 1 - i : i) * STRETCH
+    const to = Math.min(from + STRETCH, end)
+    yield list ? listed(list.subarray(from, to)) : run(from, to)
+  }
 }
 
 const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) => {
   const order = bySortKeys(keys)
   const scale = createScale(limits)
   let best: Found[] = []
-  /** The first key of the worst match that is still wanted. */
   let worst: Found | undefined
   return {
     add(found: readonly Found[]) {
@@ -82,12 +115,8 @@ const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) => {
       scale.clear()
       scale.add(best)
     },
-    /** A match with a greater score is not wanted. */
-    limit(score: Score): number {
-      if (!worst) return Number.POSITIVE_INFINITY
-      const [key] = worst.keys
-      return score(key === null ? MISSING : (key as number))
-    },
+    /** The last one of as many as are wanted, once these are known. */
+    worst: () => worst,
     take: () => best.sort(order).slice(0, wanted),
   }
 }
