@@ -19,8 +19,8 @@ import {
 } from '../src/mapping/index.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
+import { IGNORED_IN_CLAUSES } from '../src/query/json-node.ts'
 import { IGNORED_KEYS } from '../src/query/parse.ts'
-import { IGNORED_IN_CLAUSES } from '../src/query/place.ts'
 import { ROOMS } from './layers.ts'
 
 /**

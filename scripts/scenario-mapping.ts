@@ -1,7 +1,7 @@
 import { ENCODINGS, type Encoding, type Field, isList, type Kind, MAPPING } from '../src/mapping/index.ts'
 
 /** The mapping of a kind as an index of OpenSearch declares it, for comparing what queries mean. */
-export const openSearchIndex = (kind: Kind): unknown => ({
+export const openSearchIndex = (kind: Kind): { settings: object; mappings: object } => ({
   settings: {
     number_of_shards: 1,
     number_of_replicas: 0,

@@ -108,7 +108,7 @@ export const freePort = (): Promise<number> =>
   })
 
 /** Looks at a process now and then, as some of what it uses can only be seen while it runs. */
-export const watchUsage = (running: Running, everyMs = 20) => {
+export const watchUsage = (running: Pick<Running, 'usage'>, everyMs = 20) => {
   let last: Usage | undefined
   let peakOwn = 0
   const look = () => {

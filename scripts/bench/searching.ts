@@ -1,8 +1,9 @@
-import { Client } from 'undici'
 import { createSearcher } from '../../src/engine/query/execute.ts'
 import { openReader } from '../../src/engine/reader.ts'
 import { answerGet, answerSearch } from '../../src/search/answer.ts'
-import type { Answer, Query, Request } from './queries.ts'
+import { connect, requestBytes } from './connection.ts'
+import type { Query, Request } from './queries.ts'
+import type { Answer, Ask } from './sample.ts'
 import { type Times, timesOf } from './times.ts'
 
 /** Asks a store, in this process or through a server, and takes the time. */
@@ -18,8 +19,12 @@ export const inProcess = (store: string, network: string): Way => {
   const index = network.replaceAll('/', '-')
   return {
     run({ entities, body, id }) {
-      if (id !== undefined) return answerGet(searcher, index, 'block', id).body as string
-      return answerSearch(searcher, index, entities, body, { deadline: performance.now() + DEADLINE_MS }).body as string
+      const options = { deadline: performance.now() + DEADLINE_MS }
+      const { body: answer } =
+        id !== undefined
+          ? answerGet(searcher, index, 'block', id)
+          : answerSearch(searcher, index, entities, body, options)
+      return Buffer.from(answer as Uint8Array).toString()
     },
     async close() {
       reader.close()
@@ -27,21 +32,36 @@ export const inProcess = (store: string, network: string): Way => {
   }
 }
 
+/** Answers in process, parsed. */
+export const askIn =
+  (way: Way): Ask =>
+  (entities, body) =>
+    JSON.parse(way.run({ label: '', entities, ...(body && { body: JSON.stringify(body) }) }) as string) as Answer
+
 /** One connection that is kept alive; the time ends when the whole answer has arrived. */
 export const overHttp = (url: string, network: string, token: string): Way => {
-  const client = new Client(url)
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const connection = connect(url)
   return {
-    async run({ entities, body = null, id }) {
-      const path = `/${network}/es/${entities}/${id ?? 'search'}/`
-      const answer = await client.request({ method: id === undefined ? 'POST' : 'GET', path, headers, body })
-      const text = await answer.body.text()
-      if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text.slice(0, 500)}`)
+    async run(request) {
+      const { status, body } = await connection.ask(searchBytes(url, network, token, request))
+      const text = body.toString()
+      if (status !== 200) throw new Error(`${request.entities} answered ${status}: ${text.slice(0, 500)}`)
       return text
     },
-    close: () => client.close(),
+    async close() {
+      connection.close()
+    },
   }
 }
+
+/** What goes over the wire. */
+export const searchBytes = (url: string, network: string, token: string, { entities, body, id }: Request): Buffer =>
+  requestBytes(url, {
+    method: id === undefined ? 'POST' : 'GET',
+    path: `/${network}/es/${entities}/${id ?? 'search'}/`,
+    headers: { authorization: `Bearer ${token}` },
+    ...(id === undefined && { body: body ?? '' }),
+  })
 
 export interface Measured extends Times {
   query: string

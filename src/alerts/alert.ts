@@ -8,7 +8,7 @@ import type { TargetType } from '../rules/rule.ts'
 export type AlertState = 'pending' | 'confirmed' | 'withdrawn' | 'retracted'
 
 /** What a rule found in a block that is about to be stored. */
-export interface Hit {
+export interface RuleMatch {
   rule: number
   /** `matching` of the rule. */
   revision: number
@@ -26,7 +26,7 @@ export interface Hit {
   receivedAt: number
 }
 
-export interface StoredAlert extends Omit<Hit, 'notifyPending'> {
+export interface StoredAlert extends Omit<RuleMatch, 'notifyPending'> {
   /** Hash of rule, revision, chain, block and entity: the same alert has the same id however often it is found. */
   id: string
   state: AlertState

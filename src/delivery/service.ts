@@ -77,10 +77,12 @@ export interface DeliveryOptions {
   log: Log
 }
 
-/** Longer than the thread gives what is under way. */
 /** Most of what comes of a delivery is garbage soon; the young generation would grow by 200 MB. */
 const YOUNG_MB = 24
+/** Longer than the thread gives what is under way. */
 const STOP_MS = 8_000
+/** The first searches after a start go before the thread. */
+const START_AFTER_MS = 250
 
 /** Starts the thread; one that dies is started again, since everything it does is in its file. */
 export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions): Delivery => {
@@ -89,10 +91,17 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
   let ids = 0
   let stopping = false
   let told = ''
-  let worker: Worker
+  let worker: Worker | undefined
   let failing: FailingReceiver[] = []
 
-  const post = (message: ToDelivery) => worker.postMessage(message)
+  const post = (message: ToDelivery) => {
+    if (worker || !stopping) started().postMessage(message)
+  }
+  const started = (): Worker => {
+    clearTimeout(starting)
+    if (!worker) start()
+    return worker!
+  }
 
   const start = () => {
     const known = stores()
@@ -145,7 +154,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
   const ask = <Q extends keyof Questions>(about: Q, ask: Questions[Q]['ask'], signal?: AbortSignal) =>
     new Promise<Questions[Q]['answer']>((resolve, reject) => {
       signal?.throwIfAborted()
-      if (stopping || worker.threadId < 0) throw ended()
+      if (stopping || started().threadId < 0) throw ended()
       const id = ++ids
       const abort = () => {
         waiting.delete(id)
@@ -169,7 +178,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
 
   // What is wrong with the file is the operator's to hear, once.
   openDeliveries(data, { native: nativeBinding() }).close()
-  start()
+  const starting = setTimeout(started, START_AFTER_MS)
   return {
     wake(network) {
       tellStores()
@@ -198,10 +207,12 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     async stop() {
       stopping = true
       restarts.stop()
-      if (worker.threadId < 0) return
-      const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+      clearTimeout(starting)
+      const running = worker
+      if (!running || running.threadId < 0) return
+      const exited = new Promise<void>(resolve => running.once('exit', () => resolve()))
       post({ type: 'stop' })
-      const timer = setTimeout(() => void worker.terminate(), STOP_MS)
+      const timer = setTimeout(() => void running.terminate(), STOP_MS)
       await exited
       clearTimeout(timer)
     },

@@ -32,7 +32,7 @@ export const quantity = (value: Integer, big: BigIntegers) => ({ num: long(value
 export const wide = (value: Integer) => ({ padded: paddedHex(value), raw: rawHex(value) })
 
 /** Decimals of the native unit: the same 18 on every EVM chain. */
-const COIN_DECIMALS = 18
+export const COIN_DECIMALS = 18
 
 /** An integer divided by 10^decimals, as the nearest double. */
 export const scaled = (value: Integer, decimals: number): number => {

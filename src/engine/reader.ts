@@ -5,7 +5,7 @@ import { createHash, type Hash62 } from '../lib/hash.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createRecords, type Records } from './documents/record-reader.ts'
-import { addFunctions } from './functions.ts'
+import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
 import { type Column, readColumn } from './index/points.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
@@ -64,21 +64,21 @@ export interface Reader {
   names(): readonly string[]
   /** The postings of one term, in all segments that have it. */
   postings(term: number, mark: number): Posting[]
-  /** The postings of a range of terms, in all segments, of one mark or of all. */
-  postingsBetween(first: number, last: number, mark?: number): Posting[]
+  /** The postings of a range of terms, in all segments. */
+  postingsBetween(first: number, last: number): Posting[]
   /** The terms of a range that one segment has. */
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
   /** Values of a facet in ascending order beside their ordinals. */
   numbers(segment: number, facet: number): Column | undefined
+  /** Doc values by segment and field; see column-fields.ts. */
+  readonly columns: ColumnCache
   close(): void
 }
 
 /** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
 export const openReader = (path: string, native?: string, waitMs?: number): Reader => {
-  const db = openForReading(path, native, waitMs)
-  addFunctions(db)
-  return createReader(db)
+  return createReader(openForReading(path, native, waitMs))
 }
 
 const createReader = (db: Db): Reader => {
@@ -107,6 +107,7 @@ const createReader = (db: Db): Reader => {
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
+  const columns = createColumnCache(db)
   let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
@@ -128,6 +129,7 @@ const createReader = (db: Db): Reader => {
       if (header) left.set(id, header)
     }
     headers = left
+    columns.keep(segments)
     postings.keep(segments)
     const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
     if (more.length) {
@@ -212,13 +214,14 @@ const createReader = (db: Db): Reader => {
     name: id =>
       names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
     postings: (term, mark) => postings.between(term, term, mark),
-    postingsBetween: postings.between,
+    postingsBetween: (first, last) => postings.between(first, last),
     termsBetween: postings.within,
     ordinals: postings.ordinals,
     numbers(segment, facet) {
       const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
       return row && readColumn(facet, ...row)
     },
+    columns,
     close: () => void db.close(),
   }
 }

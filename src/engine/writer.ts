@@ -1,6 +1,7 @@
 import { retry, stop } from '../lib/errors.ts'
 import type { WritableDb } from '../sqlite/database.ts'
-import type { Additions, Batch } from './documents/batch.ts'
+import type { Additions } from './documents/additions.ts'
+import type { Batch } from './documents/batch.ts'
 import { RECORD_KINDS, type RecordKind } from './documents/forms.ts'
 import { manyInserter, recordInserter, rowInserter } from './documents/insert.ts'
 import { createMerging } from './index/merge.ts'

@@ -68,16 +68,19 @@ const collect = (c: Context, limits: Limits) => {
       held.add(chunk.length)
       chunks.push(chunk)
     },
-    all: (): Uint8Array => (length > SMALL ? shared(chunks, length) : Buffer.concat(chunks, length)),
+    all: (): Uint8Array => joined(chunks, length),
   }
 }
 
 /** Up to here bytes are copied to other threads in no time. */
 const SMALL = 65_536
 
-/** In memory of all threads, so that a large body is not copied again for the one that reads it. */
-const shared = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
-  const whole = new Uint8Array(new SharedArrayBuffer(length))
+/**
+ * In memory of their own: with a part of a larger piece all of that would be copied to the thread that reads it. A large body is in memory of
+ * all threads, and not copied again.
+ */
+const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
+  const whole = new Uint8Array(length > SMALL ? new SharedArrayBuffer(length) : new ArrayBuffer(length))
   let at = 0
   for (const chunk of chunks) {
     whole.set(chunk, at)

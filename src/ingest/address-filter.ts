@@ -9,7 +9,7 @@ export interface AddressFilter {
 }
 
 /** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
-const MOST_FILTERED = 20_000_000
+const MAX_FILTERED = 20_000_000
 const BITS_PER_ADDRESS = 16
 
 /**
@@ -21,7 +21,7 @@ export const createAddressFilter = ({
   addresses,
 }: Pick<StoredDictionaries, 'last' | 'addresses'>): AddressFilter => {
   const stored = last('address')
-  if (stored > MOST_FILTERED) return { mayHave: () => true, add: () => true }
+  if (stored > MAX_FILTERED) return { mayHave: () => true, add: () => true }
   const size = 2 ** Math.ceil(Math.log2(Math.max(2 ** 20, stored * 2) * BITS_PER_ADDRESS))
   const bits = new Uint32Array(size / 32)
   const hash = createHash([0, 0])

@@ -5,7 +5,7 @@ import { type BlockContract, type Creation, creationsIn } from '../documents/con
 import { positionOf } from '../engine/schema.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import { createAsking } from './asking.ts'
+import { createNodeLookup } from './node-lookup.ts'
 
 /** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */
 export interface Contracts {
@@ -13,11 +13,11 @@ export interface Contracts {
    * Asks the chain for the codes of the contracts in these blocks that their traces do not tell. Waits while no node can be reached; where
    * nodes do not answer this question, goes on without.
    */
-  learn(blocks: readonly RawBlock[], signal: AbortSignal): Promise<void>
+  prefetch(blocks: readonly RawBlock[], signal: AbortSignal): Promise<void>
   /** Whether there is a node to be asked for the code of a contract in this block, and no answer yet. */
   isOpen(raw: RawBlock): boolean
   /** Asks for them, whether or not nodes have answered lately; resolves a while later where they do not. */
-  insist(raw: RawBlock, signal: AbortSignal): Promise<void>
+  require(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Contracts that a block creates, in the order of its execution. */
   in(raw: RawBlock): BlockContract[]
 }
@@ -85,14 +85,14 @@ export const createContracts = ({
       asked.set(raw, known.set(address, answers[index]))
     }
   }
-  const asking = createAsking({ ask, most: CONTRACTS, what: 'for the codes of contracts', log, now, clock })
+  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the codes of contracts', log, now, clock })
 
   return {
-    async learn(blocks, signal) {
-      if (state) await asking.learn(blocks.flatMap(openIn), signal)
+    async prefetch(blocks, signal) {
+      if (state) await lookup.prefetch(blocks.flatMap(openIn), signal)
     },
     isOpen: raw => state !== undefined && openIn(raw).length > 0,
-    insist: (raw, signal) => asking.insist(openIn(raw), signal),
+    require: (raw, signal) => lookup.require(openIn(raw), signal),
     in(raw) {
       const answers = asked.get(raw)
       // As it stands when its creation is over, which may end with logs of what it runs.

@@ -5,8 +5,8 @@ import { positionOf } from '../engine/schema.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { gapsIn } from '../lib/ranges.ts'
 import { systemClock } from '../lib/retry.ts'
-import type { Job, Order } from './messages.ts'
-import { letHeadPass, type Work } from './work.ts'
+import type { BackfillOrder, Job } from './messages.ts'
+import { type Work, yieldToHead } from './work.ts'
 
 /** Back-fills a range once. */
 export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
@@ -48,10 +48,10 @@ const ANEW_MS = 5_000
 
 /** Follows the head, and fills what is missing below at the same time. */
 const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
-  const { source, signal, state, pipeline, ruling } = work
+  const { source, signal, state, pipeline, ruleWatcher } = work
   const head = await source!.head(signal)
   state.head = head
-  ruling.fixStarts(head)
+  ruleWatcher.fixStarts(head)
   const from = Math.min(resolvePoint(job.from, head, 0), head)
   const tip = pipeline.held().at(-1)?.to
   // What a node for development has instead of the stored blocks only following finds out.
@@ -88,7 +88,7 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
         continue
       }
       const number = Number(event.block.block.number)
-      await learn(work, [event.block])
+      await prefetch(work, [event.block])
       await lane.add(event.block)
       state.headAt = performance.now()
       if (number > (state.head ?? -1)) state.head = number
@@ -106,7 +106,7 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
  */
 const RUN = 50
 
-const fill = async (work: Work, from: number, to: number, order: Order) => {
+const fill = async (work: Work, from: number, to: number, order: BackfillOrder) => {
   const { source, pipeline, storeBatch, state, signal } = work
   const gaps = gapsIn(pipeline.held(), from, to)
   state.total += gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
@@ -114,9 +114,9 @@ const fill = async (work: Work, from: number, to: number, order: Order) => {
   try {
     for (const gap of order === 'newest' ? gaps.toReversed() : gaps)
       for await (const blocks of source!.range({ ...gap, order, run: Math.min(storeBatch, RUN), signal })) {
-        await learn(work, blocks)
+        await prefetch(work, blocks)
         for (const block of blocks) {
-          await letHeadPass(state, signal)
+          await yieldToHead(state, signal)
           await lane.add(block)
           state.done++
         }
@@ -128,12 +128,12 @@ const fill = async (work: Work, from: number, to: number, order: Order) => {
 }
 
 /** What only the chain itself tells of the contracts and tokens in these blocks. */
-const learn = async ({ lookups, contracts, links, tokens, state, signal }: Work, blocks: readonly RawBlock[]) => {
+const prefetch = async ({ lookups, contracts, links, tokens, state, signal }: Work, blocks: readonly RawBlock[]) => {
   await lookups.prefetch(blocks)
-  await contracts.learn(blocks, signal)
-  await links.learn(blocks, state.head ?? -1, signal)
+  await contracts.prefetch(blocks, signal)
+  await links.prefetch(blocks, state.head ?? -1, signal)
   const shown = blocks.flatMap(raw => [...tokensIn(raw, contracts.in(raw)).keys()])
-  await tokens.learn(
+  await tokens.prefetch(
     shown.map(address => address.slice(2)),
     signal,
   )

@@ -1,20 +1,20 @@
-import type { Hit } from '../alerts/alert.ts'
-import type { News, Scan } from '../alerts/book.ts'
+import type { RuleMatch } from '../alerts/alert.ts'
+import type { AlertUpdate, Scan } from '../alerts/alert-store.ts'
 import type { DocumentReader } from '../engine/port.ts'
-import type { Hit as SearchHit } from '../engine/query/hits.ts'
+import type { Hit } from '../engine/query/hits.ts'
 import type { Log } from '../lib/log.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { blockOfDocument, searchOf } from '../rules/search.ts'
-import type { Ruling } from './ruling.ts'
+import type { RuleWatcher } from './rule-watcher.ts'
 
 export interface HistoryOptions {
   open(): DocumentReader
-  ruling: Ruling
+  ruleWatcher: RuleWatcher
   /** Takes up what has changed of the rules meanwhile. */
   refresh(): void
   /** Resolves when what was found, and how far it was looked for, is committed. */
-  tell(news: News): Promise<void>
+  tell(update: AlertUpdate): Promise<void>
   /** Resolves when every block that was matched before now is committed. */
   settled(): Promise<void>
   log: Log
@@ -24,9 +24,9 @@ export interface HistoryOptions {
 /** Blocks that are looked at in one go, to begin with; then as many as keep the thread for about so long. */
 const WINDOW = 16
 const WINDOW_MS = 40
-const MOST_WINDOW = 1_000_000
+const MAX_WINDOW = 1_000_000
 /** Alerts of one go; those of one block stay together, however many they are. */
-const MOST_HITS = 1_000
+const MAX_HITS = 1_000
 /** Time for which a rule is left alone whose history could not be gone through. */
 const AGAIN_MS = 60_000
 
@@ -46,18 +46,18 @@ interface Failure {
 }
 
 const scanHistory = async (
-  { open: openDocuments, ruling, refresh, tell, settled, log, signal }: HistoryOptions,
+  { open: openDocuments, ruleWatcher, refresh, tell, settled, log, signal }: HistoryOptions,
   failed: Map<number, Failure>,
 ) => {
   const windows = new Map<number, number>()
   /** What of a rule's history is still to be gone through now. */
   const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
-    const [scan, rule] = [ruling.scans.get(id), ruling.rule(id)]
+    const [scan, rule] = [ruleWatcher.scans.get(id), ruleWatcher.rule(id)]
     if (!scan || !rule?.enabled || scan.next > scan.last) return undefined
     const failure = failed.get(id)
     return failure?.revision === rule.revision && performance.now() < failure.until ? undefined : { scan, rule }
   }
-  let open = [...ruling.scans.keys()].filter(openOf)
+  let open = [...ruleWatcher.scans.keys()].filter(openOf)
   if (open.length === 0) return
   // Blocks that were matched before a rule came up may be on their way still.
   await settled()
@@ -90,7 +90,7 @@ const scanHistory = async (
         await tell({ hits: found.hits, scans: [{ ...scan }] })
         windows.set(
           id,
-          Math.max(1, Math.min(MOST_WINDOW, Math.round(window * Math.min(4, WINDOW_MS / Math.max(took, 1))))),
+          Math.max(1, Math.min(MAX_WINDOW, Math.round(window * Math.min(4, WINDOW_MS / Math.max(took, 1))))),
         )
         await new Promise(resolve => setImmediate(resolve))
       }
@@ -100,15 +100,15 @@ const scanHistory = async (
 }
 
 interface Found {
-  hits: Hit[]
+  hits: RuleMatch[]
   /** Last block that was looked at. */
   to: number
 }
 
 /** What the rule finds from a block on, up to another one or as many alerts as go together. */
 const find = async (rule: StoredRule, from: number, to: number, documents: DocumentReader): Promise<Found> => {
-  const hits = await search(rule, { from, to, size: MOST_HITS + 1 }, documents)
-  if (hits.length <= MOST_HITS) return { hits, to }
+  const hits = await search(rule, { from, to, size: MAX_HITS + 1 }, documents)
+  if (hits.length <= MAX_HITS) return { hits, to }
   // The last block may have more of them than were asked for.
   const last = hits.at(-1)!.block
   if (last > from) return { hits: hits.filter(({ block }) => block < last), to: last - 1 }
@@ -119,12 +119,12 @@ const search = async (
   rule: StoredRule,
   range: { from: number; to: number; size: number },
   documents: DocumentReader,
-): Promise<Hit[]> => {
+): Promise<RuleMatch[]> => {
   const { config, maxConfirmationCount } = rule.input
   const request = searchOf(config, { ...range, order: 'asc' })
   const receivedAt = Date.now()
   const found = await hitsOf({ ...request, trackTotal: false }, range.size < 0, documents)
-  return found.map(({ kind, document: { _id, _source } }): Hit => {
+  return found.map(({ kind, document: { _id, _source } }): RuleMatch => {
     const { number, hash } = blockOfDocument({ _source })
     return {
       rule: rule.id,
@@ -141,10 +141,10 @@ const search = async (
   })
 }
 
-const hitsOf = async (request: SearchRequest, all: boolean, documents: DocumentReader): Promise<SearchHit[]> => {
+const hitsOf = async (request: SearchRequest, all: boolean, documents: DocumentReader): Promise<Hit[]> => {
   const options = { deadline: Number.POSITIVE_INFINITY }
   if (!all) return (await documents.search(request, options)).hits
-  const hits: SearchHit[] = []
+  const hits: Hit[] = []
   for await (const page of (await documents.pages(request, options)).pages) hits.push(...page)
   return hits
 }

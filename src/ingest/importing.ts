@@ -3,8 +3,8 @@ import { linkPackBlock, type PackLine, parsePackLine, readPackLines } from '../c
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import type { LaneOf, Pipeline } from './pipeline.ts'
-import { breath, type Work } from './work.ts'
+import type { Lane, Pipeline } from './pipeline.ts'
+import { type Work, yieldToEventLoop } from './work.ts'
 
 /** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 export const importPacks = async (work: Work, files: string[]) => {
@@ -22,10 +22,10 @@ export const importPacks = async (work: Work, files: string[]) => {
         const raw = parsePackLine(line, chainId === undefined ? { limits } : { chainId, limits })
         previous = linkPackBlock(line, previous, raw)
         await lookups.prefetch([raw])
-        await links.learn([raw], -1, signal)
+        await links.prefetch([raw], -1, signal)
         await addFromPack(raw, line, pipeline, lane)
         signal.throwIfAborted()
-        await breath()
+        await yieldToEventLoop()
       }
       before += sizeOf(file)
     }
@@ -36,7 +36,7 @@ export const importPacks = async (work: Work, files: string[]) => {
   state.done = state.total
 }
 
-const addFromPack = async (raw: RawBlock, { path, line }: PackLine, pipeline: Pipeline, lane: LaneOf) => {
+const addFromPack = async (raw: RawBlock, { path, line }: PackLine, pipeline: Pipeline, lane: Lane) => {
   const { number, hash } = raw.block
   const stored = pipeline.stored(Number(number))
   if (stored?.hash === hash) return

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { readScans } from '../alerts/book.ts'
+import { readScans } from '../alerts/alert-store.ts'
 import { createPackSource } from '../chain/pack-source.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
@@ -12,14 +12,14 @@ import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import { openRules } from '../rules/store.ts'
-import { attendToAbis, attendToRules } from './attending.ts'
 import { indexRange, keepFollowing } from './following.ts'
 import { importPacks } from './importing.ts'
 import type { FromIndexer, IndexerData, Report, ToIndexer, ToWriter } from './messages.ts'
 import { openDecoding } from './open-decoding.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
-import { createRuling, type Ruling } from './ruling.ts'
+import { createRuleWatcher, type RuleWatcher } from './rule-watcher.ts'
 import { createSince, silence } from './waiting.ts'
+import { watchAbis, watchRules } from './watching.ts'
 import type { State, Work } from './work.ts'
 
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
@@ -39,11 +39,11 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const source = 'node' in data.job ? createRpcSource({ ...data.job.node, limits: data.limits, log }) : undefined
   const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
   let pipeline: Pipeline | undefined
-  let ruling: Ruling | undefined
+  let ruleWatcher: RuleWatcher | undefined
   const startedAt = Date.now()
   const since = createSince()
   const waiting = () =>
-    since(pipeline?.stuck ?? ruling?.waiting) ??
+    since(pipeline?.stuck ?? ruleWatcher?.waiting) ??
     silence(source?.endpoints() ?? [], { answered: state.head !== null, startedAt, now: Date.now() })
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
@@ -56,8 +56,8 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
     redecoding: state.redecoding,
-    troubles: ruling?.troubles ?? new Map(),
-    accountTroubles: ruling?.accountTroubles ?? new Map(),
+    troubles: ruleWatcher?.troubles ?? new Map(),
+    accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
 
@@ -67,7 +67,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, lookups, chainId, source, log)
     const { port, storeBatch } = data
     const rules = openRules(data.data, { ...nativeOption(), limits: data.limits })
-    ruling = createRuling({
+    ruleWatcher = createRuleWatcher({
       network: data.network,
       rules,
       scans: readScans(db),
@@ -78,11 +78,11 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       limits: data.limits,
     })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
-    ruling.refresh(lookups.ranges())
+    ruleWatcher.refresh(lookups.ranges())
     pipeline = createPipeline({
       port,
       preparer,
-      ruling,
+      ruleWatcher,
       blocks: lookups,
       signal,
       storeBatch,
@@ -93,7 +93,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     const work = {
       ...data,
       pipeline,
-      ruling,
+      ruleWatcher,
       tokens,
       contracts,
       links,
@@ -108,7 +108,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     }
     // What ends by itself takes rules and ABIs up with its blocks; history is for whoever goes on.
     if (data.job.type === 'follow' || data.job.type === 'watch')
-      for (const attend of [attendToRules, attendToAbis]) attend(work).catch(error => failing.abort(error))
+      for (const attend of [watchRules, watchAbis]) attend(work).catch(error => failing.abort(error))
     await runJob(work)
   } catch (error) {
     failure = error
@@ -122,7 +122,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   })
   clearInterval(reporting)
   await source?.close?.()
-  ruling?.close()
+  ruleWatcher?.close()
   data.port.postMessage({ type: 'close' } satisfies ToWriter)
   db.close()
   tell({ type: 'ended', failure: failure === undefined ? undefined : toFailure(failure), report: report() })

@@ -1,4 +1,4 @@
-import type { AlertCounts } from '../alerts/book.ts'
+import type { AlertCounts } from '../alerts/alert-store.ts'
 import { mayPass } from '../lib/errors.ts'
 import { createRestarts } from '../lib/restarts.ts'
 import type { Report } from './messages.ts'

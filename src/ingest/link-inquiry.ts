@@ -7,7 +7,7 @@ import {
   readAddress,
   readDelegation,
 } from '../decode/proxies.ts'
-import type { LearntLink } from '../engine/documents/batch.ts'
+import type { LearntLink } from '../engine/documents/additions.ts'
 
 export interface LinkInquiryOptions {
   state: ChainSource['state']

@@ -1,4 +1,4 @@
-import type { AlertCounts, News } from '../alerts/book.ts'
+import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
@@ -13,16 +13,16 @@ import type { Limits } from '../limits/index.ts'
 
 /** To the writing thread. Batches of the head go before those of a back-fill that wait. */
 export type ToWriter =
-  | { type: 'batch'; id: number; lane: Lane; batch: Batch; news: News | undefined }
+  | { type: 'batch'; id: number; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
   | { type: 'rollback'; id: number; to: number }
   | { type: 'revise'; id: number; revision: Revision }
   /** Of rules and of their hits in what is stored already. */
-  | { type: 'news'; id: number; news: News }
+  | { type: 'update'; id: number; update: AlertUpdate }
   /** The program is to stop: what cannot be written now is not waited for. */
   | { type: 'stop' }
   | { type: 'close' }
 
-export type Lane = 'head' | 'fill'
+export type LaneName = 'head' | 'fill'
 
 export type FromWriter =
   | { type: 'done'; id: number; alerts: AlertCounts; revised?: Revised | undefined }
@@ -60,14 +60,14 @@ export type Job =
       node: NodeOptions
       from: BlockPoint | undefined
       to: BlockPoint | undefined
-      order: Order
+      order: BackfillOrder
       finality: number
     }
-  | { type: 'follow'; node: NodeOptions; from: BlockPoint | undefined; order: Order; finality: number }
+  | { type: 'follow'; node: NodeOptions; from: BlockPoint | undefined; order: BackfillOrder; finality: number }
   /** Nothing new comes, but rules may ask for what is stored. */
   | { type: 'watch' }
 
-export type Order = 'newest' | 'oldest'
+export type BackfillOrder = 'newest' | 'oldest'
 
 /** What can travel to a thread of how nodes are reached. */
 export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random'>

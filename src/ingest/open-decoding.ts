@@ -14,10 +14,10 @@ import type { Db } from '../sqlite/database.ts'
 import { createAbiWatch } from './abis.ts'
 import { createAddressFilter } from './address-filter.ts'
 import { createContracts } from './contracts.ts'
-import { createLikeness } from './likeness.ts'
-import { createLinks } from './links.ts'
 import type { IndexerData } from './messages.ts'
 import { createPreparer } from './prepare.ts'
+import { createProxyResolver } from './proxy-resolver.ts'
+import { createSimilarity } from './similarity.ts'
 import { createTokens } from './tokens.ts'
 
 /** What turns a network's blocks into documents: signatures, ABIs, and what is known of its contracts and tokens. */
@@ -42,7 +42,7 @@ export const openDecoding = (
     call: source?.call,
     log,
   })
-  const likeness = createLikeness(lookups.features)
+  const likeness = createSimilarity(lookups.features)
   const linksOf: LinksOf = (address, at, selector) => links.of(address, at, selector)
   const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
     const called = createFunctionDeclarations(functions, own, linksOf)
@@ -67,7 +67,7 @@ export const openDecoding = (
     implementationOf: (address, at) => links.implementationOf(address, at),
     log,
   })
-  const links = createLinks({
+  const links = createProxyResolver({
     state: source?.state,
     call: source?.call,
     readCode,

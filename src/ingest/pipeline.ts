@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Hit } from '../alerts/alert.ts'
-import type { AlertCounts, News } from '../alerts/book.ts'
+import type { RuleMatch } from '../alerts/alert.ts'
+import type { AlertCounts, AlertUpdate } from '../alerts/alert-store.ts'
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
@@ -12,9 +12,9 @@ import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { holds, merged, type Range } from '../lib/ranges.ts'
-import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
+import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
-import type { Ruling } from './ruling.ts'
+import type { RuleWatcher } from './rule-watcher.ts'
 
 /**
  * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
@@ -22,7 +22,7 @@ import type { Ruling } from './ruling.ts'
  */
 export interface Pipeline {
   /** A lane takes blocks in ascending order; one that is no neighbour of the last begins another run. */
-  lane(name: Lane): LaneOf
+  lane(name: LaneName): Lane
   /** Removes all blocks above this one, after what was handed to the writer before. */
   rollback(to: number): Promise<void>
   /** The block of this number that is stored or on its way. */
@@ -36,7 +36,7 @@ export interface Pipeline {
   /** What the writer waits for. */
   readonly stuck: string | null
   /** Hands on hits in what is stored already. */
-  tell(news: News): Promise<void>
+  tell(update: AlertUpdate): Promise<void>
   /** Has what is stored decoded otherwise; resolves when that is committed, or its segment is found to be no more. */
   revise(revision: Revision): Promise<Revised>
   /** Resolves when every block that was decoded before now is committed. */
@@ -48,7 +48,7 @@ export interface Pipeline {
   close(): void
 }
 
-export interface LaneOf {
+export interface Lane {
   /** Resolves when there is room for the next block. */
   add(raw: RawBlock): Promise<void>
   /** Ends the run: what was added is committed as soon as may be. */
@@ -58,7 +58,7 @@ export interface LaneOf {
 export interface PipelineOptions {
   port: MessagePort
   preparer: Preparer
-  ruling: Ruling
+  ruleWatcher: RuleWatcher
   blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>
   signal: AbortSignal
   /** Told when alerts may have changed their state. */
@@ -71,10 +71,10 @@ export interface PipelineOptions {
 }
 
 /** Batches of each lane that may wait for the writer. */
-const WAITING: Record<Lane, number> = { fill: 2, head: 64 }
+const WAITING: Record<LaneName, number> = { fill: 2, head: 64 }
 
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { port, preparer, ruling, blocks, signal, storeBatch, log, onAlerts, onFailure } = options
+  const { port, preparer, ruleWatcher, blocks, signal, storeBatch, log, onAlerts, onFailure } = options
   /** Blocks on their way: hash and parent's hash by number. */
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
@@ -140,29 +140,29 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       )
   }
 
-  /** News go before all batches that wait, and in the order in which they came up: an older word must not stand in the end. */
-  const tellNews = () => {
-    const news = ruling.takeNews()
-    if (news) send({ type: 'news', id: ++ids, news: { ...news, hits: [] } }).catch(() => {})
+  /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
+  const tellUpdate = () => {
+    const update = ruleWatcher.takeUpdate()
+    if (update) send({ type: 'update', id: ++ids, update: { ...update, hits: [] } }).catch(() => {})
   }
 
-  const lanes = new Map<Lane, LaneOf>()
-  const createLane = (name: Lane): LaneOf => {
+  const lanes = new Map<LaneName, Lane>()
+  const createLane = (name: LaneName): Lane => {
     let run: Run | undefined
-    let hits: Hit[] = []
+    let hits: RuleMatch[] = []
     let last = -1
     const sent: Promise<void>[] = []
 
     const flush = async () => {
       if (!run || run.blocks === 0) return
       const batch = run.finish()
-      const news = hits.length > 0 ? { hits } : undefined
-      tellNews()
+      const update = hits.length > 0 ? { hits } : undefined
+      tellUpdate()
       run = undefined
       hits = []
       const { first, last: to, logs, events, added: additions } = batch
       const id = ++ids
-      const done = send({ type: 'batch', id, lane: name, batch, news }, transferables(batch)).then(() => {
+      const done = send({ type: 'batch', id, lane: name, batch, update }, transferables(batch)).then(() => {
         onAlerts()
         counts.blocks += to - first + 1
         counts.logs += logs
@@ -182,15 +182,15 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
       // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
       let decoded: DecodedBlock
-      let found: Hit[]
+      let found: RuleMatch[]
       let generation: number
       do {
-        ruling.refresh(held)
-        ;({ generation } = ruling)
-        await ruling.complete(raw, signal)
+        ruleWatcher.refresh(held)
+        ;({ generation } = ruleWatcher)
+        await ruleWatcher.complete(raw, signal)
         decoded = preparer.decode(raw)
-        found = await ruling.match(decoded, signal)
-      } while (generation !== ruling.generation)
+        found = await ruleWatcher.match(decoded, signal)
+      } while (generation !== ruleWatcher.generation)
       checkNeighbours(raw)
       run ??= preparer.start()
       run.add(decoded)
@@ -200,7 +200,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       last = number
       if (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT) await flush()
     }
-    const lane: LaneOf = {
+    const lane: Lane = {
       async add(raw) {
         const taken = take(raw)
         taking.add(taken)
@@ -242,8 +242,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       return stuck
     },
     async tell({ hits, scans = [] }) {
-      const news = ruling.takeNews()
-      await send({ type: 'news', id: ++ids, news: { ...news, hits, scans: [...(news?.scans ?? []), ...scans] } })
+      const update = ruleWatcher.takeUpdate()
+      await send({
+        type: 'update',
+        id: ++ids,
+        update: { ...update, hits, scans: [...(update?.scans ?? []), ...scans] },
+      })
       onAlerts()
     },
     async revise(revision) {

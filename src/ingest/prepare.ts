@@ -9,7 +9,8 @@ import type { BlockContract } from '../documents/contracts.ts'
 import type { DecodedBlock } from '../documents/decoded-block.ts'
 import { placesOf } from '../documents/places.ts'
 import { type BlockToken, tokensIn } from '../documents/tokens.ts'
-import { type Additions, type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
+import type { Additions } from '../engine/documents/additions.ts'
+import { type BatchBuilder, type BatchContext, createBatch } from '../engine/documents/batch.ts'
 import { createDictionary } from '../engine/index/dictionary.ts'
 import { createRevision, type RevisionBuilder } from '../engine/index/revision.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../engine/index/terms.ts'
@@ -21,7 +22,7 @@ import { keepLatest } from '../lib/latest.ts'
 import type { Db } from '../sqlite/database.ts'
 import { type AddressFilter, createAddressFilter } from './address-filter.ts'
 import type { Contracts } from './contracts.ts'
-import type { Links } from './links.ts'
+import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
@@ -50,7 +51,7 @@ export interface PreparerOptions {
   tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
   contracts: Pick<Contracts, 'in'>
   /** Default: what is learnt of proxies is not kept. */
-  links?: Pick<Links, 'takeLearnt'>
+  links?: Pick<ProxyResolver, 'takeLearnt'>
   /** Which steps are kept of blocks that come with some; default all. */
   traces?: 'calls' | 'all'
   /** EIP-155 chain id, where it is known. */

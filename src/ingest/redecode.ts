@@ -26,7 +26,7 @@ export interface RedecodeOptions {
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
   /** Resolves when blocks of the head that wait have passed. */
-  letHeadPass(): Promise<void>
+  yieldToHead(): Promise<void>
   onReport(report: RedecodingReport | null): void
   log: Log
   signal: AbortSignal
@@ -62,7 +62,7 @@ export const redecode = async (options: RedecodeOptions) => {
 }
 
 const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions) => {
-  const { store, native, network, abis, decoding, preparer, askLinks, revise, caughtUp, letHeadPass, log, signal } =
+  const { store, native, network, abis, decoding, preparer, askLinks, revise, caughtUp, yieldToHead, log, signal } =
     options
   const { name } = abi
   // Where one of the ABIs cannot be read, those from before would be gone by, without this one.
@@ -78,7 +78,7 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
     let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
     let size = FIRST
     while (next >= 0) {
-      await letHeadPass()
+      await yieldToHead()
       signal.throwIfAborted()
       const started = performance.now()
       const { revision, to, blocksLeft } = await redecoder.take(next, size, decoding())

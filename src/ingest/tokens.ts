@@ -1,11 +1,11 @@
 import type { ChainSource } from '../chain/source.ts'
 import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../decode/token-answers.ts'
 import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
-import type { LearntToken } from '../engine/documents/batch.ts'
+import type { LearntToken } from '../engine/documents/additions.ts'
 import type { Lookups, StoredToken } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Clock } from '../lib/retry.ts'
-import { createAsking } from './asking.ts'
+import { createNodeLookup } from './node-lookup.ts'
 
 /** Knows tokens: from the bundled list, from the store, and from the chain itself where it can be asked. Addresses are 40 lower-case digits. */
 export interface Tokens {
@@ -21,13 +21,13 @@ export interface Tokens {
    * Asks those that have not answered yet. Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on
    * without, and asks again after a while.
    */
-  learn(addresses: Iterable<string>, signal: AbortSignal): Promise<void>
+  prefetch(addresses: Iterable<string>, signal: AbortSignal): Promise<void>
   /** Whether there is a node to be asked for the decimals of this address, and no answer yet, not even that there are none. */
   isUndecided(address: string): boolean
   /** The same of everything that tokens tell. */
   isUnasked(address: string): boolean
   /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
-  insist(addresses: readonly string[], signal: AbortSignal): Promise<void>
+  require(addresses: readonly string[], signal: AbortSignal): Promise<void>
   /** What was learnt since the last call. */
   takeLearnt(): LearntToken[]
   /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
@@ -51,7 +51,7 @@ interface Known extends StoredToken {
 
 /** Contracts that are asked in one go. */
 const CONTRACTS = 20
-const MOST_KNOWN = 200_000
+const MAX_KNOWN = 200_000
 
 const CALLS = Object.values(TOKEN_CALLS)
 
@@ -63,7 +63,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
   const find = (address: string): Known => {
     let token = known.get(address)
     if (!token) {
-      if (known.size > MOST_KNOWN) known.clear()
+      if (known.size > MAX_KNOWN) known.clear()
       token = Object.assign(stored(address) ?? { asked: false }, { listed: listed(address) })
       known.set(address, token)
     }
@@ -92,7 +92,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
       learnt.push({ address, ...facts })
     }
   }
-  const asking = createAsking({ ask, most: CONTRACTS, what: 'what tokens tell of themselves', log, now, clock })
+  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'what tokens tell of themselves', log, now, clock })
   const unasked = (addresses: Iterable<string>) => [...new Set(addresses)].filter(address => !find(address).asked)
 
   return {
@@ -107,12 +107,12 @@ export const createTokens = (options: TokensOptions): Tokens => {
       const token = find(address)
       token.position = Math.min(position, token.position ?? position)
     },
-    async learn(addresses, signal) {
-      if (call) await asking.learn(unasked(addresses), signal)
+    async prefetch(addresses, signal) {
+      if (call) await lookup.prefetch(unasked(addresses), signal)
     },
     isUndecided: address => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
     isUnasked: address => call !== undefined && !find(address).asked,
-    insist: (addresses, signal) => asking.insist(unasked(addresses), signal),
+    require: (addresses, signal) => lookup.require(unasked(addresses), signal),
     takeLearnt() {
       const taken = learnt
       learnt = []

@@ -1,7 +1,7 @@
 import type { StoredUpgrade } from '../engine/port.ts'
 
 /** Upgrades of one contract in the order of the chain. */
-export interface History {
+export interface UpgradeHistory {
   add(upgrade: StoredUpgrade): void
   /** The last one before a position that tells whose code it is. */
   named(at: number): StoredUpgrade | undefined
@@ -12,7 +12,7 @@ export interface History {
   forget(from: number): void
 }
 
-export const createHistory = (stored: readonly StoredUpgrade[]): History => {
+export const createUpgradeHistory = (stored: readonly StoredUpgrade[]): UpgradeHistory => {
   const named: StoredUpgrade[] = []
   const unnamed: StoredUpgrade[] = []
   const listOf = ({ implementation }: StoredUpgrade) => (implementation === null ? unnamed : named)
@@ -26,7 +26,7 @@ export const createHistory = (stored: readonly StoredUpgrade[]): History => {
     }
     return low
   }
-  const history: History = {
+  const history: UpgradeHistory = {
     add(upgrade) {
       const list = listOf(upgrade)
       const place = before(list, upgrade.position)

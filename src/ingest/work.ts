@@ -4,11 +4,11 @@ import type { Decoding } from '../decode/decoding.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Contracts } from './contracts.ts'
-import type { Links } from './links.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Preparer } from './prepare.ts'
-import type { Ruling } from './ruling.ts'
+import type { ProxyResolver } from './proxy-resolver.ts'
+import type { RuleWatcher } from './rule-watcher.ts'
 import type { Tokens } from './tokens.ts'
 
 /** How far the work of a network's thread is. */
@@ -24,12 +24,12 @@ export interface State {
 /** What all jobs of a network's thread work with. */
 export interface Work extends IndexerData {
   pipeline: Pipeline
-  ruling: Ruling
+  ruleWatcher: RuleWatcher
   preparer: Preparer
   decoding(age?: number): Decoding
   tokens: Tokens
   contracts: Contracts
-  links: Links
+  links: ProxyResolver
   lookups: Lookups
   source: ChainSource | undefined
   chainId: number | undefined
@@ -41,15 +41,15 @@ export interface Work extends IndexerData {
 /** A block of the head that came so lately is mostly followed by the next one: a back-fill waits for that. */
 const HEAD_GAP_MS = 15
 /** Longest that one block of a back-fill waits: a head that never rests must not stop it for good. */
-const MOST_PATIENCE_MS = 1000
+const MAX_PATIENCE_MS = 1000
 
 /** Before each block of a back-fill: blocks of the head go first. */
-export const letHeadPass = async (state: State, signal: AbortSignal) => {
-  await breath()
-  const until = performance.now() + MOST_PATIENCE_MS
+export const yieldToHead = async (state: State, signal: AbortSignal) => {
+  await yieldToEventLoop()
+  const until = performance.now() + MAX_PATIENCE_MS
   while (performance.now() < Math.min(until, state.headAt + HEAD_GAP_MS)) await sleep(HEAD_GAP_MS / 3)
   signal.throwIfAborted()
 }
 
 /** Lets messages and answers in between two blocks. */
-export const breath = () => new Promise<void>(resolve => setImmediate(resolve))
+export const yieldToEventLoop = () => new Promise<void>(resolve => setImmediate(resolve))

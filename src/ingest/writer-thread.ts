@@ -1,14 +1,14 @@
 import type { MessagePort } from 'node:worker_threads'
-import { createBook } from '../alerts/book.ts'
+import { createAlertStore } from '../alerts/alert-store.ts'
 import { openForWriting } from '../engine/open.ts'
 import type { DocumentWriter } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import type { FromWriter, Lane, Revised, ToWriter } from './messages.ts'
+import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
 
-type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'news' }>
+type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'update' }>
 
 const RETRY_MS = 2000
 /**
@@ -16,7 +16,7 @@ const RETRY_MS = 2000
  * before each block; from the other number on, no block goes.
  */
 const MANY_UNMERGED = 16
-const MOST_UNMERGED = 256
+const MAX_UNMERGED = 256
 const STEPS = 8
 
 /** The one thread that writes a network's store. What comes of the head is written before what waits of a back-fill. */
@@ -24,7 +24,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const db = openForWriting(store, nativeBinding())
   const writer = createWriter(db)
   const documents: DocumentWriter = writer
-  const book = createBook(db)
+  const alertStore = createAlertStore(db)
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   /** Blocks around which there may be segments to merge. The oldest goes first: then none are left behind that are too few to merge. */
   const unmerged = writer.small()
@@ -39,7 +39,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 
   const next = () => {
     busy = false
-    const isLate = unmerged.length >= (steps < STEPS ? MANY_UNMERGED : MOST_UNMERGED)
+    const isLate = unmerged.length >= (steps < STEPS ? MANY_UNMERGED : MAX_UNMERGED)
     const task = isLate ? undefined : tasks.head.shift()
     if (!task && unmerged.length > 0) {
       busy = true
@@ -68,7 +68,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
-    tell({ type: 'done', id: task.id, alerts: book.counts(), revised })
+    tell({ type: 'done', id: task.id, alerts: alertStore.counts(), revised })
     if (task.type === 'batch') unmerged.push(task.batch.first)
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
@@ -90,8 +90,8 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   }
 
   const perform = async (task: Exclude<Task, { type: 'revise' }>) => {
-    if (task.type === 'rollback') return documents.rollback(task.to, () => book.removed(task.to))
-    const stored = () => book.stored(task.news ?? { hits: [] })
+    if (task.type === 'rollback') return documents.rollback(task.to, () => alertStore.removed(task.to))
+    const stored = () => alertStore.stored(task.update ?? { hits: [] })
     if (task.type === 'batch') return documents.apply(task.batch, stored)
     return documents.also(stored)
   }
@@ -132,4 +132,4 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 }
 
 /** What is decoded anew takes its turn with a back-fill. */
-const laneOf = (task: Task): Lane => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')
+const laneOf = (task: Task): LaneName => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')

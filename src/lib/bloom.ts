@@ -98,12 +98,18 @@ const learn = (slot: number, value: Hex): boolean => {
   const size = bytes.write(value.slice(2), 0, 'hex')
   // What is not hex ends before its time.
   if (size * 2 + 2 !== value.length) return false
-  const hash = keccak256(bytes.subarray(0, size))
-  const pair = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
+  const bits = bloomBitsOf(bytes.subarray(0, size))
   known[slot] = value
-  knownBits[slot] = pair(0) | (pair(2) << 11)
-  knownLast[slot] = pair(4)
+  knownBits[slot] = bits % 4_194_304
+  knownLast[slot] = Math.floor(bits / 4_194_304)
   return true
+}
+
+/** The three bits that an address or topic sets, of 11 bits each, packed into one number. */
+export const bloomBitsOf = (value: Uint8Array): number => {
+  const hash = keccak256(value)
+  const pair = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047
+  return pair(0) + pair(2) * 2048 + pair(4) * 4_194_304
 }
 
 const CODES = Buffer.from('0123456789abcdef')

@@ -46,18 +46,22 @@ export const checksumAddress = (hex: string): string => {
 export const isChecksummed = (text: string): boolean => ADDRESS.test(text) && checksumAddress(text) === text
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
-const ascii = new Uint8Array(40)
+const ascii = Buffer.alloc(40)
 
-/** EIP-55: a letter is upper case where the digit at its place in the hash of the lower-case digits is 8 or more. */
 const checksum = (lower: string): string => {
   if (!ADDRESS.test(lower)) throw new TypeError(`not an address: ${lower.slice(0, 50)}`)
-  for (let i = 0; i < 40; i++) ascii[i] = lower.charCodeAt(i + 2)
-  const digest = keccak256(ascii)
-  let result = '0x'
+  ascii.write(lower.slice(2), 'latin1')
+  checksumDigits(ascii, 0)
+  return `0x${ascii.toString('latin1')}`
+}
+
+/** EIP-55 for the 40 lower-case digits from there on: a letter is upper case where the digit at its place in their hash is 8 or more. */
+export const checksumDigits = (digits: Uint8Array, at: number) => {
+  const digest = keccak256(digits.subarray(at, at + 40))
   for (let i = 0; i < 40; i++) {
     const digit = i & 1 ? digest[i >> 1]! & 15 : digest[i >> 1]! >> 4
-    const code = ascii[i]!
-    result += String.fromCharCode(code > 57 && digit >= 8 ? code - 32 : code)
+    if (digit >= 8 && digits[at + i]! > NINE) digits[at + i] = digits[at + i]! - 32
   }
-  return result
 }
+
+const NINE = 57

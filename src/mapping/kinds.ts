@@ -106,6 +106,8 @@ export interface Field {
   words?: true
   /** A bloom filter that follows from the document's own logs. */
   bloom?: true
+  /** Has a column (doc values) in every segment, stored under this number, which no other field has and which never changes. */
+  column?: number
   /** Has an inverted index: conditions on it cost no scan. */
   indexed?: boolean
   /** Stays in `_source` but cannot be asked for (`index: false` in Elasticsearch). */

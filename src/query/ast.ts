@@ -23,11 +23,11 @@ export type Node =
   | { readonly op: 'exists'; readonly field: FieldPath }
   /** The document's id is one of these. Hex parts in lower case. */
   | { readonly op: 'ids'; readonly values: readonly string[] }
-  /** One element of the list fulfils the whole inner query; fields inside are members of that list. */
+  /** One element of the list matches the whole inner query; fields inside are members of that list. */
   | { readonly op: 'nested'; readonly path: string; readonly of: Node }
-  /** From `min` to `max` documents of another kind whose parent this one is fulfil the inner query. `min` is 1 or more, `max` may be infinite. */
+  /** From `min` to `max` documents of another kind whose parent this one is match the inner query. `min` is 1 or more, `max` may be infinite. */
   | { readonly op: 'child'; readonly kind: Kind; readonly of: Node; readonly min: number; readonly max: number }
-  /** The document's parent is of this kind and fulfils the inner query. */
+  /** The document's parent is of this kind and matches the inner query. */
   | { readonly op: 'parent'; readonly kind: Kind; readonly of: Node }
   | Compare
 

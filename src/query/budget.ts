@@ -1,14 +1,14 @@
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
-import { type Place, where } from './place.ts'
+import { type JsonNode, where } from './json-node.ts'
 
 /** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
 export interface Budget {
   readonly limits: Limits
   /** Also asks whether to go on: see `BudgetOptions`. */
-  clauses(more: number, place: Place): void
-  values(more: number, place: Place): void
-  text(text: string, place: Place): string
-  timeZone(name: string, place: Place): void
+  clauses(more: number, place: JsonNode): void
+  values(more: number, place: JsonNode): void
+  text(text: string, place: JsonNode): string
+  timeZone(name: string, place: JsonNode): void
 }
 
 export interface BudgetOptions {

@@ -3,12 +3,12 @@ import type { Comparison, FieldPath } from '../mapping/index.ts'
 import { analyze, LONGEST_TOKEN } from './analysis.ts'
 import { type Bounds, NONE, type Node, type Value } from './ast.ts'
 import { createDateReader, type DateReader, type DateScope } from './dates.ts'
+import { boolean, type JsonNode, named, scalar, where } from './json-node.ts'
 import { readDouble, readLong } from './numbers.ts'
-import { boolean, named, type Place, scalar, where } from './place.ts'
 import { isIn, range, tooLong } from './simplify.ts'
 
 /** The field equals the value, as the field's encoding compares. */
-export const equals = (field: FieldPath, place: Place, dates: DateScope): Node =>
+export const equals = (field: FieldPath, place: JsonNode, dates: DateScope): Node =>
   EQUALS[field.compare](field, place, dates)
 
 /** The field lies within the bounds. `dates` reads the values of date fields. */
@@ -21,18 +21,18 @@ export const within = (field: FieldPath, bounds: BoundPlaces, dates: DateReader)
   return range(field, found)
 }
 
-export type BoundPlaces = { readonly [bound in keyof Bounds]: Place | undefined }
+export type BoundPlaces = { readonly [bound in keyof Bounds]: JsonNode | undefined }
 
 /** Whether the letter case of a text makes no difference to the field, so that a value is compared in lower case. */
 export const ignoresCase = (field: FieldPath): boolean =>
   field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
 
-const textOf = (field: FieldPath, place: Place): string => {
+const textOf = (field: FieldPath, place: JsonNode): string => {
   const text = scalar(place, 'a text')
   return ignoresCase(field) ? text.toLowerCase() : text
 }
 
-const equalsText = (field: FieldPath, place: Place): Node => {
+const equalsText = (field: FieldPath, place: JsonNode): Node => {
   const text = textOf(field, place)
   return tooLong(field, text) ? NONE : isIn(field, [text])
 }
@@ -56,10 +56,10 @@ const EQUALS = {
   // A date that leaves something open, such as a day, equals every moment of it.
   instant: (field, place, { now, budget }) =>
     within(field, { gte: place, lte: place }, createDateReader({ now, budget })),
-} as const satisfies Record<Comparison, (field: FieldPath, place: Place, dates: DateScope) => Node>
+} as const satisfies Record<Comparison, (field: FieldPath, place: JsonNode, dates: DateScope) => Node>
 
 type Bound = keyof Bounds
-type ReadBound = (field: FieldPath, place: Place, bound: Bound, dates: DateReader) => Bounds
+type ReadBound = (field: FieldPath, place: JsonNode, bound: Bound, dates: DateReader) => Bounds
 
 const textBound: ReadBound = (field, place, bound) => ({ [bound]: textOf(field, place) })
 
@@ -81,7 +81,7 @@ const BOUND = {
   }),
 } as const satisfies Record<Comparison, ReadBound>
 
-const readBoolean = (place: Place): boolean => {
+const readBoolean = (place: JsonNode): boolean => {
   if (typeof place.value === 'boolean' || place.value === 'true' || place.value === 'false') return boolean(place)
   const received = scalar(place, 'true or false')
   throw refuse(

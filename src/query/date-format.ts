@@ -2,7 +2,7 @@ import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { createRecent } from '../lib/recent.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
-import { type Place, show, where } from './place.ts'
+import { type JsonNode, show, where } from './json-node.ts'
 
 /** A date and time as it was written; what was not written is absent. `offset` from UTC in milliseconds. */
 export interface LocalTime {
@@ -26,7 +26,7 @@ export const DEFAULT_FORMAT = 'epoch_second||epoch_millis||strict_date_optional_
  * The parser of a format: Elasticsearch's names and patterns of Java letters, alternatives divided by `||`. Of the
  * default format, a number is seconds, or milliseconds where it is too large for seconds.
  */
-export const parserOf = (place: Place | undefined, format: string, limits: Limits): DateParser => {
+export const parserOf = (place: JsonNode | undefined, format: string, limits: Limits): DateParser => {
   if (format === DEFAULT_FORMAT) return text => epoch(text) ?? ISO(text)
   const known = recent.get(format)
   if (known) return known
@@ -144,7 +144,7 @@ const digits = (unit: string, count: number) =>
 
 const LONGEST_PATTERN = 100
 
-const patternParser = (place: Place, pattern: string): DateParser => {
+const patternParser = (place: JsonNode, pattern: string): DateParser => {
   const bad = (why: string) => {
     const message = `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, [...NAMED.keys()])}`
     return refuse(

@@ -1,7 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import type { Budget } from './budget.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './date-format.ts'
-import { named, type Place, show, where } from './place.ts'
+import { type JsonNode, named, show, where } from './json-node.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, utc, type Zone, zoneOf } from './time-zone.ts'
 
 /** How the texts of a clause are read as dates. All times are milliseconds since 1970. */
@@ -10,7 +10,7 @@ export interface DateReader {
    * The instant that a value means. What the value leaves open (a day without its hour, a rounding such as `/d`) becomes the
    * first millisecond of it, or with `up` the last.
    */
-  read(place: Place, text: string, up: boolean): number
+  read(place: JsonNode, text: string, up: boolean): number
 }
 
 /** What dates are read against: the moment of the request, in milliseconds since 1970, and what the query may still ask for. */
@@ -25,8 +25,8 @@ export interface DateScope {
  */
 export const createDateReader = (
   options: DateScope & {
-    format?: { place: Place; text: string } | undefined
-    zone?: { place: Place; text: string } | undefined
+    format?: { place: JsonNode; text: string } | undefined
+    zone?: { place: JsonNode; text: string } | undefined
   },
 ): DateReader => {
   const { budget } = options
@@ -34,7 +34,7 @@ export const createDateReader = (
   const format = options.format?.text ?? DEFAULT_FORMAT
   const parse = parserOf(options.format?.place, format, budget.limits)
 
-  const date = (place: Place, text: string, up: boolean): number => {
+  const date = (place: JsonNode, text: string, up: boolean): number => {
     const parsed = parse(text)
     const instant = typeof parsed === 'number' ? parsed : parsed && instantOf(parsed, zone, up)
     if (instant === undefined || Math.abs(instant) > FURTHEST) throw notADate(place, format)
@@ -74,7 +74,7 @@ const instantOf = (parts: LocalTime, zone: Zone, up: boolean): number | undefine
 }
 
 /** `+1M-7d/d`: what stands behind `now` or `||`. */
-const calculate = (place: Place, start: number, math: string, zone: Zone, up: boolean): number => {
+const calculate = (place: JsonNode, start: number, math: string, zone: Zone, up: boolean): number => {
   let instant = start
   let rest = math
   while (rest !== '') {
@@ -136,7 +136,7 @@ const startOf = (instant: number, unit: string, zone: Zone): number => {
   }
 }
 
-const notADate = (place: Place, format: string) =>
+const notADate = (place: JsonNode, format: string) =>
   refuse(
     'parse_exception',
     `${where(place)}: failed to parse date ${show(place.value)} with format ${named(format)}. ${

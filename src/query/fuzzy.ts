@@ -1,5 +1,5 @@
 import { distance } from '../lib/distance.ts'
-import { type Place, scalar, unexpected } from './place.ts'
+import { type JsonNode, scalar, unexpected } from './json-node.ts'
 
 /** Which texts are near to a text: what the `fuzzy` node of the tree and its two back ends share. */
 export interface Nearness {
@@ -32,7 +32,7 @@ export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((val
 export type Fuzziness = (text: string) => number
 
 /** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */
-export const readFuzziness = (place: Place): Fuzziness => {
+export const readFuzziness = (place: JsonNode): Fuzziness => {
   const text = scalar(place, EXPECTED).toUpperCase()
   const edits = EDITS.get(text)
   if (edits !== undefined) return () => edits

@@ -1,6 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import type { FieldPath } from '../mapping/index.ts'
-import { type Place, scalar, show, where } from './place.ts'
+import { type JsonNode, scalar, show, where } from './json-node.ts'
 import { GREATEST_LONG, LEAST_LONG } from './simplify.ts'
 
 /** A number's integer part towards minus infinity, and whether nothing was cut off. */
@@ -10,7 +10,7 @@ export interface Whole {
 }
 
 /** An integer or decimal number, or a 0x-hex integer, without loss; refused where it lies outside of 64 bits. */
-export const readLong = (field: FieldPath, place: Place): Whole => {
+export const readLong = (field: FieldPath, place: JsonNode): Whole => {
   const text = numeric(place)
   const whole = HEX.test(text) ? { floor: BigInt(text), exact: true } : wholeOf(text)
   if (whole === undefined) throw notANumber(place, 'an integer, as a number, as decimal text or as 0x-hex text')
@@ -19,7 +19,7 @@ export const readLong = (field: FieldPath, place: Place): Whole => {
   return whole
 }
 
-export const readDouble = (place: Place): number => {
+export const readDouble = (place: JsonNode): number => {
   const text = numeric(place)
   const number = DECIMAL.test(text) ? Number(text) : Number.NaN
   if (Number.isNaN(number)) throw notANumber(place, 'a number, or a number as text')
@@ -30,7 +30,7 @@ export const readDouble = (place: Place): number => {
   return number === 0 ? 0 : number
 }
 
-const numeric = (place: Place): string => {
+const numeric = (place: JsonNode): string => {
   if (typeof place.value === 'boolean') throw notANumber(place, 'a number')
   const text = scalar(place, 'a number')
   if (text.length > LONGEST) throw notANumber(place, `a number of at most ${LONGEST} characters`)
@@ -58,10 +58,10 @@ const wholeOf = (text: string): Whole | undefined => {
   return { floor: !exact && signed < 0n ? truncated - 1n : truncated, exact }
 }
 
-const notANumber = (place: Place, expected: string) =>
+const notANumber = (place: JsonNode, expected: string) =>
   refuse('number_format_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
 
-const outOfRange = (field: FieldPath, place: Place, { floor, exact }: Whole) => {
+const outOfRange = (field: FieldPath, place: JsonNode, { floor, exact }: Whole) => {
   const range = `${show(place.value)} is out of range for a long: [${field.path}] holds the numbers from ${LEAST_LONG} to ${GREATEST_LONG}.`
   const hex = exact && floor > 0n && floor < 2n ** 256n ? floor.toString(16) : undefined
   const remedies: Partial<Record<FieldPath['kind'], string>> = {

@@ -6,17 +6,17 @@ import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { lowerClause } from './dsl/index.ts'
 import { parseJson } from './json.ts'
 import {
-  bodyPlace,
+  bodyNode,
   boolean,
   elements,
   integer,
   isObject,
+  type JsonNode,
   known,
-  type Place,
   string,
   unexpected,
   where,
-} from './place.ts'
+} from './json-node.ts'
 import type { SearchRequest, SourceFilter } from './request.ts'
 import type { Scope } from './scope.ts'
 import { parseSort } from './sort.ts'
@@ -32,7 +32,7 @@ export const parseSearch = (
   options: BudgetOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
-  const root = bodyPlace(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
+  const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
@@ -77,12 +77,16 @@ export const IGNORED_KEYS = [
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
-const parseQuery = (place: Place | undefined, scope: Pick<Scope, 'kind' | 'kinds' | 'now'>, budget: Budget): Node => {
+const parseQuery = (
+  place: JsonNode | undefined,
+  scope: Pick<Scope, 'kind' | 'kinds' | 'now'>,
+  budget: Budget,
+): Node => {
   if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
   return lowerClause(place, { ...scope, nested: undefined, budget })
 }
 
-const parseSize = (place: Place): number => {
+const parseSize = (place: JsonNode): number => {
   const size = integer(place, 'an integer: the number of hits, or -1 for all')
   if (size >= -1) return size
   throw refuse(
@@ -91,20 +95,20 @@ const parseSize = (place: Place): number => {
   )
 }
 
-const parseFrom = (place: Place): number => {
+const parseFrom = (place: JsonNode): number => {
   const from = integer(place, 'an integer: the number of hits to skip')
   if (from >= 0) return from
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
 }
 
-const parseTrackTotal = (place: Place): boolean | number => {
+const parseTrackTotal = (place: JsonNode): boolean | number => {
   if (typeof place.value !== 'number') return boolean(place)
   if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
   return place.value
 }
 
 /** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
-const parseSource = (place: Place, limits: Limits): SourceFilter => {
+const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
   if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
@@ -114,16 +118,16 @@ const parseSource = (place: Place, limits: Limits): SourceFilter => {
     ['includes', 'excludes', 'include', 'exclude'],
     [],
   )
-  const all = (...places: (Place | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
+  const all = (...places: (JsonNode | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
   return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
 }
 
 const checkedPatterns = (
-  { includes, excludes }: { includes: Place[]; excludes: Place[] },
+  { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },
   limits: Limits,
 ): SourceFilter => {
   if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
-  const read = (at: Place) => {
+  const read = (at: JsonNode) => {
     const pattern = string(at, 'the name of a field, or a list of names')
     if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
     return pattern

@@ -20,7 +20,7 @@ export interface Relatives {
 }
 
 /**
- * Whether a document of the kind that the query was read for fulfils it: the back end of the query tree that needs no
+ * Whether a document of the kind that the query was read for matches it: the back end of the query tree that needs no
  * store. What the kind has for fields the tree says itself. Only a query on parents or children needs the relatives.
  */
 export const compile = (_kind: Kind, node: Node, relatives?: Relatives): ((document: Document) => boolean) => {

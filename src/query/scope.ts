@@ -3,7 +3,7 @@ import { nearest } from '../lib/nearest.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
 import { ALL, NONE, type Node } from './ast.ts'
 import type { Budget } from './budget.ts'
-import { named, type Place, scalar, where } from './place.ts'
+import { type JsonNode, named, scalar, where } from './json-node.ts'
 import { ids, or } from './simplify.ts'
 
 /** What a clause is read against. */
@@ -23,7 +23,7 @@ export interface Scope {
  * The condition that `make` makes of the field. As in Elasticsearch, the members of a nested list are seen by a `nested`
  * clause of their path alone, and it sees nothing else: a condition on what is out of sight matches nothing.
  */
-export const onField = (name: string, place: Place, scope: Scope, make: (field: FieldPath) => Node): Node => {
+export const onField = (name: string, place: JsonNode, scope: Scope, make: (field: FieldPath) => Node): Node => {
   const field = lookup(scope.kind, name)
   if (field === undefined) {
     checkKnown(name, place, scope)
@@ -34,7 +34,7 @@ export const onField = (name: string, place: Place, scope: Scope, make: (field: 
 }
 
 /** Every field at or below a path, so far as it is in sight: `value` stands for `value.num`, `value.coin` and so on. */
-export const fieldsBelow = (name: string, place: Place, scope: Scope): FieldPath[] => {
+export const fieldsBelow = (name: string, place: JsonNode, scope: Scope): FieldPath[] => {
   const field = lookup(scope.kind, name)
   const fields = field ? [field] : below(scope.kind, name)
   if (fields.length === 0 && scope.kinds.every(kind => below(kind, name).length === 0)) checkKnown(name, place, scope)
@@ -42,7 +42,7 @@ export const fieldsBelow = (name: string, place: Place, scope: Scope): FieldPath
 }
 
 /** The condition on one of the fields that are no part of the mapping, or undefined where the name is none of them. */
-export const onMetaField = (name: string, values: readonly Place[], scope: Scope): Node | undefined => {
+export const onMetaField = (name: string, values: readonly JsonNode[], scope: Scope): Node | undefined => {
   if (name === '_id') {
     const place = values[0]
     if (place !== undefined) checkIdsInSight(place, scope)
@@ -54,7 +54,7 @@ export const onMetaField = (name: string, values: readonly Place[], scope: Scope
 
 export const META_FIELDS = ['_id', '_type'] as const
 
-export const checkIdsInSight = (place: Place, scope: Scope): void => {
+export const checkIdsInSight = (place: JsonNode, scope: Scope): void => {
   if (scope.nested === undefined) return
   throw refuse(
     'illegal_argument_exception',
@@ -69,7 +69,7 @@ export const checkIdsInSight = (place: Place, scope: Scope): void => {
 export const canonicalId = (id: string): string => id.replace(/^0[xX][0-9a-fA-F]+/, hash => hash.toLowerCase())
 
 /** A path without a field: an object such as `value`, or a name that nothing has, which is refused with the nearest one. */
-export const checkKnown = (name: string, place: Place, scope: Pick<Scope, 'kinds'>): void => {
+export const checkKnown = (name: string, place: JsonNode, scope: Pick<Scope, 'kinds'>): void => {
   const { kinds } = scope
   if (kinds.some(kind => lookup(kind, name) !== undefined)) return
   const inner = [...new Set(kinds.flatMap(kind => below(kind, name).map(field => field.path)))]

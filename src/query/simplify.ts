@@ -77,7 +77,7 @@ export const exists = (field: FieldPath): Node => Object.freeze({ op: 'exists', 
 export const ids = (values: readonly string[]): Node =>
   values.length === 0 ? NONE : Object.freeze({ op: 'ids', values: Object.freeze([...new Set(values)]) })
 
-/** That an element exists at all is still a condition, so only an inner query that nothing fulfils folds. */
+/** That an element exists at all is still a condition, so only an inner query that nothing matches folds. */
 export const nested = (path: string, of: Node): Node =>
   of.op === 'none' ? NONE : Object.freeze({ op: 'nested', path, of })
 

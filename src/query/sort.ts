@@ -1,14 +1,14 @@
 import { refuse } from '../lib/errors.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
-import { elements, isObject, known, members, type Place, string, unexpected, where } from './place.ts'
+import { elements, isObject, type JsonNode, known, members, string, unexpected, where } from './json-node.ts'
 import type { Sort } from './request.ts'
 import { checkKnown } from './scope.ts'
 
 /** `"f"`, `{"f": "desc"}`, `{"f": {"order": "desc", "missing": "_first"}}`, and lists of them; an object may hold several. */
-export const parseSort = (place: Place | undefined, kinds: readonly Kind[], limits: Limits): Sort[] => {
+export const parseSort = (place: JsonNode | undefined, kinds: readonly Kind[], limits: Limits): Sort[] => {
   const sorts: Sort[] = []
-  const add = (name: string, at: Place, given: Options) => {
+  const add = (name: string, at: JsonNode, given: Options) => {
     if (sorts.length === limits.sorts) throw overLimit('sorts', limits)
     sorts.push(sortBy(name, at, given, kinds))
   }
@@ -20,16 +20,16 @@ export const parseSort = (place: Place | undefined, kinds: readonly Kind[], limi
   return sorts
 }
 
-type Options = Partial<Record<(typeof KEYS)[number], Place>>
+type Options = Partial<Record<(typeof KEYS)[number], JsonNode>>
 
 const KEYS = ['order', 'missing', 'unmapped_type', 'mode'] as const
 
-const options = (place: Place): Options => {
+const options = (place: JsonNode): Options => {
   if (isObject(place.value)) return known(place, 'an object such as {"order": "desc"}', KEYS, [])
   return { order: place }
 }
 
-const sortBy = (name: string, place: Place, given: Options, kinds: readonly Kind[]): Sort => {
+const sortBy = (name: string, place: JsonNode, given: Options, kinds: readonly Kind[]): Sort => {
   const order = given.order ? direction(given.order) : name === '_score' ? 'desc' : 'asc'
   if (given.mode !== undefined) checkMode(given.mode, order)
   const missing = given.missing ? missingPlace(given.missing) : '_last'
@@ -54,26 +54,26 @@ const sortBy = (name: string, place: Place, given: Options, kinds: readonly Kind
   return { by: 'field', fields, order, missing }
 }
 
-const direction = (place: Place): 'asc' | 'desc' => {
+const direction = (place: JsonNode): 'asc' | 'desc' => {
   const order = string(place, '"asc" or "desc"').toLowerCase()
   if (order !== 'asc' && order !== 'desc') throw unexpected(place, '"asc" or "desc"')
   return order
 }
 
-const missingPlace = (place: Place): '_last' | '_first' => {
+const missingPlace = (place: JsonNode): '_last' | '_first' => {
   if (place.value === '_last' || place.value === '_first') return place.value
   throw unexpected(place, '"_last" or "_first" (a value in place of a missing one is not supported)')
 }
 
 /** Of several values the least counts in an ascending sort and the greatest in a descending one. */
-const checkMode = (place: Place, order: 'asc' | 'desc'): void => {
+const checkMode = (place: JsonNode, order: 'asc' | 'desc'): void => {
   const only = order === 'asc' ? 'min' : 'max'
   if (string(place, `"${only}"`).toLowerCase() !== only) {
     throw unexpected(place, `"${only}", the one mode that a sort in order "${order}" supports`)
   }
 }
 
-const checkSortable = (field: FieldPath, place: Place): void => {
+const checkSortable = (field: FieldPath, place: JsonNode): void => {
   if (field.es === 'text') {
     throw refuse(
       'illegal_argument_exception',

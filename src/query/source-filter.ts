@@ -2,6 +2,18 @@ import type { SourceFilter } from './request.ts'
 
 type Source = Record<string, unknown>
 
+/** What a filter leaves of the value at a path. `part`: what `cut` makes of it. */
+export type Shown = 'whole' | 'part' | 'none'
+
+export interface SourcePaths {
+  /** False where no `_source` is shown at all. */
+  any: boolean
+  /** `members`: the paths of all single values below this one; without them it is such a value itself, or a list of such. */
+  of(path: string, members?: readonly string[]): Shown
+  /** What is left of a value, undefined where nothing is. */
+  cut(value: unknown, path: string): unknown
+}
+
 /**
  * What a search shows of a document. As in Elasticsearch, a name selects everything below it, `*` stands for any characters,
  * excludes win, and lists are filtered element by element. Undefined where no `_source` is wanted.
@@ -9,8 +21,28 @@ type Source = Record<string, unknown>
 export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => Source | undefined) => {
   if (filter === true) return source => source
   if (filter === false) return () => undefined
-  const { includes, excludes } = filter
-  if (includes.length === 0 && excludes.length === 0) return source => source
+  if (filter.includes.length === 0 && filter.excludes.length === 0) return source => source
+  const { filterObject } = filtersOf(filter)
+  return source => filterObject(source, '')
+}
+
+/** The same for who builds `_source` field by field, and wants to know before what is worth building. */
+export const compileSourcePaths = (filter: SourceFilter): SourcePaths => {
+  if (typeof filter === 'boolean') return { any: filter, of: () => (filter ? 'whole' : 'none'), cut: value => value }
+  const { isIncluded, isExcluded, isWhole, cut } = filtersOf(filter)
+  const isShown = (path: string) => isIncluded(path) && !isExcluded(path)
+  return {
+    any: true,
+    of(path, members = []) {
+      if (isExcluded(path)) return 'none'
+      if (isWhole(path) || (isIncluded(path) && members.every(isShown))) return 'whole'
+      return isIncluded(path) || members.some(isShown) ? 'part' : 'none'
+    },
+    cut,
+  }
+}
+
+const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
   const isIncluded = memoize(path => includes.length === 0 || selects(includes, path))
   const isExcluded = memoize(path => selects(excludes, path))
   const isWhole = memoize(path => excludes.length === 0 && isIncluded(path))
@@ -18,12 +50,14 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => 
   const filterObject = (source: Source, prefix: string): Source => {
     const kept: Source = {}
     for (const [name, value] of Object.entries(source)) {
-      const path = prefix + name
-      const shown = isWhole(path) ? value : isExcluded(path) ? undefined : filterValue(value, path)
+      const shown = cut(value, prefix + name)
       if (shown !== undefined) kept[name] = shown
     }
     return kept
   }
+
+  const cut = (value: unknown, path: string): unknown =>
+    isWhole(path) ? value : isExcluded(path) ? undefined : filterValue(value, path)
 
   const filterValue = (value: unknown, path: string): unknown => {
     const included = isIncluded(path)
@@ -39,7 +73,7 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => 
     return included ? value : undefined
   }
 
-  return source => filterObject(source, '')
+  return { isIncluded, isExcluded, isWhole, filterObject, cut }
 }
 
 /** Text that stands in JSON as it is: how integers of more digits than a double holds are shown. */

@@ -1,7 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import { createRecent } from '../lib/recent.ts'
 import type { Budget } from './budget.ts'
-import { type Place, show, where } from './place.ts'
+import { type JsonNode, show, where } from './json-node.ts'
 
 /** Offset of local time from UTC at an instant, in milliseconds. */
 export type Zone = (instant: number) => number
@@ -9,7 +9,7 @@ export type Zone = (instant: number) => number
 export const UTC: Zone = () => 0
 
 /** The zone of an offset such as `+02:00` or of a name such as `Europe/Berlin`, which counts against the budget. */
-export const zoneOf = (place: Place, text: string, budget: Budget): Zone => {
+export const zoneOf = (place: JsonNode, text: string, budget: Budget): Zone => {
   const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
   if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {
     const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE * (sign === '-' ? -1 : 1)
@@ -29,7 +29,7 @@ export const zoneOf = (place: Place, text: string, budget: Budget): Zone => {
 /** Making the formatter of a zone takes a thousand times as long as using it. */
 const zones = createRecent<Zone>(50)
 
-const namedZone = (place: Place, text: string): Zone => {
+const namedZone = (place: JsonNode, text: string): Zone => {
   let format: Intl.DateTimeFormat
   try {
     format = new Intl.DateTimeFormat('en-US', {

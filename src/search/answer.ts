@@ -1,23 +1,22 @@
-import type { Searcher } from '../engine/query/execute.ts'
-import type { Hit } from '../engine/query/hits.ts'
+import type { Searcher, WrittenPages } from '../engine/query/execute.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
+import { hidesScores } from '../engine/show/hits.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { compileSourceFilter } from '../query/source-filter.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
 export interface Reply {
   status: number
-  /** JSON text, whole, or in parts. */
-  body: string | Parts
+  /** JSON text, whole, as bytes that own their memory, or in parts. */
+  body: Uint8Array<ArrayBuffer> | Parts
 }
 
 /** A long answer. */
@@ -66,34 +65,28 @@ export const answerRequest = (
   options: AnswerOptions,
   started = performance.now(),
 ): Reply => {
-  const show = createHitWriter(index, request)
+  const writing = { index, out }
+  out.clear()
   if (request.size >= 0) {
-    const { total, hits } = searcher.search(request, options)
-    const shown = hits.map(hit => {
-      check(options)
-      return show(hit)
-    })
-    return { status: 200, body: `${head(started, total, request, hits.length > 0)}${shown.join(',')}${TAIL}` }
+    const { total, hits } = searcher.write(request, options, writing)
+    // The head tells how long all of it took: it is known last.
+    return { status: 200, body: joined(encode(head(started, total, request, hits > 0)), out.view(), TAIL) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
-  const { total, pages, at } = searcher.pages(request, options, after)
+  const { total, pages, at } = searcher.writePages(request, options, writing, after)
   const begun = after ? undefined : head(started, total, request, total !== 0)
   let ended = false
-  const parts = streamed(begun, pages, show, () => {
+  const parts = streamed(begun, pages, () => {
     ended = true
   })
   return { status: 200, body: { parts, at, ended: () => ended } }
 }
 
 export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: string): Reply => {
-  const envelope = { _index: `${index}-${kind}`, _type: kind }
-  const document = searcher.get(kind, id)
-  if (!document) return { status: 404, body: JSON.stringify({ ...envelope, _id: id, found: false }) }
-  return {
-    status: 200,
-    body: JSON.stringify({ ...envelope, _id: document._id, found: true, _source: document._source }),
-  }
+  out.clear()
+  if (searcher.writeDocument(kind, id, { index, out })) return { status: 200, body: out.take() }
+  return json(404, { _index: `${index}-${kind}`, _type: kind, _id: id, found: false })
 }
 
 /** The likeness stands in place of the score. */
@@ -101,7 +94,7 @@ export const answerSimilar = (searcher: Searcher, index: string, request: Simila
   const started = performance.now()
   const envelope = { _index: `${index}-contract`, _type: 'contract' }
   const found = searcher.similar(request)
-  if (!found) return { status: 404, body: JSON.stringify({ ...envelope, _id: request.address, found: false }) }
+  if (!found) return json(404, { ...envelope, _id: request.address, found: false })
   const hits = found.map(({ document: { _id, _source }, similarity }) => ({
     ...envelope,
     _id,
@@ -110,13 +103,10 @@ export const answerSimilar = (searcher: Searcher, index: string, request: Simila
   }))
   const took = Math.round(performance.now() - started)
   const shards = { total: 1, successful: 1, skipped: 0, failed: 0 }
-  return {
-    status: 200,
-    body: JSON.stringify({
-      ...{ took, timed_out: false, _shards: shards },
-      hits: { total: hits.length, max_score: hits[0]?._score ?? null, hits },
-    }),
-  }
+  return json(200, {
+    ...{ took, timed_out: false, _shards: shards },
+    hits: { total: hits.length, max_score: hits[0]?._score ?? null, hits },
+  })
 }
 
 export const answerSuggest = (reader: Reader, suggester: Suggester, request: SuggestRequest): Reply => {
@@ -124,7 +114,7 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
   reader.begin()
   try {
     const suggestions = suggester(request)
-    return { status: 200, body: JSON.stringify({ took: Math.round(performance.now() - started), suggestions }) }
+    return json(200, { took: Math.round(performance.now() - started), suggestions })
   } finally {
     reader.end()
   }
@@ -136,51 +126,48 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
  */
 function* streamed(
   head: string | undefined,
-  pages: Iterable<Hit[]>,
-  show: (hit: Hit) => string,
+  pages: WrittenPages['pages'],
   onEnd: () => void,
 ): Generator<Uint8Array<ArrayBuffer>> {
-  const part = createByteWriter(1 << 20)
-  part.text(head ?? '')
   // What goes on with an answer comes behind a hit.
-  let before = head === undefined ? ',' : ''
-  for (const page of pages) {
-    for (const hit of page) {
-      part.text(before)
-      part.text(show(hit))
-      before = ','
-    }
-    yield part.take()
-    part.truncate(0)
+  let before = head ?? ','
+  const rest = pages[Symbol.iterator]()
+  for (;;) {
+    out.clear()
+    out.text(before)
+    if (rest.next().done) break
+    before = ','
+    yield out.take()
   }
-  part.text(TAIL)
+  out.truncate(before === ',' ? 0 : out.length)
+  out.bytes(TAIL)
   onEnd()
-  yield part.take()
+  yield out.take()
 }
 
-const TAIL = ']}}'
+/** Answers are written here one after another: each, or each part of it, is taken before the next is begun. */
+const out = createByteWriter(1 << 16)
+
+const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+/** Text as bytes that own their memory, so that they can be handed to another thread. */
+const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
+const encoder = new TextEncoder()
+
+const json = (status: number, body: unknown): Reply => ({ status, body: encode(JSON.stringify(body)) })
+
+const TAIL = encode(']}}')
 
 const head = (started: number, total: number, { sort }: SearchRequest, any: boolean): string => {
   const score = any && !hidesScores(sort) ? 1 : null
   const took = Math.round(performance.now() - started)
   return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
-}
-
-/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it. */
-const hidesScores = (sort: SearchRequest['sort']): boolean => sort.length > 0 && !sort.some(({ by }) => by === '_score')
-
-const createHitWriter = (index: string, { sort, source }: SearchRequest): ((hit: Hit) => string) => {
-  const filter = compileSourceFilter(source)
-  const score = hidesScores(sort) ? null : 1
-  return ({ kind, document: { _id, _routing, _parent, _source }, sort }) =>
-    JSON.stringify({
-      _index: `${index}-${kind}`,
-      _type: kind,
-      _id,
-      _score: score,
-      _routing,
-      _parent,
-      _source: filter(_source),
-      sort,
-    })
 }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
-import { type Failure, toFailure } from '../lib/failure.ts'
-import { damaged } from '../sqlite/damage.ts'
-import { checkPages } from '../sqlite/pages.ts'
+import type { Failure } from '../lib/failure.ts'
+import { checkStore } from './check-store.ts'
 
 export interface CheckTask {
   store: string
@@ -28,26 +27,9 @@ export const runChecker = () => {
 }
 
 const check = async ({ store, hasteMs }: CheckTask): Promise<Checked> => {
-  try {
-    const pages = await walk(store, hasteMs)
-    return { store, failure: pages.length > 0 ? toFailure(damaged(store, pages)) : null }
-  } catch (error) {
-    // One that was removed meanwhile is not searched either.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { store, failure: null }
-    return { store, failure: toFailure(error) }
-  }
-}
-
-const walk = async (store: string, hasteMs: number): Promise<number[]> => {
-  const steps = checkPages(store)
   const started = performance.now()
-  for (;;) {
-    const begun = performance.now()
-    const { done, value } = steps.next()
-    if (done) return value?.damaged ?? []
-    // Searches need not wait for the rest.
-    if (value.damaged.length > 0) return value.damaged
-    const now = performance.now()
-    if (now - started > hasteMs) await sleep((now - begun) * (1 / SHARE - 1))
-  }
+  const failure = await checkStore(store, async stepMs => {
+    if (performance.now() - started > hasteMs) await sleep(stepMs * (1 / SHARE - 1))
+  })
+  return { store, failure }
 }

@@ -1,7 +1,10 @@
+import type { Worker } from 'node:worker_threads'
 import { ChainsieveError } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { startWorker } from '../lib/runtime.ts'
+import { sizeOf } from '../sqlite/pages.ts'
+import { checkAtOnce } from './check-store.ts'
 import type { Checked, CheckTask } from './check-thread.ts'
 import type { Pool, PoolOptions } from './pool.ts'
 
@@ -11,22 +14,28 @@ export interface ChecksOptions {
   log: Log
 }
 
-/** How long an answer waits for the first check of its store: what is up to a GB or so is checked before it is searched. */
-const WAIT_MS = 1_000
+/** Bytes of a store up to which all of it is checked before the first answer from it: some 20 ms. */
+const SMALL = 24 * 2 ** 20
+/** Time that the first check of a larger one may take as fast as it can. */
+const HASTE_MS = 1_000
+/** The thread that checks lets the first answers go before it. */
+const CHECK_AFTER_MS = 250
 const DAY_MS = 86_400_000
 
-/** A pool that answers from no store that was found damaged. Stores are checked at the start, and then once a day. */
+/**
+ * A pool that answers from no store that was found damaged. Stores are checked at the start, and then once a day. Answers do not wait for the
+ * check of a large one, since its rows of documents, terms and columns have checksums of their own, which hold at each read.
+ */
 export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool => {
   const checks = startChecks(stores, log)
-  const pass = (network: string): Promise<void> | undefined => {
+  const pass = (network: string) => {
     const store = stores(network).get(network)
-    return store === undefined ? undefined : checks.pass(store)
+    if (store !== undefined) checks.pass(store)
   }
   const after =
     <T extends { network: string }, A>(ask: (request: T) => Promise<A>) =>
     async (request: T): Promise<A> => {
-      const checking = pass(request.network)
-      if (checking !== undefined) await checking
+      pass(request.network)
       return ask(request)
     }
   return {
@@ -37,7 +46,7 @@ export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool =>
     similar: after(pool.similar),
     get: after(pool.get),
     async ranges(network) {
-      await pass(network)
+      pass(network)
       return pool.ranges(network)
     },
     async close() {
@@ -48,7 +57,9 @@ export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool =>
 
 const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   const damage = new Map<string, Error>()
-  const first = new Map<string, Waiting>()
+  const checked = new Set<string>()
+  let worker: Worker | undefined
+  let toCheck: CheckTask[] = []
   // A search tells of what cannot be listed.
   const listed = (): string[] => {
     try {
@@ -57,66 +68,57 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
       return []
     }
   }
-  // What it has opened of a store stays open; see rawFile.
-  const worker = startWorker('checker', {}, { trackUnmanagedFds: false })
 
-  const ask = (store: string, hasteMs: number) => {
-    if (!damage.has(store)) worker.postMessage({ store, hasteMs } satisfies CheckTask)
-  }
-  worker.on('message', ({ store, failure }: Checked) => {
-    const error = failure && fromFailure(failure)
+  const found = (store: string, error: Error | null) => {
     if (error instanceof ChainsieveError && error.code === 'store_damaged') {
       damage.set(store, error)
       log.error('Answers no more from a store', { store, error })
     } else if (error) log.warn('Failed to check a store', { store, error })
-    first.get(store)?.end()
-  })
-  worker.on('error', error => {
-    for (const { end } of first.values()) end()
-    log.error('Stopped checking stores, until the next start', { error })
-  })
-  worker.unref()
-
-  for (const store of listed()) {
-    first.set(store, waitAtMost(WAIT_MS))
-    ask(store, WAIT_MS)
   }
+
+  const start = () => {
+    // What it has opened of a store stays open; see rawFile.
+    worker = startWorker('checker', {}, { trackUnmanagedFds: false })
+    worker.on('message', ({ store, failure }: Checked) => found(store, failure && fromFailure(failure)))
+    worker.on('error', error => log.error('Stopped checking stores, until the next start', { error }))
+    worker.unref()
+    for (const task of toCheck) worker.postMessage(task)
+    toCheck = []
+  }
+  const starting = setTimeout(start, CHECK_AFTER_MS)
+  starting.unref()
+
+  const ask = (task: CheckTask) => {
+    if (damage.has(task.store)) return
+    if (worker) worker.postMessage(task)
+    else toCheck.push(task)
+  }
+  const checkFirst = (store: string) => {
+    checked.add(store)
+    if (sizeOf(store) > SMALL) return ask({ store, hasteMs: HASTE_MS })
+    const failure = checkAtOnce(store)
+    found(store, failure && fromFailure(failure))
+  }
+
+  for (const store of listed()) if (sizeOf(store) > SMALL) checkFirst(store)
   const daily = setInterval(() => {
-    for (const store of listed()) ask(store, 0)
+    for (const store of listed()) ask({ store, hasteMs: 0 })
   }, DAY_MS)
   daily.unref()
+  const atStart = new Set(listed())
 
   return {
-    /** Rejects where the store was found damaged; undefined where there is nothing to wait for. */
-    pass(store: string): Promise<void> | undefined {
-      const waiting = first.get(store)
-      if (!waiting && !damage.has(store)) return undefined
-      return Promise.resolve(waiting?.until).then(() => {
-        first.delete(store)
-        const error = damage.get(store)
-        if (error) throw error
-      })
+    /** Throws where the store was found damaged. */
+    pass(store: string) {
+      // What is made while the program runs is written by it, and has no time to suffer.
+      if (atStart.has(store) && !checked.has(store)) checkFirst(store)
+      const error = damage.get(store)
+      if (error) throw error
     },
     async close() {
       clearInterval(daily)
-      for (const { end } of first.values()) end()
-      await worker.terminate()
+      clearTimeout(starting)
+      await worker?.terminate()
     },
   }
-}
-
-interface Waiting {
-  until: Promise<void>
-  end(): void
-}
-
-const waitAtMost = (ms: number): Waiting => {
-  const { promise: until, resolve } = Promise.withResolvers<void>()
-  // Not let go: the thread that checks does not keep a command alive which waits for it.
-  const timer = setTimeout(resolve, ms)
-  const end = () => {
-    clearTimeout(timer)
-    resolve()
-  }
-  return { until, end }
 }

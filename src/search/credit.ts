@@ -18,7 +18,7 @@ const TURN_MS = 4
 const MOST_SKIPPED = 63
 const MOST_SHAPES = 2_000
 /** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
-const LOSSES = { all: { share: 0.2, burstMs: 40 }, account: { share: 0.05, burstMs: 20 } }
+const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
 export const createCredit = (now: () => number = () => performance.now()): Credit => {
   /** Shapes that were handed over lately: how often they are to be left alone, and how often yet. */
@@ -55,13 +55,7 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
     },
     answered(shape, ms) {
       spend(ms)
-      if (dear.size === 0) return
-      const key = shape()
-      const known = dear.get(key)
-      if (!known) return
-      known.skips >>= 1
-      known.left = known.skips
-      if (known.skips === 0) dear.delete(key)
+      if (dear.size > 0) dear.delete(shape())
     },
     handedOver(account, shape, ms) {
       spend(ms)

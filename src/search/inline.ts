@@ -17,8 +17,6 @@ export interface Inline {
   /** Undefined where a thread has to answer. */
   search(search: InlineSearch, account: number): Answer | undefined
   get(get: Extract<ToReader, { type: 'get' }>, account: number): Answer | undefined
-  /** A thread has the store open: then it can be opened here without waiting for anything. */
-  found(store: string): void
   close(): void
 }
 
@@ -43,16 +41,26 @@ export const createInline = ({
   now = () => performance.now(),
 }: InlineOptions): Inline => {
   const credit = createCredit(now)
-  /** By file; null where it is not open here (yet). */
+  /** By file; null where it could not be opened. */
   const open = new Map<string, OpenStore | null>()
   let closed = false
+
+  const openOf = (store: string): OpenStore | null => {
+    const known = open.get(store)
+    if (known !== undefined || closed) return known ?? null
+    const opened = tryToOpen(store, limits)
+    open.set(store, opened)
+    if (!opened) setTimeout(() => open.delete(store), AGAIN_MS).unref()
+    return opened
+  }
 
   const attempt = (
     { store, account, shape }: { store: string; account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchOptions) => Reply,
   ): Answer | undefined => {
-    const opened = open.get(store)
-    if (!opened || !credit.mayTry(account, shape)) return undefined
+    if (!credit.mayTry(account, shape)) return undefined
+    const opened = openOf(store)
+    if (!opened) return undefined
     const started = now()
     const options = { deadline: Number.POSITIVE_INFINITY, yields: () => now() - started > budgetMs }
     const handOver = () => {
@@ -61,9 +69,9 @@ export const createInline = ({
     }
     try {
       const { status, body } = work(opened.searcher, options)
-      if (typeof body !== 'string') return handOver()
+      if (!(body instanceof Uint8Array)) return handOver()
       credit.answered(shape, now() - started)
-      return { status, body: Buffer.from(body) }
+      return { status, body }
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) return handOver()
       credit.answered(shape, now() - started)
@@ -84,17 +92,6 @@ export const createInline = ({
     get({ store, index, entity, document }, account) {
       const shape = () => shapeOf(`${store} ${entity}`, '')
       return attempt({ store, account, shape }, searcher => answerGet(searcher, index, entity as Kind, document))
-    },
-    found(store) {
-      if (closed || open.has(store)) return
-      open.set(store, null)
-      // What a thread has just answered goes first.
-      setImmediate(() => {
-        if (closed) return
-        const opened = tryToOpen(store, limits)
-        open.set(store, opened)
-        if (!opened) setTimeout(() => open.delete(store), AGAIN_MS).unref()
-      })
     },
     close() {
       closed = true

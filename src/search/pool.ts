@@ -13,8 +13,6 @@ export interface Pool extends SearchService {
   request(request: Asking & { request: SearchRequest }): Promise<Answer>
   /** Ranges of blocks that a network's store holds; none where there is no store. They go before everything else. */
   ranges(network: string): Promise<{ from: number; to: number }[]>
-  /** Starts a thread and has it open every store, so that the first query finds them open. */
-  warm(): void
   close(): Promise<void>
 }
 
@@ -47,7 +45,6 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
     const { id } = message
     const reply = await threads.ask({ id, account, signal, lane: 'cheap', bytes: 0, message: () => message })
     if (reply.message.type !== 'answer') throw new Error(`a reading thread answered ${reply.message.type}`)
-    inline.found(message.store)
     const { status, body } = reply.message
     return { status, body }
   }
@@ -60,7 +57,6 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
     })
     const { message } = first
     if (message.type !== 'answer') throw new Error(`a reading thread answered ${message.type}`)
-    inline.found(search.store)
     const { status, body, more } = message
     return { status, body: more ? streams.open({ search, account, first }) : body }
   }
@@ -72,8 +68,9 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
     ...{ now: Date.now(), mayStream: true },
   })
 
-  // The first query need not wait for it.
-  threads.start()
+  // A dear query need not wait for it; cheap ones, which the main thread answers, go before it.
+  const starting = setTimeout(threads.start, START_AFTER_MS)
+  starting.unref()
 
   return {
     networks: wanted => [...stores(wanted).keys()],
@@ -106,17 +103,16 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, limit
       const id = nextId()
       const asked = { id, account: NO_ACCOUNT, lane: 'first', bytes: 0 } as const
       const { message } = await threads.ask({ ...asked, message: () => ({ type: 'ranges', id, store }) })
-      inline.found(store)
       return message.type === 'ranges' ? message.ranges : []
     },
-    warm() {
-      for (const network of stores().keys()) this.ranges(network).catch(() => {})
-    },
     close() {
+      clearTimeout(starting)
       inline.close()
       return threads.close()
     },
   }
 }
+
+const START_AFTER_MS = 250
 
 const indexOf = (network: string) => network.replaceAll('/', '-')

@@ -80,7 +80,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   }
 
   const reply = (id: number, { status, body }: Reply, options: Running) => {
-    if (typeof body === 'string') return send({ type: 'answer', id, status, body: encode(body), ...END })
+    if (body instanceof Uint8Array) return send({ type: 'answer', id, status, body, ...END })
     const rest = body.parts[Symbol.iterator]()
     const { value = nothing() } = rest.next()
     const goesOn = !body.ended()
@@ -103,7 +103,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
 
   const resume = ({ id, stream, search, after }: Extract<ToReader, { type: 'resume' }>) => {
     const { body, options } = begin({ ...search, id, mayStream: true }, after)
-    if (typeof body === 'string') throw new Error('an answer without parts cannot be gone on with')
+    if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be gone on with')
     streams.set(stream, { ...body, rest: body.parts[Symbol.iterator](), options })
     more(id, stream)
   }
@@ -112,7 +112,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const { id, store, index, now, mayStream } = search
     const options = createOptions(search.deadlineMs)
     options.begin(id)
-    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after: after && restored(after) })
+    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after })
     const { searcher } = opened(store)
     const answered =
       search.type === 'request'
@@ -140,14 +140,14 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
 
   const tellDocument = ({ id, store, index, entity, document }: Extract<ToReader, { type: 'get' }>) => {
     const { status, body } = answerGet(opened(store).searcher, index, entity as Kind, document)
-    send({ type: 'answer', id, status, body: encode(body as string), ...END })
+    send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
   const tellSuggestions = ({ id, store, request }: Extract<ToReader, { type: 'suggest' }>) => {
     const one = opened(store)
     one.suggester ??= createSuggester(one.reader, listedTokens)
     const { status, body } = answerSuggest(one.reader, one.suggester, request)
-    send({ type: 'answer', id, status, body: encode(body as string), ...END })
+    send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
   const answer = (message: ToReader) => {
@@ -164,7 +164,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       case 'similar': {
         const { id, store, index, request } = message
         const { status, body } = answerSimilar(opened(store).searcher, index, request)
-        return send({ type: 'answer', id, status, body: encode(body as string), ...END })
+        return send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
       }
       case 'ranges':
         return tell({ type: 'ranges', id: message.id, ranges: rangesOf(opened(message.store).reader) })
@@ -213,18 +213,9 @@ interface Running extends AnswerOptions {
 
 const END = { more: false, at: undefined }
 
-/** Bytes lose their class on the way between threads. */
-const restored = (cursor: Cursor): Cursor => ({
-  ...cursor,
-  keys: cursor.keys.map(key => ((key as unknown) instanceof Uint8Array ? Buffer.from(key as Buffer) : key)),
-})
-
 const textOf = (body: Uint8Array | undefined) =>
   body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
 
-/** Text as bytes that own their memory, so that they can be handed to another thread. */
-const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
-const encoder = new TextEncoder()
 const nothing = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
 
 const rangesOf = (reader: Reader): { from: number; to: number }[] => {

@@ -1,5 +1,5 @@
 import type { StoredAlert } from '../alerts/alert.ts'
-import { alertId } from '../alerts/book.ts'
+import { alertId } from '../alerts/alert-store.ts'
 import type { Config } from '../config/index.ts'
 import { createGuard } from '../delivery/guard.ts'
 import type { AlertRecord } from '../delivery/messages.ts'

@@ -31,7 +31,6 @@ export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
   const accounts = openAccounts(config.data, nativeOption(config.data))
   shutdown.add('accounts', accounts.close)
   const pool = openPool(config, shutdown, log)
-  pool.warm()
   const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
   shutdown.add('rules', rules.close)
   const delivery = startDeliveries(config, log)

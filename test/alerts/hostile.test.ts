@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import type { Hit } from '../../src/alerts/alert.ts'
-import { createBook } from '../../src/alerts/book.ts'
+import type { RuleMatch } from '../../src/alerts/alert.ts'
+import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
@@ -179,7 +179,7 @@ const storedAs = (id: number, input: RuleInput): StoredRule => ({
 })
 
 /** What the rule finds while blocks come in. */
-const hitsOf = (rule: StoredRule): Hit[] => {
+const hitsOf = (rule: StoredRule): RuleMatch[] => {
   const matcher = createMatcher()
   matcher.set(rule)
   const shows = createShows()
@@ -227,7 +227,7 @@ const isPlain = (text: string) => text.isWellFormed() && !/[\p{Cc}\u202a-\u202e\
 test('from the text of a rule to what is sent, hostile strings do nothing but stand there', async t => {
   const folder = await dataFolder(t)
   const deliveries = openDeliveries(folder)
-  const book = createBook(store.db)
+  const alertStore = createAlertStore(store.db)
   const channels = createChannels({ allowed: [], smtp: undefined, mailFrom: undefined })
   t.after(async () => {
     await channels.close()
@@ -252,7 +252,7 @@ test('from the text of a rule to what is sent, hostile strings do nothing but st
         simulated(one),
       )
       found += hits.length
-      store.writer.also(() => book.stored({ hits: hits.slice(0, 20) }))
+      store.writer.also(() => alertStore.stored({ hits: hits.slice(0, 20) }))
       const entries = outbox.after(last, 1_000)
       last = entries.at(-1)?.n ?? last
       const origin = { network: one.network, identity: outbox.identity }

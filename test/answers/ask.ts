@@ -38,7 +38,7 @@ export const createAsker = ({ reader }: TestStore): ((ask: Ask) => Answer) => {
     const by = limits ? createSearcher(reader, asked.limits) : searcher
     const reply = answerSearch(by, INDEX, entities, body, asked)
     if (resumeAfter === undefined) return whole(reply)
-    if (typeof reply.body === 'string') throw new Error('an answer that is not in parts cannot be resumed')
+    if (reply.body instanceof Uint8Array) throw new Error('an answer that is not in parts cannot be resumed')
     const rest = reply.body.parts[Symbol.iterator]()
     const begun = Array.from({ length: resumeAfter }, () => textOf(rest.next().value))
     const after = reply.body.at()
@@ -73,7 +73,7 @@ export const createAsker = ({ reader }: TestStore): ((ask: Ask) => Answer) => {
 }
 
 const whole = ({ status, body }: Reply): Answer =>
-  masked(status, typeof body === 'string' ? body : Array.from(body.parts, textOf).join(''))
+  masked(status, body instanceof Uint8Array ? textOf(body) : Array.from(body.parts, textOf).join(''))
 
 const textOf = (part: Uint8Array | undefined): string => (part === undefined ? '' : Buffer.from(part).toString())
 

@@ -107,7 +107,7 @@ const redecoded = async (blocks: readonly RawBlock[]): Promise<TestStore> => {
         return { done, took: 0 }
       },
       caughtUp: async () => {},
-      letHeadPass: async () => {},
+      yieldToHead: async () => {},
       onReport() {},
       log: silent,
       signal: new AbortController().signal,

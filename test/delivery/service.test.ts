@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { createBook } from '../../src/alerts/book.ts'
+import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import { type DeliveryOptions, startDelivery } from '../../src/delivery/service.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
 import { storeFile } from '../../src/engine/files.ts'
@@ -32,7 +32,7 @@ const setUp = async (t: TestContext, actions: (url: string) => Action[], retries
   const path = storeFile(data, NETWORK)
   mkdirSync(dirname(path), { recursive: true })
   const store = createTestStore([], { path })
-  const book = createBook(store.db)
+  const alertStore = createAlertStore(store.db)
   const chain = makeChain({ blocks: 5 })
   let stored = 0
   const put = () => {
@@ -49,7 +49,7 @@ const setUp = async (t: TestContext, actions: (url: string) => Action[], retries
       source: JSON.stringify({ hash: raw.block.hash }),
       receivedAt: Date.now(),
     }
-    store.writer.apply(store.prepare([raw]), () => book.stored({ hits: [hit] }))
+    store.writer.apply(store.prepare([raw]), () => alertStore.stored({ hits: [hit] }))
   }
   const lines: string[] = []
   const options: DeliveryOptions = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { constants, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
-import { isShort, unpack } from '../../src/engine/documents/pack.ts'
+import { unpack } from '../../src/engine/documents/pack.ts'
 import { readBlockRow } from '../../src/engine/documents/records/block.ts'
 import { newStarts, startsIn } from '../../src/engine/documents/records/rows.ts'
 import { readOrdinals, writeOrdinals } from '../../src/engine/index/ordinals.ts'
@@ -28,7 +28,6 @@ describe('what no store was ever written', () => {
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(2 ** 31), (bytes, count) => {
         const buffer = Buffer.from(bytes)
         holds(() => unpack(buffer, address))
-        holds(() => isShort(buffer))
         holds(() => startsIn(buffer, 'log', 0, newStarts()))
         holds(() => readBlockRow(0, [buffer, 0, buffer, buffer]))
         holds(() => readOrdinals(buffer, count))
@@ -43,7 +42,6 @@ describe('what no store was ever written', () => {
     // A varint without an end, a word that is cut, a control byte that none writes.
     for (const bytes of [[64, 0x80], [65, 0xff], [32, 1], [99], [67, 1]])
       assert.throws(() => unpack(Buffer.from(bytes), address), refusal)
-    assert.throws(() => isShort(Buffer.from([65, 0x80])), refusal)
     const list = createByteWriter()
     writeOrdinals(list, [1, 200, 40_000])
     assert.deepEqual([...readOrdinals(list.view(), 3)], [1, 200, 40_000])

@@ -51,8 +51,8 @@ test('codes that no trace tells are asked for, fifty at a time; what has none is
   const { asked, contracts, hashes } = setUp(address => (address === at(2) ? '0x' : '0x6001'))
   const blocks = creating(3, 0, 60)
   assert.deepEqual(blocks.map(contracts.isOpen), [true, false, true])
-  await contracts.learn(blocks, never)
-  await contracts.learn(blocks, never)
+  await contracts.prefetch(blocks, never)
+  await contracts.prefetch(blocks, never)
   assert.deepEqual(
     asked.map(addresses => addresses.length),
     [50, 13],
@@ -76,7 +76,7 @@ test('what traces tell is not asked for', async () => {
       result: { address: at(1), code: '0x6002', gasUsed: '0x0' },
     },
   ]
-  await contracts.learn([raw], never)
+  await contracts.prefetch([raw], never)
   assert.deepEqual([asked, hashes(raw)], [[], [hashOf('0x6002')]])
 })
 
@@ -90,15 +90,15 @@ test('a node that does not answer is not asked for a while, tells so, and what i
     { now: () => time, log: createLog({ write: line => void lines.push(line), json: false }) },
   )
   const blocks = creating(40, 40)
-  await contracts.learn(blocks, never)
-  await contracts.learn(blocks, never)
+  await contracts.prefetch(blocks, never)
+  await contracts.prefetch(blocks, never)
   assert.equal(asked.length, 2)
   assert.deepEqual(blocks.map(contracts.isOpen), [false, true])
   assert.deepEqual(hashes(blocks[1]!).slice(8, 12), [hashOf('0x6001'), hashOf('0x6001'), null, null])
   assert.match(lines.join(), /Cannot ask the node for the codes of contracts, goes on without/)
   fails = false
   time = 60_001
-  await contracts.learn(blocks, never)
+  await contracts.prefetch(blocks, never)
   assert.deepEqual([asked.length, blocks.map(contracts.isOpen)], [3, [false, false]])
 })
 
@@ -107,17 +107,17 @@ test('a node that cannot be reached is waited for; who insists asks at once, and
   const sleeps: number[] = []
   const unreachable = setUp(() => (fails-- > 0 ? retry('node_unreachable', 'no connection') : '0x6001'))
   const [raw] = creating(1) as [RawBlock]
-  await unreachable.contracts.learn([raw], never)
+  await unreachable.contracts.prefetch([raw], never)
   assert.deepEqual([unreachable.asked.length, unreachable.contracts.isOpen(raw)], [3, false])
 
   let answer: string | ChainsieveError = retry('node_error', 'missing trie node')
   const clock = { ...systemClock, sleep: async (ms: number) => void sleeps.push(ms) }
   const { contracts, asked } = setUp(() => answer, { clock })
   const [other] = creating(1) as [RawBlock]
-  await contracts.learn([other], never)
-  await contracts.insist(other, never)
+  await contracts.prefetch([other], never)
+  await contracts.require(other, never)
   assert.deepEqual([asked.length, sleeps, contracts.isOpen(other)], [2, [3_000], true])
   answer = '0x6001'
-  await contracts.insist(other, never)
+  await contracts.require(other, never)
   assert.deepEqual([asked.length, sleeps, contracts.isOpen(other)], [3, [3_000], false])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { openAccounts } from '../../src/accounts/index.ts'
-import { readScans } from '../../src/alerts/book.ts'
+import { readScans } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
@@ -15,7 +15,7 @@ import { createContracts } from '../../src/ingest/contracts.ts'
 import { createHistory } from '../../src/ingest/history.ts'
 import { createPipeline } from '../../src/ingest/pipeline.ts'
 import { createPreparer } from '../../src/ingest/prepare.ts'
-import { createRuling, type Ruling } from '../../src/ingest/ruling.ts'
+import { createRuleWatcher, type RuleWatcher } from '../../src/ingest/rule-watcher.ts'
 import { createTokens } from '../../src/ingest/tokens.ts'
 import { runWriter } from '../../src/ingest/writer-thread.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -46,7 +46,7 @@ const ruleOf = (rest: Partial<RuleInput> = {}, targetType: 'Block' | 'Transactio
 /** All that stands between a block and its alerts, in one thread: the writer does nothing before the event loop turns. */
 const setUp = async (
   t: TestContext,
-  around: (ruling: Ruling) => Ruling = it => it,
+  around: (ruleWatcher: RuleWatcher) => RuleWatcher = it => it,
   opened: (it: DocumentReader) => DocumentReader = it => it,
 ) => {
   const folder = await dataFolder(t)
@@ -67,7 +67,7 @@ const setUp = async (
     log: silent,
   })
   const tokens = createTokens({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
-  const own = createRuling({
+  const own = createRuleWatcher({
     network: NETWORK,
     rules: openRules(folder),
     scans: readScans(db),
@@ -75,7 +75,7 @@ const setUp = async (
     contracts,
     log: silent,
   })
-  const ruling = around(own)
+  const ruleWatcher = around(own)
   const signature = { of: 'log' as const, key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
   const pipeline = createPipeline({
     port: port2,
@@ -88,7 +88,7 @@ const setUp = async (
       contracts,
       chainId: 1,
     }),
-    ruling,
+    ruleWatcher,
     blocks: createBlocks(db),
     signal: never,
     onAlerts: () => {},
@@ -104,7 +104,7 @@ const setUp = async (
     pipeline.close()
     await new Promise(resolve => port2.once('close', resolve))
     outbox.close()
-    ruling.close()
+    ruleWatcher.close()
     rules.close()
     db.close()
   })
@@ -116,15 +116,15 @@ const setUp = async (
   /** Goes through history as the thread does when nothing else is to be done. */
   const scan = createHistory({
     open: () => opened(openDocumentReader(store)),
-    ruling,
-    refresh: () => ruling.refresh(pipeline.held()),
-    tell: news => pipeline.tell(news),
+    ruleWatcher,
+    refresh: () => ruleWatcher.refresh(pipeline.held()),
+    tell: update => pipeline.tell(update),
     settled: pipeline.flush,
     log: silent,
     signal: never,
   })
   const stored = () => db.prepare('SELECT number FROM block ORDER BY number').pluck().all()
-  return { rules, ruling, pipeline, alertsOf, scan, stored }
+  return { rules, ruleWatcher, pipeline, alertsOf, scan, stored }
 }
 
 test('what is told of rules keeps its order, although blocks of the head go before those of a back-fill', async t => {
@@ -145,7 +145,7 @@ test('what is told of rules keeps its order, although blocks of the head go befo
 })
 
 test('a paused rule does not fire for what waits since before, whichever lane comes first after a start', async t => {
-  const { rules, pipeline, ruling, alertsOf } = await setUp(t)
+  const { rules, pipeline, ruleWatcher, alertsOf } = await setUp(t)
   const chain = makeChain({ blocks: 12, from: 100 })
   const { id } = rules.create(1, ruleOf({ maxConfirmationCount: 10 }), 0)
   const [fill, head] = [pipeline.lane('fill'), pipeline.lane('head')]
@@ -160,7 +160,7 @@ test('a paused rule does not fire for what waits since before, whichever lane co
   await pipeline.settled()
   assert.deepEqual(alertsOf(id), ['100 pending'])
   rules.update(1, id, ruleOf({ maxConfirmationCount: 10, enabled: true }))
-  ruling.refresh(pipeline.held())
+  ruleWatcher.refresh(pipeline.held())
   await pipeline.tell({ hits: [] })
   assert.deepEqual(alertsOf(id), ['100 confirmed'])
 })
@@ -168,7 +168,7 @@ test('a paused rule does not fire for what waits since before, whichever lane co
 test('a rule that comes up at whatever moment of the taking of a block finds that block, once', async t => {
   for (let moment = 0; moment < 12; moment++) {
     let comeUp = () => {}
-    const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t, own => ({
+    const { rules, ruleWatcher, pipeline, alertsOf, scan } = await setUp(t, own => ({
       ...own,
       get generation() {
         return own.generation
@@ -188,7 +188,7 @@ test('a rule that comes up at whatever moment of the taking of a block finds tha
     comeUp = () => {
       comeUp = () => {}
       id = rules.create(1, ruleOf(), 100).id
-      ruling.refresh(pipeline.held())
+      ruleWatcher.refresh(pipeline.held())
     }
     await lane.add(block)
     await pipeline.flush()
@@ -199,7 +199,7 @@ test('a rule that comes up at whatever moment of the taking of a block finds tha
 
 test('a rule that comes up while a block is taken has what it needs of that block as well', async t => {
   const steps: string[] = []
-  const { rules, ruling, pipeline } = await setUp(t, own => ({
+  const { rules, ruleWatcher, pipeline } = await setUp(t, own => ({
     ...own,
     get generation() {
       return own.generation
@@ -213,7 +213,7 @@ test('a rule that comes up while a block is taken has what it needs of that bloc
       steps.push(`matches by ${generation}`)
       if (generation === 1) {
         rules.create(1, ruleOf(), 0)
-        ruling.refresh([])
+        ruleWatcher.refresh([])
       }
       return own.match(...args)
     },
@@ -282,17 +282,17 @@ test('whoever asks for it is caught up with when all that was decoded before is 
 })
 
 test('history that was asked for is gone through in parts, each of few alerts, and none is lost or doubled', async t => {
-  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+  const { rules, ruleWatcher, pipeline, alertsOf, scan } = await setUp(t)
   const lane = pipeline.lane('fill')
   for (const block of makeChain({ blocks: 40, txs: 120, logs: 0 })) await lane.add(block)
   await pipeline.flush()
   const { id } = rules.create(1, ruleOf({}, 'Transaction'), 0)
-  ruling.refresh(pipeline.held())
+  ruleWatcher.refresh(pipeline.held())
   const told: number[] = []
   const { tell } = pipeline
-  pipeline.tell = async news => {
-    told.push(news.hits.length)
-    return tell(news)
+  pipeline.tell = async update => {
+    told.push(update.hits.length)
+    return tell(update)
   }
   await scan()
   assert.equal(
@@ -305,12 +305,12 @@ test('history that was asked for is gone through in parts, each of few alerts, a
 })
 
 test('of one block there may be more than of a part, and it is told whole', async t => {
-  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+  const { rules, ruleWatcher, pipeline, alertsOf, scan } = await setUp(t)
   const lane = pipeline.lane('fill')
   for (const block of makeChain({ blocks: 3, txs: 1700, logs: 0 })) await lane.add(block)
   await pipeline.flush()
   const { id } = rules.create(1, ruleOf({}, 'Transaction'), 1)
-  ruling.refresh(pipeline.held())
+  ruleWatcher.refresh(pipeline.held())
   await scan()
   const alerts = alertsOf(id)
   assert.deepEqual([alerts.length, new Set(alerts)], [3400, new Set(['1 confirmed', '2 confirmed'])])
@@ -318,16 +318,16 @@ test('of one block there may be more than of a part, and it is told whole', asyn
 
 test('a rule that is paused, removed or edited while its history is gone through is so from the next part on', async t => {
   for (const change of ['pause', 'remove', 'edit'] as const) {
-    const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+    const { rules, ruleWatcher, pipeline, alertsOf, scan } = await setUp(t)
     const lane = pipeline.lane('fill')
     for (const block of makeChain({ blocks: 30, txs: 100, logs: 0 })) await lane.add(block)
     await pipeline.flush()
     const { id } = rules.create(1, ruleOf({}, 'Transaction'), 0)
-    ruling.refresh(pipeline.held())
+    ruleWatcher.refresh(pipeline.held())
     const { tell } = pipeline
     let parts = 0
-    pipeline.tell = async news => {
-      await tell(news)
+    pipeline.tell = async update => {
+      await tell(update)
       if (parts++ > 0) return
       if (change === 'pause') rules.update(1, id, ruleOf({ enabled: false }, 'Transaction'))
       else if (change === 'remove') rules.remove(1, id)
@@ -342,7 +342,7 @@ test('a rule that is paused, removed or edited while its history is gone through
     assert.equal(parts, 1, 'what cannot go on asks for nothing')
     if (change === 'remove') continue
     rules.update(1, id, ruleOf({ enabled: true }, 'Transaction'))
-    ruling.refresh(pipeline.held())
+    ruleWatcher.refresh(pipeline.held())
     await scan()
     assert.equal(alertsOf(id).length, 3000)
   }
@@ -351,7 +351,7 @@ test('a rule that is paused, removed or edited while its history is gone through
 test('what was found by a rule that is edited, or removed, before the answer comes is not told', async t => {
   for (const change of ['edit', 'remove'] as const) {
     let meanwhile = () => {}
-    const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t, undefined, documents => ({
+    const { rules, ruleWatcher, pipeline, alertsOf, scan } = await setUp(t, undefined, documents => ({
       ...documents,
       async search(request, options) {
         const result = await documents.search(request, options)
@@ -364,12 +364,12 @@ test('what was found by a rule that is edited, or removed, before the answer com
     for (const block of makeChain({ blocks: 30, txs: 10, logs: 0 })) await lane.add(block)
     await pipeline.flush()
     const { id } = rules.create(1, ruleOf({}, 'Transaction'), 0)
-    ruling.refresh(pipeline.held())
+    ruleWatcher.refresh(pipeline.held())
     meanwhile = () => {
       meanwhile = () => {}
       if (change === 'edit') rules.update(1, id, ruleOf())
       else rules.remove(1, id)
-      ruling.refresh(pipeline.held())
+      ruleWatcher.refresh(pipeline.held())
     }
     await scan()
     assert.equal(alertsOf(id).length, change === 'edit' ? 30 : 0, change)
@@ -377,7 +377,7 @@ test('what was found by a rule that is edited, or removed, before the answer com
 })
 
 test('a rule whose history cannot be gone through holds up no other', async t => {
-  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t, own => ({
+  const { rules, ruleWatcher, pipeline, alertsOf, scan } = await setUp(t, own => ({
     ...own,
     get generation() {
       return own.generation
@@ -391,23 +391,23 @@ test('a rule whose history cannot be gone through holds up no other', async t =>
   for (const block of makeChain({ blocks: 3 })) await lane.add(block)
   await pipeline.flush()
   const [bad, good] = [rules.create(1, ruleOf(), 0), rules.create(1, ruleOf(), 0)]
-  ruling.refresh(pipeline.held())
+  ruleWatcher.refresh(pipeline.held())
   await scan()
   assert.deepEqual([alertsOf(bad.id), alertsOf(good.id)], [[], ['0 confirmed', '1 confirmed', '2 confirmed']])
-  assert.equal(ruling.scans.get(bad.id)!.next, 0, 'and is not taken for done')
+  assert.equal(ruleWatcher.scans.get(bad.id)!.next, 0, 'and is not taken for done')
 })
 
 test('a reorganisation amid the going through history leaves what is on the chain alone', async t => {
-  const { rules, ruling, pipeline, alertsOf, scan } = await setUp(t)
+  const { rules, ruleWatcher, pipeline, alertsOf, scan } = await setUp(t)
   const lane = pipeline.lane('head')
   const chain = makeChain({ blocks: 20, txs: 200, logs: 0, from: 100 })
   for (const block of chain) await lane.add(block)
   await pipeline.flush()
   const { id } = rules.create(1, ruleOf({}, 'Transaction'), 100)
-  ruling.refresh(pipeline.held())
+  ruleWatcher.refresh(pipeline.held())
   const { tell } = pipeline
   let parts = 0
-  pipeline.tell = async news => {
+  pipeline.tell = async update => {
     // What was just found is removed before it is told.
     if (parts++ === 1) {
       await pipeline.rollback(101)
@@ -415,7 +415,7 @@ test('a reorganisation amid the going through history leaves what is on the chai
         await lane.add(block)
       await lane.flush()
     }
-    return tell(news)
+    return tell(update)
   }
   await scan()
   const counts = Object.entries(Object.groupBy(alertsOf(id), it => it)).map(([it, all]) => `${all!.length} ${it}`)

@@ -170,7 +170,7 @@ const setUp = (t: Pick<TestContext, 'after'>) => {
           return { done: revise ? await revise(revision, write) : write(), took: took() }
         },
         caughtUp: async () => {},
-        letHeadPass: async () => {},
+        yieldToHead: async () => {},
         onReport,
         log,
         signal,

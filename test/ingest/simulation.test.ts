@@ -117,7 +117,7 @@ const search = (data: string, entities: string, body: object) => {
   try {
     const options = { deadline: performance.now() + 20_000 }
     const { body: whole } = answerSearch(createSearcher(reader), 'test', entities, JSON.stringify(body), options)
-    const text = typeof whole === 'string' ? whole : Buffer.concat([...whole.parts]).toString()
+    const text = (whole instanceof Uint8Array ? Buffer.from(whole) : Buffer.concat([...whole.parts])).toString()
     return (JSON.parse(text) as { hits: { total: number; hits: { _id: string }[] } }).hits
   } finally {
     reader.close()

@@ -47,8 +47,8 @@ test('the node is asked once for each token, and what it says is kept, refusals 
     [relic]: { decimals: word(2n ** 255n), name: text('a\u0000\u202eb'), symbol: '0x1234' },
   })
   assert.equal(tokens.of(dollar), undefined)
-  await tokens.learn(addresses, never)
-  await tokens.learn(addresses, never)
+  await tokens.prefetch(addresses, never)
+  await tokens.prefetch(addresses, never)
   assert.deepEqual(calls, [addresses])
   assert.deepEqual(
     addresses.map(address => tokens.of(address)),
@@ -82,7 +82,7 @@ test('the node is asked once for each token, and what it says is kept, refusals 
       listed: address => (address === bitcoin ? { decimals: 8, symbol: 'BTC' } : undefined),
     },
   )
-  await later.tokens.learn([dollar, bitcoin, vault], never)
+  await later.tokens.prefetch([dollar, bitcoin, vault], never)
   assert.deepEqual(later.calls, [])
   assert.deepEqual(
     addresses.map(address => later.tokens.facts(address)),
@@ -92,7 +92,7 @@ test('the node is asked once for each token, and what it says is kept, refusals 
 
 test('two lanes that meet a token at the same time ask for it once', async () => {
   const { calls, tokens } = setUp({ [dollar]: { decimals: word(6) }, [bitcoin]: { decimals: word(8) } })
-  await Promise.all([tokens.learn([dollar], never), tokens.learn([dollar, bitcoin, dollar], never)])
+  await Promise.all([tokens.prefetch([dollar], never), tokens.prefetch([dollar, bitcoin, dollar], never)])
   assert.deepEqual(calls, [[dollar], [bitcoin]])
   assert.deepEqual([tokens.of(dollar), tokens.of(bitcoin)], [6, 8])
 })
@@ -108,7 +108,7 @@ test('a node that cannot be reached is waited for', async () => {
       },
     },
   )
-  await tokens.learn([dollar], never)
+  await tokens.prefetch([dollar], never)
   assert.deepEqual([tries, tokens.of(dollar)], [4, 6])
 })
 
@@ -118,13 +118,13 @@ test('a node that does not answer this question holds up nothing, and is asked a
     [dollar]: retry('node_error', 'eth_call: the method does not exist'),
   }
   const { calls, tokens } = setUp(answers, { now: () => time })
-  await tokens.learn([dollar], never)
-  await tokens.learn([dollar], never)
+  await tokens.prefetch([dollar], never)
+  await tokens.prefetch([dollar], never)
   assert.deepEqual([calls.length, tokens.of(dollar), tokens.takeLearnt()], [1, undefined, []])
   assert.deepEqual([tokens.isUndecided(dollar), tokens.isUnasked(dollar)], [true, true])
   time = 60_001
   answers[dollar] = { decimals: word(6) }
-  await tokens.learn([dollar], never)
+  await tokens.prefetch([dollar], never)
   assert.deepEqual([calls.length, tokens.of(dollar)], [2, 6])
   assert.deepEqual([tokens.isUndecided(dollar), tokens.isUnasked(dollar)], [false, false])
 })

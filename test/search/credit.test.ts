@@ -30,7 +30,7 @@ test('a query that is handed over each time is hardly ever tried', async () => {
   assert.ok(credit.mayTry(A, cheap))
 })
 
-test('a query that has become cheap is tried each time again', async () => {
+test('a query that turns out to be cheap is tried each time again', async () => {
   const { credit, pass } = setUp()
   for (let i = 0; i < 1_000; i++) {
     await pass(100)
@@ -43,10 +43,9 @@ test('a query that has become cheap is tried each time again', async () => {
     credit.answered(dear, 1)
     tries.push(i)
   }
-  assert.deepEqual(
-    tries.slice(1, 7).map((at, i) => at - tries[i]!),
-    [32, 16, 8, 4, 2, 1],
-  )
+  const [first = 0] = tries
+  assert.ok(first < 64)
+  assert.equal(tries.length, 200 - first)
 })
 
 test('an account that has each of its queries handed over loses the main thread little time, and others none', async () => {
@@ -60,7 +59,7 @@ test('an account that has each of its queries handed over loses the main thread 
     credit.handedOver(A, shape, 2)
     assert.ok(credit.mayTry(B, cheap))
   }
-  assert.ok(lost > 400 && lost < 550, `lost ${lost} of 10000 ms`)
+  assert.ok(lost > 950 && lost < 1_100, `lost ${lost} of 10000 ms`)
 })
 
 test('many accounts together do not take much more', async () => {
@@ -73,7 +72,7 @@ test('many accounts together do not take much more', async () => {
     lost += 2
     credit.handedOver(i % 100, shape, 2)
   }
-  assert.ok(lost > 1_800 && lost < 2_100, `lost ${lost} of 10000 ms`)
+  assert.ok(lost > 2_400 && lost < 2_650, `lost ${lost} of 10000 ms`)
 })
 
 test('one turn of the event loop has time for a few, the next one as much', async () => {

@@ -23,7 +23,6 @@ const [transaction] = blocks[2]!.block.transactions
 const setUp = async (t: TestContext, options: Partial<InlineOptions> = {}) => {
   const inline = createInline({ limits, budgetMs: 60_000, ...options })
   t.after(inline.close)
-  inline.found(store.path)
   await nextTurn()
   const search = (entities: string, body: string | undefined, account = 1) =>
     inline.search({ ...asked, entities, body: body === undefined ? undefined : Buffer.from(body) }, account)
@@ -139,7 +138,6 @@ test('a store is seen as it is at each query', async t => {
   const growing = createTestStore(blocks.slice(0, 2))
   t.after(() => growing.close())
   const { inline } = await setUp(t)
-  inline.found(growing.path)
   await nextTurn()
   const blocksNow = async () => {
     await nextTurn()
@@ -164,7 +162,6 @@ test('a store that is locked or is none is left to threads, without waiting', as
   const { inline } = await setUp(t)
   const started = performance.now()
   for (const path of [locked.name, join(folder, 'absent.sqlite')]) {
-    inline.found(path)
     await nextTurn()
     assert.equal(inline.search({ ...asked, store: path }, 1), undefined)
   }
@@ -173,10 +170,8 @@ test('a store that is locked or is none is left to threads, without waiting', as
 
 test('one that is closed leaves all to threads', async t => {
   const { inline, search } = await setUp(t)
-  inline.found('/nowhere')
   inline.close()
   assert.equal(search('block', '{}'), undefined)
-  inline.found(store.path)
   await nextTurn()
   assert.equal(search('block', '{}'), undefined)
 })

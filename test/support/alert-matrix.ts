@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createRandom } from '../../scripts/demo/random.ts'
-import { alertId } from '../../src/alerts/book.ts'
+import { alertId } from '../../src/alerts/alert-store.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { after, pause, type Server, serve, tempFolder, until } from '../e2e/program.ts'
 import { startNode } from './node.ts'

@@ -8,6 +8,7 @@ import { blockOf } from '../../src/engine/schema.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import type { Node } from '../../src/query/ast.ts'
 import { parseSearch } from '../../src/query/parse.ts'
+import { checkColumns } from './columns.ts'
 import { oddBlocks, oddEvents } from './odd.ts'
 import { arbitraryQuery } from './queries.ts'
 import { stringifyLossless } from './scenarios.ts'
@@ -150,6 +151,7 @@ export const queriesOn = (store: TestStore, count: number): [Kind, Node][] =>
 
 export const assertSame = (store: TestStore, other: TestStore, queries: [Kind, Node][] = []) => {
   checkSegments(store)
+  checkColumns(store)
   assert.deepStrictEqual(contentsOf(store), contentsOf(other))
   assert.deepStrictEqual(documentsOf(store), documentsOf(other))
   for (const [kind, node] of queries) {

@@ -1,31 +1,38 @@
 import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { Code } from '../../decode/contract-code.ts'
-import type { Delegation } from '../../decode/proxies.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import type { BlockContract } from '../../documents/contracts.ts'
 import type { DecodedBlock } from '../../documents/decoded-block.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { type Places, placesOf } from '../../documents/places.ts'
-import type { TokenFacts, TokenStandard } from '../../documents/tokens.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
 import type { Hash62 } from '../../lib/hash.ts'
-import type { Added, Dictionary } from '../index/dictionary.ts'
+import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
+import type { Dictionary } from '../index/dictionary.ts'
 import { createIndexing, firstTopicOf, type IndexedLog, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import { encodeHeader, type SegmentHeader } from '../index/segment.ts'
-import type { SegmentCounts } from '../index/segments.ts'
+import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import { FACETS, termOf } from '../index/terms.ts'
 import { positionOf } from '../schema.ts'
+import {
+  type Additions,
+  createAdditions,
+  digitsOf,
+  type LearntLink,
+  type LearntToken,
+  type TokenRow,
+} from './additions.ts'
 import type { RecordKind } from './forms.ts'
 import { packTopic } from './pack.ts'
 import { createBlockWriter } from './records/block.ts'
 import { writeCall } from './records/call.ts'
 import { endTopics, writeLog } from './records/log.ts'
 import { createRecordRows, type RecordRows } from './records/rows.ts'
-import { createTraceWriter } from './records/trace.ts'
+import { createTraceWriter, txInputs } from './records/trace.ts'
 import { createTxWriter } from './records/tx.ts'
 import { type Ids, isTrue, writeHex, writeWords } from './records/values.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
@@ -40,64 +47,13 @@ export interface Batch extends SegmentCounts {
   records: Record<RecordKind, RecordRows>
   pairs: Pairs
   numbers: Numbers
+  columns: BatchColumn[]
   /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
   sights: (TokenRow & { position: number })[]
   /** Ids of addresses. */
   upgrades: { position: number; address: number; implementation: number | null }[]
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
-}
-
-/** New dictionary entries. They are written with the first batch that is committed after they came up, whichever that is. */
-export interface Additions {
-  addresses: Added
-  names: Added
-  signatures: { first: number; entries: Signature[] }
-  codes: CodeRow[]
-  /** What contracts answered. */
-  tokens: TokenRow[]
-  links: LinkRow[]
-}
-
-/** Texts by their ids in the dictionary of names, null where there is none. */
-export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics' | 'features'> {
-  id: number
-  standard: number | null
-  source: number | null
-}
-
-/** The same; `id` is that of its address. */
-export interface TokenRow {
-  id: number
-  decimals: number | null
-  name: number | null
-  symbol: number | null
-  standard: number | null
-  error: number | null
-}
-
-/** What a contract answered when it was asked for what tokens tell. */
-export interface LearntToken extends TokenFacts {
-  /** 40 lower-case hex digits. */
-  address: string
-  /** Null where the answers leave that open. */
-  standard: TokenStandard | null
-}
-
-/** What a contract was found to run. */
-export interface LearntLink {
-  /** Lower-case. */
-  address: string
-  /** Of its own code, as `0x` hex; null where it has none. */
-  codeHash: string | null
-  delegation: Delegation | null
-  /** Up to where the chain was known when it was asked. */
-  position: number
-}
-
-/** `id` is that of its address. */
-export interface LinkRow extends Omit<LearntLink, 'address'> {
-  id: number
 }
 
 export interface BatchContext {
@@ -140,6 +96,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     trace: createRecordRows('trace'),
     call: createRecordRows('call'),
   }
+  const additions = createAdditions(context)
+  const { nameId, tokenRow } = additions
   const sights: Batch['sights'] = []
   const upgrades: Batch['upgrades'] = []
   const postings = createPairsBuilder()
@@ -167,6 +125,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
   const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
 
+  const columns = createColumnsBuilder(ids)
   const decimals = new Map<number, number | undefined>()
   /** Of the token at an address, by its id; looked up once a block. */
   const decimalsOf = (id: number, address: string): number | undefined => {
@@ -241,6 +200,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       callType: context.names.id(callType),
     })
     end()
+    columns.call(call, numbered.id)
     postings.add(termOf(fromId, FACETS['call.from']), 0, calls)
     indexing.call({ signature, args, numbered, target: targetId, decimals }, calls)
   }
@@ -250,24 +210,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const isFirst = begin(number, place)
     write.trace(out, trace, txInput, isFirst)
     end()
+    columns.trace(trace)
     const error = readError(trace)
     if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
     for (const { read, facet } of TRACE_ADDRESSES) addressTerm(read(trace), facet, traces)
   }
-
-  const nameId = (text: string | null): number | null => (text === null ? null : context.names.id(text))
-
-  const tokenRow = (
-    address: string,
-    { decimals, name, symbol, standard, error }: Omit<LearntToken, 'address'>,
-  ): TokenRow => ({
-    id: context.addresses.id(address),
-    decimals,
-    name: nameId(name),
-    symbol: nameId(symbol),
-    standard: nameId(standard),
-    error: nameId(error),
-  })
 
   const addContract = (position: number, contract: BlockContract) => {
     const { address, creator, tx, code, implementation, abi } = contract
@@ -291,6 +238,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     ids.packed = input.traces.length > 0 ? new Map() : undefined
     if (index === 0) first = number
     const { block, receipts } = input.raw
+    columns.block(block)
     hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
     addressTerm(block.miner, FACETS['block.miner'], index)
 
@@ -306,6 +254,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       records.tx.begin(number, place)
       write.tx(records.tx.out, { tx, receipt, method, bloom: context.bloom(receipt) })
       records.tx.end()
+      columns.tx(tx, receipt, method)
       hashed(tx.hash.toLowerCase(), FACETS['tx.hash'], txs)
       addressTerm(tx.from, FACETS['tx.from'], txs)
       addressTerm(tx.to, FACETS['tx.to'], txs)
@@ -320,6 +269,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         const decimals = args && hasInteger(args) ? decimalsOf(emitter, log.address) : undefined
         const at = places ? places.logs[logIndex]! : logIndex
         addLog([number, at], place, log, { emitter, numbered, decimals })
+        columns.log(emitter, numbered.id, place)
         const { topics } = log
         indexing.log({ signature, args, numbered, emitter, decimals, topics, topicIds }, logs)
         if (isEvent(signature, numbered)) events++
@@ -363,21 +313,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     },
     finish() {
       const last = first + times.length - 1
-      // Before the dictionaries are taken: they hold the texts of these.
-      const codes = context.takeCodes().map(
-        ({ id, code: { hash, size, selectors, topics, features, standard, standardSource } }): CodeRow => ({
-          ...{ id, hash, size, selectors, topics, features },
-          standard: nameId(standard),
-          source: nameId(standardSource),
-        }),
-      )
-      const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
-      const links = context.takeLinks().map(
-        ({ address, ...link }): LinkRow => ({
-          id: context.addresses.id(digitsOf(address)),
-          ...link,
-        }),
-      )
+      const counts = { first, last, txs, logs, traces, calls, events }
       const header = encodeHeader({
         first,
         last,
@@ -388,13 +324,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       })
       return {
         chainId: context.chainId,
-        first,
-        last,
-        txs,
-        logs,
-        traces,
-        calls,
-        events,
+        ...counts,
         header,
         traceEnds: Uint32Array.from(traceEnds),
         callEnds: Uint32Array.from(callEnds),
@@ -409,14 +339,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         upgrades,
         pairs: postings.finish(),
         numbers: numbers.finish(),
-        added: {
-          addresses: context.addresses.takeAdded(),
-          names: context.names.takeAdded(),
-          signatures: context.takeSignatures(),
-          codes,
-          tokens,
-          links,
-        },
+        columns: columns.finish(levelOf(counts) === FULL_LEVEL),
+        added: additions.take(),
       }
     },
   }
@@ -431,11 +355,10 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
   ...Object.values(batch.records).flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
   ...Object.values(batch.pairs).map(array => array.buffer),
   ...Object.values(batch.numbers).map(array => array.buffer),
+  ...batch.columns.map(({ data }) => data.buffer),
 ]
 
 const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))
-
-const digitsOf = (address: string): string => address.slice(2).toLowerCase()
 
 const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
   name.startsWith('trace.') && name !== 'trace.error'
@@ -443,13 +366,3 @@ const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
     : [],
 )
 const readError = traceReader('error')
-
-/** The call data of the transaction that a trace is of. */
-const txInputs = ({ block: { transactions } }: RawBlock, places: Places | undefined) => {
-  if (!places)
-    return (trace: RpcTrace): string | undefined =>
-      trace.type === 'reward' ? undefined : transactions[trace.transactionPosition]?.input
-  const inputs = new Map(transactions.map(({ input }, i) => [places.txs[i]!, input]))
-  return (trace: RpcTrace): string | undefined =>
-    trace.type === 'reward' ? undefined : inputs.get(trace.transactionPosition)
-}

@@ -17,10 +17,8 @@ import { impossible } from '../../sqlite/damage.ts'
  * data and the dictionary, so that equal data have equal packed forms and SQL can compare them. Only data over
  * `COMPARABLE` bytes may be compressed; it is longer than what an index may hold anyway (`ignore_above`).
  */
-const ADDRESS = 64
-const REST = 65
-const ZSTD = 66
-const SELECTOR = 67
+export const WORD = { address: 64, rest: 65, zstd: 66, selector: 67 } as const
+const { address: ADDRESS, rest: REST, zstd: ZSTD, selector: SELECTOR } = WORD
 const COMPARABLE = 127
 /** Below this packed size the compressor costs more than it saves. */
 const WORTH_COMPRESSING = 512
@@ -84,7 +82,7 @@ export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: str
 
 /** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
 export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
-  if (packed[0] === ZSTD) return `0x${decompress(packed.subarray(1)).toString('hex')}`
+  if (packed[0] === ZSTD) return `0x${decompressed(packed.subarray(1)).toString('hex')}`
   let hex = '0x'
   for (let at = 0; at < packed.length; ) {
     const control = packed[at++]!
@@ -110,28 +108,6 @@ export const unpack = (packed: Uint8Array, address: (id: number) => string): str
     }
   }
   return hex
-}
-
-/** Whether the data of a packed form take at most `COMPARABLE` bytes. */
-export const isShort = (packed: Uint8Array): boolean => {
-  if (packed[0] === ZSTD) return false
-  let size = 0
-  for (let at = 0; at < packed.length; ) {
-    const control = packed[at++]!
-    if (control < 64) {
-      size += 32
-      at += control <= 32 ? control : control - 32
-    } else if (control === SELECTOR) {
-      size += 4
-      at += 4
-    } else {
-      const { value, start } = varint(packed, at)
-      size += control === ADDRESS ? 32 : value
-      at = control === ADDRESS ? start : start + value
-    }
-    if (size > COMPARABLE) return false
-  }
-  return true
 }
 
 const ZEROS = '0'.repeat(64)
@@ -192,7 +168,7 @@ const varint = (bytes: Uint8Array, at: number): { value: number; start: number }
 /** Far more than any transaction or step of one has: a damaged frame may say that it holds much more. */
 const MOST_DECOMPRESSED = 2 ** 28
 
-const decompress = (frame: Uint8Array): Buffer => {
+export const decompressed = (frame: Uint8Array): Buffer => {
   try {
     return zlib.zstdDecompressSync(frame, { maxOutputLength: MOST_DECOMPRESSED })
   } catch (error) {

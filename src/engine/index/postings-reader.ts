@@ -1,7 +1,7 @@
 import type { Db } from '../../sqlite/database.ts'
 import { createTermCursor, type TermCursor } from './term-blocks.ts'
 import { filterKey, mayHold } from './term-filter.ts'
-import { blockOf, createTermReading, isFiltered, ordinalsAt, type Place, type Root } from './term-rows.ts'
+import { blockOf, createTermReading, isFiltered, ordinalsAt, type Place, type Root, rowOf } from './term-rows.ts'
 import { FACETS_PER_VALUE } from './terms.ts'
 
 /** One term of a segment: how many documents have it, and where their ordinals are. */
@@ -20,108 +20,126 @@ interface Listed {
   revised: number
 }
 
-/** Bytes that a reader keeps of roots and of blocks: those of some thousand full segments, and those looked at last. */
-const ROOT_BYTES = 4 << 20
-const BLOCK_BYTES = 3 << 20
-/** Bytes of filters: those of the first segments that are asked for. Others are looked at without. */
-const FILTER_BYTES = 14 << 20
+/** A segment with what is kept of it. */
+interface View extends Listed {
+  root: Root | undefined
+  filter: Uint32Array | undefined
+}
+
+/**
+ * Bytes that a reader keeps: of roots (3 MB at five million logs), of the blocks that it looked at last, and of filters (13 MB at five million logs).
+ * Where there is no room for the filters of all segments, the others are looked at without.
+ */
+const KEPT = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20 }
 /** Filters that one look-up loads: all of them would keep the first one waiting. */
 const LOADED = 8
 
-export const createPostingsReader = (db: Db) => {
+export const createPostingsReader = (db: Db, kept = KEPT) => {
   const reading = createTermReading(db)
-  const roots = createByteCache<Root>(ROOT_BYTES, ({ rows }) => 200 + rows.length * 16)
-  const blocks = createByteCache<Buffer>(BLOCK_BYTES, block => 200 + block.length)
-  const filters = new Map<number, Uint32Array>()
+  const blocks = createRecent<Buffer>(kept.blocks)
   const cursor = createTermCursor()
+  let views: View[] = []
+  let byId = new Map<number, View>()
+  let rootBytes = 0
   let filterBytes = 0
-  let listed: readonly Listed[] = []
-  let revised = new Map<number, number>()
+  /** Filters that the look-up at hand has loaded. */
+  let loaded = 0
 
-  const forget = (segment: number) => {
-    filterBytes -= filters.get(segment)?.byteLength ?? 0
-    filters.delete(segment)
-    const root = roots.get(segment)
-    roots.delete(segment)
-    if (root) for (const row of root.rows) blocks.delete(keyOf(segment, row))
+  const forget = ({ id, root, filter }: View) => {
+    filterBytes -= filter?.byteLength ?? 0
+    if (!root) return
+    rootBytes -= bytesOf(root)
+    for (const row of root.rows) blocks.delete(rowOf(id, row))
   }
 
-  const rootOf = (segment: number): Root | undefined => {
-    const known = roots.get(segment)
-    if (known) return known
-    const root = reading.root(segment)
-    if (root) roots.set(segment, root)
+  const loadRoot = (view: View): Root | undefined => {
+    const root = reading.root(view.id)
+    if (!root) return undefined
+    rootBytes += bytesOf(root)
+    if (rootBytes > kept.roots) {
+      for (const other of views) other.root = undefined
+      rootBytes = bytesOf(root)
+    }
+    view.root = root
     return root
   }
 
+  const loadFilter = (view: View): Uint32Array | undefined => {
+    if (loaded >= LOADED || filterBytes >= kept.filters) return undefined
+    loaded++
+    view.filter = reading.filter(view.id)
+    filterBytes += view.filter?.byteLength ?? 0
+    return view.filter
+  }
+
+  /** Whether the filter tells that a segment has no such term. */
+  const lacks = (view: View, root: Root, key: number): boolean => {
+    const filter = view.filter ?? (isFiltered(root.rows.length) ? loadFilter(view) : undefined)
+    return filter !== undefined && !mayHold(filter, key)
+  }
+
   const openBlock = (segment: number, row: number) => {
-    const key = keyOf(segment, row)
-    let block = blocks.get(key)
-    if (!block) {
-      block = reading.row(segment, row)
-      blocks.set(key, block)
-    }
+    const key = rowOf(segment, row)
+    const block = blocks.get(key) ?? blocks.set(key, reading.row(segment, row))
     cursor.open(block)
   }
 
-  let loaded = 0
-  const isFilteredOut = (segment: number, root: Root, key: number | undefined): boolean => {
-    if (key === undefined || !isFiltered(root.rows.length)) return false
-    let filter = filters.get(segment)
-    if (!filter) {
-      if (loaded >= LOADED || filterBytes >= FILTER_BYTES) return false
-      loaded++
-      filter = reading.filter(segment)
-      if (!filter) return false
-      filters.set(segment, filter)
-      filterBytes += filter.byteLength
-    }
-    return !mayHold(filter, key)
-  }
-
   /** Terms from `first` to `last`, of this mark alone where one is given. */
-  const collect = (segment: number, first: number, last: number, mark: number | undefined, found: Posting[]) => {
-    const root = rootOf(segment)
-    if (!root || isFilteredOut(segment, root, keyOfRange(first, last))) return
+  const collect = (view: View, { first, last, mark, key }: Range, found: Posting[]) => {
+    const root = view.root ?? loadRoot(view)
+    if (!root || (key !== undefined && lacks(view, root, key))) return
     const isOne = first === last && mark !== undefined
     for (let i = Math.max(0, blockOf(root, first, isOne ? mark : 0)); i < root.rows.length; i++) {
       if (root.terms[i]! > last) return
-      openBlock(segment, root.rows[i]!)
+      openBlock(view.id, root.rows[i]!)
       if (!cursor.seek(first)) continue
       do {
         if (cursor.term > last || (isOne && cursor.mark > mark)) return
-        if (mark === undefined || cursor.mark === mark) found.push(postingAt(segment, cursor))
+        if (mark === undefined || cursor.mark === mark) found.push(postingAt(view.id, cursor))
       } while (cursor.next())
     }
-  }
-
-  const between = (first: number, last: number, mark?: number): Posting[] => {
-    loaded = 0
-    const found: Posting[] = []
-    for (const { id } of listed) collect(id, first, last, mark, found)
-    return found
   }
 
   return {
     /** Follows the segments that there are. */
     keep(segments: readonly Listed[]) {
-      const now = new Map(segments.map(segment => [segment.id, segment.revised]))
-      for (const [id, state] of revised) if (now.get(id) !== state) forget(id)
-      revised = now
-      listed = segments
+      const before = byId
+      views = segments.map(({ id, revised }) => {
+        const view = before.get(id)
+        return view?.revised === revised ? view : { id, revised, root: undefined, filter: undefined }
+      })
+      byId = new Map(views.map(view => [view.id, view]))
+      for (const view of before.values()) if (byId.get(view.id) !== view) forget(view)
     },
     /** In all segments. */
-    between,
+    between(first: number, last: number, mark?: number): Posting[] {
+      loaded = 0
+      const found: Posting[] = []
+      const range = { first, last, mark, key: keyOfRange(first, last) }
+      for (const view of views) collect(view, range, found)
+      return found
+    },
     /** In one segment. */
     within(segment: number, first: number, last: number): Posting[] {
       loaded = 0
       const found: Posting[] = []
-      collect(segment, first, last, undefined, found)
+      const view = byId.get(segment)
+      if (view) collect(view, { first, last, mark: undefined, key: keyOfRange(first, last) }, found)
       return found
     },
     ordinals: ({ segment, at }: Posting): Uint32Array => ordinalsAt(reading, segment, at),
   }
 }
+
+interface Range {
+  first: number
+  last: number
+  mark: number | undefined
+  /** What the filters are asked for, if there is such a thing. */
+  key: number | undefined
+}
+
+const bytesOf = ({ rows }: Root): number => 200 + rows.length * 16
 
 /** Of a range of more than one value there is no key. */
 const keyOfRange = (first: number, last: number): number | undefined => {
@@ -134,36 +152,32 @@ const postingAt = (segment: number, { term, mark, count, ordinal, row, start, en
   at: { count, ordinal, row, start, end, bytes },
 })
 
-/** Numbers of segments and rows are far below 2^31 and 2^20. */
-const keyOf = (segment: number, row: number): number => segment * 2 ** 20 + row
-
-/** Drops what was asked for least recently once it holds more than so many bytes. */
-const createByteCache = <T>(limit: number, sizeOf: (value: T) => number) => {
-  const entries = new Map<number, T>()
+/** Keeps what was asked for last, in two generations: where one is full, the other is dropped. */
+const createRecent = <T extends { length: number }>(limit: number) => {
+  let young = new Map<number, T>()
+  let old = new Map<number, T>()
   let bytes = 0
-  const remove = (key: number) => {
-    const value = entries.get(key)
-    if (value === undefined) return
-    bytes -= sizeOf(value)
-    entries.delete(key)
+  const set = (key: number, value: T): T => {
+    bytes += value.length
+    if (bytes > limit / 2) {
+      old = young
+      young = new Map()
+      bytes = value.length
+    }
+    young.set(key, value)
+    return value
   }
   return {
     get(key: number): T | undefined {
-      const value = entries.get(key)
-      if (value !== undefined) {
-        entries.delete(key)
-        entries.set(key, value)
-      }
-      return value
+      const value = young.get(key)
+      if (value) return value
+      const older = old.get(key)
+      return older && set(key, older)
     },
-    set(key: number, value: T) {
-      entries.set(key, value)
-      bytes += sizeOf(value)
-      for (const [oldest] of entries) {
-        if (bytes <= limit) break
-        remove(oldest)
-      }
+    set,
+    delete(key: number) {
+      young.delete(key)
+      old.delete(key)
     },
-    delete: remove,
   }
 }

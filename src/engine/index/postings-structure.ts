@@ -8,7 +8,7 @@ import { addToFilter, buildFilter, capacityOf, createKeys, mayHold } from './ter
 import { createSegmentCursor, mergeTerms, type OffsetsOf, writeList } from './term-merge.ts'
 import { changesOf, patchTerms } from './term-patch.ts'
 import { blockOf, createTermReading, createTermWriting, isFiltered, type Root, rowNumbers } from './term-rows.ts'
-import { facetOf } from './terms.ts'
+import { facetOf, HASHED, termOf } from './terms.ts'
 
 /** Rows that are removed in one step. */
 const ROWS = 200
@@ -169,20 +169,27 @@ const createKinds = (db: Db): ((term: number) => Counted) => {
 
 /** Sorts pairs and groups them by term. */
 export const writePairs = (pairs: Pairs, out: TermWriter) => {
-  const { terms, marks, ordinals } = pairs
-  const order = sortPairs(pairs)
+  const { marks, ordinals } = pairs
+  const { values, facets, order } = sortPairs(pairs)
   const list = createListBuilder()
   for (let i = 0; i < order.length; ) {
-    const [term, mark] = [terms[order[i]!]!, marks[order[i]!]!]
-    const first = ordinals[order[i++]!]!
+    const value = values[i]!
+    const facet = facets[i]!
+    const mark = value < HASHED ? 0 : marks[order[i]!]!
+    let last = ordinals[order[i++]!]!
+    const first = last
     list.clear()
-    list.add(first)
-    for (; i < order.length; i++) {
-      const index = order[i]!
-      if (terms[index] !== term || marks[index] !== mark) break
+    for (; i < order.length && values[i] === value && facets[i] === facet; i++) {
+      if (value >= HASHED && marks[order[i]!] !== mark) break
+      const ordinal = ordinals[order[i]!]!
       // A document that has the term twice counts once.
-      if (ordinals[index] !== list.last) list.add(ordinals[index]!)
+      if (ordinal === last) continue
+      if (list.count === 0) list.add(first)
+      list.add(ordinal)
+      last = ordinal
     }
-    writeList(out, term, mark, list)
+    const term = termOf(value, facet)
+    if (list.count === 0) out.single(term, mark, first)
+    else out.list(term, mark, list.count, list.view())
   }
 }

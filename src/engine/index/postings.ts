@@ -1,4 +1,4 @@
-import { FACETS_PER_VALUE } from './terms.ts'
+import { FACETS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
  * Terms of documents as they come, on their way to the thread that writes: document by document, so that ordinals of a term ascend.
@@ -34,65 +34,85 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
   }
 }
 
-/** Takes the pairs' indices in the order of term, mark and ordinal. */
-export const sortPairs = ({ terms, marks }: Pairs): Uint32Array => {
-  const count = terms.length
-  const values = new Uint32Array(count)
-  const facets = new Uint32Array(count)
-  for (let i = 0; i < count; i++) {
-    const value = Math.floor(terms[i]! / FACETS_PER_VALUE)
-    values[i] = value
-    facets[i] = terms[i]! - value * FACETS_PER_VALUE
-  }
-  let order = new Uint32Array(count)
-  for (let i = 0; i < count; i++) order[i] = i
-  let other = new Uint32Array(count)
-  // Least significant digits first; each pass keeps the order of the one before among equals.
-  for (const [keys, shift] of [
-    [facets, 0],
-    [facets, DIGIT],
-    [values, 0],
-    [values, DIGIT],
-    [values, 2 * DIGIT],
-  ] as const) {
-    if (!sortByDigit(keys, shift, order, other)) continue
-    const sorted = other
-    other = order
-    order = sorted
-  }
-  sortMarks(terms, marks, order)
-  return order
+/** Pairs in the order of term, mark and ordinal: value and facet of the terms, and the indices of the pairs. */
+export interface SortedPairs {
+  values: Uint32Array
+  facets: Uint32Array
+  order: Uint32Array
 }
 
 const DIGIT = 11
 const DIGITS = 2 ** DIGIT
+/** Least significant digits first: two of the facet, three of the value. */
+const PASSES = 5
 
-/** False where all digits are the same: nothing is moved then. */
-const sortByDigit = (keys: Uint32Array, shift: number, from: Uint32Array, to: Uint32Array): boolean => {
-  const places = new Uint32Array(DIGITS)
-  for (let i = 0; i < keys.length; i++) places[(keys[i]! >>> shift) & (DIGITS - 1)]!++
-  if (keys.length === 0 || places[(keys[0]! >>> shift) & (DIGITS - 1)] === keys.length) return false
+/** By counting, digit by digit. All columns move along, since looking them up by index would miss the processor's cache. */
+export const sortPairs = ({ terms, marks }: Pairs): SortedPairs => {
+  const count = terms.length
+  let from = columnsOf(count)
+  const places = Array.from({ length: PASSES }, () => new Uint32Array(DIGITS))
+  const [low, high, first, second, third] = places as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
+  for (let i = 0; i < count; i++) {
+    const value = Math.floor(terms[i]! / FACETS_PER_VALUE)
+    const facet = terms[i]! - value * FACETS_PER_VALUE
+    from.values[i] = value
+    from.facets[i] = facet
+    from.order[i] = i
+    low[facet & (DIGITS - 1)]!++
+    high[facet >>> DIGIT]!++
+    first[value & (DIGITS - 1)]!++
+    second[(value >>> DIGIT) & (DIGITS - 1)]!++
+    third[value >>> (2 * DIGIT)]!++
+  }
+  let to = columnsOf(count)
+  for (let pass = 0; pass < PASSES; pass++) {
+    const keys = pass < 2 ? from.facets : from.values
+    const shift = (pass < 2 ? pass : pass - 2) * DIGIT
+    if (count === 0 || places[pass]![(keys[0]! >>> shift) & (DIGITS - 1)] === count) continue
+    sortByDigit(keys, shift, places[pass]!, from, to)
+    const sorted = to
+    to = from
+    from = sorted
+  }
+  sortMarks(marks, from)
+  return from
+}
+
+const columnsOf = (count: number): SortedPairs => {
+  const all = new Uint32Array(count * 3)
+  return {
+    values: all.subarray(0, count),
+    facets: all.subarray(count, count * 2),
+    order: all.subarray(count * 2),
+  }
+}
+
+const sortByDigit = (keys: Uint32Array, shift: number, places: Uint32Array, from: SortedPairs, to: SortedPairs) => {
   let sum = 0
   for (let digit = 0; digit < DIGITS; digit++) {
     const size = places[digit]!
     places[digit] = sum
     sum += size
   }
-  for (let i = 0; i < from.length; i++) {
-    const index = from[i]!
-    to[places[(keys[index]! >>> shift) & (DIGITS - 1)]!++] = index
+  const { values, facets, order } = from
+  const { values: toValues, facets: toFacets, order: toOrder } = to
+  for (let i = 0; i < keys.length; i++) {
+    const place = places[(keys[i]! >>> shift) & (DIGITS - 1)]!++
+    toValues[place] = values[i]!
+    toFacets[place] = facets[i]!
+    toOrder[place] = order[i]!
   }
-  return true
 }
 
 /** Terms with several marks are rare: hashes that agree in their first 30 bits. */
-const sortMarks = (terms: Float64Array, marks: Uint32Array, order: Uint32Array) => {
+const sortMarks = (marks: Uint32Array, { values, facets, order }: SortedPairs) => {
   for (let i = 1; i < order.length; i++) {
+    if (values[i]! < HASHED || values[i - 1] !== values[i]) continue
     const index = order[i]!
     let to = i
-    while (to > 0 && marks[order[to - 1]!]! > marks[index]! && terms[order[to - 1]!] === terms[index]) {
+    for (; to > 0 && values[to - 1] === values[i] && facets[to - 1] === facets[i]; to--) {
+      if (marks[order[to - 1]!]! <= marks[index]!) break
       order[to] = order[to - 1]!
-      to--
     }
     order[to] = index
   }

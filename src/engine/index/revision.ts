@@ -1,9 +1,11 @@
 import type { DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
 import { hasInteger } from '../../documents/logs.ts'
 import { createByteWriter } from '../../lib/bytes.ts'
-import type { Additions, BatchContext } from '../documents/batch.ts'
+import type { Additions } from '../documents/additions.ts'
+import type { BatchContext } from '../documents/batch.ts'
 import { packTopic } from '../documents/pack.ts'
 import type { StoredCall, StoredLog } from '../documents/stored.ts'
+import { columnNumber } from './column-fields.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from './indexing.ts'
 import { createNumbersBuilder, type Numbers } from './points.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
@@ -18,9 +20,18 @@ export interface Revision {
   txs: { position: number; method: number }[]
   removed: Indexed
   put: Indexed
+  columns: ColumnChange[]
   /** Logs that have become events. */
   events: number
   added: Additions
+}
+
+/** Values that a column has from then on. */
+export interface ColumnChange {
+  /** Number of the column. */
+  field: number
+  ordinals: number[]
+  values: number[]
 }
 
 export interface Indexed {
@@ -62,7 +73,18 @@ export const createRevision = (
   const logs: Revision['logs'] = []
   const calls: Revision['calls'] = []
   const txs: Revision['txs'] = []
+  const columns = new Map<number, ColumnChange>()
   let events = 0
+
+  const change = (field: number, ordinal: number, value: number) => {
+    let column = columns.get(field)
+    if (!column) {
+      column = { field, ordinals: [], values: [] }
+      columns.set(field, column)
+    }
+    column.ordinals.push(ordinal)
+    column.values.push(value)
+  }
 
   const decimalsOf = (args: DecodedArg[] | null, address: number, stored: number | null): number | undefined =>
     args && hasInteger(args) ? (context.decimals(digitsOf(address)) ?? stored ?? undefined) : undefined
@@ -77,6 +99,7 @@ export const createRevision = (
       const common = { emitter, topics, topicIds: NONE }
       removed.log({ ...was, ...common, numbered: before, decimals: stored.decimals ?? undefined }, ordinal)
       put.log({ ...now, ...common, numbered: after, decimals }, ordinal)
+      change(LOG_SIGNATURE, ordinal, after.id)
       logs.push({
         position,
         signature: after.id,
@@ -97,6 +120,7 @@ export const createRevision = (
       const signature = { ...was.signature, topic: now.signature.topic }
       removed.call({ ...was, signature, numbered: before, target, decimals: stored.decimals ?? undefined }, ordinal)
       put.call({ ...now, numbered: after, target, decimals }, ordinal)
+      change(CALL_SIGNATURE, ordinal, after.id)
       calls.push({ position, signature: after.id, decimals: decimals ?? null })
       return true
     },
@@ -106,6 +130,7 @@ export const createRevision = (
       if (method === was) return
       if (was !== null) removed.term(termOf(was, FACETS['tx.method']), ordinal)
       put.term(termOf(method, FACETS['tx.method']), ordinal)
+      change(METHOD, ordinal, method)
       txs.push({ position, method })
     },
 
@@ -120,6 +145,7 @@ export const createRevision = (
       txs,
       removed: removed.finish(),
       put: put.finish(),
+      columns: [...columns.values()],
       events,
       added: {
         addresses: context.addresses.takeAdded(),
@@ -159,3 +185,6 @@ const packTopics = (
 }
 
 const NONE: readonly undefined[] = []
+const LOG_SIGNATURE = columnNumber('log', 'signature')
+const CALL_SIGNATURE = columnNumber('call', 'selector')
+const METHOD = columnNumber('tx', 'method')

@@ -1,5 +1,6 @@
 import type { Db } from '../../sqlite/database.ts'
 import type { Batch } from '../documents/batch.ts'
+import { createColumnStructure } from './columns-structure.ts'
 import type { Counted } from './counted.ts'
 import { createPointStructure } from './points-structure.ts'
 import { createPostingStructure, type PostingStructure } from './postings-structure.ts'
@@ -42,5 +43,5 @@ export interface Structures {
 
 export const createStructures = (db: Db): Structures => {
   const postings = createPostingStructure(db)
-  return { all: [postings, createPointStructure(db)], postings }
+  return { all: [postings, createPointStructure(db), createColumnStructure(db)], postings }
 }

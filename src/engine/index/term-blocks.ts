@@ -4,7 +4,7 @@ import { createKeys } from './term-filter.ts'
 import { FACETS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
- * Term blocks: the terms of a segment in ascending order with the ordinals that have them, packed into rows that fill a page each.
+ * Term blocks: the terms of a segment in ascending order with the ordinals that have them, packed into rows of some 1,000 bytes.
  * Long lists of ordinals have rows of their own. All rows end with a CRC-32 of what is before it; integers are little-endian.
  *
  * Block: number of facets (1 byte), bytes of an ordinal (1 byte), the facets that its terms have (3 bytes each), then its terms:
@@ -18,11 +18,14 @@ import { FACETS_PER_VALUE, HASHED } from './terms.ts'
  * Rows of a segment are numbered: 0 is the root, 1 the filter, see term-rows.ts.
  */
 const MOST_FACETS = 255
-/** A row of this size takes a page of 4 KB, which the head of the page and that of the row leave. */
-const BLOCK_BYTES = 4057
+/**
+ * Four rows of this size fill a page of 4 KB. A look-up reads one in each segment that has the term, and larger ones take longer to read and to
+ * go through: rows of 4 KB save 7 % of the index and take two and a half times as long.
+ */
+const BLOCK_BYTES = 1001
 const SUM = 4
 /** A list of more bytes has a row of its own. */
-const LIST_BYTES = 400
+const LIST_BYTES = 250
 /** Of what stands before a list: two varints, a facet that is new to the block, a mark, and two varints. */
 const ENTRY_BYTES = 5 + 1 + 3 + 4 + 4 + 4
 
@@ -170,6 +173,28 @@ export const createTermCursor = (): TermCursor => {
     }
   }
 
+  /** Passes over the terms of lower values, without telling of them. */
+  const skipBelow = (wanted: number) => {
+    const { bytes } = cursor
+    while (at < stop) {
+      const start = at
+      const head = bytes[at]! < 0x80 ? bytes[at++]! : varint(bytes)
+      const reached = value + (head >>> 1)
+      if (reached >= wanted) {
+        at = start
+        return
+      }
+      value = reached
+      at += reached < HASHED ? 1 : 5
+      if ((head & 1) === 0) at += width
+      else {
+        varint(bytes)
+        const place = varint(bytes)
+        if (place % 2 === 0) at += place / 2
+      }
+    }
+  }
+
   const cursor: TermCursor = {
     ...{ term: 0, mark: 0, count: 0, ordinal: 0, row: -1, start: 0, end: 0, bytes: Buffer.alloc(0) },
     open(block) {
@@ -214,6 +239,7 @@ export const createTermCursor = (): TermCursor => {
       return true
     },
     seek(term) {
+      skipBelow(Math.floor(term / FACETS_PER_VALUE))
       while (cursor.next()) if (cursor.term >= term) return true
       return false
     },

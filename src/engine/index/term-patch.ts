@@ -16,7 +16,7 @@ export interface Change {
 export const changesOf = (removed: Pairs, put: Pairs): Change[] => {
   const changes = new Map<string, Change>()
   const take = (pairs: Pairs, side: 'gone' | 'come') => {
-    for (const index of sortPairs(pairs)) {
+    for (const index of sortPairs(pairs).order) {
       const [term, mark, ordinal] = [pairs.terms[index]!, pairs.marks[index]!, pairs.ordinals[index]!]
       const key = `${term}/${mark}`
       let change = changes.get(key)

@@ -10,7 +10,7 @@ const ROOT = 0
 const FILTER = 1
 const FIRST = 2
 /** Segments of fewer blocks have no filter: they are few, and soon merged. */
-const FILTERED_BLOCKS = 16
+const FILTERED_BLOCKS = 8
 
 export const rowOf = (segment: number, number: number): number => segment * ROWS_PER_SEGMENT + number
 

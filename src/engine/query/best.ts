@@ -10,6 +10,7 @@ import { createScale } from './held.ts'
 import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import { and, each, run, some } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
+import { findByKeys } from './top.ts'
 
 /** What a query finds of one kind. */
 export interface Part {
@@ -89,31 +90,3 @@ export const sharesTime = (
   { times }: SegmentHeader,
   { byTime, descending }: SortKeys,
 ): boolean => byTime && (descending ? before.times[0] === times.at(-1) : before.times.at(-1) === times[0])
-
-/** Matches beyond those that are wanted, after which the best are chosen anew. */
-const SPARE = 500
-
-const findByKeys = (wanted: number, keys: SortKeys, parts: Part[], { reader, limits }: Finding): Found[] => {
-  const order = bySortKeys(keys)
-  const scale = createScale(limits)
-  let best: Found[] = []
-  for (const segment of reader.segments()) {
-    const header = reader.header(segment)
-    for (const { kind, evaluation } of parts) {
-      reader.check()
-      const numbered = numberedAs(kind)
-      const here: Found[] = []
-      each(evaluation.matches(segment), ordinal =>
-        here.push({ kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }),
-      )
-      keys.fill(here, segment)
-      best = best.concat(here)
-      if (best.length > 4 * wanted + SPARE) {
-        best = best.sort(order).slice(0, wanted)
-        scale.clear()
-        scale.add(best)
-      } else scale.add(here)
-    }
-  }
-  return best.sort(order).slice(0, wanted)
-}

@@ -1,24 +1,29 @@
 import type { Kind } from '../../mapping/index.ts'
 import { FACETS, facetOf, logFacet, logTerms, signatureOfLogFacet, termOf } from '../index/terms.ts'
-import type { Posting, Reader, ReadHeader, Segment } from '../reader.ts'
-import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
+import type { Posting, Reader, Segment } from '../reader.ts'
+import { positionOf } from '../schema.ts'
 import { createNested } from './arguments.ts'
-import type { Condition } from './conditions.ts'
-import { byChildren, byParent, type JoinOptions } from './joins.ts'
-import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, union } from './part.ts'
-import {
-  endOf,
-  isSparse,
-  type Numbered,
-  numberedAs,
-  ordinalOfPosition,
-  positionOfOrdinal,
-  sizeOf,
-  stretches,
-} from './places.ts'
+import { byRecords } from './by-records.ts'
+import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
+import { isLeaf } from './leaf.ts'
+import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, placeIn, union } from './part.ts'
+import { endOf, type Numbered, numberedAs, ordinalOfPosition } from './places.ts'
 import type { Plan } from './plan.ts'
-import { createRelatives, type Inside, type Relatives } from './relatives.ts'
-import { and, atLeast, count, EMPTY, each, isEmpty, listed, lowerBound, not, type OrdinalSet, or, run } from './sets.ts'
+import { scan } from './scan.ts'
+import {
+  and,
+  atLeast,
+  count,
+  EMPTY,
+  isEmpty,
+  listed,
+  lowerBound,
+  not,
+  type OrdinalSet,
+  or,
+  packed,
+  run,
+} from './sets.ts'
 
 /** Evaluates a plan on one kind, segment by segment. */
 export interface Evaluation {
@@ -38,26 +43,31 @@ export interface EvaluationOptions {
 export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evaluation => {
   const numbered = numberedAs(kind)
   const part = build(plan, { kind, numbered, reader, ask })
-  const placeOfSegment = (segment: Segment): Place => {
-    const header = reader.header(segment)
-    return { segment, header, size: sizeOf({ segment, header }, numbered) }
-  }
+  const placeOfSegment = (segment: Segment): Place => placeIn(segment, numbered, reader)
+  /** What had to be found to be counted, by segment: hits are looked for next. */
+  const known = new Map<number, OrdinalSet>()
   const undecoded =
     kind === 'event' && !part.events ? createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader) : undefined
+  const find = (segment: Segment, within: OrdinalSet | undefined): OrdinalSet => {
+    const at = placeOfSegment(segment)
+    const found = part.matches(at, within)
+    if (!undecoded || isEmpty(found)) return found
+    return and(found, not(undecoded.matches(at, undefined), at.size), at.size)
+  }
+  const findToCount = (segment: Segment): number => {
+    const found = packed(find(segment, undefined), placeOfSegment(segment).size)
+    known.set(segment.id, found)
+    return count(found)
+  }
   return {
-    matches(segment, within) {
-      const at = placeOfSegment(segment)
-      const found = part.matches(at, within)
-      if (!undecoded || isEmpty(found)) return found
-      return and(found, not(undecoded.matches(at, undefined), at.size), at.size)
-    },
+    matches: (segment, within) => known.get(segment.id) ?? find(segment, within),
     count(segment) {
       const at = placeOfSegment(segment)
       const counted = part.count?.(at)
-      if (!undecoded) return counted ?? count(this.matches(segment))
+      if (!undecoded) return counted ?? findToCount(segment)
       // Events are all logs but those without a name: where everything or nothing matches, that is a count which is kept.
       if (counted === 0) return 0
-      return counted === at.size ? segment.events : count(this.matches(segment))
+      return counted === at.size ? segment.events : findToCount(segment)
     },
   }
 }
@@ -119,10 +129,10 @@ const buildPart = (plan: Plan, context: Context): Part => {
       return { matches: at => atPositions(plan.positions, at, numbered), events: context.kind === 'event' }
     case 'blocks':
       return inBlocks(plan.runs, numbered)
-    case 'time':
-      return atTimes(plan.test, numbered)
+    case 'headers':
+      return byHeader(plan, numbered)
     case 'transactions':
-      return ofTransactions(plan.positions, numbered as Inside | 'contract', reader)
+      return ofTransactions(plan.positions, context)
     case 'terms':
       return createTerms(plan.terms, reader)
     case 'signatures':
@@ -134,13 +144,13 @@ const buildPart = (plan: Plan, context: Context): Part => {
     case 'nested':
       return createNested(plan, context)
     case 'columns':
-      return byColumns(plan.condition, context)
+      return byColumn(plan, context)
     case 'children':
       return byChildren(joinOf(plan, context), plan)
     case 'parent':
       return byParent(joinOf(plan, context))
     case 'documents':
-      return byDocuments(plan.node, context)
+      return isLeaf(plan.node) ? byRecords(plan.node, context) : byDocuments(plan.node, context)
   }
 }
 
@@ -198,12 +208,12 @@ const inBlocks = (runs: readonly [number, number][], numbered: Numbered): Part =
   return { matches, count: at => count(matches(at)) }
 }
 
-const atTimes = (test: (seconds: number) => boolean, numbered: Numbered): Part => {
+const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered): Part => {
   const matches = ({ header, size }: Place): OrdinalSet => {
     const runs: OrdinalSet[] = []
     let start = -1
     for (let index = 0; index <= header.times.length; index++) {
-      const holds = index < header.times.length && test(header.times[index]!)
+      const holds = index < header.times.length && test(header, index)
       if (holds && start < 0) start = index
       if (holds || start < 0) continue
       runs.push(run(endOf(header, numbered, start - 1), endOf(header, numbered, index - 1)))
@@ -212,32 +222,6 @@ const atTimes = (test: (seconds: number) => boolean, numbered: Numbered): Part =
     return or(runs, size)
   }
   return { matches, count: at => count(matches(at)) }
-}
-
-const ofTransactions = (positions: readonly number[], numbered: Inside | 'contract', reader: Reader): Part => {
-  const inside = numbered === 'contract' ? contractsIn(reader) : createRelatives(numbered, reader).inside
-  return {
-    matches({ segment, header, size }) {
-      const found = positions.filter(
-        position => blockOf(position) >= segment.first && blockOf(position) <= segment.last,
-      )
-      const runs = found.map(position => {
-        reader.check()
-        return inside(header, position)
-      })
-      return or(runs, size)
-    },
-  }
-}
-
-const contractsIn = (reader: Reader): Relatives['inside'] => {
-  const range = reader.prepare('SELECT min(pos), max(pos) FROM contract WHERE pos BETWEEN ? AND ? AND tx = ?').raw()
-  return (header, transaction) => {
-    const start = positionOf(blockOf(transaction), 0)
-    const [first, last] = range.get(start, start + PLACES - 1, placeOf(transaction)) as (number | null)[]
-    if (first == null || last == null) return EMPTY
-    return run(ordinalOfPosition(header, 'contract', first), ordinalOfPosition(header, 'contract', last) + 1)
-  }
 }
 
 const createTermRange = ({ first, last, mark, accept }: Extract<Plan, { by: 'termRange' }>, reader: Reader): Part => {
@@ -280,57 +264,18 @@ const createEmitters = (
   return { ...disjoint(postings, reader), events: kind === 'event' }
 }
 
-/** A candidate set this much smaller than the segment is looked up row by row instead of by a scan. */
-const PROBE = 50
-
-const byColumns = ({ table, where, params }: Condition, { reader, numbered }: Context): Part => {
-  const select = reader.prepare(`SELECT pos FROM "${table}" WHERE pos BETWEEN ? AND ? AND (${where})`).pluck()
-  const scan = (segment: Segment, size: number): number[] =>
-    stretches(segment, size).flatMap(([from, to]) => {
-      reader.check()
-      return select.all(from, to, ...params) as number[]
-    })
-  if (table === 'block' && numbered !== 'block') {
-    const runs = (segment: Segment) =>
-      scan(segment, segment.last - segment.first + 1).map((position): [number, number] => {
-        const block = blockOf(position)
-        return [block, block]
-      })
-    return { matches: at => inBlocks(runs(at.segment), numbered).matches(at, undefined) }
-  }
-  const probe = reader.prepare(`SELECT pos FROM "${table}" WHERE pos = ? AND (${where})`).pluck()
+/** A column that tells all but what is in doubt. */
+const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>, context: Context): Part => {
+  const { reader } = context
+  const records = byRecords(node, context)
   return {
-    matches({ segment, header, size }, within) {
-      if (within && count(within) * PROBE < size) {
-        const found: number[] = []
-        each(within, ordinal => {
-          reader.check()
-          if (probe.get(positionOfOrdinal(header, numbered, ordinal), ...params) !== undefined) found.push(ordinal)
-        })
-        return listed(Uint32Array.from(found))
-      }
-      return listed(ordinalsOf(scan(segment, size), header, numbered))
+    matches(at, within) {
+      const bounds = source.bounds(at)
+      if (!bounds || bounds.greatest < condition.low || bounds.least > condition.high) return EMPTY
+      const data = source.data(at)
+      if (!data) return EMPTY
+      const { found, doubtful } = scan(data, condition, within ?? run(0, at.size), reader.check)
+      return isEmpty(doubtful) ? found : or([found, records.matches(at, doubtful)], at.size)
     },
   }
-}
-
-/** Ordinals of ascending positions, walking the blocks beside them. */
-const ordinalsOf = (positions: readonly number[], header: ReadHeader, numbered: Numbered): Uint32Array => {
-  if (header.excerpts.size > 0 || isSparse(numbered))
-    return Uint32Array.from(positions, position => ordinalOfPosition(header, numbered, position))
-  const ordinals = new Uint32Array(positions.length)
-  let blockStart = 0
-  let blockEnd = 0
-  let offset = 0
-  for (let i = 0; i < positions.length; i++) {
-    const position = positions[i]!
-    if (position >= blockEnd) {
-      const block = blockOf(position)
-      blockStart = positionOf(block, 0)
-      blockEnd = blockStart + PLACES
-      offset = endOf(header, numbered, block - header.first - 1)
-    }
-    ordinals[i] = offset + (position - blockStart)
-  }
-  return ordinals
 }

@@ -1,6 +1,7 @@
 import type { Document } from '../../documents/document.ts'
 import { asBigint, asJson } from '../../documents/show.ts'
 import { logsBloomOf } from '../../lib/bloom.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
@@ -8,11 +9,12 @@ import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
+import { createHits } from '../show/hits.ts'
 import { findBest, type Part } from './best.ts'
 import { createDocuments, type Documents } from './documents.ts'
 import { evaluate } from './evaluate.ts'
 import { hold } from './held.ts'
-import { type Hit, type Loading, load } from './hits.ts'
+import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
@@ -26,13 +28,27 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Pages & { pages: Iterable<Hit[]> }
   get(kind: Kind, id: string): Document | undefined
   similar(request: SimilarRequest): SimilarDocument[] | undefined
+  /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
+  write(request: SearchRequest, options: SearchOptions, writing: Writing): { total: number; hits: number }
+  /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
+  writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
+  /** Appends what is answered to who asks for one document; false where there is none. */
+  writeDocument(kind: Kind, id: string, writing: Writing): boolean
 }
+
+export interface Writing {
+  /** The network's name as it stands in `_index`. */
+  index: string
+  out: ByteWriter
+}
+
+export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
   const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
-
   const loading: Loading = { shown, exact, reader }
+  const written = createHits(loading)
 
   const prepare = (request: SearchRequest): Part[] =>
     request.parts.map(({ kind, query }) => ({
@@ -40,57 +56,88 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) }),
     }))
 
+  const find = (request: SearchRequest, options: SearchOptions, take: Take): { total: number; hits: number } => {
+    reader.begin(() => check(options))
+    try {
+      const parts = prepare(request)
+      const total = countAll(request, parts, reader)
+      const found = findBest(request, parts, { exact, reader, limits })
+      return { total, hits: take(found.slice(request.from)) }
+    } finally {
+      reader.end()
+    }
+  }
+
+  const findAll = (
+    request: SearchRequest,
+    options: SearchOptions,
+    take: Take,
+    after: Cursor | undefined,
+  ): WrittenPages => {
+    const progress: Progress = { at: after }
+    const at = () => progress.at
+    const walked = () => walk(request, options, { prepare, loading, limits, take }, progress)
+    if (after && isChainOrder(request)) return { total: -1, pages: walked(), at }
+    reader.begin(() => check(options))
+    try {
+      const parts = prepare(request)
+      const total = after ? -1 : countAll(request, parts, reader)
+      if (isChainOrder(request)) return { total, pages: walked(), at }
+      // Another order than the chain's has to be known whole before the first hit.
+      const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
+      const held = hold(findBest(all, parts, { exact, reader, limits }))
+      const from = after ? held.behind(after) : request.from
+      return { total, pages: pagesOf(held, from, { reader, take, progress }), at }
+    } finally {
+      reader.end()
+    }
+  }
+
+  const takeInto = (request: SearchRequest, { index, out }: Writing): Take => {
+    const write = written.writer(request, index)
+    return found => write(found, out)
+  }
+
+  const positionOf = (kind: Kind, id: string) => positionsOfIds(kind, [id.toLowerCase()], reader).slice(-1)
+
+  const read = <T>(work: () => T): T => {
+    reader.begin()
+    try {
+      return work()
+    } finally {
+      reader.end()
+    }
+  }
+
   return {
     search(request, options) {
-      reader.begin(() => check(options))
-      try {
-        const parts = prepare(request)
-        const total = countAll(request, parts, reader)
-        const found = findBest(request, parts, { exact, reader, limits })
-        return { total, hits: load(request, found.slice(request.from), loading) }
-      } finally {
-        reader.end()
-      }
+      const hits: Hit[] = []
+      const { total } = find(request, options, loadInto(hits, request, loading))
+      return { total, hits }
     },
     pages(request, options, after) {
-      const progress: Progress = { at: after }
-      const at = () => progress.at
-      const walked = () => walk(request, options, { prepare, loading, limits }, progress)
-      if (after && isChainOrder(request)) return { total: -1, pages: walked(), at }
-      reader.begin(() => check(options))
-      try {
-        const parts = prepare(request)
-        const total = after ? -1 : countAll(request, parts, reader)
-        if (isChainOrder(request)) return { total, pages: walked(), at }
-        // Another order than the chain's has to be known whole before the first hit.
-        const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
-        const held = hold(findBest(all, parts, { exact, reader, limits }))
-        const from = after ? held.behind(after) : request.from
-        return { total, pages: pagesOf(held, from, request, { loading, progress }), at }
-      } finally {
-        reader.end()
-      }
+      const hits: Hit[] = []
+      const all = findAll(request, options, loadInto(hits, request, loading), after)
+      return { ...all, pages: drained(all.pages, hits) }
     },
-    similar(request) {
-      reader.begin()
-      try {
-        return similarContracts(reader, request)?.map(({ position, similarity }) => ({
+    write: (request, options, writing) => find(request, options, takeInto(request, writing)),
+    writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
+    writeDocument: (kind, id, { index, out }) =>
+      read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out))),
+    similar: request =>
+      read(() =>
+        similarContracts(reader, request)?.map(({ position, similarity }) => ({
           document: shown.load('contract', [position])[0]!,
           similarity,
-        }))
-      } finally {
-        reader.end()
-      }
-    },
-    get(kind, id) {
-      reader.begin()
-      try {
-        return shown.load(kind, positionsOfIds(kind, [id.toLowerCase()], reader).slice(-1))[0]
-      } finally {
-        reader.end()
-      }
-    },
+        })),
+      ),
+    get: (kind, id) => read(() => shown.load(kind, positionOf(kind, id))[0]),
   }
+}
+
+/** What a page has put into a list, each time. */
+function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {
+  for (const _ of pages) yield list.splice(0)
 }
 
 const asking =

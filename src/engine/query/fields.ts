@@ -84,7 +84,7 @@ export const createFields = ({ reader, big, bloomAt }: FieldsOptions) => {
 export const hashesOf = (bytes: Buffer, length: number): string[] =>
   Array.from({ length: length / 32 }, (_, i) => `0x${bytes.toString('hex', i * 32, i * 32 + 32)}`)
 
-const listOf = (declaration: List, items: Rlp): unknown[] => {
+export const listOf = (declaration: List, items: Rlp): unknown[] => {
   const members = Object.entries(declaration.members)
   return (items as Rlp[]).map(item =>
     Object.fromEntries(

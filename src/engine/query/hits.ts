@@ -19,15 +19,19 @@ export interface Loading {
   reader: Reader
 }
 
-/** The hits that these matches are; what is gone meanwhile is left out. */
-export const load = (
-  { sort }: Pick<SearchRequest, 'sort'>,
-  found: readonly Found[],
-  { shown, exact, reader }: Loading,
-): Hit[] =>
-  found.flatMap((one): Hit[] => {
-    reader.check()
-    const [document] = shown.load(one.kind, [one.position])
-    if (!document) return []
-    return [{ kind: one.kind, document, sort: sort.length ? sortValues(sort, one, exact) : undefined }]
-  })
+/** Takes matches as hits, and tells how many these are: what is gone meanwhile is left out. */
+export type Take = (found: readonly Found[]) => number
+
+/** Hits as objects. */
+export const loadInto =
+  (hits: Hit[], { sort }: Pick<SearchRequest, 'sort'>, { shown, exact, reader }: Loading): Take =>
+  found => {
+    const sortOf = sortValues(sort, { documents: exact, reader })
+    const before = hits.length
+    for (const one of found) {
+      reader.check()
+      const [document] = shown.load(one.kind, [one.position])
+      if (document) hits.push({ kind: one.kind, document, sort: sort.length ? sortOf(one) : undefined })
+    }
+    return hits.length - before
+  }

@@ -1,10 +1,11 @@
 import type { Kind } from '../../mapping/index.ts'
+import { MISSING, valueAt } from '../index/column-codec.ts'
+import { columnNumber } from '../index/column-fields.ts'
 import type { Reader, Segment } from '../reader.ts'
-import { blockOf, positionOf } from '../schema.ts'
-import type { Part, Place } from './part.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import type { Context, Part, Place } from './part.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
-import { createRelatives, type Inside, NO_TRANSACTION } from './relatives.ts'
-import { and, collected, count, EMPTY, each, isEmpty, listed, type OrdinalSet, or, run } from './sets.ts'
+import { and, collected, count, EMPTY, each, isEmpty, listed, lowerBound, type OrdinalSet, or, run } from './sets.ts'
 
 /** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
 interface Link {
@@ -13,7 +14,7 @@ interface Link {
   down(at: Place, parents: OrdinalSet): OrdinalSet
 }
 
-const NO_PARENT = NO_TRANSACTION
+const NO_PARENT = 0xffffffff
 
 /** The documents of the other kind that fulfil the inner query, among the candidates at least. */
 type Related = (segment: Segment, within: OrdinalSet | undefined) => OrdinalSet
@@ -97,7 +98,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
 }
 
 const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
-  parent === 'block' ? toBlock(child) : toTransaction(child as Inside, reader)
+  parent === 'block' ? toBlock(child) : toTransaction(child as Child, reader)
 
 /** The segment's header tells where the documents of each block end. */
 const toBlock = (child: Numbered): Link => ({
@@ -129,97 +130,75 @@ const toBlock = (child: Numbered): Link => ({
   },
 })
 
-const toTransaction = (child: Inside, reader: Reader): Link => {
-  const { txOf, inside, transactions } = createRelatives(child, reader)
-  const cache = cacheOf(reader)[child]
-  const all = ({ segment, header }: Place): Uint32Array =>
-    cache.get(segment.id) ?? cache.set(segment.id, transactions(segment, header))
-  /** Whether it takes less time to look each of these up, at the cost of so many rows, than to read the whole segment once. */
-  const isLess = (set: OrdinalSet, at: Place, rows: number) =>
-    !cache.has(at.segment.id) && count(set) * rows < sizeOf(at, child)
+/** What transactions are made of. */
+type Child = 'log' | 'trace' | 'call'
 
+/** Columns that tell the place of the transaction; rewards of a block have none. */
+const TRANSACTION: Record<Child, number> = {
+  log: columnNumber('log', 'transactionIndex'),
+  trace: columnNumber('trace', 'transactionPosition'),
+  call: columnNumber('call', 'transactionIndex'),
+}
+
+const toTransaction = (child: Child, reader: Reader): Link => {
+  const transactionsOf = ({ segment }: Place) => reader.columns.data(segment, TRANSACTION[child])
   return {
     up(at, children) {
       const { header } = at
-      const parents = new Uint32Array(count(children))
+      const parents = new Uint32Array(count(children)).fill(NO_PARENT)
+      const transactions = transactionsOf(at)
+      if (!transactions) return parents
       let i = 0
-      if (isLess(children, at, PROBE))
-        each(children, ordinal => {
-          const position = positionOfOrdinal(header, child, ordinal)
-          const place = txOf(position)
-          parents[i++] =
-            place === undefined ? NO_PARENT : ordinalOfPosition(header, 'tx', positionOf(blockOf(position), place))
-        })
-      else {
-        const transactions = all(at)
-        each(children, ordinal => {
-          parents[i++] = transactions[ordinal]!
-        })
-      }
+      let index = 0
+      each(children, ordinal => {
+        while (endOf(header, child, index) <= ordinal) index++
+        const place = valueAt(transactions, ordinal)
+        if (place !== MISSING) parents[i] = ordinalOfPosition(header, 'tx', positionOf(header.first + index, place))
+        i++
+      })
       return parents
     },
     down(at, parents) {
-      if (isEmpty(parents)) return EMPTY
+      const transactions = transactionsOf(at)
+      if (!transactions || isEmpty(parents)) return EMPTY
       const { header } = at
       const size = sizeOf(at, child)
-      if (isLess(parents, at, Math.ceil(size / header.times.length))) {
-        const runs: OrdinalSet[] = []
-        each(parents, ordinal => runs.push(inside(header, positionOfOrdinal(header, 'tx', ordinal))))
-        return or(runs, size)
-      }
-      const transactions = all(at)
-      const flags = flagsOf(parents, sizeOf(at, 'tx'))
       const found = new Uint32Array(size)
       let length = 0
-      for (let ordinal = 0; ordinal < size; ordinal++) if (flags[transactions[ordinal]!]) found[length++] = ordinal
+      if (count(parents) * Math.ceil(size / header.times.length) < size)
+        each(parents, ordinal => {
+          const position = positionOfOrdinal(header, 'tx', ordinal)
+          const index = blockOf(position) - header.first
+          const place = placeOf(position)
+          const end = endOf(header, child, index)
+          for (let at = endOf(header, child, index - 1); at < end; at++)
+            if (valueAt(transactions, at) === place) found[length++] = at
+        })
+      else {
+        const flags = flagsOf(parents, sizeOf(at, 'tx'))
+        for (let index = 0, at = 0; index < header.times.length; index++)
+          for (const end = endOf(header, child, index); at < end; at++) {
+            const place = valueAt(transactions, at)
+            if (place === MISSING) continue
+            if (flags[ordinalOfPosition(header, 'tx', positionOf(header.first + index, place))]) found[length++] = at
+          }
+      }
       return collected(found.subarray(0, length), size)
     },
   }
 }
 
-/** One row looked up costs as much as this many rows that are read one after the other. */
-const PROBE = 10
-
-/** What was read of a store's segments, whose rows never change. */
-interface Cache {
-  has(segment: number): boolean
-  get(segment: number): Uint32Array | undefined
-  set(segment: number, ordinals: Uint32Array): Uint32Array
-}
-
-const caches = new WeakMap<Reader, Record<Inside, Cache>>()
-const cacheOf = (reader: Reader): Record<Inside, Cache> => {
-  let cache = caches.get(reader)
-  if (!cache) {
-    cache = { log: createCache(), trace: createCache(), call: createCache() }
-    caches.set(reader, cache)
-  }
-  return cache
-}
-
-/** In ordinals of four bytes: 32 MB for each of the three, in each thread that reads. */
-const CAPACITY = 8_000_000
-
-/** Forgets what was used the longest time ago. */
-const createCache = (): Cache => {
-  const entries = new Map<number, Uint32Array>()
-  let held = 0
+/** Documents of transactions, which are named by their positions. */
+export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): Part => {
+  const link = toTransaction(numbered as Child, reader)
   return {
-    has: segment => entries.has(segment),
-    get(segment) {
-      const found = entries.get(segment)
-      if (found && entries.delete(segment)) entries.set(segment, found)
-      return found
-    },
-    set(segment, ordinals) {
-      entries.set(segment, ordinals)
-      held += ordinals.length
-      for (const [oldest, { length }] of entries) {
-        if (held <= CAPACITY || oldest === segment) break
-        entries.delete(oldest)
-        held -= length
-      }
-      return ordinals
+    matches(at) {
+      const { segment, header } = at
+      const inside = positions.slice(
+        lowerBound(positions, positionOf(segment.first, 0)),
+        lowerBound(positions, positionOf(segment.last + 1, 0)),
+      )
+      return link.down(at, listed(Uint32Array.from(inside, position => ordinalOfPosition(header, 'tx', position))))
     },
   }
 }

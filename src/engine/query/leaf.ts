@@ -4,6 +4,8 @@ import { isWithin, tooLong } from '../../query/simplify.ts'
 /** A condition on one field. */
 export type Leaf = Extract<Node, { op: 'in' | 'range' | 'exists' }>
 
+export const isLeaf = (node: Node): node is Leaf => node.op === 'in' || node.op === 'range' || node.op === 'exists'
+
 /** Whether a value that is there fulfils a condition. */
 export const testOf = (leaf: Leaf): ((value: Value) => boolean) => {
   const { field } = leaf

@@ -4,7 +4,7 @@ import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { type Finding, type Part, sharesTime } from './best.ts'
 import { createScale, type Held } from './held.ts'
-import { type Hit, type Loading, load } from './hits.ts'
+import type { Loading, Take } from './hits.ts'
 import { check, type SearchOptions } from './options.ts'
 import { numberedAs, positionOfOrdinal } from './places.ts'
 import { each, some } from './sets.ts'
@@ -22,17 +22,16 @@ export interface Progress {
 }
 
 /**
- * All hits in chain order. Between two pages the store may change, segments may be merged and blocks replaced: what comes behind the last
+ * All hits in chain order, taken page by page: it yields how many a page has. Between two pages the store may change, segments may be merged and blocks replaced: what comes behind the last
  * hit is then looked up anew.
  */
 export function* walk(
   request: SearchRequest,
   options: SearchOptions,
-  { prepare, loading, limits }: Walking,
+  { prepare, loading: { reader, exact }, limits, take }: Walking,
   progress: Progress,
-): Generator<Hit[]> {
-  const { reader } = loading
-  const keys = sortKeysOf(request, reader, loading.exact)
+): Generator<number> {
+  const keys = sortKeysOf(request, reader, exact)
   const order = bySortKeys(keys)
   let last = progress.at
   let version: number | undefined
@@ -69,7 +68,7 @@ export function* walk(
 
   for (;;) {
     reader.begin(() => check(options))
-    let hits: Hit[] = []
+    let hits: number
     try {
       if (reader.version() !== version) {
         version = reader.version()
@@ -79,11 +78,11 @@ export function* walk(
       }
       const some = next()
       last = some.at(-1) ?? last
-      hits = load(request, some, loading)
+      hits = take(some)
     } finally {
       reader.end()
     }
-    if (hits.length === 0) return
+    if (hits === 0) return
     progress.at = last
     yield hits
   }
@@ -91,8 +90,9 @@ export function* walk(
 
 interface Walking {
   prepare(request: SearchRequest): Part[]
-  loading: Loading
+  loading: Pick<Loading, 'reader' | 'exact'>
   limits: Limits
+  take: Take
 }
 
 /** Whether all that a segment holds comes before a hit. */
@@ -140,20 +140,18 @@ const NO_KEYS: Found['keys'] = []
 export function* pagesOf(
   held: Held,
   from: number,
-  request: SearchRequest,
-  { loading, progress }: { loading: Loading; progress: Progress },
-): Generator<Hit[]> {
-  const { reader } = loading
+  { reader, take, progress }: { reader: Reader; take: Take; progress: Progress },
+): Generator<number> {
   for (let at = from; at < held.length; at += PAGE) {
     const found = held.slice(at, at + PAGE)
     reader.begin()
-    let page: Hit[]
+    let hits: number
     try {
-      page = load(request, found, loading)
+      hits = take(found)
     } finally {
       reader.end()
     }
     progress.at = found.at(-1)
-    if (page.length > 0) yield page
+    if (hits > 0) yield hits
   }
 }

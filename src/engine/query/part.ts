@@ -2,7 +2,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
 import { FACETS, termOf } from '../index/terms.ts'
 import type { Posting, Reader, ReadHeader, Segment } from '../reader.ts'
-import { type Numbered, positionOfOrdinal } from './places.ts'
+import { type Numbered, positionOfOrdinal, sizeOf } from './places.ts'
 import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
 
 /** A part of the plan at work: it may look at no more than the candidates that are given. */
@@ -18,6 +18,12 @@ export interface Place {
   segment: Segment
   header: ReadHeader
   size: number
+}
+
+/** A segment, as it holds documents of one kind. */
+export const placeIn = (segment: Segment, numbered: Numbered, reader: Reader): Place => {
+  const header = reader.header(segment)
+  return { segment, header, size: sizeOf({ segment, header }, numbered) }
 }
 
 export interface Context {
@@ -54,8 +60,8 @@ export const createTerms = (terms: readonly { term: number; mark: number }[], re
   }
 }
 
-/** Documents that are asked in one go. */
-const ASKED = 200
+/** Documents that are asked between two looks at whether to go on. */
+const ASKED = 10
 
 /** What no index and no column tells. */
 export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => {

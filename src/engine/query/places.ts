@@ -1,5 +1,5 @@
 import type { Kind } from '../../mapping/index.ts'
-import type { ReadHeader, Segment, Sparse } from '../reader.ts'
+import type { Reader, ReadHeader, Segment, Sparse } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { lowerBound } from './sets.ts'
 
@@ -18,17 +18,20 @@ export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHead
   return isSparse(numbered) ? header.positions(numbered).length : segment[COUNTS[numbered]]
 }
 
-/** First and last position of parts of a segment with so many documents, each of which is read in little time. */
-export const stretches = ({ first, last }: Segment, size: number): [from: number, to: number][] => {
-  const blocks = last - first + 1
-  const step = Math.max(1, Math.floor((blocks * STRETCH) / Math.max(1, size)))
-  return Array.from({ length: Math.ceil(blocks / step) }, (_, i) => {
-    const from = first + i * step
-    return [positionOf(from, 0), positionOf(Math.min(from + step, last + 1), 0) - 1]
-  })
+/** The segment that holds a position; undefined where no block is stored there. */
+export const segmentAt = (position: number, reader: Reader): Segment | undefined => {
+  const segments = reader.segments()
+  const block = blockOf(position)
+  let low = 0
+  let high = segments.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (segments[middle]!.last < block) low = middle + 1
+    else high = middle
+  }
+  const segment = segments[low]
+  return segment && segment.first <= block ? segment : undefined
 }
-
-const STRETCH = 10_000
 
 /** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
 export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
@@ -71,7 +74,7 @@ const firstFrom = (places: Uint32Array, place: number): number => {
 }
 
 /** Where a block is an excerpt, the places that its documents stand at. */
-const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32Array | undefined => {
+export const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32Array | undefined => {
   if (header.excerpts.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
   const excerpt = header.excerpts.get(index)
   return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)

@@ -2,6 +2,7 @@ import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node, Value } from '../../query/ast.ts'
 import { isIn, tooLong } from '../../query/simplify.ts'
+import type { SegmentHeader } from '../index/segment.ts'
 import {
   argumentFacet,
   argumentOf,
@@ -14,12 +15,14 @@ import {
   UNLISTED,
 } from '../index/terms.ts'
 import type { Reader, Sparse, StoredSignature } from '../reader.ts'
-import { PLACES } from '../schema.ts'
-import { addressIds, type Condition, compileLeaf } from './conditions.ts'
+import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
+import { addressIds, type ColumnCondition, conditionOf } from './column-conditions.ts'
+import { type ColumnSource, columnSource } from './column-source.ts'
 import { type Leaf, sharedStart, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { type Nested, planNested } from './nested.ts'
 import { isSparse } from './places.ts'
+import { positionsBy, sparsePositions } from './sparse.ts'
 import { idsByWord, resolveAllNear, resolveNear, vocabularyOf } from './vocabulary.ts'
 
 /**
@@ -36,8 +39,8 @@ export type Plan =
   | { by: 'positions'; positions: number[] }
   /** Documents of blocks in these runs of block numbers. */
   | { by: 'blocks'; runs: [from: number, to: number][] }
-  /** Documents of blocks whose time in seconds fulfils a test. */
-  | { by: 'time'; test(seconds: number): boolean }
+  /** Documents of blocks of which the segment's header fulfils a test; \`index\` is that of the block. */
+  | { by: 'headers'; test(header: SegmentHeader, index: number): boolean }
   /** Logs or traces of transactions, named by the transactions' positions. */
   | { by: 'transactions'; positions: number[] }
   | { by: 'terms'; terms: { term: number; mark: number }[] }
@@ -53,7 +56,8 @@ export type Plan =
   | { by: 'children'; kind: Kind; of: Plan; min: number; max: number }
   /** Documents whose parent matches. */
   | { by: 'parent'; kind: Kind; of: Plan }
-  | { by: 'columns'; condition: Condition }
+  /** Documents whose number in a column fulfils a condition. Where that is in doubt they are asked themselves. */
+  | { by: 'columns'; source: ColumnSource; condition: ColumnCondition; node: Leaf }
   /** What no index and no column tells: the documents themselves are asked. */
   | { by: 'documents'; node: Node }
 
@@ -86,10 +90,6 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
         nested: planNested(resolveAllNear(kind, node.of, reader), reader, kind === 'call' ? 'call' : 'log'),
         signatures: undefined,
       }
-    case 'in':
-      if (node.values.length > MOST_VALUES)
-        return { by: 'or', of: chunks(node.values).map(values => planLeaf(kind, { ...node, values }, reader)) }
-      return planLeaf(kind, node, reader)
     case 'fuzzy': {
       const resolved = resolveNear(kind, node, reader)
       return resolved.op === 'fuzzy' ? { by: 'documents', node } : planQuery(kind, resolved, reader)
@@ -100,6 +100,7 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       return planParent(kind, node, reader)
     case 'compare':
       return { by: 'documents', node }
+    case 'in':
     case 'range':
     case 'exists':
       return planLeaf(kind, node, reader)
@@ -115,7 +116,7 @@ const COST: Record<Plan['by'], number> = {
   all: 1,
   positions: 2,
   blocks: 3,
-  time: 4,
+  headers: 4,
   transactions: 5,
   terms: 6,
   signatures: 7,
@@ -178,13 +179,6 @@ const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan =
   return rewards.by === 'none' || plan.by === 'none' ? NOTHING : { by: 'and', of: [plan, rewards] }
 }
 
-/** SQLite takes so many bound values in one statement, and some more. */
-const MOST_VALUES = 10_000
-const chunks = (values: readonly Value[]): Value[][] =>
-  Array.from({ length: Math.ceil(values.length / MOST_VALUES) }, (_, i) =>
-    values.slice(i * MOST_VALUES, (i + 1) * MOST_VALUES),
-  )
-
 const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const { field } = leaf
   const special = SPECIAL[kind]?.[field.field]?.(leaf, reader)
@@ -195,19 +189,21 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
     const indexed = indexedAddress(kind, field, leaf, reader)
     if (indexed) return indexed
   }
-  const condition = compileLeaf(kind, leaf, reader)
-  if (condition === 'never') return NOTHING
-  if (condition && isSparse(kind) && condition.table === kind)
-    return { by: 'positions', positions: select(condition, reader) }
-  return condition ? { by: 'columns', condition } : { by: 'documents', node: leaf }
+  if (isSparse(kind)) {
+    const positions = sparsePositions(kind, leaf, reader)
+    return positions ? { by: 'positions', positions } : { by: 'documents', node: leaf }
+  }
+  const source = columnSource(kind, field, reader)
+  if (!source) return { by: 'documents', node: leaf }
+  const condition = conditionOf(leaf, reader)
+  return condition === 'never' ? NOTHING : { by: 'columns', source, condition, node: leaf }
 }
 
-/** Of kinds that are few all that match are looked up at once, by whichever index there is. */
-const select = ({ table, where, params }: Condition, reader: Reader): number[] =>
-  reader
-    .prepare(`SELECT pos FROM "${table}" WHERE pos IS NOT NULL AND (${where}) ORDER BY pos`)
-    .pluck()
-    .all(...params) as number[]
+/** A condition on what all documents of a block, or of a transaction, show of it. */
+const ofWhole = (kind: 'block' | 'tx', leaf: Leaf, reader: Reader): Plan => {
+  const of = planLeaf(kind, { ...leaf, field: lookup(kind, 'hash')! }, reader)
+  return of.by === 'none' ? NOTHING : { by: 'parent', kind, of }
+}
 
 /**
  * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
@@ -226,7 +222,10 @@ type Special = (leaf: Leaf, reader: Reader) => Plan | undefined
 const blockNumber: Special = leaf => {
   if (leaf.field.encoding === 'num') return { by: 'blocks', runs: runsOf(leaf) }
   if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op === 'range') return undefined
+  if (leaf.op === 'range') {
+    const test = testOf(leaf)
+    return { by: 'headers', test: ({ first }, index) => test(`0x${(first + index).toString(16)}`) }
+  }
   // `raw` is the number's minimal hex.
   const numbers = leaf.values.flatMap(value => {
     const number = Number(value)
@@ -237,12 +236,20 @@ const blockNumber: Special = leaf => {
 
 const time: Special = leaf => {
   const test = testOf(leaf)
-  return { by: 'time', test: seconds => test(seconds * 1000) }
+  return { by: 'headers', test: ({ times }, index) => test(times[index]! * 1000) }
 }
 
 const blockHash: Special = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op !== 'in') return undefined
+  return leaf.op === 'in' ? blocksByHash(leaf, reader) : ofWhole('block', leaf, reader)
+}
+
+const ownBlockHash: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
+  return leaf.op === 'in' ? blocksByHash(leaf, reader) : undefined
+}
+
+const blocksByHash = (leaf: Extract<Leaf, { op: 'in' }>, reader: Reader): Plan => {
   const positions = leaf.values.flatMap(value => findBlock(String(value), reader) ?? [])
   const numbers = positions.map(position => position / PLACES).sort((a, b) => a - b)
   return { by: 'blocks', runs: numbers.map(number => [number, number]) }
@@ -250,14 +257,27 @@ const blockHash: Special = (leaf, reader) => {
 
 const transactionHash: Special = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op !== 'in') return undefined
+  if (leaf.op !== 'in') return ofWhole('tx', leaf, reader)
   return {
     by: 'transactions',
     positions: ascending(leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])),
   }
 }
 
+/** Contracts are few, and no segment tells which transaction created them. */
+const contractTransaction: Special = (leaf, reader) => {
+  const plan = leaf.op === 'range' ? undefined : transactionHash(leaf, reader)
+  if (plan?.by !== 'transactions') return plan
+  const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
+  const created = plan.positions.flatMap(position => {
+    const start = positionOf(blockOf(position), 0)
+    return select.all(start, start + PLACES - 1, placeOf(position)) as number[]
+  })
+  return { by: 'positions', positions: created }
+}
+
 const ownTransactionHash: Special = (leaf, reader) => {
+  if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op !== 'in') return undefined
   return {
     by: 'positions',
@@ -266,6 +286,8 @@ const ownTransactionHash: Special = (leaf, reader) => {
 }
 
 const blockTransactions: Special = (leaf, reader) => {
+  if (leaf.op === 'exists')
+    return { by: 'headers', test: ({ txEnds }, index) => txEnds[index]! > (index > 0 ? txEnds[index - 1]! : 0) }
   if (leaf.op !== 'in') return undefined
   const positions = leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])
   return { by: 'positions', positions: ascending(positions.map(position => position - (position % PLACES))) }
@@ -291,9 +313,7 @@ const byWords =
   (leaf, reader) => {
     const { encoding, field } = leaf.field
     if (encoding !== '') return undefined
-    const ids = JSON.stringify(idsByWord(testOf(leaf), reader))
-    const condition = { table, where: `"${field}" IN (SELECT value FROM json_each(?))`, params: [ids] }
-    return { by: 'positions', positions: select(condition, reader) }
+    return { by: 'positions', positions: positionsBy(table, field, idsByWord(testOf(leaf), reader), reader) }
   }
 
 /** An event as text begins with its name: only events of that name are asked. */
@@ -338,7 +358,10 @@ const firstTopic: Special = (leaf, reader) => {
   const listed = bySignature(({ topic }) => [topic])(leaf, reader)
   const unlisted = reader.signatures('log').find(({ key }) => key === UNLISTED)
   if (!unlisted || listed === undefined) return listed
-  if (leaf.op !== 'in') return undefined
+  if (leaf.op !== 'in') {
+    const others: Plan = { by: 'and', of: [ofSignatures([unlisted]), { by: 'documents', node: leaf }] }
+    return { by: 'or', of: [listed, others] }
+  }
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
     return { term: termOf(HASHED + high, argumentFacet(unlisted.id, 0)), mark: low }
@@ -473,10 +496,7 @@ const constant =
 const SPECIAL: Record<Kind, Record<string, Special>> = {
   block: {
     number: blockNumber,
-    hash: (leaf, reader) => {
-      const plan = blockHash(leaf, reader)
-      return leaf.op === 'in' ? plan : undefined
-    },
+    hash: ownBlockHash,
     timestamp: time,
     transactions: blockTransactions,
   },
@@ -513,7 +533,10 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     blockHash,
     timestamp: time,
     // Rewards have none.
-    transactionHash: (leaf, reader) => (leaf.op === 'exists' ? undefined : transactionHash(leaf, reader)),
+    transactionHash: (leaf, reader) =>
+      leaf.op === 'exists'
+        ? planLeaf('trace', { op: 'exists', field: lookup('trace', 'transactionPosition.num')! }, reader)
+        : transactionHash(leaf, reader),
   },
   call: {
     blockNumber,
@@ -529,7 +552,7 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     blockNumber,
     blockHash,
     timestamp: time,
-    transactionHash,
+    transactionHash: contractTransaction,
     name: byWords('contract'),
   },
   token: {

@@ -3,9 +3,9 @@ import type { Document } from '../../documents/document.ts'
 import type { BlockParts } from '../../documents/logs.ts'
 import * as show from '../../documents/show.ts'
 import { type TokenStandard, tokenDocument } from '../../documents/tokens.ts'
-import { itemsOf } from '../functions.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
+import { itemsOf } from './sparse.ts'
 
 export interface RowDocumentsOptions {
   reader: Reader

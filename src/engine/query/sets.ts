@@ -26,6 +26,10 @@ export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
   return listed(sorted.subarray(0, kept))
 }
 
+/** The same set, in no more bytes than a bit for each ordinal below `size` takes. */
+export const packed = (set: OrdinalSet, size: number): OrdinalSet =>
+  set.form === 'list' ? collected(set.list, size) : set
+
 export const count = (set: OrdinalSet): number =>
   set.form === 'run' ? set.to - set.from : set.form === 'list' ? set.list.length : set.count
 

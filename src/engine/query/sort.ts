@@ -1,4 +1,3 @@
-import type { Document } from '../../documents/document.ts'
 import { asJson, long } from '../../documents/show.ts'
 import { type FieldPath, KINDS, type Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
@@ -6,9 +5,18 @@ import { valuesOf } from '../../query/predicate.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
-import { sortExpression } from './conditions.ts'
 import type { Documents } from './documents.ts'
-import { stretches } from './places.ts'
+import { INEXACT, recordReader } from './field-values.ts'
+import { numberedAs, ordinalOfPosition, segmentAt } from './places.ts'
+import {
+  BLOCK_NUMBERS,
+  extreme,
+  type Key,
+  type KeyColumn,
+  type KeyReader,
+  keyReader,
+  shownReader,
+} from './sort-keys.ts'
 
 /** A match on its way to become a hit. */
 export interface Found {
@@ -17,8 +25,6 @@ export interface Found {
   /** What it is sorted by, beside its position. */
   keys: (Key | null)[]
 }
-
-type Key = number | bigint | string | Buffer | boolean
 
 export interface SortKeys {
   /** Whether the order is that of the chain, perhaps with another one within each block. */
@@ -29,11 +35,13 @@ export interface SortKeys {
   /** Compares by keys, where positions do not say it all. */
   compare: ((a: Found, b: Found) => number) | undefined
   /** Reads the keys of matches, of one segment where it is named. */
-  fill(found: Found[], segment?: Segment): void
+  fill(found: readonly Found[], segment?: Segment): void
+  /** The column of the first key, where it is a number that one holds. */
+  column(kind: Kind): KeyColumn | undefined
+  /** The first sort, by which columns order. */
+  first: Sort | undefined
 }
 
-/** Fields that follow the chain. */
-const BLOCK_NUMBERS = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
 /** Where one of the kinds does not have the field, all of its documents come first or last. */
@@ -65,55 +73,124 @@ export const sortKeysOf = ({ sort, parts }: Order, reader: Reader, documents: Do
   const sorts = effective(sort)
   const first = sorts[0]
   const descending = first === undefined || first.order === 'desc'
+  const column = () => undefined
   // One key that follows the chain, or one that no other can refine, is the position itself.
   if (first === undefined || first.by === '_doc' || (sorts.length === 1 && followsChain(first, parts)))
-    return { chain: true, byTime: false, descending, compare: undefined, fill: () => {} }
+    return { chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first }
+  const readers = new Map(
+    KINDS.map((kind): [Kind, KeyReader[]] => [
+      kind,
+      sorts.map((sort, i) => keyReader(kind, sort, { reader, documents, last: i === sorts.length - 1 })),
+    ]),
+  )
+  const exact = ({ kind, position }: Found, i: number) => readers.get(kind)![i]!.exact(position)
   return {
     chain: followsChain(first, parts),
     byTime: followsChain(first, parts) && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
     descending,
+    first,
+    column: kind => readers.get(kind)![0]!.column,
     compare: (a, b) => {
       for (let i = 0; i < sorts.length; i++) {
-        const difference = compareKeys(a.keys[i] ?? null, b.keys[i] ?? null, sorts[i]!)
+        const [left, right] = [a.keys[i] ?? null, b.keys[i] ?? null]
+        const difference =
+          compareKeys(left, right, sorts[i]!) ||
+          (isDoubtful(left) && right !== null ? compareKeys(exact(a, i), exact(b, i), sorts[i]!) : 0)
         if (difference !== 0) return difference
       }
       return 0
     },
     fill(found, segment) {
       for (const [kind, some] of Map.groupBy(found, ({ kind }) => kind))
-        for (const [i, sort] of sorts.entries())
-          readKeys(kind, sort, some, { reader, documents, segment, last: i === sorts.length - 1 })
+        for (const [at, here] of segment ? [[segment, some] as const] : bySegment(some, reader))
+          readKeys(here, at, readers.get(kind)!, reader)
     },
   }
 }
 
+/** A number that stands for several integers. No other keys are as large. */
+const isDoubtful = (key: Key | null): boolean => typeof key === 'number' && key >= INEXACT
+
+const bySegment = (found: readonly Found[], reader: Reader): Map<Segment, Found[]> => {
+  const groups = new Map<Segment, Found[]>()
+  let segment: Segment | undefined
+  for (const one of found) {
+    const block = blockOf(one.position)
+    if (!segment || block < segment.first || block > segment.last) segment = segmentAt(one.position, reader)!
+    const group = groups.get(segment)
+    if (group) group.push(one)
+    else groups.set(segment, [one])
+  }
+  return groups
+}
+
+const readKeys = (found: readonly Found[], segment: Segment, readers: readonly KeyReader[], reader: Reader) => {
+  const header = reader.header(segment)
+  const reads = readers.map(keys => keys.in(segment))
+  for (const { kind, position, keys } of found) {
+    reader.check()
+    const ordinal = ordinalOfPosition(header, numberedAs(kind), position)
+    for (const read of reads) keys.push(read(ordinal, position))
+  }
+}
+
 export const bySortKeys =
-  ({ compare, descending }: SortKeys) =>
+  ({ compare, descending }: Pick<SortKeys, 'compare' | 'descending'>) =>
   (a: Found, b: Found): number =>
     compare?.(a, b) ||
     (descending ? -1 : 1) * (a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 
 /** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
-export const sortValues = (sort: readonly Sort[], { kind, position }: Found, documents: Documents): unknown[] => {
-  let document: Document | undefined
-  return sort.map(({ by, fields, order }) => {
-    if (by === '_score') return 1
-    if (by === '_doc') return position
-    const field = fields[kind]
-    if (field && BLOCK_NUMBERS.has(field.path)) return blockOf(position)
-    document ??= documents.load(kind, [position])[0]
-    const value = field && document ? extreme(valuesOf(field, document._source), order) : undefined
-    if (value === undefined) return missingValue(field ?? Object.values(fields)[0], order)
-    return typeof value === 'bigint' ? long(value, asJson) : value
+export const sortValues = (sort: readonly Sort[], from: ValuesFrom): ((found: Found) => unknown[]) => {
+  const readers = sort.map(({ order }) => {
+    const byKind = new Map<Kind, (position: number) => Value | undefined>()
+    return (kind: Kind, field: FieldPath, position: number) => {
+      const read = byKind.get(kind) ?? valueReader(kind, field, order, from)
+      byKind.set(kind, read)
+      return missingOr(read(position), field, order)
+    }
   })
+  return ({ kind, position }) =>
+    sort.map(({ by, fields, order }, i) => {
+      if (by === '_score') return 1
+      if (by === '_doc') return position
+      const field = fields[kind]
+      if (!field) return missingValue(Object.values(fields)[0], order)
+      return BLOCK_NUMBERS.has(field.path) ? blockOf(position) : readers[i]!(kind, field, position)
+    })
 }
 
-/** Of several values the least counts in ascending order, the greatest in descending order. */
-const extreme = (values: readonly Value[], order: Sort['order']): Value | undefined =>
-  values.reduce<Value | undefined>((best, value) => {
-    if (best === undefined) return value
-    return compareValues(value, best) < 0 === (order === 'asc') ? value : best
-  }, undefined)
+interface ValuesFrom {
+  documents: Documents
+  reader: Reader
+}
+
+const missingOr = (value: Value | undefined, field: FieldPath, order: Sort['order']): unknown => {
+  if (value === undefined) return missingValue(field, order)
+  return typeof value === 'bigint' ? long(value, asJson) : value
+}
+
+/** Reads the value that a document is sorted by, from a header, a column or its record, or else from all of it. */
+const valueReader = (
+  kind: Kind,
+  field: FieldPath,
+  order: Sort['order'],
+  { documents, reader }: ValuesFrom,
+): ((position: number) => Value | undefined) => {
+  const inSegment = shownReader(kind, field, reader)
+  const inRecord = recordReader(kind, field, reader)
+  return position => {
+    const segment = inSegment && segmentAt(position, reader)
+    if (inSegment && segment) {
+      const ordinal = ordinalOfPosition(reader.header(segment), numberedAs(kind), position)
+      const value = inSegment(segment, ordinal, position)
+      if (value !== 'unknown') return value
+    }
+    if (inRecord) return inRecord(position)
+    const [document] = documents.load(kind, [position])
+    return document && extreme(valuesOf(field, document._source), order)
+  }
+}
 
 const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
   const last = order === 'asc'
@@ -130,65 +207,6 @@ const missingValue = (field: FieldPath | undefined, order: Sort['order']): unkno
 
 const compareKeys = (a: Key | null, b: Key | null, { order, missing }: Sort): number => {
   if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1
-  const difference =
-    Buffer.isBuffer(a) || Buffer.isBuffer(b)
-      ? // Stored integers: those beyond 2^53 are blobs, and the greater ones.
-        Buffer.isBuffer(a) && Buffer.isBuffer(b)
-        ? Buffer.compare(a, b)
-        : Buffer.isBuffer(a)
-          ? 1
-          : -1
-      : compareValues(a, b)
+  const difference = compareValues(a, b)
   return order === 'desc' ? -difference : difference
-}
-
-interface Reading {
-  reader: Reader
-  documents: Documents
-  segment: Segment | undefined
-  /** Whether no other key decides between equal ones. */
-  last: boolean
-}
-
-/** From so many matches on in one segment, all its keys are read by one scan. */
-const SCAN = 2000
-
-const readKeys = (
-  kind: Kind,
-  { by, fields, order }: Sort,
-  found: Found[],
-  { reader, documents, segment, last }: Reading,
-) => {
-  const push = (keyOf: (position: number) => Key | null) => {
-    for (const one of found) {
-      reader.check()
-      one.keys.push(keyOf(one.position))
-    }
-  }
-  const field = fields[kind]
-  if (by === '_doc') return push(position => position)
-  if (!field) return push(() => null)
-  if (BLOCK_NUMBERS.has(field.path)) return push(blockOf)
-  if (field.field === 'timestamp') {
-    return push(position => reader.records.block(blockOf(position))!.time)
-  }
-  const column = sortExpression(kind, field, last)
-  if (!column) {
-    return push(position => {
-      const [document] = documents.load(kind, [position])
-      return (document && extreme(valuesOf(field, document._source), order)) ?? null
-    })
-  }
-  const { table, expression } = column
-  if (segment && found.length > SCAN) {
-    const select = reader.prepare(`SELECT pos, ${expression} FROM "${table}" WHERE pos BETWEEN ? AND ?`).raw()
-    const keys = new Map<number, Key | null>()
-    for (const [from, to] of stretches(segment, Math.max(segment.txs, segment.logs, segment.traces, segment.calls))) {
-      reader.check()
-      for (const [position, key] of select.all(from, to) as [number, Key | null][]) keys.set(position, key)
-    }
-    return push(position => keys.get(position) ?? null)
-  }
-  const probe = reader.prepare(`SELECT ${expression} FROM "${table}" WHERE pos = ?`).pluck()
-  push(position => (probe.get(position) ?? null) as Key | null)
 }

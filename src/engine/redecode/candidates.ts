@@ -77,7 +77,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
       names,
       signatures: all.filter(signature => names.has(signature.topic ?? '') && mayGain(signature)),
       shared: names.size > 0 ? shared : undefined,
-      hashes: names.size > MOST_PROBED ? [] : [...names].map(name => ({ ...reader.hash(name) })),
+      hashes: names.size > MAX_PROBED ? [] : [...names].map(name => ({ ...reader.hash(name) })),
       facet: of === 'call' ? FACETS['call.selector'] : shared ? argumentFacet(shared.id, 0) : 0,
     }
   }
@@ -89,7 +89,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
       (owners ?? [ANY]).flatMap(value => postingsOf(segment, termOf(value, logFacet(signature.id))))
     const lists = signatures.flatMap(listsIn)
     const all = shared ? listsIn(shared) : []
-    if (all.length === 0 || owners !== null || names.size > MOST_PROBED) return [...lists, ...all]
+    if (all.length === 0 || owners !== null || names.size > MAX_PROBED) return [...lists, ...all]
     return [...lists, ...hashes.flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, facet), low))]
   }
 
@@ -113,7 +113,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
 const ANY = 0
 
 /** Of unlisted signatures; where there are more, it is the documents that are asked. */
-const MOST_PROBED = 500
+const MAX_PROBED = 500
 
 const ascending = (lists: readonly Uint32Array[]): Uint32Array => {
   if (lists.length === 1) return lists[0]!

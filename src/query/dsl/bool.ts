@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import { ALL, NONE } from '../ast.ts'
-import { boolean, elements, known, type Place, scalar, show, where } from '../place.ts'
+import { boolean, elements, type JsonNode, known, scalar, show, where } from '../json-node.ts'
 import { and, atLeast, not } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
@@ -9,7 +9,8 @@ export const bool: Clause = {
   example: { filter: [{ term: { event: 'transfer' } }], must_not: { term: { 'blockNumber.num': 1 } } },
   lower(place, scope, inner) {
     const keys = known(place, 'an object', KEYS)
-    const nodes = (at: Place | undefined) => (at === undefined ? [] : elements(at).map(clause => inner(clause, scope)))
+    const nodes = (at: JsonNode | undefined) =>
+      at === undefined ? [] : elements(at).map(clause => inner(clause, scope))
     const required = [...nodes(keys.must), ...nodes(keys.filter)]
     const forbidden = nodes(keys.must_not)
     const optional = nodes(keys.should)
@@ -32,7 +33,7 @@ const KEYS = ['filter', 'must', 'must_not', 'should', 'minimum_should_match', 'a
  * How many of `count` clauses must hold: `2`, `-1` (all but one), `"75%"`, `"-25%"`, or conditions such as `"2<75%"`, which
  * applies where there are more than two clauses. Several conditions are divided by spaces. Percentages are rounded down.
  */
-export const minimumOf = (place: Place, count: number): number => {
+export const minimumOf = (place: JsonNode, count: number): number => {
   const text = scalar(place, 'a number, or a text such as "75%" or "2<75%"')
   if (text.length > LONGEST) throw malformed(place)
   if (!text.includes('<')) return simple(place, text.trim(), count)
@@ -49,7 +50,7 @@ export const minimumOf = (place: Place, count: number): number => {
   return minimum
 }
 
-const simple = (place: Place, spec: string, count: number): number => {
+const simple = (place: JsonNode, spec: string, count: number): number => {
   const [, digits, percent] = /^([+-]?\d{1,9})(%?)$/.exec(spec) ?? []
   if (digits === undefined) throw malformed(place)
   const number = Number(digits)
@@ -61,7 +62,7 @@ const simple = (place: Place, spec: string, count: number): number => {
 /** Characters: spaces among them are looked at again and again. */
 const LONGEST = 1000
 
-const malformed = (place: Place) =>
+const malformed = (place: JsonNode) =>
   refuse(
     'number_format_exception',
     `${where(place)}: expected a number, or a text such as "-1", "75%" or "2<75%", received ${show(place.value)}.`,

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
-import { isObject, known, members, named, type Place, unexpected, where } from '../place.ts'
+import { isObject, type JsonNode, known, members, named, unexpected, where } from '../json-node.ts'
 import type { Scope } from '../scope.ts'
 
 /** One kind of query clause. */
@@ -13,11 +13,11 @@ export interface Clause {
   /** What the example searches. Default: events. */
   on?: Kind
   /** The meaning of the clause's body. `inner` reads a clause inside of it. */
-  lower(place: Place, scope: Scope, inner: (place: Place, scope: Scope) => Node): Node
+  lower(place: JsonNode, scope: Scope, inner: (place: JsonNode, scope: Scope) => Node): Node
 }
 
 /** The one field that a clause such as `{"term": {"from": …}}` names. */
-export const onlyField = (clause: string, place: Place): [name: string, place: Place] => {
+export const onlyField = (clause: string, place: JsonNode): [name: string, place: JsonNode] => {
   const [first, second] = members(place, `an object that names a field, such as {"${clause}": {"event": …}}`)
   if (first === undefined) throw unexpected(place, 'the name of a field')
   if (second === undefined) return first
@@ -29,12 +29,12 @@ export const onlyField = (clause: string, place: Place): [name: string, place: P
 
 /** A value in its short form, or in its long one: `{"value": …, "boost": …}` with options. */
 export const shortOrLong = <Name extends string, Option extends string>(
-  place: Place,
+  place: JsonNode,
   name: Name,
   options: readonly Option[],
-): { value: Place } & Partial<Record<Option, Place>> => {
-  if (!isObject(place.value)) return { value: place } as { value: Place } & Partial<Record<Option, Place>>
+): { value: JsonNode } & Partial<Record<Option, JsonNode>> => {
+  if (!isObject(place.value)) return { value: place } as { value: JsonNode } & Partial<Record<Option, JsonNode>>
   const { [name]: value, ...given } = known<Name | Option>(place, 'an object', [name, ...options])
   if (value === undefined) throw unexpected(place, `a value, or an object with [${name}]`)
-  return { ...given, value } as { value: Place } & Partial<Record<Option, Place>>
+  return { ...given, value } as { value: JsonNode } & Partial<Record<Option, JsonNode>>
 }

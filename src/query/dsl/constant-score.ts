@@ -1,4 +1,4 @@
-import { known, unexpected } from '../place.ts'
+import { known, unexpected } from '../json-node.ts'
 import type { Clause } from './clause.ts'
 
 export const constantScore: Clause = {

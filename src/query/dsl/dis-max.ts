@@ -1,4 +1,4 @@
-import { elements, known, unexpected } from '../place.ts'
+import { elements, known, unexpected } from '../json-node.ts'
 import { or } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 

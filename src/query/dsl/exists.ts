@@ -1,5 +1,5 @@
 import { ALL } from '../ast.ts'
-import { known, string, unexpected } from '../place.ts'
+import { known, string, unexpected } from '../json-node.ts'
 import { checkIdsInSight, fieldsBelow, META_FIELDS } from '../scope.ts'
 import { exists as existsNode, or } from '../simplify.ts'
 import type { Clause } from './clause.ts'

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { childrenOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
-import { boolean, integer, known, named, type Place, unexpected, unknownKey, where } from '../place.ts'
+import { boolean, integer, type JsonNode, known, named, unexpected, unknownKey, where } from '../json-node.ts'
 import { child } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
@@ -42,7 +42,7 @@ const SUPPORTED = ['type', 'query', 'min_children', 'max_children', 'ignore_unma
 /** A score is the same for every hit, so its mode makes no difference. */
 const KEYS = [...SUPPORTED, 'score_mode', 'inner_hits'] as const
 
-const childCount = (place: Place, name: string, least: number): number => {
+const childCount = (place: JsonNode, name: string, least: number): number => {
   const count = integer(place, `an integer from ${least} on`)
   if (count >= least) return count
   const sign = least === 0 ? 'non-negative' : 'positive'

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { parentsOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
-import { boolean, known, named, unexpected, unknownKey, where } from '../place.ts'
+import { boolean, known, named, unexpected, unknownKey, where } from '../json-node.ts'
 import { parent } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'

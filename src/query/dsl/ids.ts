@@ -1,5 +1,5 @@
 import { NONE } from '../ast.ts'
-import { elements, known, scalar, string, unexpected } from '../place.ts'
+import { elements, known, scalar, string, unexpected } from '../json-node.ts'
 import { canonicalId, checkIdsInSight } from '../scope.ts'
 import { ids as idsNode } from '../simplify.ts'
 import type { Clause } from './clause.ts'

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Node } from '../ast.ts'
-import { members, named, type Place, unexpected, where } from '../place.ts'
+import { type JsonNode, members, named, unexpected, where } from '../json-node.ts'
 import type { Scope } from '../scope.ts'
 import { bool } from './bool.ts'
 import type { Clause } from './clause.ts'
@@ -44,7 +44,7 @@ export const CLAUSES = {
 } satisfies Record<string, Clause>
 
 /** The meaning of a clause such as `{"term": {…}}` on the kind that the scope names. */
-export const lowerClause = (place: Place, scope: Scope): Node => {
+export const lowerClause = (place: JsonNode, scope: Scope): Node => {
   scope.budget.clauses(1, place)
   const [first, second] = members(place, 'a query clause, such as {"term": {…}}')
   if (first === undefined) throw unexpected(place, 'a query clause, such as {"term": {…}}')

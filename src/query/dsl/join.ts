@@ -1,16 +1,21 @@
 import { type ChainsieveError, refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import { named, type Place, string, where } from '../place.ts'
+import { type JsonNode, named, string, where } from '../json-node.ts'
 import type { Scope } from '../scope.ts'
 
 /** The kind that a clause names as its other side, undefined where the name is none. */
-export const kindNamed = (place: Place): { name: string; kind: Kind | undefined } => {
+export const kindNamed = (place: JsonNode): { name: string; kind: Kind | undefined } => {
   const name = string(place, 'the name of an entity')
   return { name, kind: KINDS.find(kind => kind === name) }
 }
 
-export const noRelation = (place: Place, reason: string, name: string, possible: readonly Kind[]): ChainsieveError => {
+export const noRelation = (
+  place: JsonNode,
+  reason: string,
+  name: string,
+  possible: readonly Kind[],
+): ChainsieveError => {
   const near = KINDS.some(kind => kind === name) ? '' : didYouMean(name, possible.length > 0 ? possible : KINDS)
   return refuse('query_shard_exception', `${where(place)}: ${reason}${near} ${TREE}`)
 }
@@ -18,7 +23,7 @@ export const noRelation = (place: Place, reason: string, name: string, possible:
 const TREE =
   'The tree is block > tx > log, event, trace, with the rewards among the traces in the block. For two steps put one such clause into another.'
 
-export const checkOutsideOfLists = (clause: string, place: Place, { nested }: Scope): void => {
+export const checkOutsideOfLists = (clause: string, place: JsonNode, { nested }: Scope): void => {
   if (nested === undefined) return
   throw refuse(
     'query_shard_exception',

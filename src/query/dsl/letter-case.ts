@@ -1,15 +1,15 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
-import { boolean, type Place, string, where } from '../place.ts'
+import { boolean, type JsonNode, string, where } from '../json-node.ts'
 import type { Scope } from '../scope.ts'
 
 /** Option `case_insensitive` of a clause: the field and value to compare instead, so that letter case makes no difference. */
 export const foldCase = (
-  option: Place | undefined,
+  option: JsonNode | undefined,
   field: FieldPath,
-  value: Place,
+  value: JsonNode,
   scope: Scope,
-): { field: FieldPath; value: Place } => {
+): { field: FieldPath; value: JsonNode } => {
   if (option === undefined || !boolean(option) || field.compare === 'hex') return { field, value }
   if (field.compare === 'token' || (field.compare === 'exact' && field.kind === 'address')) {
     // An address is a single word, so its analysed form is the same text in lower case.

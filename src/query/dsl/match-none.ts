@@ -1,5 +1,5 @@
 import { NONE } from '../ast.ts'
-import { known } from '../place.ts'
+import { known } from '../json-node.ts'
 import type { Clause } from './clause.ts'
 
 export const matchNone: Clause = {

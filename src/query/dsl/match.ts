@@ -4,7 +4,7 @@ import { analyze } from '../analysis.ts'
 import { NONE, type Node } from '../ast.ts'
 import { equals } from '../conditions.ts'
 import { type Fuzziness, readFuzziness } from '../fuzzy.ts'
-import { boolean, integer, type Place, scalar, string, unexpected, where } from '../place.ts'
+import { boolean, integer, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
 import { onField, onMetaField, type Scope } from '../scope.ts'
 import { and, atLeast, fuzzy, isIn } from '../simplify.ts'
 import { minimumOf } from './bool.ts'
@@ -26,11 +26,11 @@ const OPTIONS = ['operator', 'minimum_should_match', 'fuzziness', 'prefix_length
 
 interface Options {
   all: boolean
-  minimum: Place | undefined
-  near: { at: Place; fuzziness: Fuzziness; prefix: number; transpositions: boolean } | undefined
+  minimum: JsonNode | undefined
+  near: { at: JsonNode; fuzziness: Fuzziness; prefix: number; transpositions: boolean } | undefined
 }
 
-const readOptions = (how: Partial<Record<(typeof OPTIONS)[number], Place>>): Options => {
+const readOptions = (how: Partial<Record<(typeof OPTIONS)[number], JsonNode>>): Options => {
   const { operator, minimum_should_match: minimum, fuzziness, prefix_length, fuzzy_transpositions } = how
   // As in Elasticsearch, these have to be right even where nothing is fuzzy.
   const prefix = prefix_length === undefined ? 0 : readLength(prefix_length)
@@ -42,13 +42,13 @@ const readOptions = (how: Partial<Record<(typeof OPTIONS)[number], Place>>): Opt
   }
 }
 
-const matches = (field: FieldPath, value: Place, { all, minimum, near }: Options, scope: Scope): Node => {
+const matches = (field: FieldPath, value: JsonNode, { all, minimum, near }: Options, scope: Scope): Node => {
   if (near) checkFuzzy(field, near.at)
   if (field.compare !== 'token')
     return near ? isNear(field, scope.budget.text(scalar(value, 'a text'), value), near) : equals(field, value, scope)
   const words = analyze(scope.budget.text(scalar(value, 'a text'), value))
   scope.budget.clauses(words.length, value)
-  if (near && words.length > MOST_FUZZY) throw unexpected(value, `at most ${MOST_FUZZY} words where fuzziness is given`)
+  if (near && words.length > MAX_FUZZY) throw unexpected(value, `at most ${MAX_FUZZY} words where fuzziness is given`)
   const nodes = words.map(word => (near ? isNear(field, word, near) : isIn(field, [word])))
   if (nodes.length === 0) return NONE
   if (all) return and(nodes)
@@ -58,13 +58,13 @@ const matches = (field: FieldPath, value: Place, { all, minimum, near }: Options
 }
 
 /** Each is held against all names. */
-const MOST_FUZZY = 100
+const MAX_FUZZY = 100
 
 const isNear = (field: FieldPath, text: string, near: NonNullable<Options['near']>): Node =>
   fuzzy(field, { text, edits: near.fuzziness(text), prefix: near.prefix, transpositions: near.transpositions })
 
 /** Near values are found among names, of which there are few. */
-const checkFuzzy = (field: FieldPath, at: Place): void => {
+const checkFuzzy = (field: FieldPath, at: JsonNode): void => {
   if (field.kind === 'text' || field.kind === 'keyword') return
   throw notFuzzy(
     at,
@@ -76,13 +76,13 @@ const checkFuzzy = (field: FieldPath, at: Place): void => {
 const ADDRESS = 'holds addresses, of which one that differs in a digit is another account'
 const EXACT = 'is looked up whole'
 
-const notFuzzy = (at: Place, name: string, why: string) =>
+const notFuzzy = (at: JsonNode, name: string, why: string) =>
   refuse(
     'query_shard_exception',
     `${where(at)}: fuzziness works on names, such as event and method, and [${name}] ${why}.`,
   )
 
-const readLength = (place: Place): number => {
+const readLength = (place: JsonNode): number => {
   const length = integer(place, EXPECTED_LENGTH)
   if (length < 0) throw unexpected(place, EXPECTED_LENGTH)
   return length
@@ -90,7 +90,7 @@ const readLength = (place: Place): number => {
 
 const EXPECTED_LENGTH = 'how many characters at the beginning are the same, 0 or more'
 
-const isAnd = (place: Place): boolean => {
+const isAnd = (place: JsonNode): boolean => {
   const operator = string(place, '"and" or "or"').toLowerCase()
   if (operator !== 'and' && operator !== 'or') throw unexpected(place, '"and" or "or"')
   return operator === 'and'

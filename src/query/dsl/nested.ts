@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { nestedPaths } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
-import { boolean, known, named, string, unexpected, unknownKey, where } from '../place.ts'
+import { boolean, known, named, string, unexpected, unknownKey, where } from '../json-node.ts'
 import { nested as nestedNode } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 

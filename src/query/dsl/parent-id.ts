@@ -1,7 +1,7 @@
 import { KINDS } from '../../mapping/index.ts'
 import { parentsOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
-import { boolean, known, named, scalar, unexpected } from '../place.ts'
+import { boolean, known, named, scalar, unexpected } from '../json-node.ts'
 import { canonicalId } from '../scope.ts'
 import { ids, or, parent } from '../simplify.ts'
 import type { Clause } from './clause.ts'

@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import type { FieldPath } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
 import { ignoresCase } from '../conditions.ts'
-import { type Place, scalar, where } from '../place.ts'
+import { type JsonNode, scalar, where } from '../json-node.ts'
 import { onField } from '../scope.ts'
 import { exists, range } from '../simplify.ts'
 import { type Clause, onlyField, shortOrLong } from './clause.ts'
@@ -26,7 +26,7 @@ export const prefix: Clause = {
 }
 
 /** What begins with a text lies between it and the text whose last character is the next one. */
-const beginsWith = (field: FieldPath, place: Place): Node => {
+const beginsWith = (field: FieldPath, place: JsonNode): Node => {
   if (field.es !== 'keyword' && field.es !== 'text') {
     throw refuse(
       'query_shard_exception',

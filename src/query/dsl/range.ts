@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import type { Bounds } from '../ast.ts'
 import { within } from '../conditions.ts'
 import { createDateReader } from '../dates.ts'
-import { known, members, type Place, string, where } from '../place.ts'
+import { type JsonNode, known, members, string, where } from '../json-node.ts'
 import { onField } from '../scope.ts'
 import { type Clause, onlyField } from './clause.ts'
 
@@ -39,10 +39,10 @@ const EXPECTED = 'an object such as {"gte": 1, "lt": 9}'
 /** The bound that is given; null means that there is none. */
 const sole = (
   strict: 'gt' | 'lt',
-  exclusive: Place | undefined,
+  exclusive: JsonNode | undefined,
   loose: 'gte' | 'lte',
-  inclusive: Place | undefined,
-): { [bound in keyof Bounds]: Place } => {
+  inclusive: JsonNode | undefined,
+): { [bound in keyof Bounds]: JsonNode } => {
   const [a, b] = [exclusive, inclusive].map(place => (place?.value === null ? undefined : place))
   if (a !== undefined && b !== undefined) {
     throw refuse('parsing_exception', `${where(a)}: [${strict}] and [${loose}] exclude each other. Keep one of them.`)
@@ -50,7 +50,7 @@ const sole = (
   return { ...(a && { [strict]: a }), ...(b && { [loose]: b }) }
 }
 
-const legacyBound = (place: Place) =>
+const legacyBound = (place: JsonNode) =>
   refuse(
     'parsing_exception',
     `${where(place)}: the older spelling of bounds is not supported. Instead of from and to, include_lower and include_upper, write gte or gt and lte or lt.`,

@@ -1,5 +1,5 @@
 import { equals } from '../conditions.ts'
-import { IGNORED_IN_CLAUSES, isObject, list, members, type Place, unexpected } from '../place.ts'
+import { IGNORED_IN_CLAUSES, isObject, type JsonNode, list, members, unexpected } from '../json-node.ts'
 import { onField, onMetaField } from '../scope.ts'
 import { or } from '../simplify.ts'
 import { type Clause, onlyField } from './clause.ts'
@@ -24,7 +24,7 @@ export const terms: Clause = {
   },
 }
 
-const withoutIgnored = (place: Place): Place => {
+const withoutIgnored = (place: JsonNode): JsonNode => {
   const fields = members(place, 'an object that names a field, such as {"terms": {"event": […]}}')
   const rest = fields.filter(([name]) => !(IGNORED_IN_CLAUSES as readonly string[]).includes(name))
   return { path: place.path, value: new Map(rest.map(([name, { value }]) => [name, value])) }

@@ -46,7 +46,7 @@ describe('contracts like another one', () => {
     const { address } = created[0]!
     const [first] = searcher.similar({ address, size: 1 })!
     const { status, body } = answerSimilar(searcher, 'a-b-c', { address, size: 1 })
-    const { took: _, ...answer } = JSON.parse(body as string) as Record<string, unknown>
+    const { took: _, ...answer } = JSON.parse(Buffer.from(body as Uint8Array).toString()) as Record<string, unknown>
     const score = Math.round(first!.similarity * 10_000) / 10_000
     const { _id, _source } = JSON.parse(JSON.stringify(first!.document))
     const hit = { _index: 'a-b-c-contract', _type: 'contract', _id, _score: score, _source }
@@ -68,7 +68,9 @@ describe('contracts like another one', () => {
     assert.equal(searcher.similar({ address: unknown, size: 1 }), undefined)
     assert.deepEqual(answerSimilar(searcher, 'a-b-c', { address: unknown, size: 1 }), {
       status: 404,
-      body: JSON.stringify({ _index: 'a-b-c-contract', _type: 'contract', _id: unknown, found: false }),
+      body: new TextEncoder().encode(
+        JSON.stringify({ _index: 'a-b-c-contract', _type: 'contract', _id: unknown, found: false }),
+      ),
     })
     const without = createTestStore(blocks.slice(0, 20).map(({ traces: _, ...raw }) => raw))
     const [contract] = without.all('contract')

@@ -99,25 +99,6 @@ const readAscending = (bytes: Buffer, count: number): Uint32Array => {
 export const indexOfTx = ({ txs, places }: StoredBlock, place: number): number =>
   places ? indexIn(places.txs, place) : place < txs ? place : -1
 
-/** Which of the block's logs stands at a place; -1 where none of them does. */
-export const indexOfLog = ({ logEnds, txs, places }: StoredBlock, place: number): number =>
-  places ? indexIn(places.logs, place) : place < (txs === 0 ? 0 : logEnds[txs - 1]!) ? place : -1
-
-/** Place of a transaction, by which of the block's it is. */
-export const placeOfTx = ({ places }: StoredBlock, index: number): number => (places ? places.txs[index]! : index)
-
-/** Which of the block's transactions a log is of, by which of the block's logs it is. */
-export const txIndexOfLog = ({ logEnds, txs }: StoredBlock, index: number): number => {
-  let low = 0
-  let high = txs - 1
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (logEnds[middle]! > index) high = middle
-    else low = middle + 1
-  }
-  return low
-}
-
 /** Where the hash of the transaction at a place begins in `hashes`; -1 where there is none. */
 export const hashStart = (block: StoredBlock, place: number): number => {
   const index = indexOfTx(block, place)

@@ -1,4 +1,5 @@
-import type { RpcTrace } from '../../../chain/wire.ts'
+import type { RawBlock, RpcTrace } from '../../../chain/wire.ts'
+import type { Places } from '../../../documents/places.ts'
 import { traceReader } from '../../../documents/traces.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { RECORD_COLUMNS } from '../forms.ts'
@@ -71,4 +72,14 @@ export const readTrace = (bytes: Uint8Array, start: number, into: TraceRecord): 
 export const txOfTrace = (bytes: Uint8Array, start: number): number => {
   cursor.at = start
   return takeVarint(bytes) - 1
+}
+
+/** The call data of the transaction that a trace is of. */
+export const txInputs = ({ block: { transactions } }: RawBlock, places: Places | undefined) => {
+  if (!places)
+    return (trace: RpcTrace): string | undefined =>
+      trace.type === 'reward' ? undefined : transactions[trace.transactionPosition]?.input
+  const inputs = new Map(transactions.map(({ input }, i) => [places.txs[i]!, input]))
+  return (trace: RpcTrace): string | undefined =>
+    trace.type === 'reward' ? undefined : inputs.get(trace.transactionPosition)
 }

@@ -22,10 +22,10 @@ export interface Ids {
 }
 
 /** An integer below this is its own byte. */
-const SMALL = 128
+export const SMALL = 128
 /** Hex digits with their leading zeros follow, behind their number of bytes. */
-const PADDED = 254
-const NULL_INTEGER = 255
+export const PADDED = 254
+export const NULL_INTEGER = 255
 const NULL_BOOLEAN = 2
 /** The bloom filter is that of the transaction's logs. */
 const OWN_BLOOM = 1

@@ -1,0 +1,171 @@
+import { connect } from '../connection.ts'
+import type { BenchEffort } from '../options.ts'
+import type { Request } from '../queries.ts'
+import { type Times, timesOf } from '../times.ts'
+import { type Clients, startClients } from './clients.ts'
+import { type Both, inTurns, SIDES, type Side, type SideName } from './sides.ts'
+import type { Question } from './ten.ts'
+
+/** Searches by both, in turns. */
+
+export interface Asked {
+  question: string
+  /** The median of the values. */
+  hits: number
+  /** Where it is not empty, the two were not asked the same, and times say nothing. */
+  differing: ({ value: string } & Both<number>)[]
+  times: Both<Times>
+  /** Processor time of our server for each answer, in ms; undefined where the system does not tell. */
+  cpu: number | undefined
+}
+
+/** One client each, on a connection that is kept. */
+export const askBoth = async (
+  { name, requests }: Question,
+  sides: Both<Side>,
+  { runs, budgetMs }: BenchEffort,
+): Promise<Asked> => {
+  const connections = mapSides(side => connect(sides[side].url))
+  const bytes = mapSides(side => requests.map(sides[side].bytes))
+  const ask = async (side: SideName, i: number): Promise<Buffer> => {
+    const { status, body } = await connections[side].ask(bytes[side][i % requests.length]!)
+    if (status !== 200) throw new Error(`${name}: ${side} answered ${status}: ${body.toString('utf8', 0, 500)}`)
+    return body
+  }
+  try {
+    const totals: Both<number[]> = { ours: [], theirs: [] }
+    for (const i of requests.keys())
+      for (const side of SIDES) totals[side].push(sides[side].totalOf(JSON.parse((await ask(side, i)).toString())))
+    const times: Both<number[]> = { ours: [], theirs: [] }
+    const meter = await startMeter(sides.ours)
+    const end = performance.now() + budgetMs
+    await inTurns(Math.ceil(runs / TURN), async (side, round) => {
+      if (performance.now() > end && round > 0) return
+      for (let i = 0; i < TURN; i++) {
+        const start = performance.now()
+        await ask(side, round * TURN + i)
+        times[side].push(performance.now() - start)
+      }
+    })
+    return {
+      question: name,
+      hits: timesOf(totals.ours).p50,
+      differing: differingIn(requests, totals),
+      times: mapSides(side => timesOf(times[side])),
+      cpu: await meter.each(times.ours.length),
+    }
+  } finally {
+    for (const side of SIDES) connections[side].close()
+  }
+}
+
+const differingIn = (requests: readonly Request[], totals: Both<number[]>): Asked['differing'] =>
+  requests.flatMap(({ label }, i) => {
+    const [ours, theirs] = [totals.ours[i]!, totals.theirs[i]!]
+    return ours === theirs ? [] : [{ value: label, ours, theirs }]
+  })
+
+export interface Crowd {
+  clients: number
+  results: Both<Worked>
+}
+
+export interface Worked extends Times {
+  perSecond: number
+  /** As in `Asked`. */
+  cpu: number | undefined
+}
+
+/** As many clients at once, for each side in turns. */
+export const crowdBoth = async (
+  crowd: Clients,
+  sides: Both<Side>,
+  requests: readonly Request[],
+  clients: number,
+  { rounds, seconds }: Pick<BenchEffort, 'rounds' | 'seconds'>,
+): Promise<Crowd> => {
+  const texts = mapSides(side => textsOf(sides[side], requests))
+  const times: Both<number[]> = { ours: [], theirs: [] }
+  const spent: Both<number> = { ours: 0, theirs: 0 }
+  const meters = { ours: await startMeter(sides.ours), theirs: await startMeter(sides.theirs) }
+  await inTurns(rounds, async side => {
+    const work = await crowd.run({ url: sides[side].url, requests: texts[side], clients, seconds })
+    for (const time of work.times) times[side].push(time)
+    spent[side] += work.seconds
+  })
+  const worked = async (side: SideName): Promise<Worked> => {
+    const answers = times[side].length
+    return { ...timesOf(times[side]), perSecond: answers / spent[side], cpu: await meters[side].each(answers) }
+  }
+  return { clients, results: { ours: await worked('ours'), theirs: await worked('theirs') } }
+}
+
+export interface Fairness {
+  /** Of searches by `_id` while nothing else is asked, and while scans are under way. */
+  alone: Times
+  beside: Times
+  /** Clients that do nothing but scan. */
+  scanning: number
+  scansPerSecond: number
+}
+
+/** Searches that are cheap, at first alone, then while clients keep as many scans under way. */
+export const askBesideScans = async (
+  side: Side,
+  cheap: readonly Request[],
+  scans: readonly Request[],
+  seconds: number,
+): Promise<Fairness> => {
+  const connection = connect(side.url)
+  const bytes = cheap.map(side.bytes)
+  const askUntil = async (isOver: () => boolean): Promise<Times> => {
+    const times: number[] = []
+    for (let i = 0; !isOver(); i++) {
+      const start = performance.now()
+      const { status } = await connection.ask(bytes[i % bytes.length]!)
+      if (status !== 200) throw new Error(`a search by _id was answered ${status}`)
+      times.push(performance.now() - start)
+    }
+    return timesOf(times)
+  }
+  const crowd = startClients()
+  const job = { url: side.url, requests: textsOf(side, scans), clients: SCANNING, seconds }
+  try {
+    const end = performance.now() + (seconds * 1000) / 2
+    const alone = await askUntil(() => performance.now() > end)
+    let ended = false
+    const scanned = crowd.run(job).finally(() => {
+      ended = true
+    })
+    const [beside, work] = await Promise.all([askUntil(() => ended), scanned])
+    return { alone, beside, scanning: SCANNING, scansPerSecond: work.times.length / work.seconds }
+  } finally {
+    crowd.close()
+    connection.close()
+  }
+}
+
+const textsOf = (side: Side, requests: readonly Request[]): string[] =>
+  requests.map(request => side.bytes(request).toString())
+
+interface Meter {
+  /** In ms, of so many answers each. */
+  each(answers: number): Promise<number | undefined>
+}
+
+/** Processor time from now on. Each side rests while it is the other's turn. */
+const startMeter = async (side: Side): Promise<Meter> => {
+  const before = await side.cpuSeconds()
+  return {
+    async each(answers) {
+      const after = await side.cpuSeconds()
+      return before === undefined || after === undefined ? undefined : ((after - before) * 1000) / answers
+    },
+  }
+}
+
+const mapSides = <T>(make: (side: SideName) => T): Both<T> => ({ ours: make('ours'), theirs: make('theirs') })
+
+/** Requests to one side before it is the other's turn. */
+const TURN = 20
+const SCANNING = 20

@@ -1,0 +1,157 @@
+import { Client, type Dispatcher, Pool } from 'undici'
+import { messageOf, refuse } from '../../../src/lib/errors.ts'
+import { openSearchIndex } from '../../scenario-mapping.ts'
+import { createHitCounter } from '../hits.ts'
+import type { Streamed } from '../serving.ts'
+import { bodiesIn, type DocumentFile, ENTITIES } from './documents.ts'
+
+/** What the benchmark asks of OpenSearch besides searches. */
+export interface OpenSearch {
+  url: string
+  /** Its name and version. */
+  version: string
+  /** Replaces what there is by these documents; the seconds until all of them can be found. */
+  load(files: readonly DocumentFile[], way: LoadWay): Promise<number>
+  /** Writes everything to disk as one segment an index; the bytes of all. */
+  settle(): Promise<number>
+  /** All documents of an entity, by a scroll. */
+  scroll(entity: string, size: number): Promise<Omit<Streamed, 'memory'>>
+  /** Of its process. It looks only once a second: shorter spans tell nothing. */
+  cpuSeconds(): Promise<number | undefined>
+  /** Removes the indices. */
+  remove(): Promise<void>
+  close(): Promise<void>
+}
+
+/** How documents are handed over. */
+export interface LoadWay {
+  /** Of one request, at most. */
+  bytes: number
+  /** Requests at a time. */
+  parallel: number
+}
+
+export const INDEX_OF = (entity: string): string => `chainsieve-bench-${entity}`
+
+export const openOpenSearch = async (url: string): Promise<OpenSearch> => {
+  // A merge into one segment takes minutes, and is answered when it is done.
+  const client = new Client(url, { headersTimeout: 0, bodyTimeout: 0 })
+  const json = async <T>(method: Dispatcher.HttpMethod, path: string, body?: object): Promise<T> => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await client.request({ method, path, headers, body: body ? JSON.stringify(body) : null })
+    const text = await answer.body.text()
+    if (answer.statusCode >= 300) throw new Error(`${url}${path} answered ${answer.statusCode}: ${text.slice(0, 500)}`)
+    return JSON.parse(text) as T
+  }
+  const version = await versionOf(url, path => json('GET', path))
+  const all = ENTITIES.map(INDEX_OF).join(',')
+  const remove = () => json<object>('DELETE', `/${all}?ignore_unavailable=true`)
+
+  const create = async (entity: DocumentFile['entity']) => {
+    const { settings, mappings } = openSearchIndex(entity)
+    // As its documentation advises for loading: nobody searches meanwhile.
+    await json('PUT', `/${INDEX_OF(entity)}`, { settings: { ...settings, refresh_interval: '-1' }, mappings })
+  }
+
+  return {
+    ...{ url, version },
+    async load(files, { bytes, parallel }) {
+      await remove()
+      for (const { entity } of files) await create(entity)
+      const start = performance.now()
+      for (const file of files) await send(url, file, bytes, parallel)
+      await json('POST', `/${all}/_refresh`)
+      const seconds = (performance.now() - start) / 1000
+      for (const { entity, documents } of files) {
+        const { count } = await json<{ count: number }>('GET', `/${INDEX_OF(entity)}/_count`)
+        if (count !== documents) throw new Error(`${version} holds ${count} documents of ${documents}: ${entity}`)
+      }
+      return seconds
+    },
+    async settle() {
+      await json('POST', `/${all}/_forcemerge?max_num_segments=1`)
+      await json('POST', `/${all}/_flush`)
+      await json('POST', `/${all}/_refresh`)
+      interface Stats {
+        _all: { primaries: { store: { size_in_bytes: number } } }
+      }
+      return (await json<Stats>('GET', `/${all}/_stats/store`))._all.primaries.store.size_in_bytes
+    },
+    scroll: (entity, size) => scroll(client, INDEX_OF(entity), size),
+    async cpuSeconds() {
+      interface Stats {
+        nodes: Record<string, { process: { cpu: { total_in_millis: number } } }>
+      }
+      const { nodes } = await json<Stats>('GET', '/_nodes/stats/process')
+      return Object.values(nodes).reduce((sum, { process: { cpu } }) => sum + cpu.total_in_millis, 0) / 1000
+    },
+    async remove() {
+      await remove()
+    },
+    close: () => client.close(),
+  }
+}
+
+const versionOf = async (url: string, get: (path: string) => Promise<unknown>): Promise<string> => {
+  try {
+    const { version } = (await get('/')) as { version: { distribution?: string; number: string } }
+    return `${version.distribution === 'opensearch' ? 'OpenSearch' : 'Elasticsearch'} ${version.number}`
+  } catch (error) {
+    throw refuse(
+      'no_opensearch',
+      `${url} is no running OpenSearch (${messageOf(error)}): start one, or correct --against`,
+    )
+  }
+}
+
+/** Several connections take the next part of the file whenever they are free. */
+const send = async (url: string, { entity, path }: DocumentFile, bytes: number, parallel: number): Promise<void> => {
+  const pool = new Pool(url, { connections: parallel, headersTimeout: 0, bodyTimeout: 0 })
+  const bodies = bodiesIn(path, bytes)
+  const worker = async () => {
+    for (;;) {
+      const { value: body, done } = await bodies.next()
+      if (done) return
+      const answer = await pool.request({
+        method: 'POST',
+        path: `/${INDEX_OF(entity)}/_bulk?filter_path=errors,items.*.error`,
+        headers: { 'content-type': 'application/x-ndjson' },
+        body,
+      })
+      const text = await answer.body.text()
+      if (answer.statusCode !== 200 || (JSON.parse(text) as { errors: boolean }).errors)
+        throw new Error(`_bulk of ${entity} answered ${answer.statusCode}: ${text.slice(0, 500)}`)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: parallel }, worker))
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Pages are counted as they are, without parsing them: the client is not what is measured. */
+const scroll = async (client: Client, index: string, size: number): Promise<Omit<Streamed, 'memory'>> => {
+  const ask = async (method: Dispatcher.HttpMethod, path: string, body: object): Promise<Buffer> => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await client.request({ method, path, headers, body: JSON.stringify(body) })
+    const page = Buffer.from(await answer.body.arrayBuffer())
+    if (answer.statusCode === 200) return page
+    throw new Error(`a scroll was answered ${answer.statusCode}: ${page.toString('utf8', 0, 500)}`)
+  }
+  const start = performance.now()
+  const counter = createHitCounter()
+  let bytes = 0
+  let page = await ask('POST', `/${index}/_search?scroll=1m`, { size, sort: ['_doc'] })
+  let id: string | undefined
+  for (let before = -1; counter.hits > before; ) {
+    before = counter.hits
+    counter.add(page)
+    bytes += page.length
+    id = /"_scroll_id":"([^"]+)"/.exec(page.toString('latin1', 0, 4000))?.[1]
+    if (counter.hits > before) page = await ask('POST', '/_search/scroll', { scroll: '1m', scroll_id: id })
+  }
+  const seconds = (performance.now() - start) / 1000
+  await ask('DELETE', '/_search/scroll', { scroll_id: [id] })
+  return { hits: counter.hits, bytes, seconds }
+}

@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { refuse } from '../../src/lib/errors.ts'
+import type { Effort } from './searching.ts'
+
+export const USAGE = `Measures how fast blocks go in, what they take on disk, and how fast queries are answered.
+
+npm run bench -- [--events N] [--seed S] [--pack FILE] [--keep DIR | --data DIR] [--program FILE] [--json FILE] [--traces] [--quick]
+npm run bench -- --against URL [--events N] [--seed S] [--pack FILE] [--keep DIR] [--program FILE] [--json FILE] [--quick]
+
+--events   logs of the made-up chain (default 1000000, with --against 300000; a million take 1.9 GB for the pack while they are read)
+--seed     of the made-up chain (default 1)
+--pack     reads this block pack instead of making one
+--keep     data folder to fill and to leave; without it a temporary one
+--data     data folder that is filled already: nothing is imported
+--against  a running OpenSearch: fills it with the same documents and measures both, one after the other. Its
+           indices chainsieve-bench-block, -tx, -log and -event are replaced, and removed at the end
+--program  what is measured (default dist/chainsieve.mjs; dist/chainsieve is the executable)
+--json     where all figures go; - for standard output, in place of the table
+--traces   imports the same blocks without their traces and with them, too (4.1 GB more for a million logs)
+--quick    a few runs of everything: shows that all of it works, not how fast it is`
+
+export interface Options {
+  events: number
+  seed: number
+  pack: string | undefined
+  keep: string | undefined
+  data: string | undefined
+  program: string
+  /** URL of the OpenSearch that is measured beside ours. */
+  against: string | undefined
+  /** Whether to measure what traces cost. */
+  traces: boolean
+  effort: BenchEffort
+}
+
+export interface BenchEffort extends Effort {
+  /** Starts of a server. */
+  starts: number
+  /** How long a server that nobody asks is left alone. */
+  idleMs: number
+  /** Imports with traces and without. */
+  imports: number
+  /** In which ours and theirs take turns. */
+  rounds: number
+  /** For which clients ask in each round. */
+  seconds: number
+}
+
+const FULL: BenchEffort = {
+  runs: 400,
+  budgetMs: 15_000,
+  warmMs: 300,
+  starts: 7,
+  imports: 3,
+  rounds: 3,
+  seconds: 4,
+  idleMs: 3000,
+}
+export const QUICK: BenchEffort = {
+  ...{ runs: 20, budgetMs: 500, warmMs: 0, starts: 1, imports: 1 },
+  ...{ rounds: 1, seconds: 0.2, idleMs: 100 },
+}
+
+/** Undefined where help is asked for. */
+export const readOptions = (args: string[]): { options: Options; json: string | undefined } | undefined => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      events: { type: 'string' },
+      seed: { type: 'string', default: '1' },
+      pack: { type: 'string' },
+      keep: { type: 'string' },
+      data: { type: 'string' },
+      against: { type: 'string' },
+      program: { type: 'string', default: 'dist/chainsieve.mjs' },
+      json: { type: 'string' },
+      traces: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return undefined
+  const {
+    pack,
+    keep,
+    data,
+    against,
+    json,
+    traces,
+    quick,
+    events = against === undefined ? '1000000' : '300000',
+  } = values
+  if (data !== undefined && (keep !== undefined || pack !== undefined))
+    throw refuse('bad_option', '--data measures a store that is filled already: leave --keep and --pack out')
+  if (traces && (data !== undefined || pack !== undefined))
+    throw refuse('bad_option', '--traces measures blocks that are made with traces: leave --data and --pack out')
+  if (against !== undefined) {
+    if (data !== undefined || traces)
+      throw refuse('bad_option', '--against imports the same blocks into both: leave --data and --traces out')
+    if (!URL.canParse(against) || new URL(against).protocol !== 'http:')
+      throw refuse('bad_option', `--against takes a URL such as http://127.0.0.1:9200, not ${JSON.stringify(against)}`)
+  }
+  const program = resolve(values.program)
+  if (!existsSync(program))
+    throw refuse(
+      'no_program',
+      `${values.program} is not there: build it by npm run build, or name another by --program`,
+    )
+  if (pack !== undefined && !existsSync(pack))
+    throw refuse('no_pack', `${pack} is not there: leave --pack out to make one`)
+  const options = {
+    effort: quick ? QUICK : FULL,
+    events: wholeNumber('events', events),
+    seed: wholeNumber('seed', values.seed),
+    ...{ pack, keep, data, program, traces },
+    against: against?.replace(/\/+$/, ''),
+  }
+  return { options, json }
+}
+
+const wholeNumber = (name: string, text: string): number => {
+  if (/^[0-9]+$/.test(text)) return Number(text)
+  throw refuse('bad_option', `--${name} must be a whole number, not ${JSON.stringify(text)}`)
+}

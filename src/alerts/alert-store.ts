@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto'
+import { createBlocks, newestBlock } from '../engine/blocks.ts'
+import type { TargetType } from '../rules/rule.ts'
+import type { Db } from '../sqlite/database.ts'
+import type { AlertState, OutboxEntry, RuleMatch } from './alert.ts'
+import { STATES, TYPES } from './rows.ts'
+
+/**
+ * The alerts of one network's store, as its writer sees them. Every verb is to be called within the transaction that writes or removes the
+ * blocks it is about: then no alert is lost or doubled at whatever moment the program ends.
+ */
+export interface AlertStore {
+  /** After blocks were stored, or history was gone through: takes up what was found, and confirms what is deep enough now. */
+  stored(update: AlertUpdate): void
+  /** All blocks above this one were removed. */
+  removed(to: number): void
+  /** Alerts that came into each state since the book was opened, by target type. */
+  counts(): AlertCounts
+}
+
+export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
+
+/** What the indexing thread tells of rules and their hits. */
+export interface AlertUpdate {
+  hits: readonly RuleMatch[]
+  /** Rules whose alerts do not fire for now; the whole list, where it has changed. */
+  paused?: readonly number[]
+  /** Rules that are no more: their pending alerts are withdrawn. */
+  gone?: readonly number[]
+  /** Rules that are looked for from here on, and the history that is still to be gone through for them. */
+  scans?: readonly Scan[]
+}
+
+/** A rule's history, as far as it was stored before the rule came up. */
+export interface Scan {
+  rule: number
+  /** `startBlock` of the rule, by which a scan that it asked for anew is told from one that was done. */
+  start: number
+  /** First block that is still to be looked at; above `last`: none is. */
+  next: number
+  last: number
+}
+
+/** `now` in epoch milliseconds. */
+export const createAlertStore = (db: Db, now: () => number = Date.now): AlertStore => {
+  const insert = db.prepare(
+    `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  )
+  const find = db.prepare<[string], Row & { block: number }>(
+    'SELECT n, state, rule, notify, target, block FROM alert WHERE id = ?',
+  )
+  const move = db.prepare(
+    'UPDATE alert SET block = ?, block_hash = ?, due = ?, source = ?, received_at = ? WHERE n = ?',
+  )
+  const setState = db.prepare('UPDATE alert SET state = ?, changed_at = ? WHERE n = ?')
+  const due = db.prepare<[number], Row>(
+    'SELECT n, state, rule, notify, target FROM alert WHERE state = 0 AND due <= ? ORDER BY due, n',
+  )
+  const above = db.prepare<[number], Row>(
+    'SELECT n, state, rule, notify, target FROM alert WHERE block > ? AND state IN (0, 1) ORDER BY n',
+  )
+  const pendingOf = db.prepare<[number], Row>(
+    'SELECT n, state, rule, notify, target FROM alert WHERE rule = ? AND state = 0',
+  )
+  const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
+  const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
+  const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
+  const blocks = createBlocks(db)
+  const newest = newestBlock(db)
+  let paused: ReadonlySet<number> = new Set()
+
+  const counts: AlertCounts = {}
+  const count = (target: TargetType, state: AlertState) => {
+    counts[target] ??= { pending: 0, confirmed: 0, withdrawn: 0, retracted: 0 }
+    counts[target][state]++
+  }
+  const become = ({ n, target }: Pick<Row, 'n' | 'target'>, state: AlertState, at: number) => {
+    setState.run(STATES.indexOf(state), at, n)
+    count(target, state)
+  }
+
+  const put = (alert: number | bigint, type: OutboxEntry['type']) => tell.run(alert, TYPES.indexOf(type))
+
+  const add = (hit: RuleMatch, chain: unknown, at: number) => {
+    const { rule, revision, block, entity, source } = hit
+    // What was found in history may have been reorganised away since.
+    if (blocks.hash(block) !== hit.blockHash.toLowerCase()) return
+    const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
+    const id = alertId(hit, chain)
+    const notify = hit.notifyPending ? 1 : 0
+    const added = insert.run(
+      id,
+      rule,
+      revision,
+      hit.targetType,
+      hit.confirmations,
+      notify,
+      block,
+      hash,
+      block + hit.confirmations,
+      entity._type,
+      entity._id,
+      source,
+      hit.receivedAt,
+      at,
+    )
+    const alert = find.get(id)!
+    if (added.changes === 0) {
+      const lost = STATES[alert.state] === 'withdrawn' || STATES[alert.state] === 'retracted'
+      if (entity._type === 'token' && (lost || block < alert.block))
+        move.run(block, hash, block + hit.confirmations, source, hit.receivedAt, alert.n)
+      // The chain has come back to a block that it had left.
+      if (!lost) return
+      become(alert, 'pending', at)
+    } else count(hit.targetType, 'pending')
+    if (notify && hit.confirmations > 0) put(alert.n, 'pending')
+  }
+
+  const withdraw = (alert: Pick<Row, 'n' | 'target' | 'notify'>, at: number) => {
+    become(alert, 'withdrawn', at)
+    if (alert.notify) put(alert.n, 'retracted')
+  }
+
+  return {
+    stored({ hits, paused: nowPaused, gone = [], scans = [] }) {
+      const at = now()
+      if (nowPaused) paused = new Set(nowPaused)
+      for (const rule of gone) {
+        for (const alert of pendingOf.all(rule)) withdraw({ ...alert, notify: 0 }, at)
+        forgetScan.run(rule)
+      }
+      for (const { rule, start, next, last } of scans) saveScan.run(rule, start, next, last)
+      if (hits.length > 0) {
+        const chain = blocks.chainId() ?? null
+        for (const hit of hits) add(hit, chain, at)
+      }
+      for (const alert of due.all(newest())) {
+        if (paused.has(alert.rule)) continue
+        become(alert, 'confirmed', at)
+        put(alert.n, 'confirmed')
+      }
+    },
+
+    removed(to) {
+      const at = now()
+      for (const alert of above.all(to)) {
+        if (STATES[alert.state] === 'pending') withdraw(alert, at)
+        else {
+          become(alert, 'retracted', at)
+          put(alert.n, 'retracted')
+        }
+      }
+    },
+
+    counts: () => counts,
+  }
+}
+
+/** The histories of rules that are stored, by rule. */
+export const readScans = (db: Db): Map<number, Scan> => {
+  const rows = db.prepare<[], Scan>('SELECT id AS rule, start, next, last FROM rule').all()
+  return new Map(rows.map(scan => [scan.rule, scan]))
+}
+
+interface Row {
+  n: number
+  state: number
+  rule: number
+  notify: number
+  target: TargetType
+}
+
+/**
+ * The same whoever finds it however often: what a receiver knows an alert by. A token is new once, although a back-fill finds lower and
+ * lower blocks that show it.
+ */
+export const alertId = (
+  { rule, revision, blockHash, entity: { _type, _id } }: Pick<RuleMatch, 'rule' | 'revision' | 'blockHash' | 'entity'>,
+  chain: unknown,
+): string => {
+  const block = _type === 'token' ? null : blockHash.toLowerCase()
+  return `alert_${hash('sha256', JSON.stringify([rule, revision, chain, block, _type, _id])).slice(0, 32)}`
+}

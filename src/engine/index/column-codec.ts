@@ -1,0 +1,197 @@
+import zlib from 'node:zlib'
+import { impossible } from '../../sqlite/damage.ts'
+
+/**
+ * Columns (doc values): the values of one field in one segment, by ordinal; all are integers. A missing value is -1, which no field
+ * has. Integers beyond 2^53 are the nearest double, which orders them. The blob is little-endian:
+ *
+ *     0   u8   width: bytes of a value, 0 (all are equal), 1, 2, 4 or 8 (doubles)
+ *     1   u8   1 where values are places in a dictionary
+ *     2   u8   1 where all from 24 on is a zstd frame
+ *     4   u32  number of values
+ *     8   f64  base, which is added to each value; 0 with a dictionary
+ *     16  u32  entries of the dictionary
+ *     20  u32  CRC-32 of all other bytes
+ *     24       values, filled up to a multiple of eight bytes, then the dictionary as ascending doubles
+ */
+export interface ColumnData {
+  count: number
+  width: Width
+  /** Undefined where all are equal. */
+  values: StoredValues | undefined
+  base: number
+  dictionary: Float64Array | undefined
+  /** Bytes that it takes in memory. */
+  bytes: number
+}
+
+export type StoredValues = Uint8Array | Uint16Array | Uint32Array | Float64Array
+type Width = 0 | 1 | 2 | 4 | 8
+
+export interface EncodedColumn {
+  /** Least and greatest of the values that are not missing. */
+  least: number
+  greatest: number
+  data: Uint8Array<ArrayBuffer>
+}
+
+export interface EncodeOptions {
+  /** Whether it may be compressed: for segments that stay. */
+  full: boolean
+}
+
+export const MISSING = -1
+
+const HEAD = 24
+const ARRAYS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: Float64Array } as const
+
+/** Values below which looking for a dictionary costs more than it saves. */
+const FEW = 1024
+/** More would need more bytes for a place than most values take themselves. */
+const MAX_ENTRIES = 2 ** 16
+
+const widthFor = (range: number): Width =>
+  range === 0 ? 0 : range < 2 ** 8 ? 1 : range < 2 ** 16 ? 2 : range < 2 ** 32 ? 4 : 8
+
+/** Undefined where every value is missing: then nothing is stored. */
+export const encodeColumn = (values: Float64Array, { full }: EncodeOptions): EncodedColumn | undefined => {
+  let least = Number.POSITIVE_INFINITY
+  let greatest = MISSING
+  let present = 0
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!
+    if (value > greatest) greatest = value
+    if (value === MISSING) continue
+    present++
+    if (value < least) least = value
+  }
+  if (present === 0) return undefined
+  const lowest = present === values.length ? least : MISSING
+  const plain = Number.isSafeInteger(greatest) ? widthFor(greatest - lowest) : 8
+  const dictionary = plain > 1 && values.length >= FEW ? dictionaryOf(values, plain) : undefined
+  const bytes = dictionary
+    ? withDictionary(values, dictionary)
+    : blobOf({ width: plain, base: plain === 8 ? 0 : lowest, values })
+  return { least, greatest, data: sealed(bytes, full) }
+}
+
+/** The distinct values, where their places take less than the values themselves. */
+const dictionaryOf = (values: Float64Array, width: Width): Float64Array | undefined => {
+  const most = Math.min(MAX_ENTRIES, Math.floor((values.length * (width - 1)) / 8))
+  const seen = new Set<number>()
+  let last = Number.NaN
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!
+    if (value === last) continue
+    last = value
+    seen.add(value)
+    if (seen.size > most) return undefined
+  }
+  const saved = (width - widthFor(seen.size - 1)) * values.length
+  return saved > seen.size * 8 ? Float64Array.from(seen).sort() : undefined
+}
+
+const withDictionary = (values: Float64Array, dictionary: Float64Array): Uint8Array<ArrayBuffer> => {
+  const places = new Map<number, number>()
+  for (let place = 0; place < dictionary.length; place++) places.set(dictionary[place]!, place)
+  return blobOf({
+    width: widthFor(dictionary.length - 1),
+    base: 0,
+    values: values.map(value => places.get(value)!),
+    dictionary,
+  })
+}
+
+interface Parts {
+  width: Width
+  base: number
+  values: Float64Array
+  dictionary?: Float64Array
+}
+
+const sizeOf = (width: Width, count: number): number => Math.ceil((width * count) / 8) * 8
+
+const blobOf = ({ width, base, values, dictionary }: Parts): Uint8Array<ArrayBuffer> => {
+  const size = sizeOf(width, values.length)
+  const bytes = new Uint8Array(HEAD + size + (dictionary?.byteLength ?? 0))
+  const head = new DataView(bytes.buffer)
+  head.setUint8(0, width)
+  head.setUint8(1, dictionary ? 1 : 0)
+  head.setUint32(4, values.length, true)
+  head.setFloat64(8, base, true)
+  head.setUint32(16, dictionary?.length ?? 0, true)
+  if (width > 0) {
+    const target = new ARRAYS[width as keyof typeof ARRAYS](bytes.buffer, HEAD, values.length)
+    if (base === 0) target.set(values)
+    else for (let i = 0; i < values.length; i++) target[i] = values[i]! - base
+  }
+  if (dictionary) new Float64Array(bytes.buffer, HEAD + size).set(dictionary)
+  return bytes
+}
+
+const COMPRESSION = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } }
+
+const sealed = (plain: Uint8Array<ArrayBuffer>, full: boolean): Uint8Array<ArrayBuffer> => {
+  const body = plain.subarray(HEAD)
+  const packed = full && body.length > 0 ? zlib.zstdCompressSync(body, COMPRESSION) : body
+  let bytes = plain
+  if (packed.length < body.length) {
+    bytes = new Uint8Array(HEAD + packed.length)
+    bytes.set(plain.subarray(0, HEAD))
+    bytes.set(packed, HEAD)
+    bytes[2] = 1
+  }
+  new DataView(bytes.buffer).setUint32(20, checksumOf(bytes), true)
+  return bytes
+}
+
+const checksumOf = (bytes: Uint8Array): number => zlib.crc32(bytes.subarray(HEAD), zlib.crc32(bytes.subarray(0, 20)))
+
+/** `what` names the column in the error that says that it is damaged. */
+export const decodeColumn = (blob: Uint8Array, what: string): ColumnData => {
+  const stored = new DataView(blob.buffer, blob.byteOffset, blob.byteLength)
+  if (blob.length < HEAD || checksumOf(blob) !== stored.getUint32(20, true)) throw impossible(what)
+  const width = stored.getUint8(0) as Width
+  const count = stored.getUint32(4, true)
+  const size = sizeOf(width, count)
+  const body = bodyOf(blob, stored.getUint8(2) === 1, what)
+  return {
+    count,
+    width,
+    base: stored.getFloat64(8, true),
+    values: width === 0 ? undefined : new ARRAYS[width](body.buffer, body.byteOffset, count),
+    dictionary: stored.getUint8(1)
+      ? new Float64Array(body.buffer, body.byteOffset + size, stored.getUint32(16, true))
+      : undefined,
+    bytes: body.length,
+  }
+}
+
+/** Values must begin at a multiple of their size. */
+const bodyOf = (blob: Uint8Array, packed: boolean, what: string): Uint8Array<ArrayBuffer> => {
+  const body = blob.subarray(HEAD)
+  try {
+    return packed ? aligned(zlib.zstdDecompressSync(body)) : aligned(body)
+  } catch (error) {
+    throw impossible(what, error)
+  }
+}
+
+const aligned = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
+  bytes.byteOffset % 8 === 0 ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
+
+/** Whether a stored column is compressed, as those of segments are that stay. */
+export const isPacked = (blob: Uint8Array): boolean => blob[2] === 1
+
+export const valueAt = ({ values, base, dictionary }: ColumnData, ordinal: number): number => {
+  const stored = values ? values[ordinal]! : 0
+  return dictionary ? dictionary[stored]! : base + stored
+}
+
+/** Writes the values of a column into an array, from a place on. */
+export const copyValues = ({ values, base, dictionary, count }: ColumnData, target: Float64Array, start: number) => {
+  if (!values) target.fill(dictionary ? dictionary[0]! : base, start, start + count)
+  else if (dictionary) for (let i = 0; i < count; i++) target[start + i] = dictionary[values[i]!]!
+  else if (base === 0) target.set(values, start)
+  else for (let i = 0; i < count; i++) target[start + i] = values[i]! + base
+}

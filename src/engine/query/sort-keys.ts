@@ -1,0 +1,184 @@
+import { coin, rawHex } from '../../documents/show.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import { compareValues, type Value } from '../../query/ast.ts'
+import { valuesOf } from '../../query/predicate.ts'
+import type { Sort } from '../../query/request.ts'
+import { GREATEST_LONG } from '../../query/simplify.ts'
+import { valueReader } from '../documents/record-values.ts'
+import type { ColumnBounds } from '../index/column-cache.ts'
+import { MISSING, valueAt } from '../index/column-codec.ts'
+import type { Reader, Segment } from '../reader.ts'
+import { blockOf } from '../schema.ts'
+import { isShared } from './column-conditions.ts'
+import { columnSource } from './column-source.ts'
+import type { Documents } from './documents.ts'
+import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
+import { placeIn } from './part.ts'
+import { isSparse, numberedAs } from './places.ts'
+import { sparseReader } from './sparse.ts'
+
+/** What a match is sorted by. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
+export type Key = Value
+
+export interface KeyReader {
+  /** Reads the keys of a segment's documents; null where one has none. */
+  in(segment: Segment): (ordinal: number, position: number) => Key | null
+  /** The integer that a key stands for. */
+  exact(position: number): bigint
+  /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
+  column?: KeyColumn
+}
+
+export interface KeyColumn {
+  /** Undefined where no document of the segment has the field. */
+  bounds(segment: Segment): ColumnBounds | undefined
+  /** The number by ordinal: `MISSING` where there is none, NaN where the column does not tell. */
+  in(segment: Segment): (ordinal: number) => number
+}
+
+export interface KeyOptions {
+  reader: Reader
+  documents: Documents
+  /** Whether no other key decides between equal ones. */
+  last: boolean
+}
+
+/** Fields that follow the chain. */
+export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
+
+export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyOptions): KeyReader => {
+  const { reader, documents, last } = options
+  const field = fields[kind]
+  const exact = (position: number): bigint => exactInteger(kind, field!, position, reader)
+  if (by === '_doc') return { in: () => (_, position) => position, exact }
+  if (!field) return { in: () => () => null, exact }
+  if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), exact }
+  if (field.field === 'timestamp')
+    return {
+      exact,
+      in(segment) {
+        const { first, times } = reader.header(segment)
+        return (_, position) => times[blockOf(position) - first]!
+      },
+    }
+  const column = columnReader(kind, field, options)
+  if (column) return column
+  const ofRow = isSparse(kind) ? sparseReader(kind, field, reader) : undefined
+  const ofRecord =
+    field.encoding === 'coin' && last ? integerReader(kind, field, reader) : recordReader(kind, field, reader)
+  const key =
+    ofRecord ??
+    (position => {
+      const [document] = ofRow ? [] : documents.load(kind, [position])
+      return extreme(ofRow?.(position) ?? (document ? valuesOf(field, document._source) : []), order)
+    })
+  return { in: () => (_, position) => key(position) ?? null, exact }
+}
+
+/** Of several values the least counts in ascending order, the greatest in descending order. */
+export const extreme = (values: readonly Value[], order: Sort['order']): Value | undefined =>
+  values.reduce<Value | undefined>((best, value) => {
+    if (best === undefined) return value
+    return compareValues(value, best) < 0 === (order === 'asc') ? value : best
+  }, undefined)
+
+const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }: KeyOptions): KeyReader | undefined => {
+  const source = columnSource(kind, field, reader)
+  if (!source) return undefined
+  const numbered = numberedAs(kind)
+  const exact = (position: number) => exactInteger(kind, field, position, reader)
+  const keyOf = keyMaker(kind, field, { reader, documents, last })
+  const numbersIn = (segment: Segment): ((ordinal: number) => number) => {
+    const data = source.data(placeIn(segment, numbered, reader))
+    return data ? ordinal => valueAt(data, ordinal) : () => MISSING
+  }
+  const column: KeyColumn = {
+    bounds: segment => source.bounds(placeIn(segment, numbered, reader)),
+    in(segment) {
+      const numberAt = numbersIn(segment)
+      return isLong(field) ? ordinal => longOf(numberAt(ordinal)) : numberAt
+    },
+  }
+  return {
+    exact,
+    in(segment) {
+      const numberAt = numbersIn(segment)
+      return (ordinal, position) => {
+        const number = numberAt(ordinal)
+        return number === MISSING ? null : keyOf(number, position)
+      }
+    },
+    ...(isNumeric(field, last) && { column }),
+  }
+}
+
+/** Whether keys are the numbers of the column themselves, in their order. */
+const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
+  kind === 'boolean' ||
+  kind === 'long' ||
+  encoding === 'num' ||
+  encoding === 'padded' ||
+  // Amounts that a double does not tell apart are the same in coins, so that another key decides.
+  (encoding === 'coin' && last)
+
+const isLong = ({ encoding }: FieldPath): boolean => encoding === 'num'
+
+/** Integers that do not fit 64 bits are none. */
+const longOf = (number: number): number => (number > LONGS_END ? MISSING : number === LONGS_END ? Number.NaN : number)
+
+/** Makes the key of a number of the column. */
+const keyMaker = (
+  kind: Kind,
+  field: FieldPath,
+  { reader, documents, last }: KeyOptions,
+): ((number: number, position: number) => Key | null) => {
+  const integer = (number: number, position: number): number | bigint =>
+    number < INEXACT ? number : exactInteger(kind, field, position, reader)
+  if (isNumeric(field, last)) {
+    if (!isLong(field)) return number => number
+    return (number, position) => {
+      if (number < LONGS_END) return number
+      return number === LONGS_END && integer(number, position) <= GREATEST_LONG ? number : null
+    }
+  }
+  if (field.encoding === 'coin') return (number, position) => coin(integer(number, position))
+  if (field.kind === 'keyword') return reader.name
+  if (field.kind === 'address' || field.kind === 'hex') {
+    const interpret = interpreterOf(field, reader)
+    return (number, position) => {
+      if (field.kind === 'address' || !isShared(number, reader)) return interpret(number) ?? null
+      const [document] = documents.load(kind, [position])
+      return (document && valuesOf(field, document._source)[0]) ?? null
+    }
+  }
+  return (number, position) => rawHex(integer(number, position))
+}
+
+const exactInteger = (kind: Kind, field: FieldPath, position: number, reader: Reader): bigint =>
+  BigInt(integerReader(kind, field, reader)?.(position) ?? 0)
+
+/** Integers order amounts as coins do, and take less time to read. */
+const integerReader = (kind: Kind, { field }: FieldPath, { records }: Reader) => {
+  const read = valueReader(kind, field, records)
+  return read && ((position: number) => (read(position) as number | bigint | null | undefined) ?? undefined)
+}
+
+/** The value of a field as a hit's `sort` shows it; `unknown` where neither column nor header tells. */
+export const shownReader = (
+  kind: Kind,
+  field: FieldPath,
+  reader: Reader,
+): ((segment: Segment, ordinal: number, position: number) => Value | undefined | 'unknown') | undefined => {
+  if (field.field === 'timestamp')
+    return (segment, _, position) => reader.header(segment).times[blockOf(position) - segment.first]! * 1000
+  const source = columnSource(kind, field, reader)
+  if (!source) return undefined
+  const interpret = interpreterOf(field, reader)
+  return (segment, ordinal) => {
+    const data = source.data(placeIn(segment, numberedAs(kind), reader))
+    const number = data ? valueAt(data, ordinal) : MISSING
+    if (number === MISSING) return undefined
+    if (isInexact(field, number) || (field.kind === 'hex' && isShared(number, reader))) return 'unknown'
+    return interpret(number)
+  }
+}

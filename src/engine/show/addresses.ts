@@ -1,0 +1,105 @@
+import { bloomBitsOf } from '../../lib/bloom.ts'
+import { type ByteWriter, putDigits } from '../../lib/bytes.ts'
+import { checksumDigits } from '../../lib/keccak.ts'
+
+/** What is shown, or worked out, of addresses by their dictionary ids. */
+export interface Addresses {
+  /** Appends the 40 digits in the letter case of EIP-55. */
+  checksummed(out: ByteWriter, id: number): void
+  /** Appends them in lower case. */
+  plain(out: ByteWriter, id: number): void
+  /** The same of the 20 bytes of an address that may be in no dictionary. */
+  checksummedBytes(out: ByteWriter, bytes: Uint8Array, start: number): void
+  /** Copies the 20 bytes. */
+  copy(id: number, target: Uint8Array, at: number): void
+  /** Its bits in a bloom filter, packed into one number, as an emitter and as a topic. */
+  bloomBits(id: number): number
+  topicBits(id: number): number
+}
+
+const SLOTS = 1 << 16
+/** Checksummed digits, then lower-case ones. */
+const SIZE = 80
+const DIGITS = 40
+
+/** An id has one slot, which the latest one holds. The memory is taken as slots are first used: 8 MB where all are. */
+export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses => {
+  const owners = new Uint32Array(SLOTS)
+  const ascii = Buffer.alloc(SLOTS * SIZE)
+  const view = new DataView(ascii.buffer, ascii.byteOffset, ascii.length)
+  const bytes = Buffer.alloc(SLOTS * 20)
+  const emitterBits = new Float64Array(SLOTS)
+  const topicBits = new Float64Array(SLOTS)
+  const word = Buffer.alloc(32)
+  /** Its bytes before the checksummed digits of each. */
+  const foreign = Buffer.alloc(FOREIGN * FOREIGN_SIZE)
+  const foreignView = new DataView(foreign.buffer, foreign.byteOffset, foreign.length)
+  foreign.write('0'.repeat(DIGITS), 20)
+
+  const slotOf = (id: number): number => {
+    const slot = id & (SLOTS - 1)
+    if (owners[slot] !== id) {
+      const at = slot * SIZE
+      const address = bytesOf(id)
+      bytes.set(address, slot * 20)
+      putDigits(view, at, address, 0, 20)
+      putDigits(view, at + DIGITS, address, 0, 20)
+      checksumDigits(ascii, at)
+      emitterBits[slot] = UNKNOWN
+      topicBits[slot] = UNKNOWN
+      owners[slot] = id
+    }
+    return slot
+  }
+
+  const copy = (id: number, target: Uint8Array, to: number) => {
+    const from = slotOf(id) * 20
+    for (let i = 0; i < 20; i++) target[to + i] = bytes[from + i]!
+  }
+
+  const bitsIn = (known: Float64Array, id: number, start: number): number => {
+    const slot = slotOf(id)
+    if (known[slot] === UNKNOWN) {
+      copy(id, word, 12)
+      known[slot] = bloomBitsOf(word.subarray(start))
+    }
+    return known[slot]!
+  }
+
+  return {
+    checksummed(out, id) {
+      const at = slotOf(id) * SIZE
+      out.words(view, at, at + DIGITS)
+    },
+    checksummedBytes(out, bytes, start) {
+      // Addresses differ in any of their bytes, but for the zeros that some begin with.
+      const slot =
+        (bytes[start + 19]! | (bytes[start + 18]! << 8) | (bytes[start + 17]! << 16) | (bytes[start + 16]! << 24)) &
+        (FOREIGN - 1)
+      const at = slot * FOREIGN_SIZE
+      if (!isSame(foreign, at, bytes, start)) {
+        for (let i = 0; i < 20; i++) foreign[at + i] = bytes[start + i]!
+        putDigits(foreignView, at + 20, bytes, start, start + 20)
+        checksumDigits(foreign, at + 20)
+      }
+      out.words(foreignView, at + 20, at + FOREIGN_SIZE)
+    },
+    plain(out, id) {
+      const at = slotOf(id) * SIZE + DIGITS
+      out.words(view, at, at + DIGITS)
+    },
+    copy,
+    bloomBits: id => bitsIn(emitterBits, id, 12),
+    topicBits: id => bitsIn(topicBits, id, 0),
+  }
+}
+
+const isSame = (a: Uint8Array, from: number, b: Uint8Array, start: number): boolean => {
+  for (let i = 19; i >= 0; i--) if (a[from + i] !== b[start + i]) return false
+  return true
+}
+
+/** Slots for addresses that go by no id, such as those of withdrawals. */
+const FOREIGN = 1 << 12
+const FOREIGN_SIZE = 60
+const UNKNOWN = -1

@@ -1,0 +1,50 @@
+import type { block as mapping } from '../../mapping/documents/block.ts'
+import { MAPPING } from '../../mapping/index.ts'
+import { blockOf } from '../schema.ts'
+import { type Context, placeFields, type ShownBlock } from './context.ts'
+import type { Show } from './hits.ts'
+import { writeObject } from './pieces.ts'
+import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import { createRecordFields } from './record.ts'
+import { createValues, writeHashes } from './values.ts'
+
+type Derived = 'number' | 'hash' | 'timestamp' | 'transactions'
+
+export const createBlockShow = (context: Context): Show => {
+  const record = createRecordFields('block', createValues(context))
+  const place = placeFields(() => block)
+  let block: ShownBlock
+
+  /** What the block's row tells beside its record. */
+  const derived = {
+    number: place.blockNumber,
+    hash: place.blockHash,
+    timestamp: place.seconds,
+    transactions: () => always(out => writeHashes(out, block.stored.hashes, 0, block.stored.txs * 32)),
+  } satisfies Record<Derived & keyof typeof mapping.fields, (plan: FieldPlan) => Write>
+  const fields = { ...Object.fromEntries(record.writers), ...derived }
+  const ordered = Object.fromEntries(
+    Object.keys(MAPPING.block.fields).map(name => [name, fields[name as keyof typeof fields]!]),
+  )
+
+  return {
+    find(position) {
+      const found = context.block(blockOf(position))
+      if (found) block = found
+      return found !== undefined
+    },
+    id: out => out.bytes(block.hash),
+    routing: undefined,
+    parent: undefined,
+    source(filter) {
+      const plan = planSource('block', filter)
+      if (!plan) return undefined
+      const members = planMembers(plan, ordered)
+      const needsRecord = [...record.writers.keys()].some(name => plan.field(name))
+      return out => {
+        if (needsRecord) record.read(context.records.blockRecord(block.stored.number))
+        writeObject(out, members)
+      }
+    },
+  }
+}

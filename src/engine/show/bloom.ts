@@ -1,0 +1,81 @@
+import { bloomBitsOf } from '../../lib/bloom.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { WORD } from '../documents/pack.ts'
+import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
+import { cursor, takeVarint } from '../documents/records/cursor.ts'
+import { newLogRecord, readLog } from '../documents/records/log.ts'
+import { positionOf } from '../schema.ts'
+import type { Context } from './context.ts'
+import { writeHex } from './pieces.ts'
+import { endOfWord, expandWord } from './words.ts'
+
+/** Topics whose bits are known. They are those that are neither addresses nor the first of a signature. */
+const TOPICS = 20_000
+
+/** Writes a transaction's bloom filter, which is kept nowhere: it is that of its logs. */
+export const createBloomShow = ({ reader, records, addresses }: Context) => {
+  const firstBits = new Map<number, number>()
+  const knownBits = new Map<string, number>()
+  const sum = new Uint8Array(256)
+  const word = Buffer.alloc(32)
+  const log = newLogRecord()
+
+  const set = (bit: number) => {
+    const at = 255 - (bit >> 3)
+    sum[at] = sum[at]! | (1 << (bit & 7))
+  }
+  const add = (bits: number) => {
+    const low = bits % 4_194_304
+    set(low & 2047)
+    set(low >> 11)
+    set((bits - low) / 4_194_304)
+  }
+
+  /** -1 where the signature is that of logs of any first topic. */
+  const firstTopicBits = (signature: number): number => {
+    let bits = firstBits.get(signature)
+    if (bits === undefined) {
+      const { topic } = reader.signature(signature)
+      bits = topic === null ? -1 : bloomBitsOf(Buffer.from(topic.slice(2), 'hex'))
+      firstBits.set(signature, bits)
+    }
+    return bits
+  }
+
+  const topicBits = (packed: Buffer, at: number, end: number): number => {
+    if (packed[at] === WORD.address) {
+      cursor.at = at + 1
+      return addresses.topicBits(takeVarint(packed))
+    }
+    const key = packed.toString('latin1', at, end)
+    let bits = knownBits.get(key)
+    if (bits === undefined) {
+      expandWord(packed, at, addresses, word, 0)
+      bits = bloomBitsOf(word)
+      if (knownBits.size >= TOPICS) knownBits.clear()
+      knownBits.set(key, bits)
+    }
+    return bits
+  }
+
+  return (out: ByteWriter, block: StoredBlock, place: number) => {
+    sum.fill(0)
+    const index = indexOfTx(block, place)
+    const { logEnds, places, number } = block
+    for (let i = index === 0 ? 0 : logEnds[index - 1]!; i < logEnds[index]!; i++) {
+      const view = records.find('log', positionOf(number, places ? places.logs[i]! : i))
+      if (!view) continue
+      const { bytes } = view
+      readLog(bytes, view.start, log)
+      add(addresses.bloomBits(log.address))
+      const first = firstTopicBits(log.signature)
+      if (first >= 0) add(first)
+      for (let at = log.topicsStart; at < log.topicsEnd; ) {
+        const end = endOfWord(bytes, at)
+        add(topicBits(bytes, at, end))
+        at = end
+      }
+    }
+    writeHex(out, sum, 0, sum.length)
+  }
+}

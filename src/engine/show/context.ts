@@ -1,0 +1,128 @@
+import { datetime } from '../../documents/show.ts'
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { present } from '../../sqlite/damage.ts'
+import type { Records } from '../documents/record-reader.ts'
+import { hashStart, type StoredBlock } from '../documents/records/block.ts'
+import type { Reader } from '../reader.ts'
+import { type Addresses, createAddresses } from './addresses.ts'
+import { EVERY, writeSmallQuantity } from './numbers.ts'
+import { piece, QUOTE } from './pieces.ts'
+import { always, type FieldPlan, type Write } from './plan.ts'
+
+/** What the kinds share when they are shown. */
+export interface Context {
+  reader: Reader
+  records: Records
+  addresses: Addresses
+  /** Appends a name of the dictionary as JSON text. */
+  name(out: ByteWriter, id: number): void
+  /** Undefined where none is stored. */
+  block(number: number): ShownBlock | undefined
+}
+
+/** What documents show of the block that holds them, as JSON. */
+export interface ShownBlock {
+  stored: StoredBlock
+  hash: Uint8Array
+  /** In quotes. */
+  hashText: Uint8Array
+  number: Uint8Array
+  seconds: Uint8Array
+  datetime: Uint8Array
+}
+
+const NAMES = 10_000
+
+export const createContext = (reader: Reader): Context => {
+  const { records } = reader
+  const names = new Map<number, Uint8Array>()
+  const blocks = new WeakMap<StoredBlock, ShownBlock>()
+  let last: ShownBlock | undefined
+  const scratch = createByteWriter(256)
+
+  const written = (write: () => void): Uint8Array => {
+    scratch.truncate(0)
+    write()
+    return scratch.take()
+  }
+  const showBlock = (stored: StoredBlock): ShownBlock => ({
+    stored,
+    hash: piece(`0x${stored.hash.toString('hex')}`),
+    hashText: piece(`"0x${stored.hash.toString('hex')}"`),
+    number: written(() => writeSmallQuantity(scratch, stored.number, EVERY)),
+    seconds: piece(String(stored.time)),
+    datetime: piece(`"${datetime(stored.time)}"`),
+  })
+
+  const address = reader.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
+
+  return {
+    reader,
+    records,
+    addresses: createAddresses(id => present(address.get(id) as Buffer | undefined, 'the number of an address')),
+    name(out, id) {
+      let text = names.get(id)
+      if (!text) {
+        text = piece(JSON.stringify(reader.name(id)))
+        if (names.size >= NAMES) names.clear()
+        names.set(id, text)
+      }
+      out.bytes(text)
+    },
+    block(number) {
+      const stored = records.block(number)
+      if (!stored || stored === last?.stored) return stored && last
+      last = blocks.get(stored)
+      if (!last) {
+        last = showBlock(stored)
+        blocks.set(stored, last)
+      }
+      return last
+    },
+  }
+}
+
+/** Members that show where a document stands; `block` is that of the document at hand. */
+export const placeFields = (block: () => ShownBlock) => ({
+  blockHash: () => always(out => out.bytes(block().hashText)),
+  blockNumber: ({ shown, members }: FieldPlan): Write =>
+    always(out =>
+      shown === 'whole' ? out.bytes(block().number) : writeSmallQuantity(out, block().stored.number, members),
+    ),
+  seconds: () => always(out => out.bytes(block().seconds)),
+  datetime: () => always(out => out.bytes(block().datetime)),
+  /** Of the transaction at the place that it tells. */
+  transactionHash: (tx: () => number) => () =>
+    always(out => {
+      out.byte(QUOTE)
+      writeTxHash(out, block(), tx())
+      out.byte(QUOTE)
+    }),
+  quantity:
+    (value: () => number) =>
+    ({ members }: FieldPlan): Write =>
+      always(out => writeSmallQuantity(out, value(), members)),
+})
+
+/** Appends a transaction's hash without quotes. */
+export const writeTxHash = (out: ByteWriter, { stored }: ShownBlock, place: number) => {
+  if (stored !== latest.block || place !== latest.place) {
+    const start = hashStart(stored, place)
+    digits.truncate(PREFIX)
+    digits.digits(stored.hashes, start, start + 32)
+    latest.hash.set(digits.view())
+    latest.block = stored
+    latest.place = place
+  }
+  out.bytes(latest.hash)
+}
+
+/** A hit shows its transaction up to three times, and its neighbours are often of the same one. */
+const latest: { block: StoredBlock | undefined; place: number; hash: Uint8Array } = {
+  block: undefined,
+  place: -1,
+  hash: new Uint8Array(66),
+}
+const PREFIX = 2
+const digits = createByteWriter(66)
+digits.ascii('0x')

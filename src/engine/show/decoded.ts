@@ -1,0 +1,74 @@
+import { renderEvent } from '../../decode/abi.ts'
+import type { AbiParam, DecodedArg } from '../../decode/types.ts'
+import * as show from '../../documents/show.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import type { Addresses } from './addresses.ts'
+import { type Argument, compileArguments, shownArguments } from './arguments.ts'
+import { createLocated, type Located } from './located.ts'
+import { NULL, piece, writeJson } from './pieces.ts'
+import type { FieldPlan } from './plan.ts'
+
+/** A declaration, ready to show what is decoded by it. */
+export interface Declaration {
+  /** The name as JSON. */
+  name: Uint8Array
+  /** What `str` begins with. */
+  begin: Uint8Array
+  abi: { name: string; inputs: readonly AbiParam[] }
+  /** Undefined where these are not all of one word: then what it is decoded to goes through text and objects. */
+  args: Argument[] | undefined
+}
+
+export const declare = (abi: Declaration['abi'], isPlain = true): Declaration => {
+  const name = JSON.stringify(abi.name)
+  return {
+    name: piece(name),
+    begin: piece(`${name.slice(0, -1)}(`),
+    abi,
+    args: isPlain ? compileArguments(abi.name, abi.inputs) : undefined,
+  }
+}
+
+/** What a log or call was decoded to: where its arguments lie, or the arguments. */
+export type Decoded = 'located' | { args: readonly DecodedArg[] | null; error: string | null }
+
+export interface DecodedShow {
+  located: Located
+  /** What appends `args`; false where the filter leaves nothing of it. */
+  list(plan: FieldPlan): (out: ByteWriter, by: Declaration | null, decoded: Decoded, decimals: number | null) => boolean
+  /** Appends `str`. */
+  text(out: ByteWriter, by: Declaration, decoded: Decoded): void
+}
+
+export const createDecodedShow = (addresses: Addresses): DecodedShow => {
+  const located = createLocated(addresses)
+  return {
+    located,
+    list(plan) {
+      const shown = shownArguments(plan)
+      return (out, by, decoded, decimals) => {
+        const compiled = decoded === 'located' ? by!.args! : []
+        if (compiled.length > 0) {
+          if (shown === 'empty') out.bytes(EMPTY_LIST)
+          else if (shown) located.list(out, compiled, decimals, shown)
+          return shown !== undefined
+        }
+        const args = decoded === 'located' ? null : decoded.args
+        const left = plan.cut((args ?? []).map(arg => show.argument(arg, decimals, show.asJson)))
+        if (left !== undefined) writeJson(out, left)
+        return left !== undefined
+      }
+    },
+    text(out, { begin, abi, args: compiled }, decoded) {
+      if (decoded === 'located') {
+        out.bytes(begin)
+        located.text(out, compiled!)
+        out.bytes(END)
+      } else if (decoded.args) writeJson(out, renderEvent(abi, decoded.args))
+      else out.bytes(NULL)
+    },
+  }
+}
+
+const EMPTY_LIST = piece('[]')
+const END = piece(')"')

@@ -1,0 +1,108 @@
+import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
+import type { event as mapping } from '../../mapping/documents/event.ts'
+import { unpack } from '../documents/pack.ts'
+import type { StoredSignature } from '../reader.ts'
+import type { Context } from './context.ts'
+import { createDecodedShow, type Declaration, type Decoded, declare } from './decoded.ts'
+import type { Show } from './hits.ts'
+import { createLogAt, logEnvelope, logFields } from './log.ts'
+import { piece, writeObject } from './pieces.ts'
+import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+
+/** What the logs of a signature are shown by. */
+interface EventDeclaration extends Declaration {
+  signature: StoredSignature
+  error: Uint8Array
+  probability: Uint8Array
+  /** Compiled when it is first needed. */
+  decode?: EventDecoder
+}
+
+const DECLARATIONS = 5_000
+
+export const createEventShow = (context: Context): Show => {
+  const { reader, addresses } = context
+  const at = createLogAt(context)
+  const fields = logFields(at, context)
+  const show = createDecodedShow(addresses)
+  const declarations = new Map<number, EventDeclaration | null>()
+  let by: EventDeclaration
+  /** Undefined until somebody asks. */
+  let decoded: Decoded | undefined
+
+  /** Null where a log of this signature is no event. */
+  const declarationOf = (id: number): EventDeclaration | null => {
+    let found = declarations.get(id)
+    if (found === undefined) {
+      const signature = reader.signature(id)
+      const { event, error, probability } = signature
+      found = event && {
+        ...declare(event, error === null && !event.anonymous),
+        signature,
+        error: piece(JSON.stringify(error)),
+        probability: piece(JSON.stringify(probability)),
+      }
+      if (declarations.size >= DECLARATIONS) declarations.clear()
+      declarations.set(id, found)
+    }
+    return found
+  }
+
+  const locate = (): boolean => {
+    const { topicsStart, topicsEnd } = at.record
+    return (
+      by.args !== undefined &&
+      show.located.locate(by.args, true, at.bytes, topicsStart, topicsEnd) &&
+      show.located.locate(by.args, false, at.bytes, topicsEnd, at.end)
+    )
+  }
+
+  const text = (start: number, end: number): string => unpack(at.bytes.subarray(start, end), reader.addressDigits)
+
+  const decode = (): Decoded => {
+    const { topic, event, error } = by.signature
+    if (error !== null) return { args: null, error }
+    if (locate()) return 'located'
+    const { topicsStart, topicsEnd } = at.record
+    const topics = topic === null ? [] : [topic]
+    const rest = text(topicsStart, topicsEnd)
+    for (let from = 2; from < rest.length; from += 64) topics.push(`0x${rest.slice(from, from + 64)}`)
+    by.decode ??= createEventDecoder(event!)
+    return by.decode(topics, text(topicsEnd, at.end))
+  }
+  const decodedOnce = (): Decoded => (decoded ??= decode())
+
+  const own = {
+    event: () => always(out => out.bytes(by.name)),
+    args: plan => {
+      const list = show.list(plan)
+      return out => list(out, by, decodedOnce(), at.record.decimals)
+    },
+    logIndex: fields.logIndex,
+    transactionIndex: fields.transactionIndex,
+    transactionHash: fields.transactionHash,
+    address: fields.address,
+    blockHash: fields.blockHash,
+    blockNumber: fields.blockNumber,
+    error: () => always(out => out.bytes(by.error)),
+    str: () => always(out => show.text(out, by, decodedOnce())),
+    timestamp: fields.timestamp,
+    probability: () => always(out => out.bytes(by.probability)),
+  } satisfies Record<keyof typeof mapping.fields, (plan: FieldPlan) => Write>
+
+  return {
+    find(position) {
+      const declaration = at.find(position) && declarationOf(at.record.signature)
+      if (!declaration) return false
+      by = declaration
+      decoded = undefined
+      return true
+    },
+    ...logEnvelope('event', at),
+    source(filter) {
+      const plan = planSource('event', filter)
+      const members = plan && planMembers(plan, own)
+      return members && (out => writeObject(out, members))
+    },
+  }
+}

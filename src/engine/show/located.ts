@@ -1,0 +1,205 @@
+import { scaled } from '../../documents/show.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { WORD } from '../documents/pack.ts'
+import { cursor, takeVarint } from '../documents/records/cursor.ts'
+import type { Addresses } from './addresses.ts'
+import type { Argument, ShownArgument } from './arguments.ts'
+import { integerOf, scaledOf, writeDecimal, writeDigits, writeLong } from './numbers.ts'
+import { CLOSE, CLOSE_LIST, COMMA, FALSE, NULL, OPEN, OPEN_LIST, piece, QUOTE, TRUE } from './pieces.ts'
+import { endOfWord, expandWord } from './words.ts'
+
+/** Arguments of one word each, shown from where they lie packed. */
+export interface Located {
+  /** Finds the topics, or the words of the data; false where they are not exactly those of the declaration. */
+  locate(args: readonly Argument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean
+  /** Appends them, of which there is one at least, as the list that `args` is. */
+  list(out: ByteWriter, args: readonly Argument[], decimals: number | null, shown: 'whole' | ShownArgument): void
+  /** Appends them as they stand in `str`: `from=0x…, value=1`. */
+  text(out: ByteWriter, args: readonly Argument[]): void
+}
+
+/** Arguments that a declaration of one-word ones can have, for the length of its text is limited. */
+const MOST = 16
+
+export const createLocated = (addresses: Addresses): Located => {
+  /** Dictionary ids of addresses; -1 where the value lies in bytes. */
+  const ids = new Int32Array(MOST)
+  const buffers: Uint8Array[] = new Array(MOST)
+  const starts = new Int32Array(MOST)
+  const ends = new Int32Array(MOST)
+  const negative = new Uint8Array(MOST)
+  const words = Buffer.alloc(MOST * 32)
+
+  const place = (i: number, buffer: Uint8Array, start: number, end: number): true => {
+    ids[i] = -1
+    buffers[i] = buffer
+    starts[i] = start
+    ends[i] = end
+    return true
+  }
+
+  /** Whether the bytes of a word are all the same between two places. */
+  const all = (byte: number, from: number, to: number): boolean => {
+    for (let i = from; i < to; i++) if (words[i] !== byte) return false
+    return true
+  }
+
+  const behindZeros = (from: number, to: number): number => {
+    let at = from
+    while (at < to && words[at] === 0) at++
+    return at
+  }
+
+  /** Takes a packed word as a value of the argument's type; false where it is none. */
+  const take = ({ form, size }: Argument, i: number, packed: Uint8Array, at: number): boolean => {
+    const control = packed[at]!
+    negative[i] = 0
+    if (control <= 32) {
+      // Most integers; of signed ones those that are short enough to be positive.
+      if (form === 'unsigned' && control <= size) return place(i, packed, at + 1, at + 1 + control)
+      if (form === 'signed' && control < size) return place(i, packed, at + 1, at + 1 + control)
+      if (form === 'boolean') {
+        place(i, packed, at + 1, at + 1 + control)
+        return control === 0 || (control === 1 && packed[at + 1] === 1)
+      }
+    } else if (control === WORD.address && form === 'address') {
+      cursor.at = at + 1
+      ids[i] = takeVarint(packed)
+      return true
+    } else if (control > WORD.address) return false
+    const start = i * 32
+    const end = start + 32
+    expandWord(packed, at, addresses, words, start)
+    switch (form) {
+      case 'hash':
+        return place(i, words, start, end)
+      case 'fixed':
+        place(i, words, start, start + size)
+        return all(0, start + size, end)
+      case 'signed':
+        negative[i] = words[end - size]! >> 7
+        place(i, words, negative[i] ? end - size : behindZeros(start, end), end)
+        return all(negative[i] ? 0xff : 0, start, end - size)
+      default:
+        place(i, words, form === 'address' ? end - size : behindZeros(start, end), end)
+        return form !== 'boolean' && all(0, start, end - size)
+    }
+  }
+
+  const writeAddress = (out: ByteWriter, i: number) => {
+    if (ids[i]! >= 0) return addresses.checksummed(out, ids[i]!)
+    addresses.checksummedBytes(out, buffers[i]!, starts[i]!)
+  }
+
+  const isInteger = ({ form }: Argument): boolean => form === 'unsigned' || form === 'signed' || form === 'boolean'
+
+  /** Negative ones are rare. */
+  const negativeAt = ({ size }: Argument, i: number): bigint =>
+    BigInt.asIntN(size * 8, BigInt(integerOf(buffers[i]!, starts[i]!, ends[i]!)))
+
+  /** Without its prefix. */
+  const writeHex = (out: ByteWriter, argument: Argument, i: number) => {
+    if (argument.form === 'address') writeAddress(out, i)
+    else if (isInteger(argument) && !negative[i]) writeDigits(out, buffers[i]!, starts[i]!, ends[i]!)
+    else out.digits(buffers[i]!, starts[i]!, ends[i]!)
+  }
+
+  const writeNum = (out: ByteWriter, argument: Argument, i: number) => {
+    if (!isInteger(argument)) return out.bytes(NULL)
+    if (!negative[i]) return writeLong(out, buffers[i]!, starts[i]!, ends[i]!)
+    const value = negativeAt(argument, i)
+    if (value >= LEAST_LONG) out.ascii(String(value))
+    else out.bytes(NULL)
+  }
+
+  const writeScaled = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
+    if (decimals === null || !isInteger(argument) || argument.form === 'boolean') return out.bytes(NULL)
+    const value = negative[i]
+      ? scaled(negativeAt(argument, i), decimals)
+      : scaledOf(buffers[i]!, starts[i]!, ends[i]!, decimals)
+    out.ascii(String(value))
+  }
+
+  const writeWhole = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
+    out.bytes(argument.before)
+    writeHex(out, argument, i)
+    if (isInteger(argument)) {
+      out.bytes(QUOTED_NUM)
+      writeNum(out, argument, i)
+      out.bytes(SCALED)
+      writeScaled(out, argument, i, decimals)
+    } else out.bytes(NO_INTEGER)
+    out.bytes(argument.behind)
+  }
+
+  const writePart = (out: ByteWriter, shown: ShownArgument, i: number, argument: Argument, decimals: number | null) => {
+    out.byte(COMMA)
+    out.byte(OPEN)
+    const start = out.length
+    if (shown.name) out.bytes(argument.name, 1)
+    if (shown.pos) out.bytes(argument.pos, out.length === start ? 1 : 0)
+    if (shown.value) {
+      out.bytes(VALUE, out.length === start ? 1 : 0)
+      const first = out.length
+      if (shown.value.hex) {
+        out.bytes(HEX_MEMBER)
+        writeHex(out, argument, i)
+        out.byte(QUOTE)
+      }
+      if (shown.value.num) {
+        out.bytes(NUM, out.length === first ? 1 : 0)
+        writeNum(out, argument, i)
+      }
+      if (shown.value.scaled) {
+        out.bytes(SCALED, out.length === first ? 1 : 0)
+        writeScaled(out, argument, i, decimals)
+      }
+      if (shown.value.type) out.bytes(argument.type, out.length === first ? 1 : 0)
+      out.byte(CLOSE)
+    }
+    out.byte(CLOSE)
+  }
+
+  return {
+    locate(args, isTopic, packed, from, to) {
+      let at = from
+      for (let i = 0; i < args.length; i++) {
+        const argument = args[i]!
+        if (argument.isTopic !== isTopic) continue
+        if (at >= to || !take(argument, i, packed, at)) return false
+        at = endOfWord(packed, at)
+      }
+      return at === to
+    },
+    list(out, args, decimals, shown) {
+      const start = out.length
+      for (let i = 0; i < args.length; i++)
+        if (shown === 'whole') writeWhole(out, args[i]!, i, decimals)
+        else writePart(out, shown, i, args[i]!, decimals)
+      // In place of the first comma.
+      out.reserve(0)[start] = OPEN_LIST
+      out.byte(CLOSE_LIST)
+    },
+    text(out, args) {
+      for (let i = 0; i < args.length; i++) {
+        const argument = args[i]!
+        out.bytes(argument.label, i === 0 ? 2 : 0)
+        if (argument.form === 'boolean') out.bytes(ends[i]! - starts[i]! === 1 ? TRUE : FALSE)
+        else if (!isInteger(argument)) {
+          out.bytes(PREFIX)
+          writeHex(out, argument, i)
+        } else if (negative[i]) out.ascii(String(negativeAt(argument, i)))
+        else writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
+      }
+    },
+  }
+}
+
+const LEAST_LONG = -(2n ** 63n)
+const VALUE = piece(',"value":{')
+const HEX_MEMBER = piece('"hex":"0x')
+const NUM = piece(',"num":')
+const QUOTED_NUM = piece('","num":')
+const SCALED = piece(',"scaled":')
+const NO_INTEGER = piece('","num":null,"scaled":null')
+const PREFIX = piece('0x')

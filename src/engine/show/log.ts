@@ -1,0 +1,145 @@
+import type { ByteWriter } from '../../lib/bytes.ts'
+import type { log as mapping } from '../../mapping/documents/log.ts'
+import { newLogRecord, readLog } from '../documents/records/log.ts'
+import { blockOf, placeOf } from '../schema.ts'
+import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
+import type { Show } from './hits.ts'
+import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex, writeObject } from './pieces.ts'
+import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
+import { createValues } from './values.ts'
+import { endOfWord } from './words.ts'
+
+/** The log at hand, which an event is, too. */
+export interface LogAt {
+  find(position: number): boolean
+  block: ShownBlock
+  place: number
+  bytes: Buffer
+  end: number
+  record: ReturnType<typeof newLogRecord>
+}
+
+export const createLogAt = ({ records, block }: Context): LogAt => {
+  const at: LogAt = {
+    find(position) {
+      const view = records.find('log', position)
+      const found = view && block(blockOf(position))
+      if (!found) return false
+      at.block = found
+      at.place = placeOf(position)
+      at.bytes = view.bytes
+      at.end = view.end
+      readLog(view.bytes, view.start, at.record)
+      return true
+    },
+    block: undefined as unknown as ShownBlock,
+    place: 0,
+    bytes: Buffer.alloc(0),
+    end: 0,
+    record: newLogRecord(),
+  }
+  return at
+}
+
+/** What logs and events show alike. */
+export const logFields = (at: LogAt, context: Context) => {
+  const where = placeFields(() => at.block)
+  const { address } = createValues(context)
+  return {
+    address: () => always(out => address(out, at.record.address)),
+    logIndex: where.quantity(() => at.place),
+    transactionIndex: where.quantity(() => at.record.tx),
+    transactionHash: where.transactionHash(() => at.record.tx),
+    blockHash: where.blockHash,
+    blockNumber: where.blockNumber,
+    timestamp: where.datetime,
+  }
+}
+
+const INFIX = { log: '_l_', event: '_e_' } as const
+
+export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' | 'routing' | 'parent'> => {
+  const parent = (out: ByteWriter) => {
+    writeTxHash(out, at.block, at.record.tx)
+  }
+  return {
+    id(out) {
+      parent(out)
+      out.ascii(INFIX[kind])
+      out.decimal(at.place)
+    },
+    routing: out => out.bytes(at.block.hash),
+    parent,
+  }
+}
+
+/** First topics that are known by their signatures. */
+const SIGNATURES = 10_000
+
+export const createLogShow = (context: Context): Show => {
+  const { reader } = context
+  const { words } = createValues(context)
+  const at = createLogAt(context)
+  const fields = logFields(at, context)
+  const firstTopics = new Map<number, Buffer | null>()
+
+  /** Null where all topics are kept with the log. */
+  const firstTopic = (): Buffer | null => {
+    const { signature } = at.record
+    let topic = firstTopics.get(signature)
+    if (topic === undefined) {
+      const text = reader.signature(signature).topic
+      topic = text === null ? null : Buffer.from(text.slice(2), 'hex')
+      if (firstTopics.size >= SIGNATURES) firstTopics.clear()
+      firstTopics.set(signature, topic)
+    }
+    return topic
+  }
+
+  const writeTopics = (out: ByteWriter) => {
+    const { topicsStart, topicsEnd } = at.record
+    const first = firstTopic()
+    out.byte(OPEN_LIST)
+    if (first) writeHex(out, first, 0, first.length)
+    for (let from = topicsStart; from < topicsEnd; ) {
+      if (first || from > topicsStart) out.byte(COMMA)
+      const next = endOfWord(at.bytes, from)
+      words(out, at.bytes, from, next)
+      from = next
+    }
+    out.byte(CLOSE_LIST)
+  }
+
+  const writeSignature = (out: ByteWriter): boolean => {
+    const { topicsStart, topicsEnd } = at.record
+    const first = firstTopic()
+    if (first) writeHex(out, first, 0, first.length)
+    else if (topicsStart < topicsEnd) words(out, at.bytes, topicsStart, endOfWord(at.bytes, topicsStart))
+    else return false
+    return true
+  }
+
+  const own = {
+    address: fields.address,
+    topics: () => always(out => writeTopics(out)),
+    signature: (): Write => writeSignature,
+    data: () => always(out => words(out, at.bytes, at.record.topicsEnd, at.end)),
+    logIndex: fields.logIndex,
+    transactionIndex: fields.transactionIndex,
+    transactionHash: fields.transactionHash,
+    blockHash: fields.blockHash,
+    blockNumber: fields.blockNumber,
+    timestamp: fields.timestamp,
+    removed: () => always(out => out.bytes(FALSE)),
+  } satisfies Record<keyof typeof mapping.fields, (plan: FieldPlan) => Write>
+
+  return {
+    find: at.find,
+    ...logEnvelope('log', at),
+    source(filter) {
+      const plan = planSource('log', filter)
+      const members = plan && planMembers(plan, own)
+      return members && (out => writeObject(out, members))
+    },
+  }
+}

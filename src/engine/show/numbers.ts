@@ -1,0 +1,200 @@
+import { COIN_DECIMALS, scaled } from '../../documents/show.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { CLOSE, HEX, NULL, OPEN, piece, QUOTE, ZERO } from './pieces.ts'
+
+/** Integers as documents show them (see documents/show.ts), from their big-endian bytes without leading zeros; zero has none, or one. */
+
+const NUM = piece(',"num":')
+const COIN = piece(',"coin":')
+const PADDED = piece(',"padded":"0x')
+const RAW = piece(',"raw":"0x')
+const DIGITS = Buffer.from('0123456789abcdef')
+
+/** All members. */
+export const EVERY = -1
+/** Of each shape, the members that are shown, by bits in their order. */
+const QUANTITY = { num: 1, raw: 2 } as const
+const WIDE = { padded: 1, raw: 2 } as const
+const AMOUNT = { num: 1, coin: 2, padded: 4, raw: 8 } as const
+
+/** `{"num":…,"raw":"0x…"}` */
+export const writeQuantity = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
+  out.byte(OPEN)
+  if (members & QUANTITY.num) {
+    out.bytes(NUM, 1)
+    writeLong(out, bytes, from, to)
+  }
+  if (members & QUANTITY.raw) {
+    out.bytes(RAW, members & QUANTITY.num ? 0 : 1)
+    writeDigits(out, bytes, from, to)
+    out.byte(QUOTE)
+  }
+  out.byte(CLOSE)
+}
+
+/** The same of an integer that a double holds. */
+export const writeSmallQuantity = (out: ByteWriter, value: number, members: number) => {
+  out.byte(OPEN)
+  if (members & QUANTITY.num) {
+    out.bytes(NUM, 1)
+    out.decimal(value)
+  }
+  if (members & QUANTITY.raw) {
+    out.bytes(RAW, members & QUANTITY.num ? 0 : 1)
+    writeSmallDigits(out, value)
+    out.byte(QUOTE)
+  }
+  out.byte(CLOSE)
+}
+
+/** `{"padded":"0x…","raw":"0x…"}` */
+export const writeWide = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
+  out.byte(OPEN)
+  if (members & WIDE.padded) {
+    out.bytes(PADDED, 1)
+    writePadded(out, bytes, from, to)
+  }
+  if (members & WIDE.raw) {
+    out.bytes(RAW, members & WIDE.padded ? 0 : 1)
+    writeDigits(out, bytes, from, to)
+    out.byte(QUOTE)
+  }
+  out.byte(CLOSE)
+}
+
+/** `{"num":…,"coin":…,"padded":"0x…","raw":"0x…"}` */
+export const writeAmount = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
+  out.byte(OPEN)
+  const start = out.length
+  if (members & AMOUNT.num) {
+    out.bytes(NUM, 1)
+    writeLong(out, bytes, from, to)
+  }
+  if (members & AMOUNT.coin) {
+    out.bytes(COIN, out.length === start ? 1 : 0)
+    out.ascii(String(scaledOf(bytes, from, to, COIN_DECIMALS)))
+  }
+  if (members & AMOUNT.padded) {
+    out.bytes(PADDED, out.length === start ? 1 : 0)
+    writePadded(out, bytes, from, to)
+  }
+  if (members & AMOUNT.raw) {
+    out.bytes(RAW, out.length === start ? 1 : 0)
+    writeDigits(out, bytes, from, to)
+    out.byte(QUOTE)
+  }
+  out.byte(CLOSE)
+}
+
+/** The digits of an integer as text of 64, and the quotation mark behind them. */
+const writePadded = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
+  out.fill(ZERO, Math.max(0, 64 - 2 * (to - from)))
+  out.digits(bytes, from, to)
+  out.byte(QUOTE)
+}
+
+/** Lower-case hex digits without leading zeros, one at least. */
+export const writeDigits = (out: ByteWriter, bytes: Uint8Array, start: number, to: number) => {
+  let from = start
+  while (from < to && bytes[from] === 0) from++
+  if (from === to) return out.byte(ZERO)
+  const first = bytes[from]!
+  if (first < 16) {
+    out.byte(DIGITS[first]!)
+    from++
+  }
+  out.digits(bytes, from, to)
+}
+
+/** The same of an integer that a double holds. */
+const writeSmallDigits = (out: ByteWriter, value: number) => {
+  let size = 1
+  for (let above = 16; value >= above; above *= 16) size++
+  const target = out.reserve(size)
+  let rest = value
+  for (let at = out.length + size - 1; at >= out.length; at--) {
+    const above = Math.floor(rest / 16)
+    target[at] = DIGITS[rest - above * 16]!
+    rest = above
+  }
+  out.advance(size)
+}
+
+/** `"0x…"` */
+export const writeHexNumber = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
+  out.bytes(HEX)
+  writeDigits(out, bytes, from, to)
+  out.byte(QUOTE)
+}
+
+/** Null where it does not fit 64 bits with a sign. */
+export const writeLong = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
+  if (fitsLong(bytes, from, to)) writeDecimal(out, bytes, from, to)
+  else out.bytes(NULL)
+}
+
+export const fitsLong = (bytes: Uint8Array, from: number, to: number): boolean =>
+  to - from < 8 || (to - from === 8 && bytes[from]! < 0x80)
+
+/** Bytes of an integer that a double holds whatever they are; and of one that takes so few divisions that these are worth while. */
+const SAFE = 6
+const SHORT = 12
+
+/** The decimal digits of an integer. */
+export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
+  if (to - from <= SAFE) return out.decimal(smallOf(bytes, from, to))
+  if (to - from > SHORT) return out.ascii(String(integerOf(bytes, from, to)))
+  divide(bytes, from, to)
+  if (parts.high > 0) out.decimal(parts.high)
+  out.decimal(parts.middle, parts.high > 0 ? 9 : 1)
+  out.decimal(parts.low, 9)
+}
+
+/** An integer divided by 10^decimals, as the nearest double. */
+export const scaledOf = (bytes: Uint8Array, from: number, to: number, decimals: number): number => {
+  if (to - from <= SAFE) return scaled(smallOf(bytes, from, to), decimals)
+  if (to - from > SHORT) return scaled(integerOf(bytes, from, to), decimals)
+  divide(bytes, from, to)
+  const { high, middle, low } = parts
+  // Amounts are often whole billions, and then one division rounds as reading all digits does.
+  if (low === 0 && decimals >= 9 && high < MOST_BILLIONS) return scaled(high * BILLION + middle, decimals - 9)
+  const digits = `${high > 0 ? `${high}${padded(middle)}` : middle}${padded(low)}`
+  return Number(`${digits}e-${decimals}`)
+}
+
+const padded = (part: number): string => String(part).padStart(9, '0')
+
+const BILLION = 1e9
+const MOST_BILLIONS = 9_000_000
+
+/** The latest integer by powers of a billion. */
+const parts = { high: 0, middle: 0, low: 0 }
+const quotient = new Uint8Array(SHORT)
+
+/** Divides an integer of at most `SHORT` bytes, twice. */
+const divide = (bytes: Uint8Array, from: number, to: number) => {
+  parts.low = 0
+  for (let i = from; i < to; i++) {
+    const part = parts.low * 256 + bytes[i]!
+    const times = Math.floor(part / BILLION)
+    parts.low = part - times * BILLION
+    quotient[i - from] = times
+  }
+  parts.middle = 0
+  parts.high = 0
+  for (let i = 0; i < to - from; i++) {
+    const part = parts.middle * 256 + quotient[i]!
+    const times = Math.floor(part / BILLION)
+    parts.middle = part - times * BILLION
+    parts.high = parts.high * 256 + times
+  }
+}
+
+export const integerOf = (bytes: Uint8Array, from: number, to: number): number | bigint =>
+  to - from > SAFE ? BigInt(`0x${Buffer.prototype.hexSlice.call(bytes, from, to)}`) : smallOf(bytes, from, to)
+
+const smallOf = (bytes: Uint8Array, from: number, to: number): number => {
+  let value = 0
+  for (let i = from; i < to; i++) value = value * 256 + bytes[i]!
+  return value
+}

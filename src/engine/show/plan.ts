@@ -1,0 +1,69 @@
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { ENCODINGS, type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
+import type { SourceFilter } from '../../query/request.ts'
+import { compileSourcePaths, type Shown } from '../../query/source-filter.ts'
+import { keyOf, type Member } from './pieces.ts'
+
+/** How a field is shown to one request. What is not shown at all has no plan. */
+export interface FieldPlan {
+  shown: Exclude<Shown, 'none'>
+  /** Whether a value that is no object is shown: a null in place of one, too. */
+  single: boolean
+  /** Members of an object that are shown: a bit for each, in their order. */
+  members: number
+  /** What is left of a value, undefined where nothing is. */
+  cut(value: unknown): unknown
+}
+
+export interface SourcePlan {
+  /** Undefined where nothing of it is shown. */
+  field(name: string): FieldPlan | undefined
+  /** Whether an object that holds fields is shown also where none of them is, or where it is null. */
+  isShown(path: string): boolean
+}
+
+/** What a filter shows of documents of a kind; undefined where that is no `_source` at all. */
+export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undefined => {
+  const { any, of, cut } = compileSourcePaths(filter)
+  if (!any) return undefined
+  return {
+    field(name) {
+      const below = BELOW.get(kind)!.get(name)!
+      const shown = of(name, below)
+      if (shown === 'none') return undefined
+      const members = below.reduce((bits, path, i) => (of(path) === 'whole' ? bits | (1 << i) : bits), 0)
+      return { shown, single: of(name) === 'whole', members, cut: value => cut(value, name) }
+    },
+    isShown: path => of(path) === 'whole',
+  }
+}
+
+/** Members of what a kind of field is shown as; none where that is a single value. */
+const membersOf = (kind: FieldKind): readonly string[] => ('' in ENCODINGS[kind] ? [] : Object.keys(ENCODINGS[kind]))
+
+const pathsBelow = (kind: Kind, name: string): string[] => {
+  const field = MAPPING[kind].fields[name]!
+  return (isList(field) ? Object.keys(field.members) : membersOf(field.kind)).map(member => `${name}.${member}`)
+}
+
+const BELOW = new Map(
+  KINDS.map(kind => [kind, new Map(Object.keys(MAPPING[kind].fields).map(name => [name, pathsBelow(kind, name)]))]),
+)
+
+/** Appends the value of the document at hand; false where the document does not have the field. */
+export type Write = (out: ByteWriter) => boolean
+
+/** What every document has. */
+export const always =
+  (write: (out: ByteWriter) => void): Write =>
+  out => {
+    write(out)
+    return true
+  }
+
+/** The members of `_source` in the order in which the kind lists its fields. */
+export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, (plan: FieldPlan) => Write>>): Member[] =>
+  Object.entries(fields).flatMap(([name, writeBy]) => {
+    const field = plan.field(name)
+    return field ? [{ key: keyOf(name), write: writeBy(field) }] : []
+  })

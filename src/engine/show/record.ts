@@ -1,0 +1,79 @@
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { present } from '../../sqlite/damage.ts'
+import { RECORD_COLUMNS, type Stored } from '../documents/forms.ts'
+import type { RecordView } from '../documents/record-reader.ts'
+import { cursor } from '../documents/records/cursor.ts'
+import { locate } from '../documents/records/fields.ts'
+import type { FieldPlan, Write } from './plan.ts'
+import type { createValues } from './values.ts'
+
+/** The fields of the record at hand, of a kind that is stored field by field. */
+export interface RecordFields {
+  /** Goes to a record. */
+  read(view: RecordView | undefined): void
+  has(field: string): boolean
+  /** Puts the cursor before a field's value and returns the record's bytes; undefined where it has none. */
+  seek(field: string): Buffer | undefined
+  /** Writers of all its fields, by name. */
+  writers: ReadonlyMap<string, (plan: FieldPlan) => Write>
+}
+
+export const createRecordFields = (
+  kind: Exclude<Stored, 'trace'>,
+  { value }: Pick<ReturnType<typeof createValues>, 'value'>,
+  ownBloom?: (out: ByteWriter) => void,
+): RecordFields => {
+  const columns = RECORD_COLUMNS[kind]
+  const offsets = new Int32Array(columns.length)
+  const at: RecordAt = { bytes: Buffer.alloc(0), offsets }
+  return {
+    read(view) {
+      const { bytes, start } = present(view, `a record of the kind ${kind}`)
+      at.bytes = bytes
+      locate(kind, bytes, start, offsets)
+    },
+    ...fieldsAt(kind, at, { value }, ownBloom),
+  }
+}
+
+/** Where the fields of a record begin in the bytes of its row. */
+export interface RecordAt {
+  bytes: Buffer
+  offsets: Int32Array
+}
+
+/** Fields of the record that `at` points into. */
+export const fieldsAt = (
+  kind: Stored,
+  at: RecordAt,
+  { value }: Pick<ReturnType<typeof createValues>, 'value'>,
+  ownBloom?: (out: ByteWriter) => void,
+): Omit<RecordFields, 'read'> => {
+  const columns = RECORD_COLUMNS[kind]
+  const indexes = new Map(columns.map(({ field }, index) => [field, index]))
+  const offsetOf = (field: string): number => {
+    const index = indexes.get(field)
+    return index === undefined ? -1 : at.offsets[index]!
+  }
+  return {
+    has: field => offsetOf(field) >= 0,
+    seek(field) {
+      cursor.at = offsetOf(field)
+      return cursor.at < 0 ? undefined : at.bytes
+    },
+    writers: new Map(
+      columns.map((column, index) => [
+        column.field,
+        (plan: FieldPlan): Write => {
+          const write = value(column, plan, ownBloom)
+          return out => {
+            const offset = at.offsets[index]!
+            if (offset < 0) return false
+            cursor.at = offset
+            return write(out, at.bytes)
+          }
+        },
+      ]),
+    ),
+  }
+}

@@ -1,0 +1,152 @@
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { MAPPING } from '../../mapping/index.ts'
+import { cursor, takeVarint } from '../documents/records/cursor.ts'
+import { INPUT, newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
+import { takeLength } from '../documents/records/values.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
+import type { Show } from './hits.ts'
+import { CLOSE, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from './pieces.ts'
+import { type FieldPlan, planSource, type SourcePlan, type Write } from './plan.ts'
+import { fieldsAt, type RecordAt } from './record.ts'
+import { createValues } from './values.ts'
+
+/** Objects that hold fields of a trace. */
+type Outer = 'action' | 'result'
+const INPUT_FIELD = 'action.input'
+
+export const createTraceShow = (context: Context): Show => {
+  const { records } = context
+  const values = createValues(context)
+  const trace = newTraceRecord()
+  const at: RecordAt = { bytes: Buffer.alloc(0), offsets: trace.offsets }
+  const record = fieldsAt('trace', at, values)
+  const where = placeFields(() => block)
+  let block: ShownBlock
+  let place = 0
+
+  /** Appends what a step is called with; an explicit null is one. */
+  const input =
+    ({ single }: FieldPlan): Write =>
+    out => {
+      if (trace.input === INPUT.none) return false
+      const view = records.traceInput(positionOf(block.stored.number, place))
+      if (view) values.words(out, view.bytes, view.start, view.end)
+      else if (single) out.bytes(NULL)
+      return view != null || single
+    }
+
+  const inTransaction =
+    (by: (plan: FieldPlan) => Write) =>
+    (plan: FieldPlan): Write => {
+      const write = by(plan)
+      return out => trace.tx >= 0 && write(out)
+    }
+
+  const writers = new Map<string, (plan: FieldPlan) => Write>([
+    ...record.writers,
+    [INPUT_FIELD, input],
+    ['transactionHash', inTransaction(where.transactionHash(() => trace.tx))],
+    ['transactionPosition', inTransaction(where.quantity(() => trace.tx))],
+    ['blockHash', where.blockHash],
+    ['blockNumber', where.blockNumber],
+    ['timestamp', where.datetime],
+  ])
+  const names = Object.keys(MAPPING.trace.fields)
+
+  const member = (plan: SourcePlan, name: string, key: string): Member[] => {
+    const field = plan.field(name)
+    return field ? [{ key: keyOf(key), write: writers.get(name)!(field) }] : []
+  }
+
+  const isPresent = (name: string): boolean => (name === INPUT_FIELD ? trace.input !== INPUT.none : record.has(name))
+
+  const group = (plan: SourcePlan, outer: Outer): Member => {
+    const inside = names.filter(name => name.startsWith(`${outer}.`))
+    const members = inside.flatMap(name => member(plan, name, name.slice(outer.length + 1)))
+    const isShown = plan.isShown(outer)
+    return {
+      key: keyOf(outer),
+      write(out) {
+        if (!inside.some(isPresent)) return false
+        out.byte(OPEN)
+        const start = out.length
+        writeMembers(out, members, start)
+        const isEmpty = out.length === start
+        out.byte(CLOSE)
+        return isShown || !isEmpty
+      },
+    }
+  }
+
+  const members = (plan: SourcePlan): Member[] => {
+    const results = names.filter(name => name.startsWith('result.'))
+    // What failed has none: that it has none is told behind the error.
+    const noResult: Member = {
+      key: keyOf('result'),
+      write(out) {
+        if (!record.has('error') || results.some(isPresent)) return false
+        out.bytes(NULL)
+        return true
+      },
+    }
+    return names.flatMap((name, i): Member[] => {
+      const outer = name.slice(0, Math.max(0, name.indexOf('.')))
+      if (outer !== '') return names[i - 1]!.startsWith(`${outer}.`) ? [] : [group(plan, outer as Outer)]
+      const own = member(plan, name, name)
+      return name === 'error' && plan.isShown('result') ? [...own, noResult] : own
+    })
+  }
+
+  /** Of a reward: how many others of its block stand before it. */
+  const rewardsBefore = (): number => {
+    const { number } = block.stored
+    let count = 0
+    if (place === 0) return count
+    records.each('trace', positionOf(number, 0), positionOf(number, place - 1), (_, { bytes, start }) => {
+      if (txOfTrace(bytes, start) < 0) count++
+    })
+    return count
+  }
+
+  const writeParent = (out: ByteWriter) => {
+    if (trace.tx < 0) return out.bytes(block.hash)
+    writeTxHash(out, block, trace.tx)
+  }
+
+  return {
+    find(position) {
+      const view = records.find('trace', position)
+      const found = view && context.block(blockOf(position))
+      if (!found) return false
+      block = found
+      place = placeOf(position)
+      at.bytes = view.bytes
+      readTrace(view.bytes, view.start, trace)
+      return true
+    },
+    id(out) {
+      writeParent(out)
+      out.bytes(INFIX)
+      if (trace.tx < 0) out.ascii(`_${rewardsBefore()}`)
+      else writePath(out, record.seek('traceAddress'))
+    },
+    routing: out => out.bytes(block.hash),
+    parent: writeParent,
+    source(filter) {
+      const plan = planSource('trace', filter)
+      if (!plan) return undefined
+      const all = members(plan)
+      return out => writeObject(out, all)
+    },
+  }
+}
+
+const INFIX = piece('_t')
+
+/** Appends `_<place>` for each step of a trace address that the cursor stands before. */
+export const writePath = (out: ByteWriter, bytes: Buffer | undefined) => {
+  if (!bytes) return
+  const length = takeLength(bytes)
+  for (const end = cursor.at + length; cursor.at < end; ) out.ascii(`_${takeVarint(bytes)}`)
+}

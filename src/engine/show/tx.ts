@@ -1,0 +1,54 @@
+import { MAPPING } from '../../mapping/index.ts'
+import { hashStart } from '../documents/records/block.ts'
+import { blockOf, placeOf, positionOf } from '../schema.ts'
+import { createBloomShow } from './bloom.ts'
+import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
+import type { Show } from './hits.ts'
+import { writeObject } from './pieces.ts'
+import { planMembers, planSource } from './plan.ts'
+import { createRecordFields } from './record.ts'
+import { createValues } from './values.ts'
+
+export const createTxShow = (context: Context): Show => {
+  const bloom = createBloomShow(context)
+  let block: ShownBlock
+  let place = 0
+  const record = createRecordFields('tx', createValues(context), out => bloom(out, block.stored, place))
+  const where = placeFields(() => block)
+  const derived = {
+    blockHash: where.blockHash,
+    blockNumber: where.blockNumber,
+    hash: where.transactionHash(() => place),
+    timestamp: where.seconds,
+    transactionIndex: where.quantity(() => place),
+  }
+  const fields = { ...Object.fromEntries(record.writers), ...derived }
+  const ordered = Object.fromEntries(
+    Object.keys(MAPPING.tx.fields).map(name => [name, fields[name as keyof typeof fields]!]),
+  )
+
+  return {
+    find(position) {
+      const found = context.block(blockOf(position))
+      if (!found || hashStart(found.stored, placeOf(position)) < 0) return false
+      block = found
+      place = placeOf(position)
+      return true
+    },
+    id(out) {
+      writeTxHash(out, block, place)
+    },
+    routing: out => out.bytes(block.hash),
+    parent: out => out.bytes(block.hash),
+    source(filter) {
+      const plan = planSource('tx', filter)
+      if (!plan) return undefined
+      const members = planMembers(plan, ordered)
+      const needsRecord = [...record.writers.keys()].some(name => plan.field(name))
+      return out => {
+        if (needsRecord) record.read(context.records.find('tx', positionOf(block.stored.number, place)))
+        writeObject(out, members)
+      }
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { ChainsieveError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { type Clock, systemClock } from '../lib/retry.ts'
+
+/** Asks nodes for what blocks can do without. */
+export interface NodeLookup<T> {
+  /**
+   * Waits while no node can be reached, as for blocks; where nodes do not answer this question, goes on without, and does not ask again for a
+   * while. What somebody else is asking already is waited for.
+   */
+  prefetch(things: readonly T[], signal: AbortSignal): Promise<void>
+  /** Asks whether or not nodes have answered lately; resolves a while later where one of them is not answered. */
+  require(things: readonly T[], signal: AbortSignal): Promise<void>
+}
+
+export interface NodeLookupOptions<T> {
+  /** Takes note of what is answered. */
+  ask(some: readonly T[], signal: AbortSignal): Promise<void>
+  /** Most that are asked in one go. */
+  most: number
+  /** Completes "Cannot ask the node …". */
+  what: string
+  log: Log
+  /** Milliseconds, monotonic; default `performance.now`. */
+  now?: (() => number) | undefined
+  clock?: Clock | undefined
+}
+
+/** Time for which nodes that do not answer are not asked. */
+const PAUSE_MS = 60_000
+/** Time between two tries to get what a rule cannot be decided without. */
+const AGAIN_MS = 3_000
+/** What passes; everything else a node may say to every such question. */
+const PASSING = ['node_unreachable', 'node_rate_limited']
+
+export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T> => {
+  const { ask, most, what, log, now = () => performance.now(), clock = systemClock } = options
+  /** Those that are being asked, so that two lanes which meet something new ask for it once. */
+  const underWay = new Map<T, Promise<void>>()
+  let pausedUntil = Number.NEGATIVE_INFINITY
+
+  /** Undefined where they were answered, else why not. */
+  const attempt = async (some: readonly T[], signal: AbortSignal): Promise<ChainsieveError | undefined> => {
+    for (;;) {
+      try {
+        await ask(some, signal)
+        return undefined
+      } catch (error) {
+        if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+        if (!PASSING.includes(error.code)) return error
+      }
+    }
+  }
+
+  const askOrPause = async (some: readonly T[], signal: AbortSignal) => {
+    const error = await attempt(some, signal)
+    if (error === undefined) return
+    pausedUntil = now() + PAUSE_MS
+    log.warn(`Cannot ask the node ${what}, goes on without`, { error })
+  }
+
+  return {
+    async prefetch(things, signal) {
+      const others = things.flatMap(thing => underWay.get(thing) ?? [])
+      const own = things.filter(thing => !underWay.has(thing))
+      for (let i = 0; i < own.length && now() >= pausedUntil; i += most) {
+        const some = own.slice(i, i + most)
+        const asking = askOrPause(some, signal)
+        for (const thing of some) underWay.set(thing, asking)
+        try {
+          await asking
+        } finally {
+          for (const thing of some) underWay.delete(thing)
+        }
+      }
+      await Promise.all(others)
+    },
+    async require(things, signal) {
+      for (let i = 0; i < things.length; i += most)
+        if (await attempt(things.slice(i, i + most), signal)) return clock.sleep(AGAIN_MS, signal)
+    },
+  }
+}

@@ -1,0 +1,316 @@
+import type { RuleMatch } from '../alerts/alert.ts'
+import type { AlertUpdate, Scan } from '../alerts/alert-store.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import { type BlockDocuments, createBlockDocuments } from '../documents/build.ts'
+import type { DecodedBlock } from '../documents/decoded-block.ts'
+import type { Document } from '../documents/document.ts'
+import { asJson } from '../documents/show.ts'
+import { tokensIn } from '../documents/tokens.ts'
+import type { Log } from '../lib/log.ts'
+import type { Range } from '../lib/ranges.ts'
+import { type Clock, systemClock } from '../lib/retry.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import type { Kind } from '../mapping/index.ts'
+import { createMatcher, type Found, type Matches } from '../rules/matcher.ts'
+import type { StoredRule } from '../rules/rule.ts'
+import type { Rules } from '../rules/store.ts'
+import type { Contracts } from './contracts.ts'
+import type { ProxyResolver } from './proxy-resolver.ts'
+import type { Tokens } from './tokens.ts'
+import { createTroubles } from './troubles.ts'
+
+/** The rules of one network, as its indexing thread knows them. */
+export interface RuleWatcher {
+  /** Takes up what was changed of the rules; costs next to nothing where nothing was. `held`: blocks that are stored or on their way. */
+  refresh(held: readonly Range[]): void
+  /** Grows with each change: what was matched before knows nothing of it. */
+  readonly generation: number
+  /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
+  complete(raw: RawBlock, signal: AbortSignal): Promise<void>
+  /**
+   * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
+   * asked, it waits until it can: that is no "no match".
+   */
+  match(block: DecodedBlock, signal: AbortSignal): Promise<RuleMatch[]>
+  /** What the writer does not know yet; it must come with, or before, the first block that was matched by it. */
+  takeUpdate(): Omit<AlertUpdate, 'hits'> | undefined
+  /** Histories that rules asked for and that are still to be gone through. */
+  readonly scans: ReadonlyMap<number, Scan>
+  rule(id: number): StoredRule | undefined
+  /** The head is known now: rules that were made before begin above it, also those that are read later. */
+  fixStarts(head: number): void
+  /** What is waited for, null where nothing is. */
+  readonly waiting: string | null
+  /** Why rules did not do all that they should, in sentences, until they are changed. */
+  readonly troubles: ReadonlyMap<number, string>
+  /** Why the rules of an account did not, until one of them is changed. */
+  readonly accountTroubles: ReadonlyMap<number, string>
+  close(): void
+}
+
+export interface RuleWatcherOptions {
+  network: string
+  rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
+  /** Those that are stored; the map is kept up to date. */
+  scans: Map<number, Scan>
+  tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
+  contracts: Pick<Contracts, 'in' | 'isOpen' | 'require'>
+  /** Default: nothing is decoded by what proxies run. */
+  links?: Pick<ProxyResolver, 'isOpen' | 'require'>
+  log: Log
+  limits?: Limits
+  clock?: Clock
+}
+
+/** What is decoded, and so may depend on whose code a proxy runs. */
+const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
+
+const FIX_AGAIN_MS = 10_000
+
+export const createRuleWatcher = ({
+  network,
+  rules,
+  scans,
+  tokens,
+  contracts,
+  links,
+  log,
+  limits = DEFAULT_LIMITS,
+  clock = systemClock,
+}: RuleWatcherOptions): RuleWatcher => {
+  const matcher = createMatcher({ most: limits.ruleMatches })
+  const troubles = createTroubles(log, 'rule')
+  const accountTroubles = createTroubles(log, 'account')
+  const known = new Map<number, StoredRule>()
+  const paused = new Set<number>()
+  let version = -1
+  let seq = 0
+  let generation = 0
+  let head: number | undefined
+  /** First blocks of rules that could not be noted yet, and when to try again. */
+  const open = new Map<number, number>()
+  let fixAt = 0
+  /** Why a block waits, by its number: lanes wait each for itself. */
+  const waits = new Map<number, string>()
+  let update: { paused?: readonly number[]; gone: number[]; scans: Map<number, Scan> } = { gone: [], scans: new Map() }
+
+  /** From here on the rule is looked for in every block; what is stored already is gone through where the rule asks for it. */
+  const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
+    if (startBlock === null) return
+    const before = scans.get(id)
+    // Its conditions may have changed: that is no reason to go through history again.
+    if (before?.start === startBlock) return
+    const last = held.at(-1)?.to ?? -1
+    const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
+    scans.set(id, scan)
+    update.scans.set(id, scan)
+  }
+
+  /** A file of accounts that cannot be written now holds up no block: it is tried again. */
+  const fixStart = ({ id, startBlock }: StoredRule, stored: number) => {
+    if (startBlock !== null || head === undefined) return
+    const start = open.get(id) ?? Math.max(head, stored) + 1
+    try {
+      rules.fixStart(id, start)
+      open.delete(id)
+    } catch (error) {
+      log.warn('Could not note where a rule begins, tries again', { rule: id, error })
+      open.set(id, start)
+      fixAt = clock.now() + FIX_AGAIN_MS
+    }
+  }
+
+  const take = (rule: StoredRule) => {
+    try {
+      matcher.set(rule)
+    } catch (error) {
+      troubles.add(rule.id, 'The rule is not looked for: it could not be taken up, by a fault of the server.', error)
+    }
+  }
+
+  /** What was found of the others holds, whatever one rule does. */
+  const noteTroubles = ({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) => {
+    for (const { rule, error } of failed)
+      troubles.add(rule.id, `The rule could not be asked of all of block ${block}, by a fault of the server.`, error)
+    for (const account of cut)
+      accountTroubles.add(
+        account,
+        `Not all that the rules find in block ${block} is told. ${overLimit('ruleMatches', limits).message}`,
+      )
+  }
+
+  const forgetTroubles = (rule: number) => {
+    troubles.forget(rule)
+    const account = known.get(rule)?.account
+    if (account !== undefined) accountTroubles.forget(account)
+  }
+
+  const refresh = (held: readonly Range[]) => {
+    if (open.size > 0 && clock.now() >= fixAt)
+      for (const id of open.keys()) {
+        const rule = known.get(id)
+        if (rule?.startBlock === null) fixStart(rule, -1)
+        else open.delete(id)
+      }
+    const current = rules.version()
+    if (current === version) return
+    version = current
+    const { seq: now, changed, removed } = rules.changes(network, seq)
+    seq = now
+    if (changed.length === 0 && removed.length === 0) return
+    const wasPaused = paused.size
+    let pausing = false
+    for (const id of removed) {
+      forgetTroubles(id)
+      pausing = paused.delete(id) || pausing
+      scans.delete(id)
+      update.scans.delete(id)
+      if (known.delete(id)) matcher.remove(id)
+      update.gone.push(id)
+    }
+    for (const rule of changed.map(withoutActions)) {
+      if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
+      known.set(rule.id, rule)
+      forgetTroubles(rule.id)
+      if (rule.unfit !== undefined) troubles.add(rule.id, rule.unfit)
+      take(rule)
+      register(rule, held)
+      fixStart(rule, held.at(-1)?.to ?? -1)
+    }
+    if (pausing || paused.size !== wasPaused) update.paused = [...paused]
+    generation++
+  }
+
+  const toMatch = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): RuleMatch => ({
+    rule: rule.id,
+    revision: rule.matching,
+    targetType: rule.input.config.targetType,
+    confirmations: rule.input.maxConfirmationCount,
+    notifyPending: rule.input.notifyPending === true,
+    block: Number(raw.block.number),
+    blockHash: raw.block.hash,
+    entity: { _id: document._id, _type: kind },
+    source,
+    receivedAt,
+  })
+
+  /** Many rules may have found the same entity. */
+  const toMatches = (found: readonly Found[], raw: RawBlock, receivedAt: number): RuleMatch[] => {
+    const sources = new Map<Document, string>()
+    return found.map(one => {
+      const { document } = one
+      const source = sources.get(document) ?? JSON.stringify(document._source)
+      sources.set(document, source)
+      return toMatch(one, source, raw, receivedAt)
+    })
+  }
+
+  /** Asks again and again for what rules cannot be decided without. */
+  const until = async (number: number, isOpen: () => boolean, ask: () => Promise<void>, what: string) => {
+    let told = false
+    try {
+      while (isOpen()) {
+        waits.set(number, `block ${number} waits for ${what}, which a rule may need and the node does not tell`)
+        await ask()
+        if (told || !isOpen()) continue
+        log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, missing: what })
+        told = true
+      }
+    } finally {
+      waits.delete(number)
+    }
+  }
+
+  return {
+    refresh,
+    get generation() {
+      return generation
+    },
+    async complete(raw, signal) {
+      const number = Number(raw.block.number)
+      if (!matcher.wants(number)) return
+      const newTokens = () =>
+        [...tokensIn(raw, contracts.in(raw)).keys()]
+          .map(address => address.slice(2))
+          .filter(address => tokens.seen(address) === undefined && tokens.isUnasked(address))
+      await until(
+        number,
+        () => matcher.looksAt('contract') && contracts.isOpen(raw),
+        () => contracts.require(raw, signal),
+        'the code of a contract that it creates',
+      )
+      await until(
+        number,
+        () => links !== undefined && DECODED.some(matcher.looksAt) && links.isOpen(raw),
+        () => links!.require(raw, signal),
+        'what a contract in it is a proxy of',
+      )
+      await until(
+        number,
+        () => matcher.looksAt('token') && newTokens().length > 0,
+        () => tokens.require(newTokens(), signal),
+        'what a new token tells of itself',
+      )
+    },
+    async match(block, signal) {
+      const { raw } = block
+      const number = Number(raw.block.number)
+      if (!matcher.wants(number)) return []
+      const receivedAt = clock.now()
+      let told = false
+      try {
+        for (;;) {
+          const documents: BlockDocuments = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
+          const { found, undecided, ...trouble } = matcher.match({
+            ...block,
+            decimals: tokens.of,
+            undecided: tokens.isUndecided,
+            documents,
+          })
+          if (undecided.length === 0) {
+            noteTroubles(trouble, number)
+            return toMatches(found, raw, receivedAt)
+          }
+          const token = `0x${undecided[0]}`
+          waits.set(
+            number,
+            `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not tell`,
+          )
+          await tokens.require(undecided, signal)
+          // What is not answered may be needed no more: rules may have changed meanwhile.
+          if (told || !undecided.some(tokens.isUndecided)) continue
+          log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token })
+          told = true
+        }
+      } finally {
+        waits.delete(number)
+      }
+    },
+    takeUpdate() {
+      const { paused, gone, scans } = update
+      if (!paused && gone.length === 0 && scans.size === 0) return undefined
+      update = { gone: [], scans: new Map() }
+      return { ...(paused && { paused }), gone, scans: [...scans.values()] }
+    },
+    scans,
+    rule: id => known.get(id),
+    fixStarts(at) {
+      head = at
+      for (const rule of known.values()) fixStart(rule, -1)
+    },
+    get waiting() {
+      const [first] = waits.values()
+      return first ?? null
+    },
+    troubles: troubles.all,
+    accountTroubles: accountTroubles.all,
+    close: rules.close,
+  }
+}
+
+/** Who only looks for what rules match keeps no more of them: there may be many. */
+const withoutActions = (rule: StoredRule): StoredRule => {
+  const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
+  const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
+  return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
+}

@@ -1,0 +1,72 @@
+import { openDocumentReader } from '../engine/document-reader.ts'
+import { systemClock } from '../lib/retry.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { createHistory } from './history.ts'
+import { redecode } from './redecode.ts'
+import { redecodeFolder } from './redecodings.ts'
+import { type Work, yieldToHead } from './work.ts'
+
+/** Time between two looks at whether rules have changed, where no block comes. */
+const RULES_MS = 200
+
+/** Has rules take effect also where no block comes, and what is stored gone through where they ask for it. */
+export const watchRules = async (work: Work) => {
+  const { pipeline, ruleWatcher, store, log, signal } = work
+  const refresh = () => ruleWatcher.refresh(pipeline.held())
+  const scanHistory = createHistory({
+    open: () => openDocumentReader(store, { native: nativeBinding() }),
+    ruleWatcher,
+    refresh,
+    tell: pipeline.tell,
+    settled: pipeline.flush,
+    log,
+    signal,
+  })
+  // Also what changed before a crash, and was not told any more.
+  let told = 0
+  while (!signal.aborted) {
+    refresh()
+    const { generation } = ruleWatcher
+    if (generation !== told) await pipeline.tell({ hits: [] })
+    told = generation
+    try {
+      await scanHistory()
+      await systemClock.sleep(RULES_MS, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
+
+/** Time between two looks at whether something is to be decoded anew. */
+const REDECODE_MS = 1000
+
+/** Has what is stored decoded anew where that is asked for. */
+export const watchAbis = async (work: Work) => {
+  const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
+  while (!signal.aborted) {
+    try {
+      await redecode({
+        network,
+        store,
+        native: nativeBinding(),
+        abis,
+        folder: redecodeFolder(data),
+        decoding,
+        preparer,
+        askLinks: addresses => links.know(addresses, state.head ?? pipeline.held().at(-1)?.to ?? 0, signal),
+        revise: pipeline.revise,
+        caughtUp: pipeline.caughtUp,
+        yieldToHead: () => yieldToHead(state, signal),
+        onReport: report => {
+          state.redecoding = report
+        },
+        log,
+        signal,
+      })
+      await systemClock.sleep(REDECODE_MS, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}
