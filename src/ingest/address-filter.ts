@@ -32,21 +32,23 @@ export const createAddressFilter = ({
   const set = (place: number) => {
     bits[place >>> 5]! |= 1 << (place & 31)
   }
-  const filter: AddressFilter = {
+  const add = (digits: string): boolean => {
+    if (isFull()) return true
+    const { high, low } = hash(digits)
+    const [a, b] = [high & (size - 1), low & (size - 1)]
+    if (has(a) && has(b)) return true
+    set(a)
+    set(b)
+    count++
+    return false
+  }
+  for (const digits of addresses()) add(digits)
+  return {
+    add,
     mayHave(digits) {
       if (isFull()) return true
       const { high, low } = hash(digits)
       return has(high & (size - 1)) && has(low & (size - 1))
     },
-    add(digits) {
-      if (filter.mayHave(digits)) return true
-      const { high, low } = hash(digits)
-      set(high & (size - 1))
-      set(low & (size - 1))
-      count++
-      return false
-    },
   }
-  for (const digits of addresses()) filter.add(digits)
-  return filter
 }

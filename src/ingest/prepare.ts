@@ -18,6 +18,7 @@ import { createStoredDictionaries, type StoredDictionaries } from '../engine/loo
 import { positionOf } from '../engine/schema.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
+import { keepLatest } from '../lib/latest.ts'
 import type { Db } from '../sqlite/database.ts'
 import { type AddressFilter, createAddressFilter } from './address-filter.ts'
 import type { Contracts } from './contracts.ts'
@@ -85,11 +86,17 @@ export const createPreparer = ({
   const signatures = createSignatures(dictionaries, listedSignatures)
   const callSignature = createCallSignatures()
   const codes = createCodes(dictionaries)
+  const addresses = createDictionary({
+    last: dictionaries.last('address'),
+    find: digits => (filter.add(digits) ? dictionaries.address(digits) : undefined),
+  })
+  const withId = (digitsFrom: number) =>
+    keepLatest(text => ({ text, id: addresses.id(text.slice(digitsFrom).toLowerCase()) }))
+  const [ofAddress, ofTopic] = [withId(2), withId(26)]
   const context: BatchContext = {
-    addresses: createDictionary({
-      last: dictionaries.last('address'),
-      find: digits => (filter.add(digits) ? dictionaries.address(digits) : undefined),
-    }),
+    addresses,
+    address: text => ofAddress(text).id,
+    addressOfTopic: topic => ofTopic(topic).id,
     names: createDictionary({ last: dictionaries.last('name'), find: dictionaries.name }),
     signature: signatures.find,
     takeSignatures: signatures.takeAdded,

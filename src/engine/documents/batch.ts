@@ -60,6 +60,10 @@ export interface BatchContext {
   /** EIP-155 chain id, where it is known. */
   chainId: number | undefined
   addresses: Dictionary
+  /** Id of an address as the wire has it. */
+  address(text: string): number
+  /** Id of the address that a topic is. */
+  addressOfTopic(topic: string): number
   names: Dictionary
   signature(signature: Signature): Numbered
   takeSignatures(): { first: number; entries: Signature[] }
@@ -113,20 +117,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   let calls = 0
   let events = 0
 
-  /** By the text of the wire: a block names the same addresses again and again. */
-  const known = new Map<string, number>()
   const ids: Ids = {
-    address(text) {
-      let id = known.get(text)
-      if (id === undefined) {
-        id = context.addresses.id(digitsOf(text))
-        known.set(text, id)
-      }
-      return id
-    },
+    address: context.address,
     addressOfDigits: context.addresses.id,
     name: context.names.id,
-    packed: new Map(),
+    packed: undefined,
   }
   const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
 
@@ -179,7 +174,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const start = writeLog(out, tx, emitter, numbered.id, decimals)
     const firstTopic = firstTopicOf(numbered)
     for (let t = firstTopic; t < topics.length; t++)
-      topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addresses.id)
+      topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addressOfTopic)
     endTopics(out, start)
     writeWords(out, data, ids)
     end()
@@ -238,9 +233,9 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   const add = (input: DecodedBlock) => {
     const index = times.length
     const number = Number(input.raw.block.number)
-    known.clear()
     decimals.clear()
-    ids.packed.clear()
+    // A transaction's call data is that of its first trace.
+    ids.packed = input.traces.length > 0 ? new Map() : undefined
     if (index === 0) first = number
     const { block, receipts } = input.raw
     columns.block(block)

@@ -172,11 +172,15 @@ const createIndex = (context: BatchContext) => {
   }
 }
 
-const packTopics = (topics: readonly string[], numbered: Numbered, { addresses }: BatchContext): Uint8Array | null => {
+const packTopics = (
+  topics: readonly string[],
+  numbered: Numbered,
+  { addressOfTopic }: BatchContext,
+): Uint8Array | null => {
   const kept = topics.slice(firstTopicOf(numbered))
   if (kept.length === 0) return null
   const out = createByteWriter()
-  for (const topic of kept) packTopic(out, topic, addresses.id)
+  for (const topic of kept) packTopic(out, topic, addressOfTopic)
   return out.take()
 }
 
