@@ -1,6 +1,7 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import type { FieldwiseKind } from '../../mapping/index.ts'
 import { present } from '../../sqlite/damage.ts'
-import { RECORD_COLUMNS, type Stored } from '../documents/forms.ts'
+import { RECORD_COLUMNS } from '../documents/forms.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { cursor } from '../documents/records/cursor.ts'
 import { locate } from '../documents/records/fields.ts'
@@ -19,7 +20,7 @@ export interface RecordFields {
 }
 
 export const createRecordFields = (
-  kind: Exclude<Stored, 'trace'>,
+  kind: Exclude<FieldwiseKind, 'trace'>,
   { value }: Pick<ReturnType<typeof createValues>, 'value'>,
   ownBloom?: (out: ByteWriter) => void,
 ): RecordFields => {
@@ -44,7 +45,7 @@ export interface RecordAt {
 
 /** Fields of the record that `at` points into. */
 export const fieldsAt = (
-  kind: Stored,
+  kind: FieldwiseKind,
   at: RecordAt,
   { value }: Pick<ReturnType<typeof createValues>, 'value'>,
   ownBloom?: (out: ByteWriter) => void,
