@@ -11,7 +11,7 @@ import type { TokenFacts, TokenStandard } from '../../documents/tokens.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
 import type { Hash62 } from '../../lib/hash.ts'
-import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
+import { byKind, type FieldwiseKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
 import type { Added, Dictionary } from '../index/dictionary.ts'
 import { createFieldTerms } from '../index/field-terms.ts'
@@ -164,17 +164,20 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
 
   const columns = createColumnsBuilder(ids)
-  const column = {
-    block: columns.of('block', blockReader),
-    tx: columns.of('tx', txReader),
-    trace: columns.of('trace', stepReader),
-  }
   const termsOf = createFieldTerms(postings, ids, context.hash)
-  const terms = {
-    block: termsOf('block', blockReader),
-    tx: termsOf('tx', txReader),
-    trace: termsOf('trace', stepReader),
+  /** Takes a document into the index of its kind: columns and terms. */
+  const indexer = <T>(kind: FieldwiseKind, readerOf: (field: string) => (document: T) => unknown) => {
+    const [addColumns, addTerms] = [columns.of(kind, readerOf), termsOf(kind, readerOf)]
+    return (document: T, ordinal: number) => {
+      addColumns(document)
+      addTerms(document, ordinal)
+    }
   }
+  const index = {
+    block: indexer('block', blockReader),
+    tx: indexer('tx', txReader),
+    trace: indexer('trace', stepReader),
+  } satisfies Record<FieldwiseKind, unknown>
   const decimals = new Map<number, number | undefined>()
   /** Of the token at an address, by its id; looked up once a block. */
   const decimalsOf = (id: number, address: string): number | undefined => {
@@ -255,8 +258,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const isFirst = begin(number, place)
     write.trace(out, trace, txInput, isFirst)
     end()
-    column.trace(trace)
-    terms.trace(trace, counts.trace++)
+    index.trace(trace, counts.trace++)
   }
 
   const nameId = (text: string | null): number | null => (text === null ? null : context.names.id(text))
@@ -288,18 +290,16 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
 
   const add = (input: DecodedBlock) => {
-    const index = times.length
     const number = Number(input.raw.block.number)
     known.clear()
     decimals.clear()
     ids.packed.clear()
-    if (index === 0) first = number
+    if (times.length === 0) first = number
     const { block, receipts } = input.raw
-    column.block(block)
-    terms.block(block, index)
+    index.block(block, times.length)
 
     const places = placesOf(input.raw)
-    if (places) partials.set(index, places)
+    if (places) partials.set(times.length, places)
     addBlock(number, input.raw, places)
     let logIndex = 0
     for (let i = 0; i < receipts.length; i++) {
@@ -311,8 +311,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       records.tx.begin(number, place)
       write.tx(records.tx.out, transaction)
       records.tx.end()
-      column.tx(transaction)
-      terms.tx(transaction, counts.tx++)
+      index.tx(transaction, counts.tx++)
 
       for (const log of receipt.logs) {
         const { signature, args } = input.logs[logIndex]!
