@@ -20,7 +20,7 @@ import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
 import { keepLatest } from '../lib/latest.ts'
 import type { Db } from '../sqlite/database.ts'
-import { type AddressFilter, createAddressFilter } from './address-filter.ts'
+import { createAddressFilter } from './address-filter.ts'
 import type { Contracts } from './contracts.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
@@ -60,8 +60,6 @@ export interface PreparerOptions {
   bloomsChecked?: boolean
   /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
   listedSignatures?: number
-  /** Of the addresses that the store has; default one of its own. */
-  filter?: AddressFilter
 }
 
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
@@ -79,10 +77,9 @@ export const createPreparer = ({
   chainId,
   bloomsChecked = false,
   listedSignatures = UNKNOWN_SIGNATURES,
-  filter: known,
 }: PreparerOptions): Preparer => {
   const dictionaries = createStoredDictionaries(db)
-  const filter = known ?? createAddressFilter(dictionaries)
+  const filter = createAddressFilter(dictionaries.last('address'), dictionaries.addresses())
   const signatures = createSignatures(dictionaries, listedSignatures)
   const callSignature = createCallSignatures()
   const codes = createCodes(dictionaries)

@@ -2,19 +2,23 @@ import { type DocumentMapping, is, list } from '../kinds.ts'
 
 export const tx = {
   doc: 'A transaction with what its receipt says. Its id is its hash.',
+  name: 'A transaction',
+  parents: ['block'],
+  stored: { in: 'records', perRow: 4, by: 'fields' },
   fields: {
     blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     contractAddress: is.address('Contract that the transaction created, null if none.', {
       origin: 'receipt',
       column: 20,
+      indexed: 3,
     }),
     cumulativeGasUsed: is.quantity('Gas used in the block up to and with this transaction.', { origin: 'receipt' }),
-    from: is.address('Sender.', { column: 10 }),
+    from: is.address('Sender.', { column: 10, indexed: 1 }),
     gas: is.quantity('Gas limit the sender set.', { column: 16 }),
     gasPrice: is.quantity('Price per gas, in the smallest unit.', { column: 17 }),
     gasUsed: is.quantity('Gas that the transaction used.', { origin: 'receipt', column: 18 }),
-    hash: is.hex('Hash of the transaction.', { indexed: true }),
+    hash: is.hex('Hash of the transaction.', { indexed: 4, apart: true }),
     publicKey: is.hex('Public key of the sender, where the node tells it.'),
     creates: is.hex('Address of the created contract, where the node tells it in the transaction.'),
     input: is.hex('Call data, or the initialisation code of a created contract.', { words: true }),
@@ -27,9 +31,9 @@ export const tx = {
     root: is.hex('State root after the transaction (before Byzantium).', { origin: 'receipt' }),
     s: is.hexNumber('Second part of the signature.'),
     v: is.hexNumber('Recovery id of the signature.'),
-    status: is.boolean('Whether the transaction succeeded.', { origin: 'receipt', column: 14 }),
+    status: is.boolean('Whether the transaction succeeded.', { origin: 'receipt', column: 14, indexed: 8 }),
     timestamp: is.seconds('Time of the containing block, in seconds since 1970.', { origin: 'block' }),
-    to: is.address('Receiver, null where a contract is created.', { column: 11 }),
+    to: is.address('Receiver, null where a contract is created.', { column: 11, indexed: 2 }),
     transactionIndex: is.quantity('Place of the transaction in its block.', { origin: 'position' }),
     value: is.amount('Amount transferred.', { column: 19 }),
     type: is.quantity('Transaction type (EIP-2718).', { column: 13 }),
@@ -39,14 +43,14 @@ export const tx = {
     chainId: is.quantity('Chain that the signature holds for (EIP-155).'),
     yParity: is.hexNumber('Parity of the signature’s y value.'),
     accessList: list('object', 'Storage that the transaction declared it would touch (EIP-2930).', {
-      address: is.address('Contract.', { indexed: false }),
+      address: is.address('Contract.'),
       storageKeys: is.hexList('Storage slots.'),
     }),
     maxFeePerBlobGas: is.quantity('Most that is paid per blob gas (EIP-4844).'),
     blobVersionedHashes: is.hexList('Versioned hashes of the blobs (EIP-4844).'),
     authorizationList: list('object', 'Accounts that set their code (EIP-7702).', {
       chainId: is.hexNumber('Chain that the authorization holds for.'),
-      address: is.address('Contract whose code the account takes.', { indexed: false }),
+      address: is.address('Contract whose code the account takes.'),
       nonce: is.hexNumber('Nonce of the authorization.'),
       yParity: is.hexNumber('Parity of the signature’s y value.'),
       r: is.hexNumber('First part of the signature.'),
@@ -55,6 +59,7 @@ export const tx = {
     method: is.keyword('Name of the called function, as the signature registry knows its selector.', {
       origin: 'decoded',
       column: 12,
+      indexed: 9,
     }),
   },
 } satisfies DocumentMapping
