@@ -13,7 +13,10 @@ export const tx = {
       column: 20,
       indexed: 3,
     }),
-    cumulativeGasUsed: is.quantity('Gas used in the block up to and with this transaction.', { origin: 'receipt' }),
+    cumulativeGasUsed: is.quantity('Gas used in the block up to and with this transaction.', {
+      origin: 'receipt',
+      column: 21,
+    }),
     from: is.address('Sender.', { column: 10, indexed: 1 }),
     gas: is.quantity('Gas limit the sender set.', { column: 16 }),
     gasPrice: is.quantity('Price per gas, in the smallest unit.', { column: 17 }),
@@ -37,9 +40,14 @@ export const tx = {
     transactionIndex: is.quantity('Place of the transaction in its block.', { origin: 'position' }),
     value: is.amount('Amount transferred.', { column: 19 }),
     type: is.quantity('Transaction type (EIP-2718).', { column: 13 }),
-    maxFeePerGas: is.quantity('Most that is paid per gas (EIP-1559).'),
-    maxPriorityFeePerGas: is.quantity('Most that is paid per gas to the block’s builder (EIP-1559).'),
-    effectiveGasPrice: is.quantity('Price per gas that was paid.', { origin: 'receipt' }),
+    maxFeePerGas: is.quantity('Most that is paid per gas (EIP-1559).', { column: 22 }),
+    maxPriorityFeePerGas: is.quantity('Most that is paid per gas to the block’s builder (EIP-1559).', {
+      column: 23,
+    }),
+    effectiveGasPrice: is.quantity('Price per gas that was paid.', {
+      origin: 'receipt',
+      column: 24,
+    }),
     chainId: is.quantity('Chain that the signature holds for (EIP-155).'),
     yParity: is.hexNumber('Parity of the signature’s y value.'),
     accessList: list('object', 'Storage that the transaction declared it would touch (EIP-2930).', {
