@@ -110,7 +110,7 @@ export const heldIn = (store: string): Held => {
 const heldBy = (db: Db): Held => {
   const row = db
     .prepare(
-      'SELECT sum(last - first + 1) AS blocks, sum(txs) AS txs, sum(logs) AS logs, sum(events) AS events FROM segment',
+      'SELECT sum(last - first + 1) AS blocks, sum(tx) AS txs, sum(log) AS logs, sum(events) AS events FROM segment',
     )
     .get() as Record<keyof Held, number | null>
   return { blocks: row.blocks ?? 0, txs: row.txs ?? 0, logs: row.logs ?? 0, events: row.events ?? 0 }

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { storeFile } from '../../src/engine/files.ts'
-import { FACETS, facetOf, signatureOfFacet } from '../../src/engine/index/terms.ts'
+import { fieldId, fieldOfTerm, signatureOfField } from '../../src/engine/index/terms.ts'
 import { openForReading } from '../../src/engine/open.ts'
 import { openReader } from '../../src/engine/reader.ts'
 import { type Filling, fill, generatePack, type Sizes, sizesOf } from './fill.ts'
@@ -91,9 +91,9 @@ const bytesOfCalls = (store: string, { tables }: Sizes): Tracing['bytesOfCalls']
     reader.begin()
     const ofCalls = new Set(reader.signatures('call').map(({ id }) => id))
     const isOfCalls = (facet: number): boolean => {
-      const signature = signatureOfFacet(facet)
+      const signature = signatureOfField(facet)
       if (signature !== undefined) return ofCalls.has(signature)
-      return facet === FACETS['call.from'] || facet === FACETS['call.selector']
+      return facet === fieldId('call', 'from') || facet === fieldId('call', 'selector')
     }
     const share = (entries: Iterable<[facet: number, bytes: number]>): number => {
       let all = 0
@@ -106,7 +106,7 @@ const bytesOfCalls = (store: string, { tables }: Sizes): Tracing['bytesOfCalls']
     }
     // A term takes some 8 bytes, and each further document one.
     const terms = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
-    const posts = share(terms.map(({ term, n }) => [facetOf(term), 7 + n]))
+    const posts = share(terms.map(({ term, n }) => [fieldOfTerm(term), 7 + n]))
     const columns = db.prepare('SELECT facet, 16 + length(vals) + length(ords) FROM num').raw().all()
     const numbers = share((columns as [number, number][]).map(([facet, bytes]) => [facet >> 1, bytes]))
     return { rows: sizeOf('call'), index: posts * sizeOf('post') + numbers * sizeOf('num') }

@@ -1,5 +1,5 @@
 import type { CallTrace, RpcLog } from '../chain/wire.ts'
-import { type Field, isList, MAPPING } from '../mapping/index.ts'
+import { type Field, type Kind, MAPPING, wireName } from '../mapping/index.ts'
 import { callDocument } from './calls.ts'
 import { contractDocument } from './contracts.ts'
 import type { DecodedBlock } from './decoded-block.ts'
@@ -16,18 +16,24 @@ export interface BlockDocumentsInput extends DecodedBlock {
   decimals(address: string): number | undefined
 }
 
-/** The documents of one block by the order in which it carries them. Each is built when it is first asked for, and kept. */
-export interface BlockDocuments {
-  block(): Document
-  tx(index: number): Document
-  log(index: number): Document
-  /** Undefined where no declaration of the log is known. */
+/**
+ * The documents of one block, of each kind by the order in which it carries them. Each is built when it is first asked for, and kept. An
+ * event is undefined where no declaration of its log is known.
+ */
+export type BlockDocuments = Readonly<Record<Exclude<Kind, 'event'>, (index: number) => Document>> & {
   event(index: number): Document | undefined
-  trace(index: number): Document
-  call(index: number): Document
-  contract(index: number): Document
-  token(index: number): Document
 }
+
+/** What a block carries, of the kinds that it lists apart from its transactions and their logs, in the order in which rules look at them. */
+export const LISTED = {
+  call: ({ calls }) => calls,
+  contract: ({ contracts }) => contracts,
+  token: ({ tokens }) => tokens,
+  trace: ({ traces }) => traces,
+} as const satisfies Record<
+  Exclude<Kind, 'block' | 'tx' | 'log' | 'event'>,
+  (block: DecodedBlock) => readonly unknown[]
+>
 
 /** Builds the documents of a block before it is stored: what a search answers from the store afterwards is the same. */
 export const createBlockDocuments = (
@@ -131,7 +137,7 @@ export const createBlockDocuments = (
   }
   const transactionAt = (place: number) => block.transactions[places ? places.txs.indexOf(place) : place]!
 
-  const documents = {
+  return {
     block: kept(() => {
       const derived = {
         number: show.quantity(parts.number, big),
@@ -160,7 +166,6 @@ export const createBlockDocuments = (
     contract: kept(contractOf),
     token: kept(tokenOf),
   }
-  return { ...documents, block: () => documents.block(0) }
 }
 
 const amountOf = shownOf(MAPPING.tx.fields.value as Field)
@@ -194,7 +199,7 @@ const membersOf = (kind: 'block' | 'tx' | 'trace'): Member[] =>
     return {
       field,
       from: origin === 'wire' || origin === 'receipt' ? origin : 'derived',
-      wire: (isList(declaration) ? undefined : declaration.wire) ?? field,
+      wire: wireName(field, declaration),
       shown: shownOf(declaration),
     }
   })

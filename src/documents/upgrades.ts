@@ -25,7 +25,19 @@ const TELLING: ReadonlySet<string> = new Set(
 )
 
 /** In the order of their places. */
-export const upgradesIn = (raw: RawBlock): Upgrade[] => {
+export const upgradesIn = (raw: RawBlock): readonly Upgrade[] => {
+  let upgrades = known.get(raw)
+  if (!upgrades) {
+    upgrades = findUpgrades(raw)
+    known.set(raw, upgrades)
+  }
+  return upgrades
+}
+
+/** Of blocks on their way, which are asked more than once. */
+const known = new WeakMap<RawBlock, readonly Upgrade[]>()
+
+const findUpgrades = (raw: RawBlock): Upgrade[] => {
   const upgrades: Upgrade[] = []
   let places: Places | undefined | null = null
   let index = -1
@@ -33,7 +45,7 @@ export const upgradesIn = (raw: RawBlock): Upgrade[] => {
     for (const { address, topics } of logs) {
       index++
       const [topic] = topics
-      // Almost no log goes on from here, and every block is asked more than once.
+      // Almost no log goes on from here.
       if (topic === undefined || !TELLING.has(topic.toLowerCase())) continue
       const named = topic.toLowerCase() === UPGRADED
       if (named && topics.length !== 2) continue

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3'
 import { signatureOf } from '../decode/call-signatures.ts'
 import type { EventAbi, Signature } from '../decode/types.ts'
 import { createHash, type Hash62 } from '../lib/hash.ts'
+import { byKind, ROW_KINDS, type RowKind } from '../mapping/index.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createRecords, type Records } from './documents/record-reader.ts'
@@ -9,7 +10,7 @@ import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
 import { type Column, readColumn } from './index/points.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
-import type { SegmentCounts } from './index/segments.ts'
+import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
 import { openForReading } from './open.ts'
 import { PLACES, positionOf } from './schema.ts'
 
@@ -26,13 +27,10 @@ export interface StoredSignature extends Signature {
   id: number
 }
 
-/** Kinds that are few: their rows have indexes of their own, and segments do not know of them. */
-export type Sparse = 'contract' | 'token'
-
 /** A header with what changes while the segment stays. */
 export interface ReadHeader extends SegmentHeader {
   /** Positions of the segment's documents of that kind, ascending. */
-  positions(kind: Sparse): Float64Array
+  positions(kind: RowKind): Float64Array
 }
 
 /** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
@@ -86,10 +84,8 @@ const createReader = (db: Db): Reader => {
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
   const version = db.prepare('PRAGMA data_version').pluck()
-  const selectSegments = db.prepare(
-    'SELECT id, first, last, txs, logs, traces, calls, events, revised FROM segment ORDER BY first',
-  )
-  const selectHeader = db.prepare('SELECT blocks, trace_ends, call_ends FROM segment WHERE id = ?').raw()
+  const selectSegments = db.prepare(`SELECT ${SEGMENT_COUNTS}, revised FROM segment ORDER BY first`)
+  const selectHeader = db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck()
   const selectSignatures = db.prepare(
     'SELECT id, key, topic, indexed, abi, probability, error FROM signature WHERE id > ? ORDER BY id',
   )
@@ -100,10 +96,9 @@ const createReader = (db: Db): Reader => {
   const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
   const postings = createPostingsReader(db)
   const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND facet = ?').raw()
-  const selectPositions: Record<Sparse, Statement> = {
-    contract: db.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
-    token: db.prepare('SELECT pos FROM token WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck(),
-  }
+  const selectPositions = byKind(ROW_KINDS, kind =>
+    db.prepare(`SELECT pos FROM "${kind}" WHERE pos BETWEEN ? AND ? ORDER BY pos`).pluck(),
+  )
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
@@ -144,7 +139,7 @@ const createReader = (db: Db): Reader => {
 
   /** Tokens move to lower blocks as these are indexed: what was read of them holds for one state. */
   const createPositions = ({ first, last }: Segment): ReadHeader['positions'] => {
-    const known: Partial<Record<Sparse, { positions: Float64Array; version: unknown }>> = {}
+    const known: Partial<Record<RowKind, { positions: Float64Array; version: unknown }>> = {}
     return kind => {
       let found = known[kind]
       if (!found || found.version !== seen) {
@@ -185,8 +180,8 @@ const createReader = (db: Db): Reader => {
     header(segment) {
       let header = headers.get(segment.id)
       if (!header) {
-        const parts = selectHeader.get(segment.id) as [Buffer, Buffer | null, Buffer | null]
-        header = Object.assign(decodeHeader(segment.first, ...parts), { positions: createPositions(segment) })
+        const bytes = selectHeader.get(segment.id) as Buffer
+        header = Object.assign(decodeHeader(segment.first, bytes), { positions: createPositions(segment) })
         headers.set(segment.id, header)
       }
       return header

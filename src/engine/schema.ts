@@ -1,4 +1,4 @@
-import { RECORD_KINDS } from './documents/forms.ts'
+import { RECORD_KINDS } from '../mapping/index.ts'
 import { SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: stores of other versions are refused. */
@@ -27,9 +27,8 @@ const DOCUMENTS = [
  * Dictionaries: `address`, `name`, `signature`.
  */
 const INDEX = [
-  `CREATE TABLE segment (id INTEGER PRIMARY KEY AUTOINCREMENT, first INT NOT NULL, last INT NOT NULL, txs INT NOT NULL, logs INT NOT NULL,
-     events INT NOT NULL, traces INT NOT NULL, calls INT NOT NULL, level INT NOT NULL, revised INT NOT NULL DEFAULT 0, blocks BLOB NOT NULL,
-     trace_ends BLOB, call_ends BLOB)`,
+  `CREATE TABLE segment (id INTEGER PRIMARY KEY AUTOINCREMENT, first INT NOT NULL, last INT NOT NULL, events INT NOT NULL,
+     ${RECORD_KINDS.map(kind => `"${kind}" INT NOT NULL`).join(', ')}, level INT NOT NULL, revised INT NOT NULL DEFAULT 0, blocks BLOB NOT NULL)`,
   'CREATE UNIQUE INDEX segment_first ON segment (first)',
   'CREATE TABLE post (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)',
   'CREATE TABLE col (segment INT NOT NULL, field INT NOT NULL, least REAL NOT NULL, greatest REAL NOT NULL, data BLOB NOT NULL)',

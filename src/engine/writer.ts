@@ -1,8 +1,8 @@
 import { retry, stop } from '../lib/errors.ts'
+import { byKind, RECORD_KINDS } from '../mapping/index.ts'
 import type { WritableDb } from '../sqlite/database.ts'
 import type { Additions } from './documents/additions.ts'
 import type { Batch } from './documents/batch.ts'
-import { RECORD_KINDS, type RecordKind } from './documents/forms.ts'
 import { manyInserter, recordInserter, rowInserter } from './documents/insert.ts'
 import { createMerging } from './index/merge.ts'
 import { createReviser } from './index/revise.ts'
@@ -31,12 +31,7 @@ export interface Writer extends DocumentWriter {
 
 export const createWriter = (db: WritableDb): Writer => {
   const insert = { block: rowInserter(db, 'block', 6, 4), contract: rowInserter(db, 'contract', 9, 16) }
-  const insertRecords: Record<RecordKind, ReturnType<typeof recordInserter>> = {
-    tx: recordInserter(db, 'tx'),
-    log: recordInserter(db, 'log'),
-    trace: recordInserter(db, 'trace'),
-    call: recordInserter(db, 'call'),
-  }
+  const insertRecords = byKind(RECORD_KINDS, kind => recordInserter(db, kind))
   const structures = createStructures(db)
   const insertSegment = segmentInserter(db)
   const insertAddress = manyInserter(db, 'address', 2, 64)
@@ -139,7 +134,7 @@ export const createWriter = (db: WritableDb): Writer => {
       insertSight.run(id, decimals, name, symbol, standard, error, position, ++change)
     for (const { position, address, implementation } of batch.upgrades)
       insertUpgrade.run(position, address, implementation)
-    const segment = insertSegment(batch, batch.header, batch)
+    const segment = insertSegment(batch, batch.header)
     for (const write of writeIndex) write(segment)
     within()
   })

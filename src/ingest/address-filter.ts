@@ -1,7 +1,6 @@
-import type { StoredDictionaries } from '../engine/lookups/dictionaries.ts'
 import { createHash } from '../lib/hash.ts'
 
-/** Tells of most addresses that the store does not have that it does not. Addresses are 40 lower-case digits. */
+/** Tells of most addresses that are not among some stored ones that they are not. Addresses are 40 lower-case digits. */
 export interface AddressFilter {
   mayHave(digits: string): boolean
   /** It is about to be stored. Returns what `mayHave` said before. */
@@ -13,14 +12,10 @@ const MAX_FILTERED = 20_000_000
 const BITS_PER_ADDRESS = 16
 
 /**
- * A Bloom filter over the stored addresses: most addresses that are new to the cache are new to the store too, and need not be
+ * A Bloom filter over stored addresses: most addresses that are new to a cache are new to the store too, and need not be
  * looked for there.
  */
-export const createAddressFilter = ({
-  last,
-  addresses,
-}: Pick<StoredDictionaries, 'last' | 'addresses'>): AddressFilter => {
-  const stored = last('address')
+export const createAddressFilter = (stored: number, addresses: Iterable<string>): AddressFilter => {
   if (stored > MAX_FILTERED) return { mayHave: () => true, add: () => true }
   const size = 2 ** Math.ceil(Math.log2(Math.max(2 ** 20, stored * 2) * BITS_PER_ADDRESS))
   const bits = new Uint32Array(size / 32)
@@ -32,21 +27,23 @@ export const createAddressFilter = ({
   const set = (place: number) => {
     bits[place >>> 5]! |= 1 << (place & 31)
   }
-  const filter: AddressFilter = {
+  const add = (digits: string): boolean => {
+    if (isFull()) return true
+    const { high, low } = hash(digits)
+    const [a, b] = [high & (size - 1), low & (size - 1)]
+    if (has(a) && has(b)) return true
+    set(a)
+    set(b)
+    count++
+    return false
+  }
+  for (const digits of addresses) add(digits)
+  return {
+    add,
     mayHave(digits) {
       if (isFull()) return true
       const { high, low } = hash(digits)
       return has(high & (size - 1)) && has(low & (size - 1))
     },
-    add(digits) {
-      if (filter.mayHave(digits)) return true
-      const { high, low } = hash(digits)
-      set(high & (size - 1))
-      set(low & (size - 1))
-      count++
-      return false
-    },
   }
-  for (const digits of addresses()) filter.add(digits)
-  return filter
 }

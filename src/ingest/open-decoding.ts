@@ -35,10 +35,12 @@ export const openDecoding = (
     ...parseTokens(readTextAsset('tokens.txt')),
     ...parseTokens(readTextAsset('demo-tokens.txt')),
   ])
-  const filter = createAddressFilter(createStoredDictionaries(db))
+  const stored = createStoredDictionaries(db).tokens()
+  const filter = createAddressFilter(stored.count, stored.addresses)
   const tokens = createTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
     stored: address => (filter.mayHave(address) ? lookups.token(address) : undefined),
+    onKnown: filter.add,
     call: source?.call,
     log,
   })
@@ -88,7 +90,6 @@ export const openDecoding = (
     links,
     traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
-    filter,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
   })
   return {

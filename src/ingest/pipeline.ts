@@ -160,7 +160,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       tellUpdate()
       run = undefined
       hits = []
-      const { first, last: to, logs, events, added: additions } = batch
+      const { first, last: to, log: logs, events, added: additions } = batch
       const id = ++ids
       const done = send({ type: 'batch', id, lane: name, batch, update }, transferables(batch)).then(() => {
         onAlerts()

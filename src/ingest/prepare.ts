@@ -18,8 +18,9 @@ import { createStoredDictionaries, type StoredDictionaries } from '../engine/loo
 import { positionOf } from '../engine/schema.ts'
 import { logsBloomOf } from '../lib/bloom.ts'
 import { createHash } from '../lib/hash.ts'
+import { keepLatest } from '../lib/latest.ts'
 import type { Db } from '../sqlite/database.ts'
-import { type AddressFilter, createAddressFilter } from './address-filter.ts'
+import { createAddressFilter } from './address-filter.ts'
 import type { Contracts } from './contracts.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
 import type { Tokens } from './tokens.ts'
@@ -59,8 +60,6 @@ export interface PreparerOptions {
   bloomsChecked?: boolean
   /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
   listedSignatures?: number
-  /** Of the addresses that the store has; default one of its own. */
-  filter?: AddressFilter
 }
 
 /** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
@@ -78,18 +77,23 @@ export const createPreparer = ({
   chainId,
   bloomsChecked = false,
   listedSignatures = UNKNOWN_SIGNATURES,
-  filter: known,
 }: PreparerOptions): Preparer => {
   const dictionaries = createStoredDictionaries(db)
-  const filter = known ?? createAddressFilter(dictionaries)
+  const filter = createAddressFilter(dictionaries.last('address'), dictionaries.addresses())
   const signatures = createSignatures(dictionaries, listedSignatures)
   const callSignature = createCallSignatures()
   const codes = createCodes(dictionaries)
+  const addresses = createDictionary({
+    last: dictionaries.last('address'),
+    find: digits => (filter.add(digits) ? dictionaries.address(digits) : undefined),
+  })
+  const withId = (digitsFrom: number) =>
+    keepLatest(text => ({ text, id: addresses.id(text.slice(digitsFrom).toLowerCase()) }))
+  const [ofAddress, ofTopic] = [withId(2), withId(26)]
   const context: BatchContext = {
-    addresses: createDictionary({
-      last: dictionaries.last('address'),
-      find: digits => (filter.add(digits) ? dictionaries.address(digits) : undefined),
-    }),
+    addresses,
+    address: text => ofAddress(text).id,
+    addressOfTopic: topic => ofTopic(topic).id,
     names: createDictionary({ last: dictionaries.last('name'), find: dictionaries.name }),
     signature: signatures.find,
     takeSignatures: signatures.takeAdded,

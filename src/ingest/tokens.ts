@@ -37,6 +37,8 @@ export interface Tokens {
 export interface TokensOptions {
   listed(address: string): { decimals: number; symbol: string } | undefined
   stored: Lookups['token']
+  /** Told of a token before it is stored. */
+  onKnown?: (address: string) => void
   call: ChainSource['call']
   log: Log
   /** Milliseconds, monotonic; default `performance.now`. */
@@ -56,7 +58,7 @@ const MAX_KNOWN = 200_000
 const CALLS = Object.values(TOKEN_CALLS)
 
 export const createTokens = (options: TokensOptions): Tokens => {
-  const { listed, stored, call, log, now, clock } = options
+  const { listed, onKnown, stored, call, log, now, clock } = options
   const known = new Map<string, Known>()
   let learnt: LearntToken[] = []
 
@@ -90,6 +92,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
       const facts = { ...own, ...told(token, own) }
       Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
       learnt.push({ address, ...facts })
+      onKnown?.(address)
     }
   }
   const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'what tokens tell of themselves', log, now, clock })
@@ -106,6 +109,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
     sighted(address, position) {
       const token = find(address)
       token.position = Math.min(position, token.position ?? position)
+      onKnown?.(address)
     },
     async prefetch(addresses, signal) {
       if (call) await lookup.prefetch(unasked(addresses), signal)

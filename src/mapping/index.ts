@@ -6,16 +6,52 @@ import { log } from './documents/log.ts'
 import { token } from './documents/token.ts'
 import { trace } from './documents/trace.ts'
 import { tx } from './documents/tx.ts'
-import { type DocumentMapping, ENCODINGS, type Encoding, type Field, type FieldKind, type List } from './kinds.ts'
+import {
+  type DocumentMapping,
+  ENCODINGS,
+  type Encoding,
+  type Field,
+  type FieldKind,
+  type List,
+  type Storage,
+} from './kinds.ts'
 
 export * from './kinds.ts'
 
-/** Kinds of entities that are indexed, in the order in which they stand at one place of the chain. */
-export const KINDS = ['block', 'tx', 'log', 'event', 'trace', 'call', 'contract', 'token'] as const
-export type Kind = (typeof KINDS)[number]
+/** Kinds of entities in the order in which they stand at one place of the chain. */
+const DECLARED = { block, tx, log, event, trace, call, contract, token } satisfies Record<string, DocumentMapping>
+export type Kind = keyof typeof DECLARED
+export const KINDS = Object.keys(DECLARED) as readonly Kind[]
 
-/** THE declaration of what is indexed. Everything that knows a field's name derives it from here. */
-export const MAPPING: Record<Kind, DocumentMapping> = { block, tx, log, event, trace, call, contract, token }
+/** THE declaration of what is indexed. Everything that knows a kind's or a field's name derives it from here. */
+export const MAPPING: Readonly<Record<Kind, DocumentMapping>> = DECLARED
+
+type StoredAs<S> = { [K in Kind]: (typeof DECLARED)[K]['stored'] extends S ? K : never }[Kind]
+
+/** Kinds that are stored as records. */
+export type RecordKind = StoredAs<{ in: 'records' }>
+/** Kinds that are few, and stored as rows. */
+export type RowKind = StoredAs<{ in: 'rows' }>
+/** Kinds whose records are written field by field. */
+export type FieldwiseKind = StoredAs<{ by: 'fields' }>
+/** Kinds whose documents segments number. */
+export type CountedKind = 'block' | RecordKind
+
+const kindsWhere = <K extends Kind>(test: (stored: DocumentMapping['stored']) => boolean): readonly K[] =>
+  KINDS.filter(kind => test(MAPPING[kind].stored)) as K[]
+
+export const RECORD_KINDS = kindsWhere<RecordKind>(stored => stored.in === 'records')
+export const ROW_KINDS = kindsWhere<RowKind>(stored => stored.in === 'rows')
+export const FIELDWISE_KINDS = kindsWhere<FieldwiseKind>(stored => 'by' in stored && stored.by === 'fields')
+export const COUNTED_KINDS: readonly CountedKind[] = ['block', ...RECORD_KINDS]
+
+/** Neighbouring places of a block whose records share a row. */
+export const placesPerRow = (kind: RecordKind): number =>
+  (MAPPING[kind].stored as Extract<Storage, { in: 'records' }>).perRow
+
+/** A table of what is made for each of some kinds. */
+export const byKind = <K extends Kind, T>(kinds: readonly K[], make: (kind: K) => T): Record<K, T> =>
+  Object.fromEntries(kinds.map(kind => [kind, make(kind)])) as Record<K, T>
 
 /** One way to ask for a field: what a query's field name resolves to. */
 export interface FieldPath {
@@ -35,6 +71,10 @@ export interface FieldPath {
 }
 
 export const isList = (field: Field | List): field is List => 'list' in field
+
+/** Member of the wire's object that a field is. */
+export const wireName = (field: string, declaration: Field | List): string =>
+  (isList(declaration) ? undefined : declaration.wire) ?? field
 
 interface FlatField {
   path: string
@@ -67,16 +107,7 @@ const pathsOf = (kind: Kind): Map<string, FieldPath> => {
   return paths
 }
 
-const PATHS: Record<Kind, Map<string, FieldPath>> = {
-  block: pathsOf('block'),
-  tx: pathsOf('tx'),
-  log: pathsOf('log'),
-  event: pathsOf('event'),
-  trace: pathsOf('trace'),
-  call: pathsOf('call'),
-  contract: pathsOf('contract'),
-  token: pathsOf('token'),
-}
+const PATHS = byKind(KINDS, pathsOf)
 
 /** Every path that a query on this kind may name. */
 export const queryPaths = (kind: Kind): ReadonlyMap<string, FieldPath> => PATHS[kind]

@@ -102,14 +102,16 @@ export interface Field {
   wire?: string
   /** Kept beside the small columns, since it is long and seldom asked for. */
   bulk?: true
+  /** Kept elsewhere than among the fields of the document's record. */
+  apart?: true
   /** Holds ABI-encoded data: mostly 32-byte words. */
   words?: true
   /** A bloom filter that follows from the document's own logs. */
   bloom?: true
   /** Has a column (doc values) in every segment, stored under this number, which no other field has and which never changes. */
   column?: number
-  /** Has an inverted index: conditions on it cost no scan. */
-  indexed?: boolean
+  /** Has postings, stored under this number, which no other field has and which never changes: conditions on it cost no scan. */
+  indexed?: number
   /** Stays in `_source` but cannot be asked for (`index: false` in Elasticsearch). */
   hidden?: true
 }
@@ -125,8 +127,27 @@ export interface List {
   members: Record<string, Field>
 }
 
+/** How the documents of a kind are stored. */
+export type Storage =
+  /** As a row for each block. */
+  | { in: 'block'; by: 'fields' }
+  /**
+   * As records, those of `perRow` neighbouring places in one row; segments number the documents. A record is written `by` its fields, or in
+   * a form of its own.
+   */
+  | { in: 'records'; perRow: number; by: 'fields' | 'form' }
+  /** As the logs that they are. */
+  | { in: 'log' }
+  /** They are few: as rows that have indexes of their own, and that segments do not know of. */
+  | { in: 'rows' }
+
 export interface DocumentMapping {
   doc: string
+  /** As sentences call one. */
+  name: string
+  /** Kinds that its parent may have, which `_parent` names. Parent and child lie in the same block. */
+  parents: readonly string[]
+  stored: Storage
   fields: Record<string, Field | List>
 }
 
@@ -139,7 +160,7 @@ const maker =
 
 /** Makers of fields, by kind: what the declarations in `documents/` are written with. */
 export const is: Record<FieldKind, Maker> = {
-  address: maker('address', { indexed: true }),
+  address: maker('address'),
   hex: maker('hex', { bulk: true }),
   hexList: maker('hexList', { bulk: true }),
   hexNumber: maker('hexNumber', { bulk: true }),
@@ -150,7 +171,7 @@ export const is: Record<FieldKind, Maker> = {
   seconds: maker('seconds'),
   datetime: maker('datetime'),
   keyword: maker('keyword'),
-  text: maker('text', { indexed: true }),
+  text: maker('text'),
   long: maker('long'),
   integers: maker('integers'),
   double: maker('double'),

@@ -2,20 +2,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { fieldsOf, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
 import { cut } from '../query/cut.ts'
-import type { TargetType } from './rule.ts'
-
-/** The kind of entity that a rule looks at. */
-export const TARGET_KINDS = {
-  Event: 'event',
-  Log: 'log',
-  Transaction: 'tx',
-  Block: 'block',
-  Call: 'call',
-  Method: 'call',
-  Trace: 'trace',
-  Contract: 'contract',
-  Token: 'token',
-} as const satisfies Record<TargetType, Kind>
+import { TARGET_KINDS, type TargetType } from './rule.ts'
 
 /**
  * Way into a document of a condition's name and those of the `Inspect`s around it, outermost first. The outermost may be written with
@@ -66,14 +53,14 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
   const kind = TARGET_KINDS[targetType]
   const found = findAttribute(kind, names)
   if (found.known) return undefined
-  return `${NAMES[kind]} has no attribute "${cut(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
+  return `${MAPPING[kind].name} has no attribute "${cut(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
 }
 
 /** What is wrong with the name of an outermost `Inspect`: that no attribute is at it or below. */
 export const checkOutermost = (targetType: TargetType, name: string): string | undefined => {
   const kind = TARGET_KINDS[targetType]
   if (leadsToAttribute(kind, name)) return undefined
-  return `${NAMES[kind]} has nothing named "${cut(name)}" to inspect.${didYouMean(cut(name), attributesOf(kind))}`
+  return `${MAPPING[kind].name} has nothing named "${cut(name)}" to inspect.${didYouMean(cut(name), attributesOf(kind))}`
 }
 
 /** Whether an attribute is at the dotted name or below it. What arguments an event has is its contract's affair. */
@@ -85,15 +72,3 @@ export const leadsToAttribute = (kind: Kind, name: string): boolean => {
 
 /** Places in lists are no part of a name. */
 const withoutPlaces = (steps: readonly string[]) => steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')
-
-/** As sentences call an entity. */
-export const NAMES = {
-  block: 'A block',
-  tx: 'A transaction',
-  log: 'A log',
-  event: 'An event',
-  trace: 'A trace',
-  call: 'A call',
-  contract: 'A contract',
-  token: 'A token',
-} as const satisfies Record<Kind, string>

@@ -1,7 +1,6 @@
-import type { RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
+import type { RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
-import type { BlockDocuments, BlockDocumentsInput } from '../documents/build.ts'
-import type { BlockCall } from '../documents/calls.ts'
+import { type BlockDocuments, type BlockDocumentsInput, LISTED } from '../documents/build.ts'
 import type { Document } from '../documents/document.ts'
 import { traceReader } from '../documents/traces.ts'
 import { checksumAddress } from '../lib/keccak.ts'
@@ -30,31 +29,11 @@ export interface Entity {
   receipt: RpcReceipt | undefined
   log: RpcLog | undefined
   decoded: DecodedLog | undefined
-  trace: RpcTrace | undefined
-  call: BlockCall | undefined
 }
 
 /** Undefined where there is none, as of an event that is not known by name. */
-export const documentOf = ({ kind, index, block: { documents } }: Entity): Document | undefined => {
-  switch (kind) {
-    case 'block':
-      return documents.block()
-    case 'tx':
-      return documents.tx(index)
-    case 'log':
-      return documents.log(index)
-    case 'event':
-      return documents.event(index)
-    case 'trace':
-      return documents.trace(index)
-    case 'call':
-      return documents.call(index)
-    case 'contract':
-      return documents.contract(index)
-    case 'token':
-      return documents.token(index)
-  }
-}
+export const documentOf = ({ kind, index, block: { documents } }: Entity): Document | undefined =>
+  documents[kind](index)
 
 let lastStamp = 0
 
@@ -69,9 +48,7 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
     receipt?: RpcReceipt,
     log?: RpcLog,
     decoded?: DecodedLog,
-    trace?: RpcTrace,
-    call?: BlockCall,
-  ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded, trace, call })
+  ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded })
 
   if (kinds.has('block')) yield entity('block', 0)
   const [hasTxs, hasLogs, hasEvents] = [kinds.has('tx'), kinds.has('log'), kinds.has('event')]
@@ -87,15 +64,11 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
         index++
       }
   }
-  if (kinds.has('call'))
-    for (const [i, call] of block.calls.entries())
-      yield entity('call', i, undefined, undefined, undefined, undefined, undefined, call)
-  if (kinds.has('contract')) for (const i of block.contracts.keys()) yield entity('contract', i)
-  if (kinds.has('token')) for (const i of block.tokens.keys()) yield entity('token', i)
-  if (!kinds.has('trace')) return
-  for (const [i, trace] of block.traces.entries())
-    yield entity('trace', i, undefined, undefined, undefined, undefined, trace)
+  for (const kind of LISTED_KINDS)
+    if (kinds.has(kind)) for (const i of LISTED[kind](block).keys()) yield entity(kind, i)
 }
+
+const LISTED_KINDS = Object.keys(LISTED) as (keyof typeof LISTED)[]
 
 /** None, one, or several. */
 export type Keys = undefined | string | readonly string[]
@@ -116,7 +89,7 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
   const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
   if (field && isList(field) && field.list === 'nested' && kind === 'event' && rest.length === 1)
     return argument(rest[0]!, scaled)
-  const read = scaled ? undefined : own(READERS[kind], name)
+  const read = scaled ? undefined : own(READERS[kind] ?? {}, name)
   if (read && field && !isList(field) && rest.length < 2) {
     const [inner = ''] = rest
     const form = own(FORMS[field.kind] ?? {}, inner)
@@ -154,8 +127,7 @@ const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): 
 type Read = (entity: Entity) => unknown
 
 /** Members of the wire's objects that fields show as they are. What is not listed is read from documents. */
-const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
-  block: {},
+const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> = {
   tx: {
     hash: ({ tx }) => tx!.hash,
     from: ({ tx }) => tx!.from,
@@ -190,29 +162,30 @@ const READERS: Readonly<Record<Kind, Readonly<Record<string, Read>>>> = {
     blockHash: ({ block }) => block.raw.block.hash,
   },
   call: {
-    from: ({ call }) => call!.from,
-    to: ({ call }) => call!.to,
-    method: ({ call }) => call!.signature.event?.name,
-    selector: ({ call }) => call!.signature.topic,
+    from: ({ block, index }) => block.calls[index]!.from,
+    to: ({ block, index }) => block.calls[index]!.to,
+    method: ({ block, index }) => block.calls[index]!.signature.event?.name,
+    selector: ({ block, index }) => block.calls[index]!.signature.topic,
     blockNumber: ({ block }) => block.raw.block.number,
     blockHash: ({ block }) => block.raw.block.hash,
   },
   trace: {
-    type: ({ trace }) => trace!.type,
+    type: ({ block, index }) => block.traces[index]!.type,
     ...Object.fromEntries(
       ['callType', 'action.from', 'action.to', 'action.value', 'action.address', 'result.address', 'error'].map(
         path => {
           const read = traceReader(path)
-          return [path, ({ trace }: Entity) => read(trace!)]
+          return [path, ({ block, index }: Entity) => read(block.traces[index]!)]
         },
       ),
     ),
-    transactionHash: ({ trace }) => (trace!.type === 'reward' ? undefined : trace!.transactionHash),
+    transactionHash: ({ block, index }) => {
+      const trace = block.traces[index]!
+      return trace.type === 'reward' ? undefined : trace.transactionHash
+    },
     blockNumber: ({ block }) => block.raw.block.number,
     blockHash: ({ block }) => block.raw.block.hash,
   },
-  contract: {},
-  token: {},
 }
 
 /** How a wire value is compared, and the key of all that it may be equal to. */

@@ -1,7 +1,8 @@
 import { didYouMean } from '../lib/nearest.ts'
+import { MAPPING } from '../mapping/index.ts'
 import { cut } from '../query/cut.ts'
-import { attributesOf, leadsToAttribute, NAMES, TARGET_KINDS } from './attributes.ts'
-import type { PayloadItem, RuleInput } from './rule.ts'
+import { attributesOf, leadsToAttribute } from './attributes.ts'
+import { type PayloadItem, type RuleInput, TARGET_KINDS } from './rule.ts'
 
 /** A token of a URL, such as `{transactionHash}` or `{args.value}`. */
 export const TOKEN: RegExp = /\{([\w$.]+)\}/g
@@ -15,7 +16,7 @@ export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, m
     if (leadsToAttribute(kind, name)) return true
     if (found.length < most)
       found.push(
-        `${NAMES[kind]} has no "${cut(name)}", which ${what} names: it will be left out.${didYouMean(cut(name), attributesOf(kind))}`,
+        `${MAPPING[kind].name} has no "${cut(name)}", which ${what} names: it will be left out.${didYouMean(cut(name), attributesOf(kind))}`,
       )
     return false
   }

@@ -4,9 +4,9 @@ import type { Compare, Node } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
 import { cut } from '../query/cut.ts'
 import { and } from '../query/simplify.ts'
-import { stepsOf, TARGET_KINDS } from './attributes.ts'
+import { stepsOf } from './attributes.ts'
 import { hintOf } from './hints.ts'
-import type { Condition, Operator, RuleConfig } from './rule.ts'
+import { type Condition, type Operator, type RuleConfig, TARGET_KINDS } from './rule.ts'
 
 /** All that must hold for an entity to match the rule. */
 export const lower = ({ targetType, targetMap }: RuleConfig): Compare[] => {

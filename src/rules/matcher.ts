@@ -1,11 +1,10 @@
 import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
-import { TARGET_KINDS } from './attributes.ts'
 import { type BlockEntities, entitiesOf } from './entities.ts'
 import { lower } from './lower.ts'
 import type { Member } from './match-group.ts'
 import { createKindMatcher, type KindMatcher, type Matching } from './match-kind.ts'
-import type { StoredRule } from './rule.ts'
+import { type StoredRule, TARGET_KINDS } from './rule.ts'
 
 export type { BlockEntities } from './entities.ts'
 

@@ -1,17 +1,23 @@
+import type { Kind } from '../mapping/index.ts'
+
 /** An alerting rule as its owner wrote it (see `schema.ts` for what is checked), and as it is stored. */
 
-export const TARGET_TYPES = [
-  'Event',
-  'Log',
-  'Transaction',
-  'Call',
-  'Contract',
-  'Token',
-  'Trace',
-  'Method',
-  'Block',
-] as const
-export type TargetType = (typeof TARGET_TYPES)[number]
+/** What a rule may look at, and the kind of entity that it is. */
+export const TARGET_KINDS = {
+  Event: 'event',
+  Log: 'log',
+  Transaction: 'tx',
+  Call: 'call',
+  Contract: 'contract',
+  Token: 'token',
+  Trace: 'trace',
+  /** Of a transaction's own. */
+  Method: 'call',
+  Block: 'block',
+} as const satisfies Record<string, Kind>
+
+export type TargetType = keyof typeof TARGET_KINDS
+export const TARGET_TYPES = Object.keys(TARGET_KINDS) as readonly TargetType[]
 
 export const OPERATORS = [
   'Greater',

@@ -2,9 +2,8 @@ import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { and, range } from '../query/simplify.ts'
-import { TARGET_KINDS } from './attributes.ts'
 import { lower, toQuery } from './lower.ts'
-import type { RuleConfig } from './rule.ts'
+import { type RuleConfig, TARGET_KINDS } from './rule.ts'
 
 export interface SearchOfRule {
   /** Blocks that are looked at, both inclusive. */

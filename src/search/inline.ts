@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { Searcher } from '../engine/query/execute.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
 import { ChainsieveError } from '../lib/errors.ts'
@@ -24,7 +25,7 @@ export type InlineSearch = Extract<ToReader, { type: 'search' }>
 
 export interface InlineOptions {
   limits: Limits
-  /** Time for one query. */
+  /** Time for one query; with 0 none is answered here. */
   budgetMs?: number
   now?(): number
 }
@@ -58,7 +59,7 @@ export const createInline = ({
     { store, account, shape }: { store: string; account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchOptions) => Reply,
   ): Answer | undefined => {
-    if (!credit.mayTry(account, shape)) return undefined
+    if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     const opened = openOf(store)
     if (!opened) return undefined
     const started = now()
@@ -103,7 +104,8 @@ export const createInline = ({
 
 const tryToOpen = (store: string, limits: Limits): OpenStore | null => {
   try {
-    // A thread waits for what is locked.
+    // What can be opened without waiting for anything; a thread waits for the rest.
+    if (!statSync(store).isFile()) return null
     const opened = openStore(store, limits, 0)
     // What all queries need is read before the first one.
     opened.reader.begin()

@@ -24,15 +24,17 @@ export interface PoolOptions {
   threads: number
   /** Time that a query may run; that of a long answer begins anew with each of its parts. */
   deadlineMs: number
+  /** Time that the main thread itself may take for a query; with 0, threads answer all. */
+  inlineMs?: number
   limits: Limits
 }
 
-export const createPool = ({ stores, contracts, threads: size, deadlineMs, limits }: PoolOptions): Pool => {
+export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlineMs, limits }: PoolOptions): Pool => {
   const threads = createThreads({ threads: size, deadlineMs, limits })
   let ids = 0
   const nextId = () => ++ids
   const streams = createStreams({ threads, limits, nextId })
-  const inline = createInline({ limits })
+  const inline = createInline({ limits, ...(inlineMs !== undefined && { budgetMs: inlineMs }) })
 
   const storeOf = (network: string): string => {
     const store = stores(network).get(network)

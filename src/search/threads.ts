@@ -14,7 +14,7 @@ import { createShares } from './shares.ts'
  */
 export interface Threads {
   ask(asked: Asked): Promise<Reply>
-  /** Starts one, so that the first query need not wait for it. */
+  /** Starts the first one, so that a query need not wait for it. */
   start(): void
   /** Tells the thread that nobody wants the rest of an answer. */
   drop(thread: Thread, stream: number): void
@@ -83,6 +83,8 @@ const CHEAP_MS = [20, 100, 400] as const
 /** A dear query that waits so long goes before cheap ones. */
 const PATIENCE_MS = 1000
 
+/** How long closing waits for threads to end. */
+const CLOSE_MS = 2_000
 /** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
 const YOUNG_MB = 12
 
@@ -227,7 +229,9 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
 
   return {
-    start,
+    start() {
+      if (threads.length === 0 && !closed) start()
+    },
     drop,
     ask: asked =>
       new Promise<Reply>((resolve, reject) => {
@@ -266,7 +270,12 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       const open = threads
       threads = []
       for (const task of queue.all()) if (queue.remove(task)) task.reject(gone())
-      await Promise.all(open.map(({ worker }) => worker.terminate()))
+      // One that is stuck in the operating system ends when that lets go of it.
+      const patience = AbortSignal.timeout(CLOSE_MS)
+      await Promise.race([
+        Promise.all(open.map(({ worker }) => worker.terminate())),
+        new Promise(resolve => patience.addEventListener('abort', resolve, { once: true })),
+      ])
     },
   }
 }

@@ -1,7 +1,6 @@
 import type { Config } from '../config/index.ts'
-import { TARGET_KINDS } from '../rules/attributes.ts'
 import { lower, neverMatches } from '../rules/lower.ts'
-import type { RuleInput, StoredRule } from '../rules/rule.ts'
+import { type RuleInput, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { networkOf } from '../rules/store.ts'
 
 /** Why a rule matches nothing for now; `networks` are those that are stored or configured, `withoutTraces` why its blocks have none. */

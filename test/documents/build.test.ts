@@ -55,7 +55,7 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
   const all: All = { block: [], tx: [], log: [], event: [], trace: [], call: [], contract: [], token: [] }
   for (const input of inputs) {
     const documents = createBlockDocuments(input, big)
-    all.block.push(documents.block())
+    all.block.push(documents.block(0))
     for (let i = 0; i < input.methods.length; i++) all.tx.push(documents.tx(i))
     for (let i = 0; i < input.logs.length; i++) {
       const event = documents.event(i)
@@ -281,7 +281,7 @@ it('builds what is asked for, once, and no document of an event for what is none
     assert.equal(documents.log(i), documents.log(i))
   }
   assert.equal(documents.tx(1), documents.tx(1))
-  assert.equal(documents.block(), documents.block())
+  assert.equal(documents.block(0), documents.block(0))
   assert.equal(asked.length, before)
 })
 

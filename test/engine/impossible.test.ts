@@ -9,6 +9,7 @@ import { readOrdinals, writeOrdinals } from '../../src/engine/index/ordinals.ts'
 import { readColumn } from '../../src/engine/index/points.ts'
 import { decodeHeader, encodeHeader } from '../../src/engine/index/segment.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
+import { byKind, RECORD_KINDS } from '../../src/mapping/index.ts'
 
 const refusal = { next: 'stop', code: 'store_damaged', message: /chainsieve verify tells which file/ }
 const address = (id: number) => id.toString(16).padStart(40, '0')
@@ -32,7 +33,7 @@ describe('what no store was ever written', () => {
         holds(() => readBlockRow(0, [buffer, 0, buffer, buffer]))
         holds(() => readOrdinals(buffer, count))
         holds(() => readColumn(2, buffer, buffer))
-        holds(() => decodeHeader(0, buffer, buffer, null))
+        holds(() => decodeHeader(0, buffer))
       }),
       { numRuns: 2_000 },
     )
@@ -54,14 +55,12 @@ describe('what no store was ever written', () => {
     assert.throws(() => unpack(Buffer.concat([Buffer.of(66), large]), address), refusal)
     const times = Float64Array.of(1, 2)
     const ends = Uint32Array.of(1, 2)
-    const header = Buffer.from(
-      encodeHeader({ first: 5, last: 6, times, txEnds: ends, logEnds: ends, excerpts: new Map() }),
-    )
-    assert.equal(decodeHeader(5, header, null, null).last, 6)
+    const header = Buffer.from(encodeHeader({ times, ends: byKind(RECORD_KINDS, () => ends), partials: new Map() }))
+    assert.equal(decodeHeader(5, header).last, 6)
     for (const at of [0, 4]) {
       const wrong = Buffer.from(header)
       wrong.writeUInt32LE(4_000_000_000, at)
-      assert.throws(() => decodeHeader(5, wrong, null, null), refusal)
+      assert.throws(() => decodeHeader(5, wrong), refusal)
     }
   })
 })

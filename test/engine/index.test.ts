@@ -6,20 +6,21 @@ import { createListBuilder, readOrdinals, writeOrdinals } from '../../src/engine
 import { columnsOfNumbers, createNumbersBuilder } from '../../src/engine/index/points.ts'
 import { decodeHeader, encodeHeader, type SegmentHeader } from '../../src/engine/index/segment.ts'
 import {
-  argumentFacet,
+  argumentField,
   argumentOf,
   argumentTerms,
-  FACETS,
-  facetOf,
+  fieldOfTerm,
   HASHED,
   integersOf,
-  logFacet,
+  logField,
   logTerms,
   OVERFLOW_SLOT,
+  POSTINGS_FIELDS,
   SIGNATURES,
   scaledOf,
-  signatureOfLogFacet,
+  signatureOfLogField,
   termOf,
+  UNDECODED,
 } from '../../src/engine/index/terms.ts'
 import { ordinalOfPosition, positionOfOrdinal } from '../../src/engine/query/places.ts'
 import { blockOf, positionOf } from '../../src/engine/schema.ts'
@@ -151,14 +152,14 @@ const header = fc
   .array(
     fc.record({
       time: fc.nat(2 ** 33),
-      excerpt: fc.boolean(),
+      partial: fc.boolean(),
       txs: fc.uniqueArray(fc.nat(30), { maxLength: 5 }),
       logs: fc.uniqueArray(fc.nat(300), { maxLength: 8 }),
     }),
     { minLength: 1, maxLength: 12 },
   )
   .map(blocks => {
-    const excerpts: SegmentHeader['excerpts'] = new Map()
+    const partials: SegmentHeader['partials'] = new Map()
     const ends = (list: 'txs' | 'logs') => {
       let sum = 0
       return Uint32Array.from(blocks, block => {
@@ -167,17 +168,19 @@ const header = fc
       })
     }
     const sorted = (list: number[]) => Uint32Array.from(list).sort()
-    for (const [i, { excerpt, txs, logs }] of blocks.entries())
-      if (excerpt) excerpts.set(i, { txs: sorted(txs), logs: sorted(logs) })
+    for (const [i, { partial, txs, logs }] of blocks.entries())
+      if (partial) partials.set(i, { txs: sorted(txs), logs: sorted(logs) })
     const result: SegmentHeader = {
       first: 1000,
       last: 1000 + blocks.length - 1,
       times: Float64Array.from(blocks, ({ time }) => time),
-      txEnds: ends('txs'),
-      logEnds: ends('logs'),
-      traceEnds: Uint32Array.from(blocks, (_, i) => i),
-      callEnds: Uint32Array.from(blocks, (_, i) => 2 * i),
-      excerpts,
+      ends: {
+        tx: ends('txs'),
+        log: ends('logs'),
+        trace: Uint32Array.from(blocks, (_, i) => i),
+        call: Uint32Array.from(blocks, (_, i) => 2 * i),
+      },
+      partials,
     }
     return result
   })
@@ -189,15 +192,7 @@ describe('a segment’s header', () => {
         const bytes = encodeHeader(one)
         const shifted = Buffer.alloc(bytes.length + shift)
         shifted.set(bytes, shift)
-        assert.deepEqual(
-          decodeHeader(
-            1000,
-            shifted.subarray(shift),
-            Buffer.from(one.traceEnds.buffer),
-            Buffer.from(one.callEnds.buffer),
-          ),
-          one,
-        )
+        assert.deepEqual(decodeHeader(1000, shifted.subarray(shift)), one)
       }),
     )
   })
@@ -207,7 +202,7 @@ describe('a segment’s header', () => {
       fc.property(header, one => {
         const read = { ...one, positions: () => new Float64Array() }
         for (const numbered of ['block', 'tx', 'log'] as const) {
-          const size = numbered === 'block' ? one.times.length : (numbered === 'tx' ? one.txEnds : one.logEnds).at(-1)!
+          const size = numbered === 'block' ? one.times.length : one.ends[numbered].at(-1)!
           const positions = Array.from({ length: size }, (_, ordinal) => positionOfOrdinal(read, numbered, ordinal))
           assert.deepEqual(
             positions.map(position => ordinalOfPosition(read, numbered, position)),
@@ -235,23 +230,24 @@ describe('terms', () => {
   it('keep facets apart, and stay exact', () => {
     const last = SIGNATURES - 1
     const facets = [
-      ...Object.values(FACETS),
-      ...[1, 2, last].flatMap(id => [logFacet(id), ...[0, 1, OVERFLOW_SLOT].map(slot => argumentFacet(id, slot))]),
+      UNDECODED,
+      ...POSTINGS_FIELDS.map(({ id }) => id),
+      ...[1, 2, last].flatMap(id => [logField(id), ...[0, 1, OVERFLOW_SLOT].map(slot => argumentField(id, slot))]),
     ]
     assert.equal(new Set(facets).size, facets.length)
     for (const facet of facets)
       for (const value of [0, 1, HASHED - 1, HASHED, HASHED + 2 ** 30 - 1]) {
         const term = termOf(value, facet)
         assert.ok(Number.isSafeInteger(term))
-        assert.deepEqual([facetOf(term), (term - facet) / 2 ** 22], [facet, value])
+        assert.deepEqual([fieldOfTerm(term), (term - facet) / 2 ** 22], [facet, value])
       }
     for (const id of [1, 2, last]) {
-      assert.equal(signatureOfLogFacet(logFacet(id)), id)
+      assert.equal(signatureOfLogField(logField(id)), id)
       for (const slot of [0, 3, OVERFLOW_SLOT])
-        assert.deepEqual(argumentOf(argumentFacet(id, slot)), { signature: id, slot })
+        assert.deepEqual(argumentOf(argumentField(id, slot)), { signature: id, slot })
       const within = ([from, to]: [number, number], facet: number) => termOf(9, facet) >= from && termOf(9, facet) <= to
-      assert.deepEqual([within(logTerms(9), logFacet(id)), within(argumentTerms(9), logFacet(id))], [true, false])
-      const argument = argumentFacet(id, OVERFLOW_SLOT)
+      assert.deepEqual([within(logTerms(9), logField(id)), within(argumentTerms(9), logField(id))], [true, false])
+      const argument = argumentField(id, OVERFLOW_SLOT)
       assert.deepEqual([within(logTerms(9), argument), within(argumentTerms(9), argument)], [false, true])
       assert.deepEqual([integersOf(id, 1) % 2, scaledOf(id, 1)], [0, integersOf(id, 1) + 1])
     }

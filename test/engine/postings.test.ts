@@ -10,19 +10,17 @@ import { createPostingStructure } from '../../src/engine/index/postings-structur
 import type { Revision } from '../../src/engine/index/revision.ts'
 import { FULL_LEVEL } from '../../src/engine/index/segments.ts'
 import type { Ordinals, SegmentPart } from '../../src/engine/index/structure.ts'
-import { FACETS, HASHED, logFacet, termOf } from '../../src/engine/index/terms.ts'
+import { fieldId, HASHED, logField, termOf, UNDECODED } from '../../src/engine/index/terms.ts'
 import { SCHEMA } from '../../src/engine/schema.ts'
-
-const KINDS = ['block', 'tx', 'log', 'trace', 'call'] as const
-type Counted = (typeof KINDS)[number]
+import { COUNTED_KINDS, type CountedKind } from '../../src/mapping/index.ts'
 
 /** Facets of each kind; signature 1 is one of logs, 2 of calls. */
-const FACETS_OF: Record<Counted, number[]> = {
-  block: [FACETS['block.hash'], FACETS['block.miner']],
-  tx: [FACETS['tx.from'], FACETS['tx.hash'], FACETS['tx.method']],
-  log: [FACETS.undecoded, logFacet(1)],
-  trace: [FACETS['trace.error'], FACETS['trace.action.to']],
-  call: [FACETS['call.from'], FACETS['call.selector'], logFacet(2)],
+const FACETS_OF: Record<CountedKind, number[]> = {
+  block: [fieldId('block', 'hash'), fieldId('block', 'miner')],
+  tx: [fieldId('tx', 'from'), fieldId('tx', 'hash'), fieldId('tx', 'method')],
+  log: [UNDECODED, logField(1)],
+  trace: [fieldId('trace', 'error'), fieldId('trace', 'action.to')],
+  call: [fieldId('call', 'from'), fieldId('call', 'selector'), logField(2)],
 }
 
 interface Key {
@@ -30,7 +28,7 @@ interface Key {
   mark: number
 }
 /** Of each document of a segment the terms that it has. */
-type Documents = Record<Counted, Key[][]>
+type Documents = Record<CountedKind, Key[][]>
 interface ModelSegment {
   id: number
   revised: number
@@ -47,12 +45,12 @@ const openIndex = () => {
 }
 
 const sizesOf = (documents: Documents): Ordinals =>
-  Object.fromEntries(KINDS.map(kind => [kind, documents[kind].length])) as Ordinals
+  Object.fromEntries(COUNTED_KINDS.map(kind => [kind, documents[kind].length])) as Ordinals
 
 /** The whole index of a segment, made in the simplest way. */
 const contentsOf = (documents: Documents) => {
   const found = new Map<string, { term: number; mark: number; ordinals: Set<number> }>()
-  for (const kind of KINDS)
+  for (const kind of COUNTED_KINDS)
     for (const [ordinal, keys] of documents[kind].entries())
       for (const { term, mark } of keys) {
         const key = `${term}/${mark}`
@@ -66,11 +64,11 @@ const contentsOf = (documents: Documents) => {
 
 const batchOf = (documents: Documents): Batch => {
   const pairs = createPairsBuilder(4)
-  for (const kind of KINDS)
+  for (const kind of COUNTED_KINDS)
     for (const [ordinal, keys] of documents[kind].entries())
       for (const { term, mark } of keys) pairs.add(term, mark, ordinal)
   const { block, tx, log, trace, call } = sizesOf(documents)
-  const counts = { first: 0, last: block - 1, txs: tx, logs: log, traces: trace, calls: call }
+  const counts = { first: 0, last: block - 1, tx, log, trace, call }
   return { ...counts, pairs: pairs.finish() } as unknown as Batch
 }
 
@@ -92,7 +90,7 @@ const createModel = (seed: number) => {
   let nextId = 1
   const segments: ModelSegment[] = []
 
-  const keyOf = (kind: Counted, variety: number): Key => {
+  const keyOf = (kind: CountedKind, variety: number): Key => {
     const facets = FACETS_OF[kind]
     const facet = facets[random.below(facets.length)]!
     const value = random.below(4) === 0 ? 0 : random.below(variety)
@@ -102,7 +100,7 @@ const createModel = (seed: number) => {
   }
   const documentsOf = (size: number, variety: number): Documents =>
     Object.fromEntries(
-      KINDS.map(kind => [
+      COUNTED_KINDS.map(kind => [
         kind,
         Array.from({ length: kind === 'block' ? Math.ceil(size / 50) : random.below(size + 1) }, () =>
           Array.from({ length: random.below(6) }, () => keyOf(kind, variety)),
@@ -117,13 +115,10 @@ const createModel = (seed: number) => {
       const counts = {
         first: offset.block,
         last: offset.block + block - 1,
-        txs: tx,
-        logs: log,
-        traces: trace,
-        calls: call,
+        ...{ tx, log, trace, call },
       }
       const part = { ...counts, id, events: 0, level: FULL_LEVEL, offset: { ...offset } }
-      for (const kind of KINDS) offset[kind] += documents[kind].length
+      for (const kind of COUNTED_KINDS) offset[kind] += documents[kind].length
       return part
     })
   }
@@ -159,7 +154,7 @@ const createModel = (seed: number) => {
           continue
         }
         const documents = Object.fromEntries(
-          KINDS.map(kind => [kind, run.flatMap(({ documents }) => documents[kind])]),
+          COUNTED_KINDS.map(kind => [kind, run.flatMap(({ documents }) => documents[kind])]),
         ) as Documents
         segments.splice(segments.indexOf(run[0]!), run.length, { id, revised: 0, documents })
         for (const part of run) remove(part.id)
@@ -170,7 +165,10 @@ const createModel = (seed: number) => {
       const last = segments.at(-1)
       if (!last) return
       const documents = Object.fromEntries(
-        KINDS.map(kind => [kind, last.documents[kind].slice(0, Math.floor(last.documents[kind].length * share))]),
+        COUNTED_KINDS.map(kind => [
+          kind,
+          last.documents[kind].slice(0, Math.floor(last.documents[kind].length * share)),
+        ]),
       ) as Documents
       const id = nextId++
       structure.truncate(last.id, id, sizesOf(documents))
@@ -182,7 +180,7 @@ const createModel = (seed: number) => {
       if (!segment) return
       const [removed, put] = [createPairsBuilder(4), createPairsBuilder(4)]
       const add = (pairs: typeof put, { term, mark }: Key, ordinal: number) => pairs.add(term, mark, ordinal)
-      for (const kind of KINDS)
+      for (const kind of COUNTED_KINDS)
         for (const [ordinal, keys] of segment.documents[kind].entries()) {
           if (random.below(1000) >= share * 1000) continue
           const now = Array.from({ length: random.below(5) }, () => keyOf(kind, variety))
@@ -211,7 +209,7 @@ const createModel = (seed: number) => {
         const read = () => {
           for (const { id } of segments)
             for (const posting of reader.within(id, 0, Number.MAX_SAFE_INTEGER)) reader.ordinals(posting)
-          reader.between(termOf(1, FACETS['tx.from']), termOf(1, FACETS['tx.from']))
+          reader.between(termOf(1, fieldId('tx', 'from')), termOf(1, fieldId('tx', 'from')))
         }
         assert.throws(read, { code: 'store_damaged' }, `row ${id}, byte ${at}`)
         set.run(bytes, id)
@@ -251,8 +249,8 @@ const createModel = (seed: number) => {
       assert.deepEqual(new Set(stored), left, 'nothing is left of segments that are gone')
       for (const { id, terms } of contents)
         assert.equal(
-          structure.count(id, termOf(0, FACETS.undecoded)),
-          terms.find(({ term }) => term === termOf(0, FACETS.undecoded))?.ordinals.length ?? 0,
+          structure.count(id, termOf(0, UNDECODED)),
+          terms.find(({ term }) => term === termOf(0, UNDECODED))?.ordinals.length ?? 0,
         )
     },
     close: () => db.close(),

@@ -4,14 +4,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { RawBlock, RpcReceipt, RpcTrace, RpcTransaction } from '../../src/chain/wire.ts'
 import { traceReader } from '../../src/documents/traces.ts'
-import {
-  type Column,
-  PLACES_PER_ROW,
-  RECORD_COLUMNS,
-  RECORD_KINDS,
-  type RecordKind,
-  type Stored,
-} from '../../src/engine/documents/forms.ts'
+import { type Column, PLACES_PER_ROW, RECORD_COLUMNS } from '../../src/engine/documents/forms.ts'
 import { unpack } from '../../src/engine/documents/pack.ts'
 import { createRecords, type Records } from '../../src/engine/documents/record-reader.ts'
 import { valueReader } from '../../src/engine/documents/record-values.ts'
@@ -35,7 +28,7 @@ import type { Statement } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import { decodeRlp } from '../../src/lib/rlp.ts'
-import { isList } from '../../src/mapping/index.ts'
+import { type FieldwiseKind, isList, RECORD_KINDS, type RecordKind } from '../../src/mapping/index.ts'
 
 // The same dictionaries for all: what they number is given back as text.
 const texts: string[] = ['']
@@ -199,7 +192,7 @@ const readers: Record<Column['form'], (bytes: Buffer, length: number) => unknown
 const HAVE_LENGTH = new Set<Column['form']>(['bloom', 'bytes', 'words', 'hashes', 'integers', 'list'])
 
 /** What a record holds, by the names of the fields. */
-const fieldsIn = (kind: Stored, bytes: Buffer, offsets: Int32Array): Record<string, unknown> => {
+const fieldsIn = (kind: FieldwiseKind, bytes: Buffer, offsets: Int32Array): Record<string, unknown> => {
   const found: Record<string, unknown> = {}
   for (const [i, column] of RECORD_COLUMNS[kind].entries()) {
     if (offsets[i]! < 0) continue

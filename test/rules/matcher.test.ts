@@ -13,7 +13,7 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
-import { attributesOf, stepsOf, TARGET_KINDS } from '../../src/rules/attributes.ts'
+import { attributesOf, stepsOf } from '../../src/rules/attributes.ts'
 import { documentOf, type Entity, entitiesOf, sourceOf } from '../../src/rules/entities.ts'
 import { lower } from '../../src/rules/lower.ts'
 import { keyOfText, keysOfFace } from '../../src/rules/match-keys.ts'
@@ -24,6 +24,7 @@ import {
   type Operator,
   type RuleConfig,
   type StoredRule,
+  TARGET_KINDS,
   TARGET_TYPES,
   type TargetType,
 } from '../../src/rules/rule.ts'

@@ -22,6 +22,7 @@ const setUp = (t: TestContext, options: Partial<PoolOptions> = {}) => {
     stores: () => new Map([[NETWORK, store.path]]),
     threads: 1,
     deadlineMs: 10_000,
+    inlineMs: 0,
     limits: DEFAULT_LIMITS,
     ...options,
   })
@@ -142,11 +143,12 @@ test('an answer that is not wanted to its end ends there', async t => {
 })
 
 test('a search past its deadline, and those behind it', async t => {
-  const { search } = setUp(t, { deadlineMs: 30 })
+  const { pool, search } = setUp(t, { deadlineMs: 30 })
   const expensive = {
     query: { bool: { filter: [{ range: { str: { gte: 'a' } } }, { range: { str: { lt: 'zzzz' } } }] } },
   }
-  await search('block', {})
+  // Has the thread open the store, which may take longer than that.
+  await pool.ranges(NETWORK)
   const results = await Promise.allSettled([
     search('event', { ...expensive, size: -1, sort: 'str' }),
     search('event', { ...expensive, size: -1, sort: 'str' }),
@@ -202,7 +204,7 @@ test('suggestions come from the names of a store and of contracts that were give
 
 test('a pool that is closed answers nothing more', async t => {
   const { pool, search } = setUp(t)
-  const waiting = Promise.allSettled(Array.from({ length: 5 }, () => search('event', { size: 0 })))
+  const waiting = Promise.allSettled(Array.from({ length: 5 }, () => search('event', { size: -1 })))
   await pool.close()
   for (const { status } of await waiting) assert.equal(status, 'rejected')
   await assert.rejects(search('block', {}), { code: 'search_closed' })

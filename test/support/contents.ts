@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { argumentOf, FACETS, facetOf, HASHED, logTerms, signatureOfLogFacet } from '../../src/engine/index/terms.ts'
+import {
+  argumentOf,
+  fieldId,
+  fieldOfTerm,
+  HASHED,
+  logTerms,
+  POSTINGS_FIELDS,
+  signatureOfLogField,
+  UNDECODED,
+} from '../../src/engine/index/terms.ts'
 import { endOf, positionOfOrdinal } from '../../src/engine/query/places.ts'
 import type { ReadHeader } from '../../src/engine/reader.ts'
 import { blockOf } from '../../src/engine/schema.ts'
-import { KINDS, type Kind } from '../../src/mapping/index.ts'
+import { KINDS, type Kind, RECORD_KINDS } from '../../src/mapping/index.ts'
 import type { Node } from '../../src/query/ast.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import { checkColumns } from './columns.ts'
@@ -45,34 +54,27 @@ export const contentsOf = (store: TestStore) => {
   return store.read(() => {
     const headers = new Map<number, ReadHeader>(reader.segments().map(segment => [segment.id, reader.header(segment)]))
     const role = (facet: number): string => {
-      const own = Object.entries(FACETS).find(([, number]) => number === facet)
-      if (own) return own[0]
+      const own = POSTINGS_FIELDS.find(({ id }) => id === facet)
+      if (own) return `${own.kind}.${own.field}`
+      if (facet === UNDECODED) return 'undecoded'
       const [first, last] = logTerms(0)
-      if (facet >= first && facet <= last) return `log of ${reader.signature(signatureOfLogFacet(facet)).key}`
+      if (facet >= first && facet <= last) return `log of ${reader.signature(signatureOfLogField(facet)).key}`
       const { signature, slot } = argumentOf(facet)
       return `argument ${slot} of ${reader.signature(signature).key}`
     }
     const numbered = (facet: number) =>
-      facet === FACETS['block.hash'] || facet === FACETS['block.miner']
-        ? 'block'
-        : role(facet).startsWith('tx.') || facet === FACETS.failed
-          ? 'tx'
-          : role(facet).startsWith('trace.')
-            ? 'trace'
-            : role(facet).startsWith('call.') || / of call\//.test(role(facet))
-              ? 'call'
-              : 'log'
+      POSTINGS_FIELDS.find(({ id }) => id === facet)?.kind ?? (/ of call\//.test(role(facet)) ? 'call' : 'log')
     const value = (term: number, facet: number): string | number => {
       const number = (term - facet) / 2 ** 22
       if (number >= HASHED) return number
       if (number === 0) return 0
-      const isName = facet === FACETS['tx.method'] || facet === FACETS['trace.error']
+      const isName = facet === fieldId('tx', 'method') || facet === fieldId('trace', 'error')
       return isName ? reader.name(number) : reader.addressDigits(number)
     }
     const posts = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
     const index = posts.flatMap(posting => {
       const { segment, term, mark } = posting
-      const facet = facetOf(term)
+      const facet = fieldOfTerm(term)
       const key = `${role(facet)} ${value(term, facet)} ${mark}`
       return Array.from(
         reader.ordinals(posting),
@@ -104,7 +106,7 @@ export const contentsOf = (store: TestStore) => {
     return {
       index: index.sort(),
       numbers: numbers.sort(),
-      rows: ['tx', 'log', 'trace', 'call'].map(table => db.prepare(`SELECT pos FROM ${table}`).pluck().all()),
+      rows: RECORD_KINDS.map(table => db.prepare(`SELECT pos FROM ${table}`).pluck().all()),
       blocks: db.prepare('SELECT number, hash, time, hashes, ends FROM block').all(),
     }
   })
@@ -128,12 +130,10 @@ export const checkSegments = (store: TestStore) => {
       )
       const isIn = (position: number) => blockOf(position) >= segment.first && blockOf(position) <= segment.last
       const count = (kind: Kind) => positions.get(kind)!.filter(isIn).length
-      assert.deepEqual([segment.txs, segment.logs, segment.events], [count('tx'), count('log'), count('event')])
+      assert.equal(segment.events, count('event'))
       const index = header.times.length - 1
-      assert.deepEqual(
-        [endOf(header, 'tx', index), endOf(header, 'log', index), endOf(header, 'trace', index)],
-        [segment.txs, segment.logs, segment.traces],
-      )
+      for (const kind of RECORD_KINDS)
+        assert.deepEqual([segment[kind], endOf(header, kind, index)], [count(kind), count(kind)], kind)
       assert.equal(count('block'), index + 1)
       const times = db.prepare('SELECT time FROM block WHERE number BETWEEN ? AND ? ORDER BY number').pluck()
       assert.deepEqual([...header.times], times.all(segment.first, segment.last))

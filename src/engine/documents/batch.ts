@@ -9,14 +9,16 @@ import { type Places, placesOf } from '../../documents/places.ts'
 import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
 import type { Hash62 } from '../../lib/hash.ts'
+import { byKind, type FieldwiseKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
 import type { Dictionary } from '../index/dictionary.ts'
+import { createFieldTerms } from '../index/field-terms.ts'
 import { createIndexing, firstTopicOf, type IndexedLog, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
 import { createPairsBuilder, type Pairs } from '../index/postings.ts'
 import { encodeHeader, type SegmentHeader } from '../index/segment.ts'
 import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
-import { FACETS, termOf } from '../index/terms.ts'
+import { fieldId, termOf } from '../index/terms.ts'
 import { positionOf } from '../schema.ts'
 import {
   type Additions,
@@ -26,23 +28,20 @@ import {
   type LearntToken,
   type TokenRow,
 } from './additions.ts'
-import type { RecordKind } from './forms.ts'
 import { packTopic } from './pack.ts'
-import { createBlockWriter } from './records/block.ts'
+import { blockReader, createBlockWriter } from './records/block.ts'
 import { writeCall } from './records/call.ts'
 import { endTopics, writeLog } from './records/log.ts'
 import { createRecordRows, type RecordRows } from './records/rows.ts'
 import { createTraceWriter, txInputs } from './records/trace.ts'
-import { createTxWriter } from './records/tx.ts'
-import { type Ids, isTrue, writeHex, writeWords } from './records/values.ts'
+import { createTxWriter, txReader } from './records/tx.ts'
+import { type Ids, writeHex, writeWords } from './records/values.ts'
 import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
 export interface Batch extends SegmentCounts {
   chainId: number | undefined
   header: Uint8Array<ArrayBuffer>
-  traceEnds: Uint32Array<ArrayBuffer>
-  callEnds: Uint32Array<ArrayBuffer>
   rows: Record<'block' | 'contract', Rows>
   records: Record<RecordKind, RecordRows>
   pairs: Pairs
@@ -60,6 +59,10 @@ export interface BatchContext {
   /** EIP-155 chain id, where it is known. */
   chainId: number | undefined
   addresses: Dictionary
+  /** Id of an address as the wire has it. */
+  address(text: string): number
+  /** Id of the address that a topic is. */
+  addressOfTopic(topic: string): number
   names: Dictionary
   signature(signature: Signature): Numbered
   takeSignatures(): { first: number; entries: Signature[] }
@@ -86,51 +89,46 @@ export interface BatchBuilder {
 /** Builds the batch of a run of neighbouring blocks, which have been checked and decoded. */
 export const createBatch = (context: BatchContext): BatchBuilder => {
   const rows = { block: createRowsBuilder(), contract: createRowsBuilder() }
-  const records = {
-    tx: createRecordRows('tx'),
-    log: createRecordRows('log'),
-    trace: createRecordRows('trace'),
-    call: createRecordRows('call'),
-  }
+  const records = byKind(RECORD_KINDS, createRecordRows)
   const additions = createAdditions(context)
   const { nameId, tokenRow } = additions
   const sights: Batch['sights'] = []
   const upgrades: Batch['upgrades'] = []
   const postings = createPairsBuilder()
   const numbers = createNumbersBuilder()
-  const txEnds: number[] = []
-  const logEnds: number[] = []
-  const traceEnds: number[] = []
-  const callEnds: number[] = []
+  /** Documents so far. */
+  const counts = byKind(RECORD_KINDS, () => 0)
+  const ends = byKind(RECORD_KINDS, (): number[] => [])
   const times: number[] = []
-  const excerpts: SegmentHeader['excerpts'] = new Map()
+  const partials: SegmentHeader['partials'] = new Map()
   /** Dictionary ids of the topics behind the first of the log at hand, where they are addresses. */
   const topicIds: (number | undefined)[] = []
   let first = -1
-  let txs = 0
-  let logs = 0
-  let traces = 0
-  let calls = 0
   let events = 0
 
-  /** By the text of the wire: a block names the same addresses again and again. */
-  const known = new Map<string, number>()
   const ids: Ids = {
-    address(text) {
-      let id = known.get(text)
-      if (id === undefined) {
-        id = context.addresses.id(digitsOf(text))
-        known.set(text, id)
-      }
-      return id
-    },
+    address: context.address,
     addressOfDigits: context.addresses.id,
     name: context.names.id,
-    packed: new Map(),
+    packed: undefined,
   }
   const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
 
   const columns = createColumnsBuilder(ids)
+  const termsOf = createFieldTerms(postings, ids, context.hash)
+  /** Takes a document into the index of its kind: columns and terms. */
+  const indexer = <T>(kind: FieldwiseKind, readerOf: (field: string) => (document: T) => unknown) => {
+    const [addColumns, addTerms] = [columns.of(kind, readerOf), termsOf(kind, readerOf)]
+    return (document: T, ordinal: number) => {
+      addColumns(document)
+      addTerms(document, ordinal)
+    }
+  }
+  const index = {
+    block: indexer('block', blockReader),
+    tx: indexer('tx', txReader),
+    trace: indexer('trace', stepReader),
+  } satisfies Record<FieldwiseKind, unknown>
   const decimals = new Map<number, number | undefined>()
   /** Of the token at an address, by its id; looked up once a block. */
   const decimalsOf = (id: number, address: string): number | undefined => {
@@ -143,10 +141,6 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
 
   const indexing = createIndexing(context, postings, numbers)
-  const { hashed } = indexing
-  const addressTerm = (address: unknown, facet: number, ordinal: number) => {
-    if (typeof address === 'string') postings.add(termOf(ids.address(address), facet), 0, ordinal)
-  }
 
   const addBlock = (number: number, raw: RawBlock, places: Places | undefined) => {
     const { block } = raw
@@ -179,7 +173,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const start = writeLog(out, tx, emitter, numbered.id, decimals)
     const firstTopic = firstTopicOf(numbered)
     for (let t = firstTopic; t < topics.length; t++)
-      topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addresses.id)
+      topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addressOfTopic)
     endTopics(out, start)
     writeWords(out, data, ids)
     end()
@@ -206,8 +200,8 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     })
     end()
     columns.call(call, numbered.id)
-    postings.add(termOf(fromId, FACETS['call.from']), 0, calls)
-    indexing.call({ signature, args, numbered, target: targetId, decimals }, calls)
+    postings.add(termOf(fromId, CALLER), 0, counts.call)
+    indexing.call({ signature, args, numbered, target: targetId, decimals }, counts.call++)
   }
 
   const addTrace = (number: number, place: number, trace: RpcTrace, txInput: string | undefined) => {
@@ -215,10 +209,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
     const isFirst = begin(number, place)
     write.trace(out, trace, txInput, isFirst)
     end()
-    columns.trace(trace)
-    const error = readError(trace)
-    if (typeof error === 'string') postings.add(termOf(context.names.id(error), FACETS['trace.error']), 0, traces)
-    for (const { read, facet } of TRACE_ADDRESSES) addressTerm(read(trace), facet, traces)
+    index.trace(trace, counts.trace++)
   }
 
   const addContract = (position: number, contract: BlockContract) => {
@@ -236,19 +227,16 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
 
   const add = (input: DecodedBlock) => {
-    const index = times.length
     const number = Number(input.raw.block.number)
-    known.clear()
     decimals.clear()
-    ids.packed.clear()
-    if (index === 0) first = number
+    // A transaction's call data is that of its first trace.
+    ids.packed = input.traces.length > 0 ? new Map() : undefined
+    if (times.length === 0) first = number
     const { block, receipts } = input.raw
-    columns.block(block)
-    hashed(block.hash.toLowerCase(), FACETS['block.hash'], index)
-    addressTerm(block.miner, FACETS['block.miner'], index)
+    index.block(block, times.length)
 
     const places = placesOf(input.raw)
-    if (places) excerpts.set(index, places)
+    if (places) partials.set(times.length, places)
     addBlock(number, input.raw, places)
     let logIndex = 0
     for (let i = 0; i < receipts.length; i++) {
@@ -256,16 +244,11 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       const receipt = receipts[i]!
       const place = places ? places.txs[i]! : i
       const method = input.methods[i] ?? undefined
+      const transaction = { tx, receipt, method, bloom: context.bloom(receipt) }
       records.tx.begin(number, place)
-      write.tx(records.tx.out, { tx, receipt, method, bloom: context.bloom(receipt) })
+      write.tx(records.tx.out, transaction)
       records.tx.end()
-      columns.tx(tx, receipt, method)
-      hashed(tx.hash.toLowerCase(), FACETS['tx.hash'], txs)
-      addressTerm(tx.from, FACETS['tx.from'], txs)
-      addressTerm(tx.to, FACETS['tx.to'], txs)
-      addressTerm(receipt.contractAddress, FACETS['tx.contractAddress'], txs)
-      if (method !== undefined) postings.add(termOf(context.names.id(method), FACETS['tx.method']), 0, txs)
-      if (receipt.status != null && !isTrue(receipt.status)) postings.add(termOf(0, FACETS.failed), 0, txs)
+      index.tx(transaction, counts.tx++)
 
       for (const log of receipt.logs) {
         const { signature, args } = input.logs[logIndex]!
@@ -276,24 +259,14 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         addLog([number, at], place, log, { emitter, numbered, decimals })
         columns.log(emitter, numbered.id, place)
         const { topics } = log
-        indexing.log({ signature, args, numbered, emitter, decimals, topics, topicIds }, logs)
+        indexing.log({ signature, args, numbered, emitter, decimals, topics, topicIds }, counts.log++)
         if (isEvent(signature, numbered)) events++
         logIndex++
-        logs++
       }
-      txs++
     }
     const inputOf = txInputs(input.raw, places)
-    for (const [at, trace] of input.traces.entries()) {
-      addTrace(number, at, trace, inputOf(trace))
-      traces++
-    }
-    traceEnds.push(traces)
-    for (const [at, call] of input.calls.entries()) {
-      addCall(number, at, call)
-      calls++
-    }
-    callEnds.push(calls)
+    for (const [at, trace] of input.traces.entries()) addTrace(number, at, trace, inputOf(trace))
+    for (const [at, call] of input.calls.entries()) addCall(number, at, call)
     for (const [at, contract] of input.contracts.entries()) addContract(positionOf(number, at), contract)
     for (const token of input.tokens)
       sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
@@ -303,8 +276,7 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
         address: context.addresses.id(digitsOf(address)),
         implementation: implementation === null ? null : context.addresses.id(digitsOf(implementation)),
       })
-    txEnds.push(txs)
-    logEnds.push(logs)
+    for (const kind of RECORD_KINDS) ends[kind].push(counts[kind])
     times.push(Number(block.timestamp))
   }
 
@@ -314,37 +286,26 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       return times.length
     },
     get documents() {
-      return times.length + txs + logs + traces + calls
+      return RECORD_KINDS.reduce((sum, kind) => sum + counts[kind], times.length)
     },
     finish() {
-      const last = first + times.length - 1
-      const counts = { first, last, txs, logs, traces, calls, events }
+      const held = { first, last: first + times.length - 1, events, ...counts }
       const header = encodeHeader({
-        first,
-        last,
-        txEnds: Uint32Array.from(txEnds),
-        logEnds: Uint32Array.from(logEnds),
+        ends: byKind(RECORD_KINDS, kind => Uint32Array.from(ends[kind])),
         times: Float64Array.from(times),
-        excerpts,
+        partials,
       })
       return {
         chainId: context.chainId,
-        ...counts,
+        ...held,
         header,
-        traceEnds: Uint32Array.from(traceEnds),
-        callEnds: Uint32Array.from(callEnds),
         rows: { block: rows.block.finish(), contract: rows.contract.finish() },
-        records: {
-          tx: records.tx.finish(),
-          log: records.log.finish(),
-          trace: records.trace.finish(),
-          call: records.call.finish(),
-        },
+        records: byKind(RECORD_KINDS, kind => records[kind].finish()),
         sights,
         upgrades,
         pairs: postings.finish(),
         numbers: numbers.finish(),
-        columns: columns.finish(levelOf(counts) === FULL_LEVEL),
+        columns: columns.finish(levelOf(held) === FULL_LEVEL),
         added: additions.take(),
       }
     },
@@ -354,8 +315,6 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
 /** The buffers of a batch, to be moved to another thread instead of copied. */
 export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.header.buffer,
-  batch.traceEnds.buffer,
-  batch.callEnds.buffer,
   ...Object.values(batch.rows).flatMap(({ cells, pool }) => [cells.buffer, pool.buffer]),
   ...Object.values(batch.records).flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
   ...Object.values(batch.pairs).map(array => array.buffer),
@@ -365,9 +324,10 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
 
 const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))
 
-const TRACE_ADDRESSES = Object.entries(FACETS).flatMap(([name, facet]) =>
-  name.startsWith('trace.') && name !== 'trace.error'
-    ? [{ read: traceReader(name.slice('trace.'.length)), facet }]
-    : [],
-)
-const readError = traceReader('error')
+const CALLER = fieldId('call', 'from')
+
+/** Reads a field of a trace, as the mapping names it; of rewards, no transaction. */
+const stepReader = (field: string): ((trace: RpcTrace) => unknown) =>
+  field === 'transactionPosition'
+    ? trace => (trace.type === 'reward' ? undefined : trace.transactionPosition)
+    : traceReader(field)

@@ -1,5 +1,18 @@
-import type { Field, FieldKind, Kind, List, Origin } from '../../mapping/index.ts'
-import { isList, MAPPING } from '../../mapping/index.ts'
+import {
+  byKind,
+  FIELDWISE_KINDS,
+  type Field,
+  type FieldKind,
+  type FieldwiseKind,
+  isList,
+  type Kind,
+  type List,
+  MAPPING,
+  type Origin,
+  placesPerRow,
+  RECORD_KINDS,
+  wireName,
+} from '../../mapping/index.ts'
 
 /** How a field is stored in a record; see docs/layout.md for the bytes. Several kinds share a form. */
 export type Form =
@@ -56,27 +69,22 @@ export interface Column {
   declaration: Field | List
 }
 
-/** Kinds whose records share rows. */
-export const RECORD_KINDS = ['tx', 'log', 'trace', 'call'] as const
-export type RecordKind = (typeof RECORD_KINDS)[number]
-
 /** Neighbouring places of a block whose records share a row. */
-export const PLACES_PER_ROW = { tx: 4, log: 16, trace: 16, call: 64 } as const satisfies Record<RecordKind, number>
+export const PLACES_PER_ROW = byKind(RECORD_KINDS, placesPerRow)
 
-/** Kinds that are stored field by field. */
-export type Stored = 'block' | 'tx' | 'trace'
-export const isStored = (kind: Kind): kind is Stored => kind === 'block' || kind === 'tx' || kind === 'trace'
+const fieldwise: ReadonlySet<Kind> = new Set(FIELDWISE_KINDS)
+export const isFieldwise = (kind: Kind): kind is FieldwiseKind => fieldwise.has(kind)
 
 const storedOrigins = new Set<Origin>(['wire', 'receipt', 'decoded'])
 
-const columnsOf = (kind: Stored): Column[] =>
+const columnsOf = (kind: FieldwiseKind): Column[] =>
   Object.entries(MAPPING[kind].fields)
     .filter(([, declaration]) => storedOrigins.has(declaration.origin))
     .map(([field, declaration]) => ({
       field,
       form: formOf(declaration),
       origin: declaration.origin,
-      wire: (isList(declaration) ? undefined : declaration.wire) ?? field,
+      wire: wireName(field, declaration),
       declaration,
     }))
 
@@ -86,26 +94,15 @@ const formOf = (declaration: Field | List): Form => {
   return declaration.words ? 'words' : FORMS[declaration.kind]
 }
 
-/** What stands elsewhere: in the block's row, or, of a trace's call data, behind its fields. */
-const APART: Record<Stored, readonly string[]> = {
-  block: ['hash', 'timestamp'],
-  tx: ['hash'],
-  trace: ['action.input'],
-}
-
 /** Fields of a record in their order: those that are small come first. */
-const recordColumns = (kind: Stored): readonly Column[] => {
-  const columns = columnsOf(kind).filter(({ field }) => !APART[kind].includes(field))
+const recordColumns = (kind: FieldwiseKind): readonly Column[] => {
+  const columns = columnsOf(kind).filter(({ declaration }) => isList(declaration) || !declaration.apart)
   const isBulk = ({ declaration }: Column) => isList(declaration) || declaration.bulk === true
   return [...columns.filter(column => !isBulk(column)), ...columns.filter(isBulk)]
 }
 
-export const RECORD_COLUMNS: Record<Stored, readonly Column[]> = {
-  block: recordColumns('block'),
-  tx: recordColumns('tx'),
-  trace: recordColumns('trace'),
-}
+export const RECORD_COLUMNS: Record<FieldwiseKind, readonly Column[]> = byKind(FIELDWISE_KINDS, recordColumns)
 
 /** Which of a record's fields has this name; -1 where none has. */
-export const columnIndex = (kind: Stored, field: string): number =>
+export const columnIndex = (kind: FieldwiseKind, field: string): number =>
   RECORD_COLUMNS[kind].findIndex(column => column.field === field)

@@ -67,15 +67,11 @@ export const pack = (out: ByteWriter, data: string, addressId: AddressId): boole
 
 /**
  * Appends the packed form of one topic, as `pack` does with all of them in a row; returns the dictionary id of the address that it
- * is, undefined where it is none.
+ * is, undefined where it is none. `addressId` is given the whole topic then.
  */
-export const packTopic = (
-  out: ByteWriter,
-  topic: string,
-  addressId: (digits: string) => number,
-): number | undefined => {
+export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: string) => number): number | undefined => {
   if (topic.startsWith(ADDRESS_PREFIX) && (topic.charCodeAt(26) !== ZERO || topic.charCodeAt(27) !== ZERO)) {
-    const id = addressId(topic.slice(26).toLowerCase())
+    const id = addressId(topic)
     packAddress(out, id)
     return id
   }

@@ -1,6 +1,7 @@
+import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import type { Statement } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { columnIndex, PLACES_PER_ROW, RECORD_KINDS, type RecordKind } from './forms.ts'
+import { columnIndex, PLACES_PER_ROW } from './forms.ts'
 import { readBlockRow, type StoredBlock } from './records/block.ts'
 import { cursor } from './records/cursor.ts'
 import { seek } from './records/fields.ts'
@@ -60,7 +61,7 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
     count: 0,
     view: { bytes: NOTHING, start: 0, end: 0 },
   })
-  const rows = { tx: rowOf('tx'), log: rowOf('log'), trace: rowOf('trace'), call: rowOf('call') }
+  const rows = byKind(RECORD_KINDS, rowOf)
   const selectBlock = prepare('SELECT hash, time, hashes, ends FROM block WHERE number = ?').raw()
   const selectRecord = prepare('SELECT record FROM block WHERE number = ?').pluck()
   const blocks = new Map<number, StoredBlock>()

@@ -1,6 +1,6 @@
-import type { Kind } from '../../mapping/index.ts'
+import { type FieldwiseKind, type Kind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { type Column, columnIndex, type Form, isStored, RECORD_COLUMNS, type Stored } from './forms.ts'
+import { type Column, columnIndex, type Form, isFieldwise, RECORD_COLUMNS } from './forms.ts'
 import type { Records, RecordView } from './record-reader.ts'
 import { hashOfTx } from './records/block.ts'
 import { type CallRecord, newCallRecord, readCall } from './records/call.ts'
@@ -20,14 +20,14 @@ export type ValueReader = (position: number) => StoredValue
 
 /** Undefined where the field takes the whole document: lists, packed data, bloom filters and what decoding tells. */
 export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
-  const create = DERIVED[kind].get(field)
+  const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? OF_BLOCK.get(field) : undefined)
   if (create) return create(records)
-  return isStored(kind) ? fieldReader(kind, columnIndex(kind, field), records) : undefined
+  return isFieldwise(kind) ? fieldReader(kind, columnIndex(kind, field), records) : undefined
 }
 
 const FORMS: ReadonlySet<Form> = new Set(['address', 'name', 'uint', 'digits', 'boolean', 'bytes'])
 
-const fieldReader = (kind: Stored, index: number, records: Records): ValueReader | undefined => {
+const fieldReader = (kind: FieldwiseKind, index: number, records: Records): ValueReader | undefined => {
   const column = RECORD_COLUMNS[kind][index]
   if (!column || !FORMS.has(column.form)) return undefined
   const find = (position: number): RecordView | undefined =>
@@ -66,6 +66,9 @@ const takeValue = (bytes: Buffer, { form }: Column): StoredValue => {
   }
 }
 
+const ofRecords: ReadonlySet<Kind> = new Set(RECORD_KINDS)
+const isRecordKind = (kind: Kind): kind is RecordKind => ofRecords.has(kind)
+
 type Create = (records: Records) => ValueReader
 
 const hashText = (hash: Buffer | undefined): string | undefined => hash && `0x${hash.toString('hex')}`
@@ -74,11 +77,11 @@ const BLOCK_HASH: Create = records => position => hashText(records.block(blockOf
 const TIME: Create = records => position => records.block(blockOf(position))?.time
 
 /** What all documents of a block tell of it. */
-const OF_BLOCK: readonly [string, Create][] = [
+const OF_BLOCK: ReadonlyMap<string, Create> = new Map([
   ['blockHash', BLOCK_HASH],
   ['blockNumber', () => blockOf],
   ['timestamp', TIME],
-]
+])
 
 /** The hash of the transaction whose place another reader tells. */
 const transactionHash =
@@ -106,7 +109,6 @@ const ofLog =
 
 const LOG_TX = ofLog(({ tx }) => tx)
 const OF_LOG: readonly [string, Create][] = [
-  ...OF_BLOCK,
   ['address', ofLog(({ address }) => address)],
   ['logIndex', () => placeOf],
   ['transactionIndex', LOG_TX],
@@ -135,26 +137,30 @@ const ofCall =
   }
 
 const field =
-  (kind: Stored, name: string): Create =>
+  (kind: FieldwiseKind, name: string): Create =>
   records =>
     valueReader(kind, name, records)!
 
 const CALL_TX = ofCall(({ tx }) => tx, TRACE_TX)
 
-const NONE: ReadonlyMap<string, Create> = new Map()
 /** Fields that stand in no record of their kind as they are asked for. */
-const DERIVED: Record<Kind, ReadonlyMap<string, Create>> = {
+const DERIVED: Partial<Record<Kind, ReadonlyMap<string, Create>>> = {
   block: new Map([
     ['number', () => blockOf],
     ['hash', BLOCK_HASH],
     ['timestamp', TIME],
   ]),
-  tx: new Map([...OF_BLOCK, ['hash', transactionHash(() => placeOf)], ['transactionIndex', () => placeOf]]),
+  tx: new Map([
+    ['hash', transactionHash(() => placeOf)],
+    ['transactionIndex', () => placeOf],
+  ]),
   log: new Map(OF_LOG),
-  event: new Map(OF_LOG),
-  trace: new Map([...OF_BLOCK, ['transactionPosition', TRACE_TX], ['transactionHash', transactionHash(TRACE_TX)]]),
+  event: new Map([...OF_BLOCK, ...OF_LOG]),
+  trace: new Map([
+    ['transactionPosition', TRACE_TX],
+    ['transactionHash', transactionHash(TRACE_TX)],
+  ]),
   call: new Map([
-    ...OF_BLOCK,
     ['from', ofCall(({ from }) => from, field('trace', 'action.from'))],
     ['to', ofCall(({ to }) => to, field('trace', 'action.to'))],
     ['value', ofCall(() => undefined, field('trace', 'action.value'), field('tx', 'value'))],
@@ -163,6 +169,4 @@ const DERIVED: Record<Kind, ReadonlyMap<string, Create>> = {
     ['transactionIndex', CALL_TX],
     ['transactionHash', transactionHash(CALL_TX)],
   ]),
-  contract: NONE,
-  token: NONE,
 }

@@ -1,9 +1,7 @@
-import type { RpcBlock, RpcReceipt, RpcTrace, RpcTransaction } from '../../chain/wire.ts'
 import type { BlockCall } from '../../documents/calls.ts'
-import { traceReader } from '../../documents/traces.ts'
+import type { CountedKind } from '../../mapping/index.ts'
 import { encodeColumn, MISSING } from './column-codec.ts'
 import { COLUMN_FIELDS, type ColumnField, columnNumber } from './column-fields.ts'
-import type { Counted } from './counted.ts'
 
 /** A column of a batch, encoded, on its way to the thread that writes. */
 export interface BatchColumn {
@@ -23,11 +21,10 @@ interface Ids {
 
 /** Takes the documents of each kind in their order. Addresses, names and signatures go by their ids in the dictionaries. */
 export interface ColumnsBuilder {
-  block(block: RpcBlock): void
-  tx(tx: RpcTransaction, receipt: RpcReceipt, method: string | undefined): void
+  /** Makes what takes the documents of a kind; `readerOf` gives what reads a field of one from the wire. */
+  of<T>(kind: CountedKind, readerOf: (field: string) => (document: T) => unknown): (document: T) => void
   /** `tx` is the place of the transaction. */
   log(address: number, signature: number, tx: number): void
-  trace(trace: RpcTrace): void
   call(call: BlockCall, signature: number): void
   /** `full` where the segment stays as it is. */
   finish(full: boolean): BatchColumn[]
@@ -35,31 +32,13 @@ export interface ColumnsBuilder {
 
 export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
   const columns = new Map<number, Growing>(COLUMN_FIELDS.map(({ number }) => [number, createGrowing()]))
-  const column = (kind: Counted, field: string) => columns.get(columnNumber(kind, field))!
-  const fieldsOf = (kind: Counted) =>
-    COLUMN_FIELDS.filter(field => field.kind === kind).map(field => ({
-      field: field.field,
-      wire: field.declaration.wire ?? field.field,
-      origin: field.declaration.origin,
-      read: numberReader(field, ids),
-      push: columns.get(field.number)!.push,
-    }))
-  const blockFields = fieldsOf('block')
-  const [receiptFields, txFields] = [
-    fieldsOf('tx').filter(({ origin }) => origin === 'receipt'),
-    fieldsOf('tx').filter(({ origin }) => origin === 'wire'),
-  ]
-  const traceFields = fieldsOf('trace')
-    .filter(({ origin }) => origin === 'wire')
-    .map(({ field, read, push }) => ({ of: traceReader(field), read, push }))
+  const column = (kind: CountedKind, field: string) => columns.get(columnNumber(kind, field))!
   const amount = numberReader({ declaration: { kind: 'amount' } }, ids)
-  const method = column('tx', 'method')
   const log = {
     address: column('log', 'address'),
     signature: column('log', 'signature'),
     tx: column('log', 'transactionIndex'),
   }
-  const traceTx = column('trace', 'transactionPosition')
   const call = {
     from: column('call', 'from'),
     to: column('call', 'to'),
@@ -72,22 +51,20 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
   }
 
   return {
-    block(block) {
-      for (const { wire, read, push } of blockFields) push(read(block[wire]))
-    },
-    tx(tx, receipt, name) {
-      for (const { wire, read, push } of txFields) push(read(tx[wire]))
-      for (const { wire, read, push } of receiptFields) push(read(receipt[wire]))
-      method.push(name === undefined ? MISSING : ids.name(name))
+    of(kind, readerOf) {
+      const fields = COLUMN_FIELDS.filter(field => field.kind === kind).map(field => ({
+        of: readerOf(field.field),
+        read: numberReader(field, ids),
+        push: columns.get(field.number)!.push,
+      }))
+      return document => {
+        for (const { of, read, push } of fields) push(read(of(document)))
+      }
     },
     log(address, signature, tx) {
       log.address.push(address)
       log.signature.push(signature)
       log.tx.push(tx)
-    },
-    trace(trace) {
-      for (const { of, read, push } of traceFields) push(read(of(trace)))
-      traceTx.push(trace.type === 'reward' ? MISSING : trace.transactionPosition)
     },
     call({ from, to, tx, callType, reverted, depth, value }, signature) {
       call.from.push(ids.address(from))

@@ -1,3 +1,4 @@
+import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import {
   type ColumnData,
@@ -9,8 +10,7 @@ import {
   MISSING,
 } from './column-codec.ts'
 import { COLUMN_FIELDS, columnByNumber } from './column-fields.ts'
-import type { Counted } from './counted.ts'
-import { FULL_LEVEL, levelOf, type SegmentCounts } from './segments.ts'
+import { countOf, FULL_LEVEL, levelOf, SEGMENT_COUNTS, type SegmentCounts, sumOf } from './segments.ts'
 import type { IndexStructure, SegmentPart } from './structure.ts'
 
 /** Values that one step of a merge joins, at least one column's. */
@@ -24,7 +24,7 @@ export const createColumnStructure = (db: Db): IndexStructure => {
   )
   const select = db.prepare('SELECT data FROM col WHERE segment = ? AND field = ?').pluck()
   const selectAll = db.prepare('SELECT field, data FROM col WHERE segment = ?').raw()
-  const selectCounts = db.prepare('SELECT txs, logs, traces, calls, first, last FROM segment WHERE id = ?')
+  const selectCounts = db.prepare(`SELECT ${SEGMENT_COUNTS} FROM segment WHERE id = ?`)
   const removeAll = db.prepare('DELETE FROM col WHERE segment = ?')
 
   const read = (segment: number, field: number): { data: ColumnData; packed: boolean } | undefined => {
@@ -45,7 +45,7 @@ export const createColumnStructure = (db: Db): IndexStructure => {
         const counts = selectCounts.get(segment) as SegmentCounts
         for (const { field, ordinals, values } of columns) {
           const before = read(segment, field)
-          const all = new Float64Array(sizeOf(counts, columnByNumber(field)!.kind)).fill(MISSING)
+          const all = new Float64Array(countOf(counts, columnByNumber(field)!.kind)).fill(MISSING)
           if (before) copyValues(before.data, all, 0)
           for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = values[i]!
           const { least, greatest, data } = encodeColumn(all, { full: before?.packed ?? false })!
@@ -55,7 +55,7 @@ export const createColumnStructure = (db: Db): IndexStructure => {
     },
 
     *merge(segment, run) {
-      const full = levelOf(countsOf(run)) === FULL_LEVEL
+      const full = levelOf(sumOf(run)) === FULL_LEVEL
       let done = 0
       for (const { number, kind } of COLUMN_FIELDS) {
         const joined = join(run, kind, ({ id }) => read(id, number)?.data)
@@ -93,11 +93,11 @@ export const createColumnStructure = (db: Db): IndexStructure => {
 /** The values of neighbouring segments one behind the other; undefined where none of them has any. */
 const join = (
   run: readonly SegmentPart[],
-  kind: Counted,
+  kind: CountedKind,
   read: (part: SegmentPart) => ColumnData | undefined,
 ): Float64Array | undefined => {
   let joined: Float64Array | undefined
-  const total = run.reduce((sum, part) => sum + sizeOf(part, kind), 0)
+  const total = run.reduce((sum, part) => sum + countOf(part, kind), 0)
   for (const part of run) {
     const data = read(part)
     if (!data) continue
@@ -105,24 +105,6 @@ const join = (
     copyValues(data, joined, part.offset[kind])
   }
   return joined
-}
-
-const COUNTS = { tx: 'txs', log: 'logs', trace: 'traces', call: 'calls' } as const
-
-const sizeOf = (counts: Omit<SegmentCounts, 'events'>, kind: Counted): number =>
-  kind === 'block' ? counts.last - counts.first + 1 : counts[COUNTS[kind]]
-
-const countsOf = (run: readonly SegmentPart[]): SegmentCounts => {
-  const sum = (key: 'txs' | 'logs' | 'traces' | 'calls' | 'events') => run.reduce((total, part) => total + part[key], 0)
-  return {
-    first: run[0]!.first,
-    last: run.at(-1)!.last,
-    txs: sum('txs'),
-    logs: sum('logs'),
-    traces: sum('traces'),
-    calls: sum('calls'),
-    events: sum('events'),
-  }
 }
 
 export const nameOf = (field: number): string => {

@@ -1,38 +1,20 @@
 import { signatureOf } from '../../decode/call-signatures.ts'
+import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { FACETS, signatureOfFacet } from './terms.ts'
+import { POSTINGS_FIELDS, signatureOfField, UNDECODED } from './terms.ts'
 
-export type Counted = 'block' | 'tx' | 'log' | 'trace' | 'call'
+const OWN: ReadonlyMap<number, CountedKind> = new Map([
+  ...POSTINGS_FIELDS.map(({ id, kind }) => [id, kind] as const),
+  [UNDECODED, 'log'],
+])
 
-/** Which kind's ordinals the postings of a facet hold. */
-export const kindOfFacet = (facet: number, calls: CallSignatures): Counted => {
-  const signature = signatureOfFacet(facet)
+/** Which kind's ordinals the postings of a field hold. */
+export const kindOfField = (id: number, calls: CallSignatures): CountedKind => {
+  const signature = signatureOfField(id)
   if (signature !== undefined) return calls.has(signature) ? 'call' : 'log'
-  switch (facet) {
-    case FACETS['block.hash']:
-    case FACETS['block.miner']:
-      return 'block'
-    case FACETS['tx.from']:
-    case FACETS['tx.to']:
-    case FACETS['tx.contractAddress']:
-    case FACETS['tx.hash']:
-    case FACETS['tx.method']:
-    case FACETS.failed:
-      return 'tx'
-    case FACETS['trace.action.from']:
-    case FACETS['trace.action.to']:
-    case FACETS['trace.action.address']:
-    case FACETS['trace.action.refundAddress']:
-    case FACETS['trace.action.author']:
-    case FACETS['trace.result.address']:
-    case FACETS['trace.error']:
-      return 'trace'
-    case FACETS['call.from']:
-    case FACETS['call.selector']:
-      return 'call'
-    default:
-      return 'log'
-  }
+  const kind = OWN.get(id)
+  if (!kind) throw new Error(`no field has the id ${id}`)
+  return kind
 }
 
 export interface CallSignatures {

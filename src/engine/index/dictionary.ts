@@ -1,4 +1,4 @@
-import { SLOTS, slotOf } from '../../lib/hash.ts'
+import { keepLatest } from '../../lib/latest.ts'
 
 /**
  * A dictionary on the side that decodes: gives text a small integer, remembering what the store knows already. What it adds is handed on
@@ -33,59 +33,50 @@ interface Entry {
 
 export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions): Dictionary => {
   let next = last + 1
-  // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other.
+  /** The store can find all up to here. */
+  let writtenUpTo = last
+  // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other, unless the
+  // store cannot find it yet.
   let young = new Map<string, Entry>()
   let old = new Map<string, Entry>()
-  // Before these, the latest one of each slot: logs name the same addresses again and again.
-  const latest: (Entry | undefined)[] = new Array(SLOTS).fill(undefined)
-  // Ids that the store cannot find yet.
-  const unwritten = new Map<string, number>()
+  let most = capacity
   let added: Added = { first: next, texts: [] }
 
   const remember = (entry: Entry): Entry => {
-    if (young.size >= capacity) {
+    if (young.size >= most) {
+      const dropped = old
       old = young
       young = new Map()
+      for (const [text, one] of dropped) if (one.id > writtenUpTo) young.set(text, one)
+      most = capacity + young.size
     }
     young.set(entry.text, entry)
     return entry
   }
 
   const add = (text: string): number => {
-    unwritten.set(text, next)
     added.texts.push(text)
     return next++
   }
 
-  const entryOf = (text: string): Entry => {
+  const entryOf = keepLatest((text): Entry => {
     const known = young.get(text)
     if (known) return known
     const older = old.get(text)
     if (older) return remember(older)
     const own = detach(text)
-    return remember({ text: own, id: unwritten.get(own) ?? find(own) ?? add(own) })
-  }
+    return remember({ text: own, id: find(own) ?? add(own) })
+  })
 
   return {
-    id(text) {
-      const slot = slotOf(text)
-      let entry = latest[slot]
-      if (entry?.text !== text) {
-        entry = entryOf(text)
-        latest[slot] = entry
-      }
-      return entry.id
-    },
+    id: text => entryOf(text).id,
     takeAdded() {
       const taken = added
       added = { first: next, texts: [] }
       return taken
     },
     written(upTo) {
-      for (const [text, id] of unwritten) {
-        if (id > upTo) break
-        unwritten.delete(text)
-      }
+      writtenUpTo = Math.max(writtenUpTo, upTo)
     },
   }
 }

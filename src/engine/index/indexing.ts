@@ -5,15 +5,16 @@ import type { BatchContext } from '../documents/batch.ts'
 import type { createNumbersBuilder } from './points.ts'
 import type { createPairsBuilder } from './postings.ts'
 import {
-  argumentFacet,
+  argumentField,
   argumentSlot,
-  FACETS,
+  fieldId,
   HASHED,
   integersOf,
-  logFacet,
+  logField,
   scaledOf,
   TOO_LONG,
   termOf,
+  UNDECODED,
 } from './terms.ts'
 
 /** A signature by its number in the dictionary. */
@@ -61,7 +62,7 @@ export const createIndexing = (
     for (const { pos, type, hex, int } of args) {
       const topicId = inputs[pos]!.indexed ? topicIds[topic++] : undefined
       const slot = argumentSlot(pos)
-      const facet = argumentFacet(signature, slot)
+      const facet = argumentField(signature, slot)
       // Longer than what an index may hold (`ignore_above`).
       if (hex.length > 256) {
         postings.add(termOf(TOO_LONG, facet), 0, ordinal)
@@ -77,22 +78,21 @@ export const createIndexing = (
   }
 
   return {
-    hashed,
     log({ signature, args, numbered, emitter, decimals, topics, topicIds }: IndexedLog, ordinal: number) {
       const { id, unlisted } = numbered
-      postings.add(termOf(0, logFacet(id)), 0, ordinal)
-      postings.add(termOf(emitter, logFacet(id)), 0, ordinal)
-      if (!isEvent(signature, numbered)) postings.add(termOf(0, FACETS.undecoded), 0, ordinal)
+      postings.add(termOf(0, logField(id)), 0, ordinal)
+      postings.add(termOf(emitter, logField(id)), 0, ordinal)
+      if (!isEvent(signature, numbered)) postings.add(termOf(0, UNDECODED), 0, ordinal)
       if (!unlisted && args) return addArguments(args, signature.event!.inputs, topicIds, id, decimals, ordinal)
       const first = firstTopicOf(numbered)
       for (let t = first; t < topics.length; t++)
-        hashed(topics[t]!.toLowerCase(), argumentFacet(id, t - first), ordinal)
+        hashed(topics[t]!.toLowerCase(), argumentField(id, t - first), ordinal)
     },
     call({ signature, args, numbered, target, decimals }: IndexedCall, ordinal: number) {
       const { id, unlisted } = numbered
-      postings.add(termOf(0, logFacet(id)), 0, ordinal)
-      postings.add(termOf(target, logFacet(id)), 0, ordinal)
-      if (unlisted) hashed(signature.topic!, FACETS['call.selector'], ordinal)
+      postings.add(termOf(0, logField(id)), 0, ordinal)
+      postings.add(termOf(target, logField(id)), 0, ordinal)
+      if (unlisted) hashed(signature.topic!, SELECTOR, ordinal)
       else if (args) addArguments(args, signature.event!.inputs, NONE, id, decimals, ordinal)
     },
   }
@@ -104,5 +104,6 @@ export const firstTopicOf = ({ unlisted }: Numbered): 0 | 1 => (unlisted ? 0 : 1
 export const isEvent = ({ event }: Signature, { unlisted }: Numbered): boolean => event !== null && !unlisted
 
 const NONE: readonly undefined[] = []
+const SELECTOR = fieldId('call', 'selector')
 const LEAST_LONG = -(2n ** 63n)
 const GREATEST_LONG = 2n ** 63n - 1n

@@ -1,6 +1,8 @@
+import { byKind, COUNTED_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { encodeHeader, type SegmentHeader } from './segment.ts'
+import { encodeHeader, joinHeaders } from './segment.ts'
 import {
+  countOf,
   FAN,
   FULL_LEVEL,
   readHeader,
@@ -8,6 +10,7 @@ import {
   type SegmentRow,
   segmentInserter,
   segmentNumbers,
+  sumOf,
 } from './segments.ts'
 import type { IndexStructure, SegmentPart } from './structure.ts'
 
@@ -59,12 +62,12 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
     drop.run(segment)
     const parts = partsOf(run)
     for (const structure of structures) yield* structure.merge(segment, parts)
-    const header = concatHeaders(run.map(({ id, first }) => readHeader(db, id, first)))
+    const header = joinHeaders(run.map(({ id, first }) => readHeader(db, id, first)))
     for (const { id } of run) {
       unlist.run(id)
       drop.run(id)
     }
-    insertSegment(countsOf(run), encodeHeader(header), header, segment)
+    insertSegment(sumOf(run), encodeHeader(header), segment)
     gone.run(segment)
   }
 
@@ -95,62 +98,10 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]): Me
 }
 
 const partsOf = (run: readonly SegmentRow[]): SegmentPart[] => {
-  const seen = { block: 0, tx: 0, log: 0, trace: 0, call: 0 }
+  const seen = byKind(COUNTED_KINDS, () => 0)
   return run.map(row => {
     const part = { ...row, offset: { ...seen } }
-    seen.block += row.last - row.first + 1
-    seen.tx += row.txs
-    seen.log += row.logs
-    seen.trace += row.traces
-    seen.call += row.calls
+    for (const kind of COUNTED_KINDS) seen[kind] += countOf(row, kind)
     return part
   })
-}
-
-const countsOf = (run: readonly SegmentRow[]) => ({
-  first: run[0]!.first,
-  last: run.at(-1)!.last,
-  txs: sum(run, 'txs'),
-  logs: sum(run, 'logs'),
-  traces: sum(run, 'traces'),
-  calls: sum(run, 'calls'),
-  events: sum(run, 'events'),
-})
-
-const sum = (rows: readonly SegmentRow[], key: 'txs' | 'logs' | 'traces' | 'calls' | 'events'): number =>
-  rows.reduce((total, row) => total + row[key], 0)
-
-const concatHeaders = (headers: SegmentHeader[]): SegmentHeader => {
-  const txEnds: number[] = []
-  const logEnds: number[] = []
-  const traceEnds: number[] = []
-  const callEnds: number[] = []
-  const times: number[] = []
-  const excerpts: SegmentHeader['excerpts'] = new Map()
-  for (const header of headers) {
-    for (const [index, excerpt] of header.excerpts) excerpts.set(times.length + index, excerpt)
-    const [txs, logs, traces, calls] = [txEnds, logEnds, traceEnds, callEnds].map(ends => ends.at(-1) ?? 0) as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    for (let i = 0; i < header.times.length; i++) {
-      txEnds.push(header.txEnds[i]! + txs)
-      logEnds.push(header.logEnds[i]! + logs)
-      traceEnds.push(header.traceEnds[i]! + traces)
-      callEnds.push(header.callEnds[i]! + calls)
-      times.push(header.times[i]!)
-    }
-  }
-  return {
-    first: headers[0]!.first,
-    last: headers.at(-1)!.last,
-    txEnds: Uint32Array.from(txEnds),
-    logEnds: Uint32Array.from(logEnds),
-    traceEnds: Uint32Array.from(traceEnds),
-    callEnds: Uint32Array.from(callEnds),
-    times: Float64Array.from(times),
-    excerpts,
-  }
 }

@@ -1,6 +1,6 @@
 import { bytesOf } from '../../lib/bytes.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { callSignatures, kindOfFacet } from './counted.ts'
+import { callSignatures, kindOfField } from './counted.ts'
 import { type Column, columnsOfNumbers, mergeColumns, readColumn } from './points.ts'
 import type { IndexStructure } from './structure.ts'
 
@@ -52,7 +52,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
           yield
         }
         numbers += n
-        const kind = kindOfFacet(facet >> 1, isCall)
+        const kind = kindOfField(facet >> 1, isCall)
         const columns = run.flatMap(({ id, offset }) => {
           const row = find.get(id, facet) as [Buffer, Buffer] | undefined
           if (!row) return []
@@ -67,7 +67,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
     truncate(from, to, kept) {
       for (const [facet, vals, ords] of all.all(from) as NumRow[]) {
         const { values, ordinals } = readColumn(facet, vals, ords)
-        const limit = kept[kindOfFacet(facet >> 1, isCall)]
+        const limit = kept[kindOfField(facet >> 1, isCall)]
         const isKept = (_: unknown, i: number) => ordinals[i]! < limit
         const left = ordinals.filter(isKept)
         if (left.length === 0) continue

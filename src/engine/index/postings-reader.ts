@@ -2,7 +2,7 @@ import type { Db } from '../../sqlite/database.ts'
 import { createTermCursor, type TermCursor } from './term-blocks.ts'
 import { filterKey, mayHold } from './term-filter.ts'
 import { blockOf, createTermReading, isFiltered, ordinalsAt, type Place, type Root, rowOf } from './term-rows.ts'
-import { FACETS_PER_VALUE } from './terms.ts'
+import { FIELDS_PER_VALUE } from './terms.ts'
 
 /** One term of a segment: how many documents have it, and where their ordinals are. */
 export interface Posting {
@@ -143,8 +143,8 @@ const bytesOf = ({ rows }: Root): number => 200 + rows.length * 16
 
 /** Of a range of more than one value there is no key. */
 const keyOfRange = (first: number, last: number): number | undefined => {
-  const value = Math.floor(first / FACETS_PER_VALUE)
-  return first === last || (value > 0 && Math.floor(last / FACETS_PER_VALUE) === value) ? filterKey(first) : undefined
+  const value = Math.floor(first / FIELDS_PER_VALUE)
+  return first === last || (value > 0 && Math.floor(last / FIELDS_PER_VALUE) === value) ? filterKey(first) : undefined
 }
 
 const postingAt = (segment: number, { term, mark, count, ordinal, row, start, end, bytes }: TermCursor): Posting => ({

@@ -1,14 +1,16 @@
+import { byKind, COUNTED_KINDS, type CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { type Counted, callSignatures, kindOfFacet } from './counted.ts'
+import { callSignatures, kindOfField } from './counted.ts'
 import { createListBuilder } from './ordinals.ts'
 import { type Pairs, sortPairs } from './postings.ts'
+import { mostIn, sumOf } from './segments.ts'
 import type { IndexStructure, Ordinals } from './structure.ts'
 import { createTermCursor, createTermWriter, ordinalBytes, sealed, type TermWriter } from './term-blocks.ts'
 import { addToFilter, buildFilter, capacityOf, createKeys, mayHold } from './term-filter.ts'
 import { createSegmentCursor, mergeTerms, type OffsetsOf, writeList } from './term-merge.ts'
 import { changesOf, patchTerms } from './term-patch.ts'
 import { blockOf, createTermReading, createTermWriting, isFiltered, type Root, rowNumbers } from './term-rows.ts'
-import { facetOf, HASHED, termOf } from './terms.ts'
+import { fieldOfTerm, HASHED, termOf } from './terms.ts'
 
 /** Rows that are removed in one step. */
 const ROWS = 200
@@ -69,9 +71,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
   return {
     build({ pairs, ...batch }) {
       const rows: Buffer[] = []
-      const width = ordinalBytes(
-        Math.max(batch.last - batch.first + 1, batch.txs, batch.logs, batch.traces, batch.calls),
-      )
+      const width = ordinalBytes(mostIn(batch))
       const numbers = rowNumbers()
       const out = createTermWriter(width, bytes => {
         rows.push(sealed(bytes))
@@ -98,22 +98,11 @@ export const createPostingStructure = (db: Db): PostingStructure => {
     },
 
     *merge(segment, run) {
-      const last = run.at(-1)!
-      const width = ordinalBytes(
-        Math.max(
-          last.offset.block + last.last - last.first + 1,
-          last.offset.tx + last.txs,
-          last.offset.log + last.logs,
-          last.offset.trace + last.traces,
-          last.offset.call + last.calls,
-        ),
-      )
+      const width = ordinalBytes(mostIn(sumOf(run)))
       const { out, finish } = writerOf(segment, width)
       const cursors = run.map(({ id }) => createSegmentCursor(reading, id, rootOf(id)))
-      const byKind = Object.fromEntries(
-        (['block', 'tx', 'log', 'trace', 'call'] as const).map(kind => [kind, run.map(({ offset }) => offset[kind])]),
-      ) as Record<Counted, number[]>
-      const offsetsOf: OffsetsOf = term => byKind[kindOf(term)]
+      const offsets = byKind(COUNTED_KINDS, kind => run.map(({ offset }) => offset[kind]))
+      const offsetsOf: OffsetsOf = term => offsets[kindOf(term)]
       yield* mergeTerms(cursors, offsetsOf, out)
       finish()
       yield
@@ -153,14 +142,14 @@ const EMPTY: Root = {
 }
 
 /** Which kind's ordinals a term has. Neighbouring terms are often of few facets. */
-const createKinds = (db: Db): ((term: number) => Counted) => {
+const createKinds = (db: Db): ((term: number) => CountedKind) => {
   const calls = callSignatures(db)
-  const known = new Map<number, Counted>()
+  const known = new Map<number, CountedKind>()
   return term => {
-    const facet = facetOf(term)
+    const facet = fieldOfTerm(term)
     let kind = known.get(facet)
     if (kind === undefined) {
-      kind = kindOfFacet(facet, calls)
+      kind = kindOfField(facet, calls)
       known.set(facet, kind)
     }
     return kind

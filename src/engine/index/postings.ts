@@ -1,4 +1,4 @@
-import { FACETS_PER_VALUE, HASHED } from './terms.ts'
+import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
  * Terms of documents as they come, on their way to the thread that writes: document by document, so that ordinals of a term ascend.
@@ -53,8 +53,8 @@ export const sortPairs = ({ terms, marks }: Pairs): SortedPairs => {
   const places = Array.from({ length: PASSES }, () => new Uint32Array(DIGITS))
   const [low, high, first, second, third] = places as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
   for (let i = 0; i < count; i++) {
-    const value = Math.floor(terms[i]! / FACETS_PER_VALUE)
-    const facet = terms[i]! - value * FACETS_PER_VALUE
+    const value = Math.floor(terms[i]! / FIELDS_PER_VALUE)
+    const facet = terms[i]! - value * FIELDS_PER_VALUE
     from.values[i] = value
     from.facets[i] = facet
     from.order[i] = i

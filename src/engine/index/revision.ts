@@ -9,7 +9,7 @@ import { columnNumber } from './column-fields.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from './indexing.ts'
 import { createNumbersBuilder, type Numbers } from './points.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
-import { FACETS, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
+import { fieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
 
 /** What changes where logs and calls of one segment are decoded anew, ready to be written in one transaction. */
 export interface Revision {
@@ -128,8 +128,8 @@ export const createRevision = (
     method({ position, ordinal }, was, now) {
       const method = context.names.id(now)
       if (method === was) return
-      if (was !== null) removed.term(termOf(was, FACETS['tx.method']), ordinal)
-      put.term(termOf(method, FACETS['tx.method']), ordinal)
+      if (was !== null) removed.term(termOf(was, METHOD_TERMS), ordinal)
+      put.term(termOf(method, METHOD_TERMS), ordinal)
       change(METHOD, ordinal, method)
       txs.push({ position, method })
     },
@@ -172,11 +172,15 @@ const createIndex = (context: BatchContext) => {
   }
 }
 
-const packTopics = (topics: readonly string[], numbered: Numbered, { addresses }: BatchContext): Uint8Array | null => {
+const packTopics = (
+  topics: readonly string[],
+  numbered: Numbered,
+  { addressOfTopic }: BatchContext,
+): Uint8Array | null => {
   const kept = topics.slice(firstTopicOf(numbered))
   if (kept.length === 0) return null
   const out = createByteWriter()
-  for (const topic of kept) packTopic(out, topic, addresses.id)
+  for (const topic of kept) packTopic(out, topic, addressOfTopic)
   return out.take()
 }
 
@@ -184,3 +188,4 @@ const NONE: readonly undefined[] = []
 const LOG_SIGNATURE = columnNumber('log', 'signature')
 const CALL_SIGNATURE = columnNumber('call', 'selector')
 const METHOD = columnNumber('tx', 'method')
+const METHOD_TERMS = fieldId('tx', 'method')

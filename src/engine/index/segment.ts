@@ -1,3 +1,4 @@
+import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
@@ -8,85 +9,111 @@ export interface SegmentHeader {
   /** Number of the first block. */
   first: number
   last: number
-  /** For each block, how many transactions the segment holds up to and with it. */
-  txEnds: Uint32Array
-  logEnds: Uint32Array
-  /** All zero where the blocks came without traces. */
-  traceEnds: Uint32Array
-  callEnds: Uint32Array
+  /** By kind, for each block: how many documents the segment holds up to and with it. */
+  ends: Readonly<Record<RecordKind, Uint32Array>>
   /** Timestamps of the blocks, in seconds. */
   times: Float64Array
   /**
-   * Places of the transactions and logs of blocks that are excerpts, by the block's index: all other blocks are complete, and
-   * what they hold stands at the places 0, 1, 2, …
+   * Places of the transactions and logs of partial blocks, by the block's index: all other blocks are complete, and what they hold
+   * stands at the places 0, 1, 2, …
    */
-  excerpts: Map<number, Excerpt>
+  partials: Map<number, PartialBlock>
 }
 
-export interface Excerpt {
+export interface PartialBlock {
   txs: Uint32Array
   logs: Uint32Array
 }
 
-const HEAD = 8
+/** Bytes before the times, which begin at a multiple of their size. */
+const HEAD = 16
 
 /**
- * Layout, little-endian: number of blocks, number of excerpts (32 bits each), then times, txEnds, logEnds, then for each excerpt the block's index, the
- * number of transactions and of logs, and their places.
+ * Layout, little-endian: number of blocks, number of partial blocks, a bit for each of `RECORD_KINDS` of which there are any documents, and 0 (32 bits
+ * each); the times; the ends of each of those kinds; then for each partial block its index, the number of transactions and of logs, and their
+ * places.
  */
 export const encodeHeader = ({
-  txEnds,
-  logEnds,
+  ends,
   times,
-  excerpts,
-}: Omit<SegmentHeader, 'traceEnds' | 'callEnds'>): Uint8Array<ArrayBuffer> => {
+  partials,
+}: Pick<SegmentHeader, 'ends' | 'times' | 'partials'>): Uint8Array<ArrayBuffer> => {
   const blocks = times.length
-  const tail = [...excerpts].flatMap(([index, { txs, logs }]) => [index, txs.length, logs.length, ...txs, ...logs])
-  const bytes = new Uint8Array(HEAD + blocks * 16 + tail.length * 4)
-  new Uint32Array(bytes.buffer, 0, 2).set([blocks, excerpts.size])
+  const held = RECORD_KINDS.filter(kind => (ends[kind].at(-1) ?? 0) > 0)
+  const bits = held.reduce((sum, kind) => sum | (1 << RECORD_KINDS.indexOf(kind)), 0)
+  const tail = [...partials].flatMap(([index, { txs, logs }]) => [index, txs.length, logs.length, ...txs, ...logs])
+  const tailStart = HEAD + blocks * (8 + held.length * 4)
+  const bytes = new Uint8Array(tailStart + tail.length * 4)
+  new Uint32Array(bytes.buffer, 0, 3).set([blocks, partials.size, bits])
   new Float64Array(bytes.buffer, HEAD, blocks).set(times)
-  new Uint32Array(bytes.buffer, HEAD + blocks * 8, blocks).set(txEnds)
-  new Uint32Array(bytes.buffer, HEAD + blocks * 12, blocks).set(logEnds)
-  new Uint32Array(bytes.buffer, HEAD + blocks * 16, tail.length).set(tail)
+  for (const [i, kind] of held.entries())
+    new Uint32Array(bytes.buffer, HEAD + blocks * (8 + i * 4), blocks).set(ends[kind])
+  new Uint32Array(bytes.buffer, tailStart, tail.length).set(tail)
   return bytes
 }
 
-/** `traces` and `calls` are their ends, which are kept apart; null where there are none. */
-export const decodeHeader = (
-  first: number,
-  bytes: Uint8Array,
-  traces: Uint8Array | null,
-  calls: Uint8Array | null,
-): SegmentHeader => {
+export const decodeHeader = (first: number, bytes: Uint8Array): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
   if (buffer.byteLength < HEAD || buffer.byteLength % 4 !== 0) throw impossible('the head of a segment')
-  const [blocks, excerptCount] = new Uint32Array(buffer, 0, 2) as unknown as [number, number]
-  if (HEAD + blocks * 16 + excerptCount * 12 > buffer.byteLength) throw impossible('the head of a segment')
-  const tail = new Uint32Array(buffer, HEAD + blocks * 16)
-  const excerpts = new Map<number, Excerpt>()
-  for (let at = 0, seen = 0; seen < excerptCount; seen++) {
-    const [index, txs, logs] = [tail[at]!, tail[at + 1]!, tail[at + 2]!]
-    const start = at + 3
-    at = start + txs + logs
-    if (!(at <= tail.length)) throw impossible('the head of a segment')
-    excerpts.set(index, { txs: tail.slice(start, start + txs), logs: tail.slice(start + txs, at) })
-  }
+  const [blocks, partialCount, bits] = new Uint32Array(buffer, 0, 3) as unknown as [number, number, number]
+  const held = RECORD_KINDS.filter((_, i) => (bits & (1 << i)) !== 0)
+  const tailStart = HEAD + blocks * (8 + held.length * 4)
+  if (tailStart + partialCount * 12 > buffer.byteLength) throw impossible('the head of a segment')
   return {
     first,
     last: first + blocks - 1,
     times: new Float64Array(buffer, HEAD, blocks),
-    txEnds: new Uint32Array(buffer, HEAD + blocks * 8, blocks),
-    logEnds: new Uint32Array(buffer, HEAD + blocks * 12, blocks),
-    traceEnds: endsOf(traces, blocks),
-    callEnds: endsOf(calls, blocks),
-    excerpts,
+    ends: byKind(RECORD_KINDS, kind => {
+      const i = held.indexOf(kind)
+      return i < 0 ? new Uint32Array(blocks) : new Uint32Array(buffer, HEAD + blocks * (8 + i * 4), blocks)
+    }),
+    partials: partialsIn(new Uint32Array(buffer, tailStart), partialCount),
   }
 }
 
-const endsOf = (bytes: Uint8Array | null, blocks: number): Uint32Array =>
-  bytes ? wordsOf(bytes, blocks) : new Uint32Array(blocks)
+const partialsIn = (tail: Uint32Array, count: number): SegmentHeader['partials'] => {
+  const partials: SegmentHeader['partials'] = new Map()
+  for (let at = 0, seen = 0; seen < count; seen++) {
+    const [index, txs, logs] = [tail[at]!, tail[at + 1]!, tail[at + 2]!]
+    const start = at + 3
+    at = start + txs + logs
+    if (!(at <= tail.length)) throw impossible('the head of a segment')
+    partials.set(index, { txs: tail.slice(start, start + txs), logs: tail.slice(start + txs, at) })
+  }
+  return partials
+}
 
-const wordsOf = (bytes: Uint8Array, count: number): Uint32Array => {
-  if (bytes.length !== count * 4) throw impossible('the head of a segment')
-  return new Uint32Array(new Uint8Array(bytes).buffer)
+/** The header of the first blocks of a segment. */
+export const headOfHeader = (header: SegmentHeader, blocks: number): SegmentHeader => ({
+  first: header.first,
+  last: header.first + blocks - 1,
+  ends: byKind(RECORD_KINDS, kind => header.ends[kind].slice(0, blocks)),
+  times: header.times.slice(0, blocks),
+  partials: new Map([...header.partials].filter(([index]) => index < blocks)),
+})
+
+/** The header of neighbouring segments as one. */
+export const joinHeaders = (headers: readonly SegmentHeader[]): SegmentHeader => {
+  const times: number[] = []
+  const partials: SegmentHeader['partials'] = new Map()
+  for (const header of headers) {
+    for (const [index, partial] of header.partials) partials.set(times.length + index, partial)
+    for (const time of header.times) times.push(time)
+  }
+  return {
+    first: headers[0]!.first,
+    last: headers.at(-1)!.last,
+    ends: byKind(RECORD_KINDS, kind => joinEnds(headers.map(({ ends }) => ends[kind]))),
+    times: Float64Array.from(times),
+    partials,
+  }
+}
+
+const joinEnds = (parts: readonly Uint32Array[]): Uint32Array => {
+  const ends: number[] = []
+  for (const part of parts) {
+    const before = ends.at(-1) ?? 0
+    for (const end of part) ends.push(before + end)
+  }
+  return Uint32Array.from(ends)
 }

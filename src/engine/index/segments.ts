@@ -1,4 +1,4 @@
-import { bytesOf } from '../../lib/bytes.ts'
+import { byKind, COUNTED_KINDS, type CountedKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { decodeHeader, type SegmentHeader } from './segment.ts'
 
@@ -7,25 +7,21 @@ export const FAN = 4
 /** Documents from which on a segment is not merged any further: what one probe of the index can cover stays small enough to rewrite. */
 export const FULL_SEGMENT = 80_000
 /** Blocks from which on a segment is not merged any further, however empty they are. */
-const MOST_BLOCKS = 4096
+const MAX_BLOCKS = 4096
 export const FULL_LEVEL = 9
 
 /** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
-export const levelOf = ({ first, last, txs, logs, traces, calls }: SegmentCounts): number => {
-  const blocks = last - first + 1
-  return blocks + txs + logs + traces + calls >= FULL_SEGMENT || blocks >= MOST_BLOCKS
+export const levelOf = (counts: SegmentCounts): number => {
+  const blocks = countOf(counts, 'block')
+  return documentsIn(counts) >= FULL_SEGMENT || blocks >= MAX_BLOCKS
     ? FULL_LEVEL
     : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
 }
 
-/** What the row of a segment tells without its header. */
-export interface SegmentCounts {
+/** What the row of a segment tells without its header: of each kind the number of its documents. */
+export interface SegmentCounts extends Record<RecordKind, number> {
   first: number
   last: number
-  txs: number
-  logs: number
-  traces: number
-  calls: number
   /** Logs with a known name. */
   events: number
 }
@@ -35,12 +31,33 @@ export interface SegmentRow extends SegmentCounts {
   level: number
 }
 
-export const SEGMENT_COLUMNS = 'id, first, last, txs, logs, traces, calls, events, level'
+type Blocks = Pick<SegmentCounts, 'first' | 'last'>
 
-export const readHeader = (db: Db, id: number, first: number): SegmentHeader => {
-  const select = db.prepare('SELECT blocks, trace_ends, call_ends FROM segment WHERE id = ?').raw()
-  return decodeHeader(first, ...(select.get(id) as [Buffer, Buffer | null, Buffer | null]))
-}
+export const countOf = (counts: Blocks & Record<RecordKind, number>, kind: CountedKind): number =>
+  kind === 'block' ? counts.last - counts.first + 1 : counts[kind]
+
+/** Documents of all kinds, blocks among them. */
+export const documentsIn = (counts: SegmentCounts): number =>
+  COUNTED_KINDS.reduce((sum, kind) => sum + countOf(counts, kind), 0)
+
+/** Documents of the kind that has most. */
+export const mostIn = (counts: SegmentCounts): number => Math.max(...COUNTED_KINDS.map(kind => countOf(counts, kind)))
+
+/** What neighbouring segments hold together, in chain order. */
+export const sumOf = (run: readonly SegmentCounts[]): SegmentCounts => ({
+  first: run[0]!.first,
+  last: run.at(-1)!.last,
+  events: run.reduce((sum, { events }) => sum + events, 0),
+  ...byKind(RECORD_KINDS, kind => run.reduce((sum, counts) => sum + counts[kind], 0)),
+})
+
+/** Columns of the table `segment` that `SegmentCounts` names. */
+const COUNTS = ['first', 'last', 'events', ...RECORD_KINDS].map(name => `"${name}"`).join(', ')
+export const SEGMENT_COUNTS = `id, ${COUNTS}`
+export const SEGMENT_COLUMNS = `${SEGMENT_COUNTS}, level`
+
+export const readHeader = (db: Db, id: number, first: number): SegmentHeader =>
+  decodeHeader(first, db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck().get(id) as Buffer)
 
 /** Gives numbers for segments that are listed later; no number is used again. */
 export const segmentNumbers = (db: Db): (() => number) => {
@@ -50,20 +67,11 @@ export const segmentNumbers = (db: Db): (() => number) => {
 
 /** Returns the new segment's number, which is one that was never used unless it is given. */
 export const segmentInserter = (db: Db) => {
-  const insert = db.prepare(
-    'INSERT INTO segment (id, first, last, txs, logs, traces, calls, events, level, blocks, trace_ends, call_ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  )
-  return (
-    counts: SegmentCounts,
-    header: Uint8Array,
-    ends: { traceEnds: Uint32Array; callEnds: Uint32Array },
-    id: number | null = null,
-  ): number => {
-    const { first, last, txs, logs, traces, calls, events } = counts
-    const level = levelOf(counts)
-    const traceEnds = traces > 0 ? bytesOf(ends.traceEnds) : null
-    const callEnds = calls > 0 ? bytesOf(ends.callEnds) : null
-    const values = [id, first, last, txs, logs, traces, calls, events, level, header, traceEnds, callEnds]
-    return Number(insert.run(...values).lastInsertRowid)
+  const places = ['?', '?', '?', ...RECORD_KINDS.map(() => '?')].join(', ')
+  const insert = db.prepare(`INSERT INTO segment (id, ${COUNTS}, level, blocks) VALUES (?, ${places}, ?, ?)`)
+  return (counts: SegmentCounts, header: Uint8Array, id: number | null = null): number => {
+    const { first, last, events } = counts
+    const byKind = RECORD_KINDS.map(kind => counts[kind])
+    return Number(insert.run(id, first, last, events, ...byKind, levelOf(counts), header).lastInsertRowid)
   }
 }

@@ -1,14 +1,14 @@
+import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { Batch } from '../documents/batch.ts'
 import { createColumnStructure } from './columns-structure.ts'
-import type { Counted } from './counted.ts'
 import { createPointStructure } from './points-structure.ts'
 import { createPostingStructure, type PostingStructure } from './postings-structure.ts'
 import type { Revision } from './revision.ts'
 import type { SegmentRow } from './segments.ts'
 
 /** How many documents of each kind. */
-export type Ordinals = Record<Counted, number>
+export type Ordinals = Record<CountedKind, number>
 
 /** One of the segments that are merged, in chain order; `offset` is what its ordinals grow by. */
 export interface SegmentPart extends SegmentRow {

@@ -1,7 +1,7 @@
 import zlib from 'node:zlib'
 import { impossible } from '../../sqlite/damage.ts'
 import { createKeys } from './term-filter.ts'
-import { FACETS_PER_VALUE, HASHED } from './terms.ts'
+import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
  * Term blocks: the terms of a segment in ascending order with the ordinals that have them, packed into rows of some 1,000 bytes.
@@ -84,8 +84,8 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
 
   /** Begins a term, `more` being what follows of it at most. */
   const begin = (term: number, mark: number, isList: 0 | 1, more: number) => {
-    const value = Math.floor(term / FACETS_PER_VALUE)
-    const facet = term - value * FACETS_PER_VALUE
+    const value = Math.floor(term / FIELDS_PER_VALUE)
+    const facet = term - value * FIELDS_PER_VALUE
     if (at + codes.size * 3 + ENTRY_BYTES + more > limit || codes.size === MOST_FACETS) flush()
     if (at === 0) {
       blocks.terms.push(term)
@@ -214,7 +214,7 @@ export const createTermCursor = (): TermCursor => {
       const head = varint(bytes)
       const isList = head % 2 === 1
       value += isList ? (head - 1) / 2 : head / 2
-      cursor.term = value * FACETS_PER_VALUE + facets[bytes[at++]!]!
+      cursor.term = value * FIELDS_PER_VALUE + facets[bytes[at++]!]!
       if (value >= HASHED) {
         cursor.mark = (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
         at += 4
@@ -239,7 +239,7 @@ export const createTermCursor = (): TermCursor => {
       return true
     },
     seek(term) {
-      skipBelow(Math.floor(term / FACETS_PER_VALUE))
+      skipBelow(Math.floor(term / FIELDS_PER_VALUE))
       while (cursor.next()) if (cursor.term >= term) return true
       return false
     },

@@ -1,4 +1,4 @@
-import { FACETS_PER_VALUE } from './terms.ts'
+import { FIELDS_PER_VALUE } from './terms.ts'
 
 /**
  * A Bloom filter of the values that a segment has terms of: it tells without a look at the segment's blocks that a rare value is not
@@ -8,7 +8,7 @@ const BITS_PER_KEY = 8
 const HASHES = 5
 
 export const filterKey = (term: number): number => {
-  const value = Math.floor(term / FACETS_PER_VALUE)
+  const value = Math.floor(term / FIELDS_PER_VALUE)
   // Values are below 2^31.
   return value > 0 ? value : 2 ** 31 + term
 }

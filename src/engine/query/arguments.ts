@@ -1,13 +1,13 @@
 import type { Bounds, Node } from '../../query/ast.ts'
 import {
-  argumentFacet,
+  argumentField,
   argumentOf,
   argumentSlot,
-  facetOf,
-  logFacet,
+  fieldOfTerm,
+  logField,
   logTerms,
   OVERFLOW_SLOT,
-  signatureOfLogFacet,
+  signatureOfLogField,
   TOO_LONG,
   termOf,
 } from '../index/terms.ts'
@@ -26,7 +26,7 @@ export const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested
 
   const rolesIn = (segment: number): Map<number, Posting[]> => {
     if (!required) return new Map(facetsOf(segment, signatures, nested.of, reader).map(facet => [facet, []]))
-    return Map.groupBy(required(segment), ({ term }) => facetOf(term))
+    return Map.groupBy(required(segment), ({ term }) => fieldOfTerm(term))
   }
 
   return {
@@ -36,7 +36,7 @@ export const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested
       if (nested.required?.length !== 1) return undefined
       const [only, ...others] = required!(segment.id).filter(({ term }) => mayMatch(term, nested, signatures))
       if (!only) return 0
-      const { signature, slot } = argumentOf(facetOf(only.term))
+      const { signature, slot } = argumentOf(fieldOfTerm(only.term))
       const alone = others.length === 0 && slot !== OVERFLOW_SLOT && nested.forRole(signature, slot).op === 'in'
       return alone ? only.n : undefined
     },
@@ -73,7 +73,7 @@ const candidates = (residual: Node, role: Role): OrdinalSet => {
 }
 
 const mayMatch = (term: number, nested: Nested, signatures: ReadonlySet<number> | undefined): boolean => {
-  const { signature, slot } = argumentOf(facetOf(term))
+  const { signature, slot } = argumentOf(fieldOfTerm(term))
   if (signatures && !signatures.has(signature)) return false
   return nested.positions(signature, slot).some(position => nested.forRole(signature, position).op !== 'none')
 }
@@ -111,7 +111,7 @@ const facetsOf = (
   const [first, last] = logTerms(0)
   return reader
     .termsBetween(segment, first, last)
-    .map(({ term }) => signatureOfLogFacet(facetOf(term)))
+    .map(({ term }) => signatureOfLogField(fieldOfTerm(term)))
     .filter(id => reader.signature(id).of === of && (signatures?.has(id) ?? true))
     .flatMap(id => argumentFacets(id, reader))
 }
@@ -119,7 +119,7 @@ const facetsOf = (
 const argumentFacets = (signature: number, reader: Reader): number[] => {
   const { event, error } = reader.signature(signature)
   const slots = new Set((error === null ? (event?.inputs ?? []) : []).map((_, position) => argumentSlot(position)))
-  return [...slots].map(slot => argumentFacet(signature, slot))
+  return [...slots].map(slot => argumentField(signature, slot))
 }
 
 interface Role {
@@ -185,7 +185,7 @@ const matchRole = (node: Node, role: Role): OrdinalSet => {
 }
 
 const logsOf = ({ signature, reader, at }: Role): OrdinalSet => {
-  const [posting] = reader.termsBetween(at.segment.id, termOf(0, logFacet(signature)), termOf(0, logFacet(signature)))
+  const [posting] = reader.termsBetween(at.segment.id, termOf(0, logField(signature)), termOf(0, logField(signature)))
   return posting ? listed(reader.ordinals(posting)) : EMPTY
 }
 
@@ -194,7 +194,7 @@ const hexMatches = (
   { signature, position, postings, nested, reader, at }: Role,
 ): OrdinalSet => {
   const type = reader.signature(signature).event!.inputs[position]!.type
-  const facet = argumentFacet(signature, argumentSlot(position))
+  const facet = argumentField(signature, argumentSlot(position))
   const found = leaf.values.flatMap((value): Posting[] => {
     const key = argumentTerm(nested.keysOf(String(value)), type, facet)
     if (!key) return []
@@ -207,7 +207,7 @@ const hexMatches = (
 /** Logs whose argument is not longer than an index of keywords holds. */
 const shortValues = (role: Role): OrdinalSet => {
   const { signature, position, reader, at } = role
-  const long = termOf(TOO_LONG, argumentFacet(signature, argumentSlot(position)))
+  const long = termOf(TOO_LONG, argumentField(signature, argumentSlot(position)))
   const postings = reader.termsBetween(at.segment.id, long, long)
   return and(logsOf(role), not(union(postings, reader, at.size), at.size), at.size)
 }

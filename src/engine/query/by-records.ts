@@ -1,11 +1,12 @@
-import { columnIndex, type RecordKind } from '../documents/forms.ts'
+import { RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
+import { columnIndex } from '../documents/forms.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { conditionOf, DOUBT, YES } from './column-conditions.ts'
 import { interpreterOf, recordReader } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { memberReader } from './member-reader.ts'
 import { byDocuments, type Context, type Part, type Place } from './part.ts'
-import { isSparse, type Numbered, positionOfOrdinal } from './places.ts'
+import { type Numbered, positionOfOrdinal } from './places.ts'
 import { listed, type OrdinalSet, run, toArray } from './sets.ts'
 
 /** Records that are read between two looks at whether to go on. */
@@ -43,7 +44,7 @@ const visit = (
   } else for (const ordinal of toArray(within)) call(ordinal, positionOfOrdinal(header, numbered, ordinal))
 }
 
-const hasRows = (numbered: Numbered): numbered is RecordKind => numbered !== 'block' && !isSparse(numbered)
+const hasRows = (numbered: Numbered): numbered is RecordKind => RECORD_KINDS.includes(numbered as RecordKind)
 
 /** Hashes of transactions stand in the block's row instead. */
 const isInRows = ({ field }: Leaf, { kind }: Context): boolean =>

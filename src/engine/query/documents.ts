@@ -5,7 +5,7 @@ import type { Document } from '../../documents/document.ts'
 import { type BlockParts, blockParts, eventDocument, logDocument } from '../../documents/logs.ts'
 import * as show from '../../documents/show.ts'
 import { traceDocument } from '../../documents/traces.ts'
-import type { Kind } from '../../mapping/index.ts'
+import { byKind, FIELDWISE_KINDS, type FieldwiseKind, type Kind } from '../../mapping/index.ts'
 import { present } from '../../sqlite/damage.ts'
 import { RECORD_COLUMNS } from '../documents/forms.ts'
 import { unpack } from '../documents/pack.ts'
@@ -37,7 +37,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
   const parts = createBlockParts()
   const decodersOfLogs = new Map<number, (topics: readonly string[], data: string) => DecodeResult>()
   const decodersOfCalls = new Map<number, FunctionDecoder>()
-  const offsets = { block: new Int32Array(RECORD_COLUMNS.block.length), tx: new Int32Array(RECORD_COLUMNS.tx.length) }
+  const offsets = byKind(FIELDWISE_KINDS, kind => new Int32Array(RECORD_COLUMNS[kind].length))
   const trace = newTraceRecord()
 
   const blockAt = (number: number): StoredBlock => present(records.block(number), `block ${number}`)
@@ -63,7 +63,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
 
   /** `_source` in the order of the mapping, of the record and of what the position tells. */
   const assemble = (
-    kind: 'block' | 'tx',
+    kind: FieldwiseKind,
     { bytes, start }: { bytes: Buffer; start: number },
     position: number,
     derived: Record<string, unknown>,

@@ -1,5 +1,5 @@
 import type { Kind } from '../../mapping/index.ts'
-import { FACETS, facetOf, logFacet, logTerms, signatureOfLogFacet, termOf } from '../index/terms.ts'
+import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../index/terms.ts'
 import type { Posting, Reader, Segment } from '../reader.ts'
 import { positionOf } from '../schema.ts'
 import { createNested } from './arguments.ts'
@@ -47,7 +47,7 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
   /** What had to be found to be counted, by segment: hits are looked for next. */
   const known = new Map<number, OrdinalSet>()
   const undecoded =
-    kind === 'event' && !part.events ? createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader) : undefined
+    kind === 'event' && !part.events ? createTerms([{ term: termOf(0, UNDECODED), mark: 0 }], reader) : undefined
   const find = (segment: Segment, within: OrdinalSet | undefined): OrdinalSet => {
     const at = placeOfSegment(segment)
     const found = part.matches(at, within)
@@ -242,7 +242,7 @@ const disjoint = (
 
 const createSignatures = (ids: ReadonlySet<number>, { reader }: Context): Part => ({
   ...disjoint(
-    bySegment(() => [...ids].flatMap(id => reader.postings(termOf(0, logFacet(id)), 0))),
+    bySegment(() => [...ids].flatMap(id => reader.postings(termOf(0, logField(id)), 0))),
     reader,
   ),
   events: [...ids].every(id => reader.signature(id).event !== null),
@@ -253,7 +253,7 @@ const createEmitters = (
   { reader, kind }: Context,
 ): Part => {
   const accept = ({ term }: Posting): boolean => {
-    const id = signatureOfLogFacet(facetOf(term))
+    const id = signatureOfLogField(fieldOfTerm(term))
     const signature = reader.signature(id)
     if ((signature.of === 'call') !== (kind === 'call')) return false
     return (signatures?.has(id) ?? true) && (kind !== 'event' || signature.event !== null)

@@ -1,7 +1,7 @@
 import * as show from '../../documents/show.ts'
 import { decodeRlp, type Rlp } from '../../lib/rlp.ts'
-import { type Field, type List, MAPPING } from '../../mapping/index.ts'
-import { type Column, columnIndex, RECORD_COLUMNS, type Stored } from '../documents/forms.ts'
+import { byKind, FIELDWISE_KINDS, type Field, type FieldwiseKind, type List, MAPPING } from '../../mapping/index.ts'
+import { type Column, columnIndex, RECORD_COLUMNS } from '../documents/forms.ts'
 import { unpack } from '../documents/pack.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { FOLLOWS_LOGS, NO_BYTES, takeBoolean, takeInteger, takeLength } from '../documents/records/values.ts'
@@ -9,15 +9,9 @@ import { integersAt } from '../documents/stored.ts'
 import type { Reader } from '../reader.ts'
 
 /** Members of `_source` in the order of the mapping, with the field of the record that each is read from; `index` is -1 where there is none. */
-export const SOURCE_FIELDS: Record<Stored, readonly { field: string; index: number }[]> = {
-  block: sourceFields('block'),
-  tx: sourceFields('tx'),
-  trace: sourceFields('trace'),
-}
-
-function sourceFields(kind: Stored) {
-  return Object.keys(MAPPING[kind].fields).map(field => ({ field, index: columnIndex(kind, field) }))
-}
+export const SOURCE_FIELDS = byKind(FIELDWISE_KINDS, kind =>
+  Object.keys(MAPPING[kind].fields).map(field => ({ field, index: columnIndex(kind, field) })),
+)
 
 export interface FieldsOptions {
   reader: Pick<Reader, 'addressDigits' | 'name'>
@@ -72,7 +66,7 @@ export const createFields = ({ reader, big, bloomAt }: FieldsOptions) => {
   return {
     address,
     /** The field that begins at an offset of a record of the document at a position; undefined where it is absent. */
-    show(kind: Stored, index: number, bytes: Buffer, offset: number, position: number): unknown {
+    show(kind: FieldwiseKind, index: number, bytes: Buffer, offset: number, position: number): unknown {
       if (offset < 0) return undefined
       cursor.at = offset
       return shown(RECORD_COLUMNS[kind][index]!, bytes, position)

@@ -1,6 +1,6 @@
 import type { Kind } from '../../mapping/index.ts'
 import { MISSING, valueAt } from '../index/column-codec.ts'
-import { columnNumber } from '../index/column-fields.ts'
+import { COLUMN_FIELDS } from '../index/column-fields.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import type { Context, Part, Place } from './part.ts'
@@ -101,7 +101,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
 }
 
 const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
-  parent === 'block' ? toBlock(child) : toTransaction(child as Child, reader)
+  parent === 'block' ? toBlock(child) : toTransaction(child, reader)
 
 /** The segment's header tells where the documents of each block end. */
 const toBlock = (child: Numbered): Link => ({
@@ -133,18 +133,16 @@ const toBlock = (child: Numbered): Link => ({
   },
 })
 
-/** What transactions are made of. */
-type Child = 'log' | 'trace' | 'call'
+/** Columns of what transactions are made of that tell the place of the transaction; rewards of a block have none. */
+const TRANSACTION: ReadonlyMap<Numbered, number> = new Map(
+  COLUMN_FIELDS.flatMap(({ kind, number, declaration: { origin } }) =>
+    origin === 'transaction' ? [[kind, number] as const] : [],
+  ),
+)
 
-/** Columns that tell the place of the transaction; rewards of a block have none. */
-const TRANSACTION: Record<Child, number> = {
-  log: columnNumber('log', 'transactionIndex'),
-  trace: columnNumber('trace', 'transactionPosition'),
-  call: columnNumber('call', 'transactionIndex'),
-}
-
-const toTransaction = (child: Child, reader: Reader): Link => {
-  const transactionsOf = ({ segment }: Place) => reader.columns.data(segment, TRANSACTION[child])
+const toTransaction = (child: Numbered, reader: Reader): Link => {
+  const column = TRANSACTION.get(child)!
+  const transactionsOf = ({ segment }: Place) => reader.columns.data(segment, column)
   return {
     up(at, children) {
       const { header } = at
@@ -175,6 +173,7 @@ const toTransaction = (child: Child, reader: Reader): Link => {
       let length = 0
       if (count(parents) * Math.ceil(size / header.times.length) < size)
         each(parents, ordinal => {
+          reader.check()
           const position = positionOfOrdinal(header, 'tx', ordinal)
           const index = blockOf(position) - header.first
           const place = placeOf(position)
@@ -207,7 +206,7 @@ interface BlockIn {
   end: number
 }
 
-const blockIn = (header: ReadHeader, child: Child, index: number): BlockIn => ({
+const blockIn = (header: ReadHeader, child: Numbered, index: number): BlockIn => ({
   index,
   start: placesOf(header, 'tx', index) ? undefined : endOf(header, 'tx', index - 1),
   end: endOf(header, child, index),
@@ -219,7 +218,7 @@ const parentIn = (header: ReadHeader, { index, start }: BlockIn, place: number):
 
 /** Documents of transactions, which are named by their positions. */
 export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): Part => {
-  const link = toTransaction(numbered as Child, reader)
+  const link = toTransaction(numbered, reader)
   return {
     matches(at) {
       const { segment, header } = at

@@ -1,4 +1,4 @@
-import type { Kind } from '../../mapping/index.ts'
+import type { Kind, RowKind } from '../../mapping/index.ts'
 import { columnIndex } from '../documents/forms.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { hashStart, type StoredBlock } from '../documents/records/block.ts'
@@ -6,27 +6,29 @@ import { newCallRecord, readCall } from '../documents/records/call.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
 import { integersAt } from '../documents/stored.ts'
-import { FACETS, HASHED, termOf } from '../index/terms.ts'
-import type { Reader, Sparse } from '../reader.ts'
+import { fieldId, HASHED, termOf } from '../index/terms.ts'
+import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
-import { isSparse, positionOfOrdinal } from './places.ts'
+import { isRowKind, positionOfOrdinal } from './places.ts'
+
+const [BLOCK_HASH, TX_HASH] = [fieldId('block', 'hash'), fieldId('tx', 'hash')]
 
 /** Position of the block with this hash (lower-case hex). */
-export const findBlock = (hash: string, reader: Reader): number | undefined =>
-  find(hash, 'block', FACETS['block.hash'], reader)
+export const findBlock = (hash: string, reader: Reader): number | undefined => find(hash, 'block', BLOCK_HASH, reader)
 
-export const findTransaction = (hash: string, reader: Reader): number | undefined =>
-  find(hash, 'tx', FACETS['tx.hash'], reader)
+export const findTransaction = (hash: string, reader: Reader): number | undefined => find(hash, 'tx', TX_HASH, reader)
 
 /** Positions of the documents with these ids, ascending. A contract that was created several times has as many. */
 export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: Reader): number[] => {
   const positions = new Set(
-    ids.flatMap(id => (isSparse(kind) ? positionsOfAddress(kind, id, reader) : (positionOfId(kind, id, reader) ?? []))),
+    ids.flatMap(id =>
+      isRowKind(kind) ? positionsOfAddress(kind, id, reader) : (positionOfId(kind, id, reader) ?? []),
+    ),
   )
   return [...positions].sort((a, b) => a - b)
 }
 
-const positionOfId = (kind: Exclude<Kind, Sparse>, id: string, reader: Reader): number | undefined => {
+const positionOfId = (kind: Exclude<Kind, RowKind>, id: string, reader: Reader): number | undefined => {
   if (kind === 'block') return findBlock(id, reader)
   if (kind === 'tx') return findTransaction(id, reader)
   if (kind === 'trace') return positionOfTrace(id, reader)
@@ -44,7 +46,7 @@ const positionOfId = (kind: Exclude<Kind, Sparse>, id: string, reader: Reader): 
   return kind === 'log' || reader.signature(log.signature).event ? position : undefined
 }
 
-const positionsOfAddress = (kind: Sparse, id: string, reader: Reader): number[] => {
+const positionsOfAddress = (kind: RowKind, id: string, reader: Reader): number[] => {
   reader.check()
   const address = /^0x[0-9a-f]{40}$/.test(id) ? reader.addressId(id.slice(2)) : undefined
   const column = kind === 'token' ? 'id' : 'address'

@@ -1,8 +1,8 @@
 import { asBigint } from '../../documents/show.ts'
-import type { FieldPath, Kind } from '../../mapping/index.ts'
+import type { FieldPath, FieldwiseKind, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
-import { columnIndex, type Form, isStored, RECORD_COLUMNS, type Stored } from '../documents/forms.ts'
+import { columnIndex, type Form, isFieldwise, RECORD_COLUMNS } from '../documents/forms.ts'
 import { unpack } from '../documents/pack.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { cursor } from '../documents/records/cursor.ts'
@@ -26,7 +26,7 @@ export const memberReader = (
   reader: Reader,
 ): ((position: number) => Value[]) | undefined => {
   const name = field.list?.name ?? field.field
-  const read = kind === 'log' ? ofLog(name, reader) : isStored(kind) ? ofRecord(kind, name, reader) : undefined
+  const read = kind === 'log' ? ofLog(name, reader) : isFieldwise(kind) ? ofRecord(kind, name, reader) : undefined
   if (!read) return undefined
   const steps = name.split('.').toReversed()
   return position => {
@@ -45,7 +45,7 @@ const ofLog = (name: string, reader: Reader): Member | undefined => {
   return position => stored.log(position)?.[name]
 }
 
-const ofRecord = (kind: Stored, name: string, reader: Reader): Member | undefined => {
+const ofRecord = (kind: FieldwiseKind, name: string, reader: Reader): Member | undefined => {
   const { records } = reader
   if (kind === 'block' && name === 'transactions')
     return position => {
@@ -70,7 +70,7 @@ const ofRecord = (kind: Stored, name: string, reader: Reader): Member | undefine
 
 /** Where a field begins; -1 where the record does not have it. */
 const offsetOf =
-  (kind: Stored, index: number) =>
+  (kind: FieldwiseKind, index: number) =>
   ({ bytes, start }: RecordView): number =>
     seek(kind, index, bytes, start) ? cursor.at : -1
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
-import { FACETS, termOf } from '../index/terms.ts'
+import { termOf, UNDECODED } from '../index/terms.ts'
 import type { Posting, Reader, ReadHeader, Segment } from '../reader.ts'
 import { type Numbered, positionOfOrdinal, sizeOf } from './places.ts'
 import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
@@ -68,7 +68,7 @@ const ASKED = 10
 /** What no index and no column tells. */
 export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => {
   // Made once: it reads the postings of all segments.
-  const undecoded = kind === 'event' ? createTerms([{ term: termOf(0, FACETS.undecoded), mark: 0 }], reader) : undefined
+  const undecoded = kind === 'event' ? createTerms([{ term: termOf(0, UNDECODED), mark: 0 }], reader) : undefined
   const matches: Part['matches'] = (at, within) => {
     const found: number[] = []
     const ordinals: number[] = []

@@ -1,22 +1,20 @@
 import type { Kind } from '../../mapping/index.ts'
-import type { Reader, ReadHeader, Segment, Sparse } from '../reader.ts'
+import { ROW_KINDS, type RowKind } from '../../mapping/index.ts'
+import { countOf } from '../index/segments.ts'
+import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { lowerBound } from './sets.ts'
 
 /** What is numbered within a segment: all kinds, but events share their logs' numbers. */
 export type Numbered = Exclude<Kind, 'event'>
 
-const COUNTS = { tx: 'txs', log: 'logs', trace: 'traces', call: 'calls' } as const
-const ENDS = { tx: 'txEnds', log: 'logEnds', trace: 'traceEnds', call: 'callEnds' } as const
-
 export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
 
-export const isSparse = (kind: Kind): kind is Sparse => kind === 'contract' || kind === 'token'
+const ofRows: ReadonlySet<Kind> = new Set(ROW_KINDS)
+export const isRowKind = (kind: Kind): kind is RowKind => ofRows.has(kind)
 
-export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number => {
-  if (numbered === 'block') return segment.last - segment.first + 1
-  return isSparse(numbered) ? header.positions(numbered).length : segment[COUNTS[numbered]]
-}
+export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number =>
+  isRowKind(numbered) ? header.positions(numbered).length : countOf(segment, numbered)
 
 /** The segment that holds a position; undefined where no block is stored there. */
 export const segmentAt = (position: number, reader: Reader): Segment | undefined => {
@@ -37,14 +35,14 @@ export const segmentAt = (position: number, reader: Reader): Segment | undefined
 export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
   if (numbered === 'block') return index + 1
   if (index < 0) return 0
-  if (isSparse(numbered)) return lowerBound(header.positions(numbered), positionOf(header.first + index + 1, 0))
-  return header[ENDS[numbered]][index]!
+  if (isRowKind(numbered)) return lowerBound(header.positions(numbered), positionOf(header.first + index + 1, 0))
+  return header.ends[numbered][index]!
 }
 
 export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordinal: number): number => {
   if (numbered === 'block') return positionOf(header.first + ordinal, 0)
-  if (isSparse(numbered)) return header.positions(numbered)[ordinal]!
-  const ends = header[ENDS[numbered]]
+  if (isRowKind(numbered)) return header.positions(numbered)[ordinal]!
+  const ends = header.ends[numbered]
   let low = 0
   let high = ends.length - 1
   while (low < high) {
@@ -60,7 +58,7 @@ export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordina
 export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {
   const index = blockOf(position) - header.first
   if (numbered === 'block') return index
-  if (isSparse(numbered)) return lowerBound(header.positions(numbered), position)
+  if (isRowKind(numbered)) return lowerBound(header.positions(numbered), position)
   const place = placeOf(position)
   const start = endOf(header, numbered, index - 1)
   const places = placesOf(header, numbered, index)
@@ -73,9 +71,9 @@ const firstFrom = (places: Uint32Array, place: number): number => {
   return at < 0 ? places.length : at
 }
 
-/** Where a block is an excerpt, the places that its documents stand at. */
+/** Of a partial block the places that its documents stand at. */
 export const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32Array | undefined => {
-  if (header.excerpts.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
-  const excerpt = header.excerpts.get(index)
-  return excerpt && (numbered === 'tx' ? excerpt.txs : excerpt.logs)
+  if (header.partials.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
+  const partial = header.partials.get(index)
+  return partial && (numbered === 'tx' ? partial.txs : partial.logs)
 }

@@ -1,27 +1,28 @@
-import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import { type FieldPath, type Kind, lookup, type RowKind } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node, Value } from '../../query/ast.ts'
 import { isIn, tooLong } from '../../query/simplify.ts'
 import type { SegmentHeader } from '../index/segment.ts'
 import {
-  argumentFacet,
+  argumentField,
   argumentOf,
   argumentTerms,
-  FACETS,
-  facetOf,
+  fieldId,
+  fieldOfTerm,
+  findFieldId,
   HASHED,
   OVERFLOW_SLOT,
   termOf,
   UNLISTED,
 } from '../index/terms.ts'
-import type { Reader, Sparse, StoredSignature } from '../reader.ts'
+import type { Reader, StoredSignature } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
 import { addressIds, type ColumnCondition, conditionOf } from './column-conditions.ts'
 import { type ColumnSource, columnSource } from './column-source.ts'
 import { type Leaf, sharedStart, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { type Nested, planNested } from './nested.ts'
-import { isSparse } from './places.ts'
+import { isRowKind } from './places.ts'
 import { positionsBy, sparsePositions } from './sparse.ts'
 import { idsByWord, resolveAllNear, resolveNear, vocabularyOf } from './vocabulary.ts'
 
@@ -181,15 +182,15 @@ const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan =
 
 const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const { field } = leaf
-  const special = SPECIAL[kind]?.[field.field]?.(leaf, reader)
+  const special = (INDEXED_FIELDS[kind]?.[field.field] ?? IN_ALL_KINDS[field.field])?.(leaf, reader)
   if (special) return special
   const few = leaf.op === 'range' && fewNames(kind, leaf, reader)
   if (few) return planQuery(kind, few, reader)
   if (leaf.op === 'in') {
-    const indexed = indexedAddress(kind, field, leaf, reader)
+    const indexed = byPostings(kind, field, leaf, reader)
     if (indexed) return indexed
   }
-  if (isSparse(kind)) {
+  if (isRowKind(kind)) {
     const positions = sparsePositions(kind, leaf, reader)
     return positions ? { by: 'positions', positions } : { by: 'documents', node: leaf }
   }
@@ -210,16 +211,16 @@ const ofWhole = (kind: 'block' | 'tx', leaf: Leaf, reader: Reader): Plan => {
  */
 const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
   const { field } = leaf
-  if (FACETS[`${kind}.${field.field}` as keyof typeof FACETS] === undefined) return undefined
+  if (findFieldId(kind, field.field) === undefined) return undefined
   const values = vocabularyOf(kind, field, reader)?.filter(testOf(leaf))
   return values && values.length <= MOST_NAMES ? isIn(field, values) : undefined
 }
 
 const MOST_NAMES = 1000
 
-type Special = (leaf: Leaf, reader: Reader) => Plan | undefined
+type Planner = (leaf: Leaf, reader: Reader) => Plan | undefined
 
-const blockNumber: Special = leaf => {
+const blockNumber: Planner = leaf => {
   if (leaf.field.encoding === 'num') return { by: 'blocks', runs: runsOf(leaf) }
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op === 'range') {
@@ -234,17 +235,17 @@ const blockNumber: Special = leaf => {
   return { by: 'blocks', runs: numbers.sort((a, b) => a - b).map(number => [number, number]) }
 }
 
-const time: Special = leaf => {
+const time: Planner = leaf => {
   const test = testOf(leaf)
   return { by: 'headers', test: ({ times }, index) => test(times[index]! * 1000) }
 }
 
-const blockHash: Special = (leaf, reader) => {
+const blockHash: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
   return leaf.op === 'in' ? blocksByHash(leaf, reader) : ofWhole('block', leaf, reader)
 }
 
-const ownBlockHash: Special = (leaf, reader) => {
+const ownBlockHash: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
   return leaf.op === 'in' ? blocksByHash(leaf, reader) : undefined
 }
@@ -255,7 +256,7 @@ const blocksByHash = (leaf: Extract<Leaf, { op: 'in' }>, reader: Reader): Plan =
   return { by: 'blocks', runs: numbers.map(number => [number, number]) }
 }
 
-const transactionHash: Special = (leaf, reader) => {
+const transactionHash: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op !== 'in') return ofWhole('tx', leaf, reader)
   return {
@@ -265,7 +266,7 @@ const transactionHash: Special = (leaf, reader) => {
 }
 
 /** Contracts are few, and no segment tells which transaction created them. */
-const contractTransaction: Special = (leaf, reader) => {
+const contractTransaction: Planner = (leaf, reader) => {
   const plan = leaf.op === 'range' ? undefined : transactionHash(leaf, reader)
   if (plan?.by !== 'transactions') return plan
   const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
@@ -276,7 +277,7 @@ const contractTransaction: Special = (leaf, reader) => {
   return { by: 'positions', positions: created }
 }
 
-const ownTransactionHash: Special = (leaf, reader) => {
+const ownTransactionHash: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op !== 'in') return undefined
   return {
@@ -285,9 +286,9 @@ const ownTransactionHash: Special = (leaf, reader) => {
   }
 }
 
-const blockTransactions: Special = (leaf, reader) => {
+const blockTransactions: Planner = (leaf, reader) => {
   if (leaf.op === 'exists')
-    return { by: 'headers', test: ({ txEnds }, index) => txEnds[index]! > (index > 0 ? txEnds[index - 1]! : 0) }
+    return { by: 'headers', test: ({ ends: { tx } }, index) => tx[index]! > (index > 0 ? tx[index - 1]! : 0) }
   if (leaf.op !== 'in') return undefined
   const positions = leaf.values.flatMap(value => findTransaction(String(value), reader) ?? [])
   return { by: 'positions', positions: ascending(positions.map(position => position - (position % PLACES))) }
@@ -295,7 +296,7 @@ const blockTransactions: Special = (leaf, reader) => {
 
 /** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
 const bySignature =
-  (valuesOf: (signature: StoredSignature) => (Value | null)[], of: 'log' | 'call' = 'log'): Special =>
+  (valuesOf: (signature: StoredSignature) => (Value | null)[], of: 'log' | 'call' = 'log'): Planner =>
   (leaf, reader) => {
     const test = testOf(leaf)
     return ofSignatures(
@@ -309,7 +310,7 @@ const bySignature =
 
 /** What a contract or a token is called, word by word. */
 const byWords =
-  (table: Sparse): Special =>
+  (table: RowKind): Planner =>
   (leaf, reader) => {
     const { encoding, field } = leaf.field
     if (encoding !== '') return undefined
@@ -317,7 +318,7 @@ const byWords =
   }
 
 /** An event as text begins with its name: only events of that name are asked. */
-const rendered: Special = (leaf, reader) => {
+const rendered: Planner = (leaf, reader) => {
   const names = namesIn(leaf)
   const logs = ofSignatures(
     reader.signatures('log').filter(({ event, error }) => event && error === null && (names?.has(event.name) ?? true)),
@@ -335,7 +336,7 @@ const namesIn = (leaf: Leaf): Set<string> | undefined => {
 
 /** The name of an event or a function, whole or word by word. */
 const byName =
-  (of: 'log' | 'call'): Special =>
+  (of: 'log' | 'call'): Planner =>
   (leaf, reader) =>
     bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : analyze(event.name)) : []), of)(
       leaf,
@@ -345,7 +346,7 @@ const byName =
 const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
   signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
 
-const emitter: Special = (leaf, reader) => {
+const emitter: Planner = (leaf, reader) => {
   if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
   const addresses = addressIds(leaf, reader)
   return addresses.length === 0
@@ -354,7 +355,7 @@ const emitter: Special = (leaf, reader) => {
 }
 
 /** First topic: that of the signature, but for logs that keep theirs themselves. */
-const firstTopic: Special = (leaf, reader) => {
+const firstTopic: Planner = (leaf, reader) => {
   const listed = bySignature(({ topic }) => [topic])(leaf, reader)
   const unlisted = reader.signatures('log').find(({ key }) => key === UNLISTED)
   if (!unlisted || listed === undefined) return listed
@@ -364,24 +365,26 @@ const firstTopic: Special = (leaf, reader) => {
   }
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, argumentFacet(unlisted.id, 0)), mark: low }
+    return { term: termOf(HASHED + high, argumentField(unlisted.id, 0)), mark: low }
   })
   return { by: 'or', of: [listed, { by: 'terms', terms }] }
 }
 
+const SELECTOR = fieldId('call', 'selector')
+
 /** Of functions that nobody knows the selectors are in the index themselves. */
-const selector: Special = (leaf, reader) => {
+const selector: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op !== 'in') return undefined
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, FACETS['call.selector']), mark: low }
+    return { term: termOf(HASHED + high, SELECTOR), mark: low }
   })
   const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
   return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }
 }
 
-const topics: Special = (leaf, reader) => {
+const topics: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return firstTopic(leaf, reader)
   if (leaf.op !== 'in') return undefined
   const plans = leaf.values.flatMap(value => {
@@ -400,7 +403,7 @@ const topics: Special = (leaf, reader) => {
 /** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
 const indexedArguments = (word: string, reader: Reader): Plan[] => {
   const matches = (term: number, value: string): boolean => {
-    const { signature, slot } = argumentOf(facetOf(term))
+    const { signature, slot } = argumentOf(fieldOfTerm(term))
     if (reader.signature(signature).of === 'call') return false
     const { event, error } = reader.signature(signature)
     if (!event || error !== null) return value === word
@@ -463,65 +466,59 @@ const runsOf = (leaf: Leaf): [number, number][] => {
   return from <= to ? [[from, to]] : []
 }
 
-const indexedAddress = (
+const byPostings = (
   kind: Kind,
   field: FieldPath,
   leaf: Extract<Leaf, { op: 'in' }>,
   reader: Reader,
 ): Plan | undefined => {
-  const facet = FACETS[`${kind}.${field.field}` as keyof typeof FACETS]
-  if (facet === undefined) return undefined
-  const ids =
-    field.kind === 'address'
-      ? addressIds(leaf, reader)
-      : field.kind === 'keyword'
-        ? leaf.values.flatMap(value => reader.nameId(String(value)) ?? [])
-        : undefined
-  if (!ids) return undefined
-  return ids.length === 0
+  const id = findFieldId(kind, field.field)
+  const values = id === undefined ? undefined : postedValues(field, leaf, reader)
+  if (id === undefined || !values) return undefined
+  return values.length === 0
     ? NOTHING
-    : { by: 'terms', terms: [...new Set(ids)].map(id => ({ term: termOf(id, facet), mark: 0 })) }
+    : { by: 'terms', terms: values.map(({ value, mark }) => ({ term: termOf(value, id), mark })) }
 }
 
-const failed: Special = leaf => {
-  if (leaf.op !== 'in' || leaf.values.length !== 1 || leaf.values[0] !== false) return undefined
-  return { by: 'terms', terms: [{ term: termOf(0, FACETS.failed), mark: 0 }] }
+/** Values as terms have them; undefined where these do not tell. See field-terms.ts. */
+const postedValues = (
+  field: FieldPath,
+  leaf: Extract<Leaf, { op: 'in' }>,
+  reader: Reader,
+): { value: number; mark: number }[] | undefined => {
+  const { values } = leaf
+  const plain = (ids: readonly number[]) => [...new Set(ids)].map(value => ({ value, mark: 0 }))
+  switch (field.kind) {
+    case 'address':
+      return plain(addressIds(leaf, reader))
+    case 'keyword':
+      return plain(values.flatMap(value => reader.nameId(String(value)) ?? []))
+    case 'hex':
+      return values.map(value => {
+        const { high, low } = reader.hash(String(value))
+        return { value: HASHED + high, mark: low }
+      })
+    case 'boolean':
+      return values.length === 1 && values[0] === false ? plain([0]) : undefined
+    default:
+      return undefined
+  }
 }
 
 const constant =
-  (value: Value): Special =>
+  (value: Value): Planner =>
   leaf =>
     testOf(leaf)(value) ? EVERYTHING : NOTHING
 
-const SPECIAL: Record<Kind, Record<string, Special>> = {
-  block: {
-    number: blockNumber,
-    hash: ownBlockHash,
-    timestamp: time,
-    transactions: blockTransactions,
-  },
-  tx: {
-    blockNumber,
-    blockHash,
-    timestamp: time,
-    hash: ownTransactionHash,
-    status: failed,
-  },
-  log: {
-    blockNumber,
-    blockHash,
-    timestamp: time,
-    transactionHash,
-    address: emitter,
-    topics,
-    signature: firstTopic,
-    removed: constant(false),
-  },
+/** Fields that mean the same whatever document shows them. */
+const IN_ALL_KINDS: Record<string, Planner> = { blockNumber, blockHash, transactionHash, timestamp: time }
+
+/** Fields that are found in another way than by postings or columns of their own. */
+const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
+  block: { number: blockNumber, hash: ownBlockHash, transactions: blockTransactions },
+  tx: { hash: ownTransactionHash },
+  log: { address: emitter, topics, signature: firstTopic, removed: constant(false) },
   event: {
-    blockNumber,
-    blockHash,
-    timestamp: time,
-    transactionHash,
     address: emitter,
     event: byName('log'),
     error: bySignature(({ error }) => [error]),
@@ -529,9 +526,6 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
     probability: bySignature(({ event, probability }) => [event && probability]),
   },
   trace: {
-    blockNumber,
-    blockHash,
-    timestamp: time,
     // Rewards have none.
     transactionHash: (leaf, reader) =>
       leaf.op === 'exists'
@@ -539,29 +533,13 @@ const SPECIAL: Record<Kind, Record<string, Special>> = {
         : transactionHash(leaf, reader),
   },
   call: {
-    blockNumber,
-    blockHash,
-    timestamp: time,
-    transactionHash,
     to: emitter,
     method: byName('call'),
     selector,
     probability: bySignature(({ event, probability }) => [event && probability], 'call'),
   },
-  contract: {
-    blockNumber,
-    blockHash,
-    timestamp: time,
-    transactionHash: contractTransaction,
-    name: byWords('contract'),
-  },
-  token: {
-    firstSeen: blockNumber,
-    blockHash,
-    timestamp: time,
-    name: byWords('token'),
-    symbol: byWords('token'),
-  },
+  contract: { transactionHash: contractTransaction, name: byWords('contract') },
+  token: { firstSeen: blockNumber, name: byWords('token'), symbol: byWords('token') },
 }
 
 const ascending = (positions: number[]): number[] => [...new Set(positions)].sort((a, b) => a - b)

@@ -14,7 +14,7 @@ import { columnSource } from './column-source.ts'
 import type { Documents } from './documents.ts'
 import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
 import { placeIn } from './part.ts'
-import { isSparse, numberedAs } from './places.ts'
+import { isRowKind, numberedAs } from './places.ts'
 import { sparseReader } from './sparse.ts'
 
 /** What a match is sorted by. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
@@ -62,7 +62,7 @@ export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyO
     }
   const column = columnReader(kind, field, options)
   if (column) return column
-  const ofRow = isSparse(kind) ? sparseReader(kind, field, reader) : undefined
+  const ofRow = isRowKind(kind) ? sparseReader(kind, field, reader) : undefined
   const ofRecord =
     field.encoding === 'coin' && last ? integerReader(kind, field, reader) : recordReader(kind, field, reader)
   const key =

@@ -1,6 +1,6 @@
-import type { FieldPath } from '../../mapping/index.ts'
+import type { FieldPath, RowKind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
-import type { Reader, Sparse } from '../reader.ts'
+import type { Reader } from '../reader.ts'
 import { addressIds } from './column-conditions.ts'
 import { interpreterOf, type Stored } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
@@ -9,7 +9,7 @@ import { type Leaf, testOf } from './leaf.ts'
 
 /** Where a field stands. */
 interface Cell {
-  table: Sparse | 'code'
+  table: RowKind | 'code'
   column: string
   /** Ids of a dictionary, bytes, items of so many bytes each, or numbers. */
   form: 'address' | 'name' | 'bytes' | 4 | 32 | 'number'
@@ -17,7 +17,7 @@ interface Cell {
 
 const cell = (table: Cell['table'], column: string, form: Cell['form']): Cell => ({ table, column, form })
 
-const CELLS: Record<Sparse, ReadonlyMap<string, Cell>> = {
+const CELLS: Record<RowKind, ReadonlyMap<string, Cell>> = {
   contract: new Map([
     ['address', cell('contract', 'address', 'address')],
     ['creator', cell('contract', 'creator', 'address')],
@@ -43,7 +43,7 @@ const CELLS: Record<Sparse, ReadonlyMap<string, Cell>> = {
 }
 
 /** Positions of the contracts or tokens that fulfil a condition, ascending; undefined where their rows do not tell. */
-export const sparsePositions = (kind: Sparse, leaf: Leaf, reader: Reader): number[] | undefined => {
+export const sparsePositions = (kind: RowKind, leaf: Leaf, reader: Reader): number[] | undefined => {
   const at = CELLS[kind].get(leaf.field.field)
   if (!at) return undefined
   const rows = rowsByKey(at, leaf, reader) ?? rowsByScan(at, leaf, reader)
@@ -51,7 +51,7 @@ export const sparsePositions = (kind: Sparse, leaf: Leaf, reader: Reader): numbe
 }
 
 /** Positions of those whose column holds one of these ids, ascending. */
-export const positionsBy = (kind: Sparse, column: string, ids: readonly number[], reader: Reader): number[] =>
+export const positionsBy = (kind: RowKind, column: string, ids: readonly number[], reader: Reader): number[] =>
   reader
     .prepare(
       `SELECT pos FROM "${kind}" WHERE pos IS NOT NULL AND "${column}" IN (SELECT value FROM json_each(?)) ORDER BY pos`,
@@ -110,7 +110,7 @@ const cellReader = (form: Cell['form'], field: FieldPath, reader: Reader): ((con
 
 /** Reads the values of a field of the contract or token at a position; undefined where its row does not tell. */
 export const sparseReader = (
-  kind: Sparse,
+  kind: RowKind,
   field: FieldPath,
   reader: Reader,
 ): ((position: number) => Value[]) | undefined => {

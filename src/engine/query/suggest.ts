@@ -1,7 +1,7 @@
 import MiniSearch from 'minisearch'
 import type { Token } from '../../decode/registry.ts'
 import { KINDS, queryPaths } from '../../mapping/index.ts'
-import { FACETS, facetOf, logTerms, signatureOfLogFacet, termOf } from '../index/terms.ts'
+import { fieldId, fieldOfTerm, logTerms, signatureOfLogField, termOf } from '../index/terms.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { createNamedContracts, createTokenNews } from './suggest-contracts.ts'
 
@@ -224,7 +224,7 @@ const createOccurrences = (reader: Reader, entryOf: (signature: number) => Entry
       for (const segment of added) {
         const counts = reader
           .termsBetween(segment.id, ...logTerms(0))
-          .map(({ term, n }): [number, number] => [signatureOfLogFacet(facetOf(term)), n])
+          .map(({ term, n }): [number, number] => [signatureOfLogField(fieldOfTerm(term)), n])
         counted.set(keyOf(segment), counts)
         add(counts, 1)
       }
@@ -232,6 +232,8 @@ const createOccurrences = (reader: Reader, entryOf: (signature: number) => Entry
     },
   }
 }
+
+const METHOD = fieldId('tx', 'method')
 
 /** Tells of names that transactions call; the dictionary has others as well. */
 const createMethods = (reader: Reader, found: (name: string) => void) => {
@@ -242,7 +244,7 @@ const createMethods = (reader: Reader, found: (name: string) => void) => {
     const fresh = names.slice(known)
     known = names.length
     const isCalled = (name: string, segments: readonly Segment[]) => {
-      const term = termOf(reader.nameId(name)!, FACETS['tx.method'])
+      const term = termOf(reader.nameId(name)!, METHOD)
       return segments.some(({ id }) => reader.termsBetween(id, term, term).length > 0)
     }
     const test = (name: string, segments: readonly Segment[]) => {

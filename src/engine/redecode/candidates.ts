@@ -2,7 +2,7 @@ import type { OwnAbi } from '../../decode/declarations.ts'
 import { selectorOf, topicOf } from '../../decode/signature.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { Hash62 } from '../../lib/hash.ts'
-import { argumentFacet, FACETS, HASHED, logFacet, termOf, UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
+import { argumentField, fieldId, HASHED, logField, termOf, UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
 import { endOf, positionOfOrdinal } from '../query/places.ts'
 import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
 import { blockOf } from '../schema.ts'
@@ -78,7 +78,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
       signatures: all.filter(signature => names.has(signature.topic ?? '') && mayGain(signature)),
       shared: names.size > 0 ? shared : undefined,
       hashes: names.size > MAX_PROBED ? [] : [...names].map(name => ({ ...reader.hash(name) })),
-      facet: of === 'call' ? FACETS['call.selector'] : shared ? argumentFacet(shared.id, 0) : 0,
+      facet: of === 'call' ? fieldId('call', 'selector') : shared ? argumentField(shared.id, 0) : 0,
     }
   }
   /** What comes up later is of blocks that are decoded by the ABI already. */
@@ -86,7 +86,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
 
   const listsOf = (segment: Segment, { names, signatures, shared, hashes, facet }: Wanted): Uint32Array[] => {
     const listsIn = (signature: StoredSignature) =>
-      (owners ?? [ANY]).flatMap(value => postingsOf(segment, termOf(value, logFacet(signature.id))))
+      (owners ?? [ANY]).flatMap(value => postingsOf(segment, termOf(value, logField(signature.id))))
     const lists = signatures.flatMap(listsIn)
     const all = shared ? listsIn(shared) : []
     if (all.length === 0 || owners !== null || names.size > MAX_PROBED) return [...lists, ...all]

@@ -1,11 +1,9 @@
 import type { block as mapping } from '../../mapping/documents/block.ts'
-import { MAPPING } from '../../mapping/index.ts'
 import { blockOf } from '../schema.ts'
 import { type Context, placeFields, type ShownBlock } from './context.ts'
 import type { Show } from './hits.ts'
-import { writeObject } from './pieces.ts'
-import { always, type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
-import { createRecordFields } from './record.ts'
+import { always, type FieldPlan, type Write } from './plan.ts'
+import { createRecordFields, recordSource } from './record.ts'
 import { createValues, writeHashes } from './values.ts'
 
 type Derived = 'number' | 'hash' | 'timestamp' | 'transactions'
@@ -22,10 +20,6 @@ export const createBlockShow = (context: Context): Show => {
     timestamp: place.seconds,
     transactions: () => always(out => writeHashes(out, block.stored.hashes, 0, block.stored.txs * 32)),
   } satisfies Record<Derived & keyof typeof mapping.fields, (plan: FieldPlan) => Write>
-  const fields = { ...Object.fromEntries(record.writers), ...derived }
-  const ordered = Object.fromEntries(
-    Object.keys(MAPPING.block.fields).map(name => [name, fields[name as keyof typeof fields]!]),
-  )
 
   return {
     find(position) {
@@ -36,15 +30,6 @@ export const createBlockShow = (context: Context): Show => {
     id: out => out.bytes(block.hash),
     routing: undefined,
     parent: undefined,
-    source(filter) {
-      const plan = planSource('block', filter)
-      if (!plan) return undefined
-      const members = planMembers(plan, ordered)
-      const needsRecord = [...record.writers.keys()].some(name => plan.field(name))
-      return out => {
-        if (needsRecord) record.read(context.records.blockRecord(block.stored.number))
-        writeObject(out, members)
-      }
-    },
+    source: recordSource('block', record, derived, () => context.records.blockRecord(block.stored.number)),
   }
 }

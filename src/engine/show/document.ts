@@ -1,11 +1,11 @@
 import type { Document } from '../../documents/document.ts'
+import type { RowKind } from '../../mapping/index.ts'
 import { compileSourceFilter } from '../../query/source-filter.ts'
 import type { Documents } from '../query/documents.ts'
-import type { Sparse } from '../reader.ts'
 import type { Show } from './hits.ts'
 
 /** Shows the kinds that are few, and kept in rows, through objects. */
-export const createDocumentShow = (kind: Sparse, documents: Documents): Show => {
+export const createDocumentShow = (kind: RowKind, documents: Documents): Show => {
   let document: Document
   return {
     find(position) {

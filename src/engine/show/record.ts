@@ -1,10 +1,13 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { type FieldwiseKind, MAPPING } from '../../mapping/index.ts'
 import { present } from '../../sqlite/damage.ts'
-import { RECORD_COLUMNS, type Stored } from '../documents/forms.ts'
+import { RECORD_COLUMNS } from '../documents/forms.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { cursor } from '../documents/records/cursor.ts'
 import { locate } from '../documents/records/fields.ts'
-import type { FieldPlan, Write } from './plan.ts'
+import type { Show } from './hits.ts'
+import { writeObject } from './pieces.ts'
+import { type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
 import type { createValues } from './values.ts'
 
 /** The fields of the record at hand, of a kind that is stored field by field. */
@@ -18,8 +21,32 @@ export interface RecordFields {
   writers: ReadonlyMap<string, (plan: FieldPlan) => Write>
 }
 
+/**
+ * What writes `_source` of a kind whose records are written field by field; `derived` are the fields that its records do not tell, and
+ * `view` gives the record of the document at hand.
+ */
+export const recordSource = (
+  kind: Exclude<FieldwiseKind, 'trace'>,
+  record: RecordFields,
+  derived: Readonly<Record<string, (plan: FieldPlan) => Write>>,
+  view: () => RecordView | undefined,
+): Show['source'] => {
+  const fields = new Map([...record.writers, ...Object.entries(derived)])
+  const ordered = Object.fromEntries(Object.keys(MAPPING[kind].fields).map(name => [name, fields.get(name)!]))
+  return filter => {
+    const plan = planSource(kind, filter)
+    if (!plan) return undefined
+    const members = planMembers(plan, ordered)
+    const needsRecord = [...record.writers.keys()].some(name => plan.field(name))
+    return out => {
+      if (needsRecord) record.read(view())
+      writeObject(out, members)
+    }
+  }
+}
+
 export const createRecordFields = (
-  kind: Exclude<Stored, 'trace'>,
+  kind: Exclude<FieldwiseKind, 'trace'>,
   { value }: Pick<ReturnType<typeof createValues>, 'value'>,
   ownBloom?: (out: ByteWriter) => void,
 ): RecordFields => {
@@ -44,7 +71,7 @@ export interface RecordAt {
 
 /** Fields of the record that `at` points into. */
 export const fieldsAt = (
-  kind: Stored,
+  kind: FieldwiseKind,
   at: RecordAt,
   { value }: Pick<ReturnType<typeof createValues>, 'value'>,
   ownBloom?: (out: ByteWriter) => void,

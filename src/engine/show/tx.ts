@@ -1,12 +1,9 @@
-import { MAPPING } from '../../mapping/index.ts'
 import { hashStart } from '../documents/records/block.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { createBloomShow } from './bloom.ts'
 import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
 import type { Show } from './hits.ts'
-import { writeObject } from './pieces.ts'
-import { planMembers, planSource } from './plan.ts'
-import { createRecordFields } from './record.ts'
+import { createRecordFields, recordSource } from './record.ts'
 import { createValues } from './values.ts'
 
 export const createTxShow = (context: Context): Show => {
@@ -22,10 +19,6 @@ export const createTxShow = (context: Context): Show => {
     timestamp: where.seconds,
     transactionIndex: where.quantity(() => place),
   }
-  const fields = { ...Object.fromEntries(record.writers), ...derived }
-  const ordered = Object.fromEntries(
-    Object.keys(MAPPING.tx.fields).map(name => [name, fields[name as keyof typeof fields]!]),
-  )
 
   return {
     find(position) {
@@ -40,15 +33,8 @@ export const createTxShow = (context: Context): Show => {
     },
     routing: out => out.bytes(block.hash),
     parent: out => out.bytes(block.hash),
-    source(filter) {
-      const plan = planSource('tx', filter)
-      if (!plan) return undefined
-      const members = planMembers(plan, ordered)
-      const needsRecord = [...record.writers.keys()].some(name => plan.field(name))
-      return out => {
-        if (needsRecord) record.read(context.records.find('tx', positionOf(block.stored.number, place)))
-        writeObject(out, members)
-      }
-    },
+    source: recordSource('tx', record, derived, () =>
+      context.records.find('tx', positionOf(block.stored.number, place)),
+    ),
   }
 }

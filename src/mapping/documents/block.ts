@@ -2,12 +2,15 @@ import { type DocumentMapping, is, list } from '../kinds.ts'
 
 export const block = {
   doc: 'A block. Its id is its hash.',
+  name: 'A block',
+  parents: [],
+  stored: { in: 'block', by: 'fields' },
   fields: {
     number: is.quantity('Height of the block.', { origin: 'position' }),
-    hash: is.hex('Hash of the block.', { indexed: true, bulk: true }),
+    hash: is.hex('Hash of the block.', { bulk: true, indexed: 5, apart: true }),
     parentHash: is.hex('Hash of the block below.'),
-    miner: is.address('Account that the fees went to.', { column: 1 }),
-    timestamp: is.seconds('Time of the block, in seconds since 1970.'),
+    miner: is.address('Account that the fees went to.', { column: 1, indexed: 6 }),
+    timestamp: is.seconds('Time of the block, in seconds since 1970.', { apart: true }),
     miningNonce: is.hex('Proof-of-work nonce.', { wire: 'nonce' }),
     mixHash: is.hex('Proof-of-work mix hash; since the merge, the beacon chain’s randomness.'),
     sha3Uncles: is.hex('Hash of the list of uncles.'),
@@ -31,7 +34,7 @@ export const block = {
     withdrawals: list('object', 'Validator withdrawals (EIP-4895).', {
       index: is.hexNumber('Running number of the withdrawal.'),
       validatorIndex: is.hexNumber('Number of the validator.'),
-      address: is.address('Account the amount went to.', { indexed: false }),
+      address: is.address('Account the amount went to.'),
       amount: is.hexNumber('Amount, in Gwei.'),
     }),
   },

@@ -3,11 +3,14 @@ import { event } from './event.ts'
 
 export const call = {
   doc: 'A call of a function: a transaction’s own, and where traces are indexed every call inside of it. Its id is `<transaction hash>_c`, followed by `_<place>` for each step of its trace address.',
+  name: 'A call',
+  parents: ['tx'],
+  stored: { in: 'records', perRow: 64, by: 'form' },
   fields: {
     method: is.text('Name of the function, null where none is known by its selector.', { origin: 'decoded' }),
-    selector: is.hex('First four bytes of the call data.', { origin: 'decoded', indexed: true, column: 52 }),
+    selector: is.hex('First four bytes of the call data.', { origin: 'decoded', column: 52, indexed: 18 }),
     args: { ...event.fields.args, doc: 'Arguments of the function, in the order of their declaration.' },
-    from: is.address('Who calls.', { origin: 'decoded', column: 50 }),
+    from: is.address('Who calls.', { origin: 'decoded', column: 50, indexed: 17 }),
     to: is.address('Who is called.', { origin: 'decoded', column: 51 }),
     value: is.amount('Amount that goes along.', { origin: 'decoded', column: 57 }),
     callType: is.keyword('`call`, `staticcall`, `delegatecall` or `callcode`.', { origin: 'decoded', column: 54 }),

@@ -2,6 +2,9 @@ import { type DocumentMapping, is } from '../kinds.ts'
 
 export const contract = {
   doc: 'A contract, from its creation on. Its id is its address; where a contract destroyed itself and was created again, each creation is found, and the id names the latest.',
+  name: 'A contract',
+  parents: [],
+  stored: { in: 'rows' },
   fields: {
     address: is.address('Address of the contract.', { origin: 'decoded' }),
     creator: is.address('Who created it: the sender of the transaction, or the contract that did so inside of it.', {
@@ -11,7 +14,7 @@ export const contract = {
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
-    codeHash: is.hex('Keccak-256 of its code, null where the code is not known.', { origin: 'decoded', indexed: true }),
+    codeHash: is.hex('Keccak-256 of its code, null where the code is not known.', { origin: 'decoded' }),
     codeSize: is.long('Bytes of its code.', { origin: 'decoded' }),
     selectors: is.hexList('Functions that its code can have, by their selectors.', { origin: 'decoded' }),
     topics: is.hexList('Events that its code can have, by their first topics.', { origin: 'decoded' }),

@@ -2,6 +2,9 @@ import { type DocumentMapping, is, list } from '../kinds.ts'
 
 export const event = {
   doc: 'A log decoded by its event’s declaration. Its id is `<transaction hash>_e_<log index>`.',
+  name: 'An event',
+  parents: ['tx'],
+  stored: { in: 'log' },
   fields: {
     event: is.text('Name of the event.', { origin: 'decoded' }),
     args: list(
@@ -10,16 +13,14 @@ export const event = {
       {
         name: is.keyword('Name of the argument.', { origin: 'decoded' }),
         pos: is.long('Zero-based position of the argument.', { origin: 'decoded' }),
-        'value.hex': is.hex('The value in hex; addresses checksummed.', { origin: 'decoded', indexed: true }),
+        'value.hex': is.hex('The value in hex; addresses checksummed.', { origin: 'decoded' }),
         'value.num': is.integer256('The value as an integer, null where it is none or does not fit 64 bits.', {
           origin: 'decoded',
-          indexed: true,
         }),
         'value.scaled': is.double(
           'The value divided by 10^decimals of the emitting token, null where these are unknown.',
           {
             origin: 'decoded',
-            indexed: true,
           },
         ),
         'value.type': is.keyword('Solidity type of the argument.', { origin: 'decoded' }),

@@ -2,10 +2,13 @@ import { type DocumentMapping, is } from '../kinds.ts'
 
 export const log = {
   doc: 'A log as its contract emitted it. Its id is `<transaction hash>_l_<log index>`.',
+  name: 'A log',
+  parents: ['tx'],
+  stored: { in: 'records', perRow: 16, by: 'form' },
   fields: {
     address: is.address('Contract that emitted the log.', { column: 30 }),
-    topics: is.hexList('Up to four topics of 32 bytes.', { indexed: true }),
-    signature: is.hex('First topic: the hash of the event’s signature.', { indexed: true, column: 31 }),
+    topics: is.hexList('Up to four topics of 32 bytes.'),
+    signature: is.hex('First topic: the hash of the event’s signature.', { column: 31 }),
     data: is.hex('Unindexed arguments, ABI-encoded.', { words: true }),
     logIndex: is.quantity('Place of the log in its block.', { origin: 'position' }),
     transactionIndex: is.quantity('Place of the transaction in its block.', { origin: 'transaction', column: 32 }),

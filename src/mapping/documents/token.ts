@@ -2,6 +2,9 @@ import { type DocumentMapping, is } from '../kinds.ts'
 
 export const token = {
   doc: 'A token, told by what it emits or by its code. Its id is its address. Name, symbol and decimals are what the contract answers at the head of the chain, or else what the bundled list says.',
+  name: 'A token',
+  parents: [],
+  stored: { in: 'rows' },
   fields: {
     address: is.address('Contract of the token.', { origin: 'decoded' }),
     name: is.text('What it calls itself, null where it does not say.', { origin: 'decoded' }),

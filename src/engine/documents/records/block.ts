@@ -2,6 +2,7 @@ import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
 import type { Places } from '../../../documents/places.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { createByteWriter } from '../../../lib/bytes.ts'
+import { MAPPING, wireName } from '../../../mapping/index.ts'
 import { positionOf } from '../../schema.ts'
 import { columnIndex, RECORD_COLUMNS } from '../forms.ts'
 import { cursor, takeVarint } from './cursor.ts'
@@ -26,15 +27,17 @@ export interface StoredBlock {
 
 const COLUMNS = RECORD_COLUMNS.block
 
+/** Reads a field of a block, as the mapping names it. */
+export const blockReader = (field: string): ((block: RpcBlock) => unknown) => {
+  const wire = wireName(field, MAPPING.block.fields[field]!)
+  return block => block[wire]
+}
+
 /** Appends the blobs of a block's row. */
 export const createBlockWriter = (ids: Ids) => {
   const writeFields = fieldsWriter(
     COLUMNS,
-    COLUMNS.map(
-      ({ wire }) =>
-        (block: RpcBlock): unknown =>
-          block[wire],
-    ),
+    COLUMNS.map(({ field }) => blockReader(field)),
     ids,
   )
   const record = createByteWriter(1 << 12)

@@ -1,5 +1,6 @@
 import type { ByteWriter } from '../../../lib/bytes.ts'
-import { type Column, RECORD_COLUMNS, type Stored } from '../forms.ts'
+import type { FieldwiseKind } from '../../../mapping/index.ts'
+import { type Column, RECORD_COLUMNS } from '../forms.ts'
 import { cursor } from './cursor.ts'
 import { type Ids, skipValue, writeValue } from './values.ts'
 
@@ -31,7 +32,7 @@ export const fieldsWriter = <T>(columns: readonly Column[], readers: readonly ((
  * Finds where the value of each field of a record begins, by the order of `RECORD_COLUMNS`: -1 for one that is absent. Nothing is decoded.
  * The cursor ends behind the last value.
  */
-export const locate = (kind: Stored, bytes: Uint8Array, start: number, offsets: Int32Array): void => {
+export const locate = (kind: FieldwiseKind, bytes: Uint8Array, start: number, offsets: Int32Array): void => {
   const columns = RECORD_COLUMNS[kind]
   cursor.at = start + headOf(columns.length)
   for (let i = 0; i < columns.length; i++) {
@@ -44,7 +45,7 @@ export const locate = (kind: Stored, bytes: Uint8Array, start: number, offsets: 
 }
 
 /** Puts the cursor before one field of a record; false where the record does not have it. */
-export const seek = (kind: Stored, index: number, bytes: Uint8Array, start: number): boolean => {
+export const seek = (kind: FieldwiseKind, index: number, bytes: Uint8Array, start: number): boolean => {
   const columns = RECORD_COLUMNS[kind]
   if ((bytes[start + (index >> 3)]! & (1 << (index & 7))) === 0) return false
   cursor.at = start + headOf(columns.length)
@@ -55,7 +56,7 @@ export const seek = (kind: Stored, index: number, bytes: Uint8Array, start: numb
 /** Appends a record with another value of one field, which `write` appends. */
 export const rewriteField = (
   out: ByteWriter,
-  kind: Stored,
+  kind: FieldwiseKind,
   index: number,
   bytes: Uint8Array,
   [start, end]: readonly [number, number],

@@ -1,9 +1,10 @@
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
+import type { RecordKind } from '../../../mapping/index.ts'
 import { impossible } from '../../../sqlite/damage.ts'
 import { blockOf, positionOf } from '../../schema.ts'
-import { PLACES_PER_ROW, type RecordKind } from '../forms.ts'
+import { PLACES_PER_ROW } from '../forms.ts'
 import { cursor, takeVarint } from './cursor.ts'
 
 /** Rows of one kind on their way to the thread that writes: all bytes in one buffer, so that they move without a copy. */

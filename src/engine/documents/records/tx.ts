@@ -1,5 +1,6 @@
 import type { RpcReceipt, RpcTransaction } from '../../../chain/wire.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
+import { isList, MAPPING, wireName } from '../../../mapping/index.ts'
 import { RECORD_COLUMNS } from '../forms.ts'
 import { fieldsWriter } from './fields.ts'
 import { FOLLOWS, type Ids } from './values.ts'
@@ -16,21 +17,26 @@ export interface TxInput {
 
 const COLUMNS = RECORD_COLUMNS.tx
 
-const readers = COLUMNS.map(({ form, origin, wire }) => {
-  if (origin === 'decoded') return ({ method }: TxInput): unknown => method
-  if (form === 'bloom')
-    return ({ receipt, bloom }: TxInput): unknown => {
+/** Reads a field of a transaction, as the mapping names it. */
+export const txReader = (field: string): ((input: TxInput) => unknown) => {
+  const declaration = MAPPING.tx.fields[field]!
+  const wire = wireName(field, declaration)
+  if (declaration.origin === 'decoded') return ({ method }) => method
+  if (!isList(declaration) && declaration.bloom)
+    return ({ receipt, bloom }) => {
       const stated = receipt[wire]
       return typeof stated === 'string' && stated === bloom ? FOLLOWS : stated
     }
-  return origin === 'receipt'
-    ? ({ receipt }: TxInput): unknown => receipt[wire]
-    : ({ tx }: TxInput): unknown => tx[wire]
-})
+  return declaration.origin === 'receipt' ? ({ receipt }) => receipt[wire] : ({ tx }) => tx[wire]
+}
 
 /** Appends the record of a transaction. Its hash is in the block's row. */
 export const createTxWriter = (ids: Ids): ((out: ByteWriter, input: TxInput) => void) =>
-  fieldsWriter(COLUMNS, readers, ids)
+  fieldsWriter(
+    COLUMNS,
+    COLUMNS.map(({ field }) => txReader(field)),
+    ids,
+  )
 
 /** Of the columns of a transaction's record: the name of the function that it calls. */
 export const METHOD = COLUMNS.findIndex(({ field }) => field === 'method')

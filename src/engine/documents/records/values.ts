@@ -17,8 +17,8 @@ export interface Ids {
   address(text: string): number
   addressOfDigits(digits: string): number
   name(text: string): number
-  /** Packed forms of large data, by their text: a transaction's is that of its first trace too, and compressing takes time. */
-  packed: Map<string, Uint8Array>
+  /** Packed forms of large data, by their text, where a block has the same data twice: compressing takes time. */
+  packed: Map<string, Uint8Array> | undefined
 }
 
 /** An integer below this is its own byte. */
@@ -107,11 +107,12 @@ const LARGE = 1000
 /** Appends data in their packed form. */
 export const writeWords = (out: ByteWriter, data: string, ids: Ids) => {
   if (data.length <= 2) return
-  const packed = data.length > LARGE ? ids.packed.get(data) : undefined
+  const known = data.length > LARGE ? ids.packed : undefined
+  const packed = known?.get(data)
   if (packed) return out.bytes(packed)
   const start = out.length
   pack(out, data, ids.addressOfDigits)
-  if (data.length > LARGE) ids.packed.set(data, Buffer.from(out.view(start)))
+  known?.set(data, Buffer.from(out.view(start)))
 }
 
 /** Puts the length of what was written since `start` into the byte before it, and makes room where one byte is not enough. */
