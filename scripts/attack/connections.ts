@@ -121,7 +121,7 @@ export const connections: Attack = {
 
 const run = async (flood: Flood, victim: Victim, random: Random): Promise<{ faults: string[]; note: string }> => {
   const faults: string[] = []
-  const before = openFiles(victim.pid)
+  const before = await settledFiles(victim.pid)
   const sockets = Array.from({ length: flood.connections }, (_, i) => {
     const socket = connect({ host: '127.0.0.1', port: victim.port, localAddress: ADDRESSES[i % ADDRESSES.length]! })
     // A client that reads, so that what it is answered with does not pile up, and that does not care when it is hung up on.
@@ -166,6 +166,17 @@ const faultsAfter = async (victim: Victim, before: number): Promise<string[]> =>
     await pause(500)
   }
 }
+
+/** Files that are open once the threads have started that go after the first answers. */
+const settledFiles = async (pid: number): Promise<number> => {
+  for (let known = -1; ; ) {
+    const open = openFiles(pid)
+    if (open === known) return open
+    known = open
+    await pause(SETTLE_MS)
+  }
+}
+const SETTLE_MS = 700
 
 /** 0 where the system does not tell. */
 const openFiles = (pid: number): number => {
