@@ -108,7 +108,7 @@ const blocks = (): RawBlock[] =>
       tx.value = pick(1)
       tx.gasPrice = i % 11 === 0 ? null : pick(2)
       raw.receipts[i]!.gasUsed = `0x${((i * i) % 40).toString(16)}`
-      raw.receipts[i]!.effectiveGasPrice = pick(3)
+      tx.maxFeePerBlobGas = pick(3)
     }
     return raw
   })
@@ -134,7 +134,7 @@ describe('transactions with integers that doubles do not tell apart', () => {
     'gasPrice.num',
     'gasPrice.raw',
     'gasUsed.num',
-    'effectiveGasPrice.num',
+    'maxFeePerBlobGas.num',
   ]
 
   for (const path of FIELDS)
