@@ -1,15 +1,15 @@
 import { recordReader } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { memberReader } from './member-reader.ts'
-import { byDocuments, type Context, type Part } from './part.ts'
 import { positionOfOrdinal } from './places.ts'
+import { byDocuments, type Context, type SegmentMatcher } from './segment-matcher.ts'
 import { each, listed, run } from './sets.ts'
 
 /** Records that are read between two looks at whether to go on. */
 const READ = 0x3f
 
 /** A condition that neither index nor column tells: one field of each candidate's record is read, or the whole document. */
-export const byRecords = (node: Leaf, context: Context): Part => {
+export const byRecords = (node: Leaf, context: Context): SegmentMatcher => {
   const { numbered, reader } = context
   const fulfils = testOfRecord(node, context)
   if (!fulfils) return byDocuments(node, context)

@@ -13,8 +13,8 @@ import { isShared } from './column-conditions.ts'
 import { columnSource } from './column-source.ts'
 import type { Documents } from './documents.ts'
 import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
-import { placeIn } from './part.ts'
 import { isRowKind, numberedAs } from './places.ts'
+import { viewOf } from './segment-matcher.ts'
 import { sparseReader } from './sparse.ts'
 
 /** What a match is sorted by. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
@@ -89,11 +89,11 @@ const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }:
   const exact = (position: number) => exactInteger(kind, field, position, reader)
   const keyOf = keyMaker(kind, field, { reader, documents, last })
   const numbersIn = (segment: Segment): ((ordinal: number) => number) => {
-    const data = source.data(placeIn(segment, numbered, reader))
+    const data = source.data(viewOf(segment, numbered, reader))
     return data ? ordinal => valueAt(data, ordinal) : () => MISSING
   }
   const column: KeyColumn = {
-    bounds: segment => source.bounds(placeIn(segment, numbered, reader)),
+    bounds: segment => source.bounds(viewOf(segment, numbered, reader)),
     in(segment) {
       const numberAt = numbersIn(segment)
       return isLong(field) ? ordinal => longOf(numberAt(ordinal)) : numberAt
@@ -175,7 +175,7 @@ export const shownReader = (
   if (!source) return undefined
   const interpret = interpreterOf(field, reader)
   return (segment, ordinal) => {
-    const data = source.data(placeIn(segment, numberedAs(kind), reader))
+    const data = source.data(viewOf(segment, numberedAs(kind), reader))
     const number = data ? valueAt(data, ordinal) : MISSING
     if (number === MISSING) return undefined
     if (isInexact(field, number) || (field.kind === 'hex' && isShared(number, reader))) return 'unknown'
