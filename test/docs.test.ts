@@ -209,7 +209,7 @@ describe('links', () => {
     const recipes = readme.split('### Recipes')[1]!.split('\n### ')[0]!.trim().split('\n\n')
     assert.deepEqual(
       recipes.map(recipe => /^\*\*(.+?)\.\*\*/.exec(recipe)?.[1]),
-      ['A field', 'A query clause', 'A chain source', 'A channel', 'An endpoint', 'A setting'],
+      ['A field', 'A kind', 'A query clause', 'A chain source', 'A channel', 'An endpoint', 'A setting'],
     )
     for (const recipe of recipes) assert.ok((recipe.match(/\]\((src|test)\//g) ?? []).length >= 3, recipe)
   })

@@ -5,7 +5,7 @@ import { findingsIn, showSeen, watchOther } from './watch.ts'
 
 const ANSWER_MS = 1_000
 /** Rules that fill an account; past its limits they are refused. */
-const MOST_RULES = 12_000
+const MAX_RULES = 12_000
 const AT_ONCE = 4
 const LISTS = 10
 /** Blocks that all rules of the full account are asked for. */
@@ -54,7 +54,7 @@ export const rules: Attack = {
         for (const { status, text } of lists) if (status !== 200) find('a list of rules is refused', text)
         return full
       })
-      if (full.length === MOST_RULES) find('an account has no limit of rules', `${MOST_RULES} wide ones`)
+      if (full.length === MAX_RULES) find('an account has no limit of rules', `${MAX_RULES} wide ones`)
       notes.push(`${full.length} wide rules until the account was full`)
       const { text, ms } = await client.list()
       if (ms > ANSWER_MS) find('a list of rules comes late', `${text.length} bytes after ${ms.toFixed(0)} ms`)
@@ -93,7 +93,7 @@ const fill = async (post: (body: string) => Promise<{ status: number; text: stri
   let next = 0
   let full = false
   const worker = async () => {
-    while (!full && next < MOST_RULES) {
+    while (!full && next < MAX_RULES) {
       const { status, text } = await post(eventRule(wide(next++, 248)))
       if (status === 201) made.push(String((JSON.parse(text) as { id: number }).id))
       else full = true

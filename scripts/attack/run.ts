@@ -84,7 +84,7 @@ export const attack = async ({ name, run }: Attack, options: Options): Promise<R
       else if (ms > STOP_MS)
         findings.push({ what: 'it does not stop at once', how: `SIGTERM took ${Math.round(ms)} ms` })
     }
-    if (peak > MOST_BYTES) findings.push({ what: 'it takes too much memory', how: `${Math.ceil(peak / 1e6)} MB` })
+    if (peak > MAX_BYTES) findings.push({ what: 'it takes too much memory', how: `${Math.ceil(peak / 1e6)} MB` })
     const worstHealthMs = Math.max(0, ...victims.map(victim => victim.worstHealthMs()))
     return { ...outcome, name, findings, peak, worstHealthMs }
   } finally {
@@ -109,7 +109,7 @@ const textSeed = (text: string): number => [...text].reduce((seed, it) => mix(se
 
 /** A server that was asked to stop has this long. */
 const STOP_MS = 2_000
-const MOST_BYTES = 1e9
+const MAX_BYTES = 1e9
 
 /** The findings by what they break, so many of each. */
 export const showFindings = (name: string, findings: readonly Finding[], most = SHOWN): string =>

@@ -39,7 +39,7 @@ export const watchOther = async (ground: Ground): Promise<{ stop(): Promise<Seen
 }
 
 /** Of 99 in 100 answers. */
-const MOST_MS: Partial<Record<keyof Seen, number>> = { term: 50, health: 100 }
+const MAX_MS: Partial<Record<keyof Seen, number>> = { term: 50, health: 100 }
 
 /** Of fewer, the slowest one in a hundred says nothing. */
 const LEAST_RUNS = 100
@@ -54,7 +54,7 @@ export const findingsIn = (during: string, seen: Seen, attempt?: number): Findin
   const entries = Object.entries(seen) as [keyof Seen, Watched][]
   return entries.flatMap(([name, { runs, p99, failed }]) => [
     ...(failed > 0 ? [what(`another account’s ${name} fails`)] : []),
-    ...(runs >= LEAST_RUNS && p99 > (MOST_MS[name] ?? Number.POSITIVE_INFINITY)
+    ...(runs >= LEAST_RUNS && p99 > (MAX_MS[name] ?? Number.POSITIVE_INFINITY)
       ? [what(`another account’s ${name} is slow`)]
       : []),
   ])

@@ -90,25 +90,25 @@ const bytesOfCalls = (store: string, { tables }: Sizes): Tracing['bytesOfCalls']
   try {
     reader.begin()
     const ofCalls = new Set(reader.signatures('call').map(({ id }) => id))
-    const isOfCalls = (facet: number): boolean => {
-      const signature = signatureOfField(facet)
+    const isOfCalls = (field: number): boolean => {
+      const signature = signatureOfField(field)
       if (signature !== undefined) return ofCalls.has(signature)
-      return facet === fieldId('call', 'from') || facet === fieldId('call', 'selector')
+      return field === fieldId('call', 'from') || field === fieldId('call', 'selector')
     }
-    const share = (entries: Iterable<[facet: number, bytes: number]>): number => {
+    const share = (entries: Iterable<[field: number, bytes: number]>): number => {
       let all = 0
       let own = 0
-      for (const [facet, bytes] of entries) {
+      for (const [field, bytes] of entries) {
         all += bytes
-        if (isOfCalls(facet)) own += bytes
+        if (isOfCalls(field)) own += bytes
       }
       return all === 0 ? 0 : own / all
     }
     // A term takes some 8 bytes, and each further document one.
     const terms = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
     const posts = share(terms.map(({ term, n }) => [fieldOfTerm(term), 7 + n]))
-    const columns = db.prepare('SELECT facet, 16 + length(vals) + length(ords) FROM num').raw().all()
-    const numbers = share((columns as [number, number][]).map(([facet, bytes]) => [facet >> 1, bytes]))
+    const columns = db.prepare('SELECT field, 16 + length(vals) + length(ords) FROM num').raw().all()
+    const numbers = share((columns as [number, number][]).map(([field, bytes]) => [field >> 1, bytes]))
     return { rows: sizeOf('call'), index: posts * sizeOf('post') + numbers * sizeOf('num') }
   } finally {
     reader.close()

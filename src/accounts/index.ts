@@ -37,7 +37,7 @@ export interface Accounts {
 /** How long a verdict on a token may be older than the file that another process has written. */
 const FRESH_MS = 250
 const USE_FLUSH_MS = 60_000
-const MOST_CACHED = 10_000
+const MAX_CACHED = 10_000
 const TOKEN = /^cs_[\w-]{43}$/
 
 /** Opens the accounts of a data folder, which several processes may do at once. `native` is the path of SQLite's binding. */
@@ -119,7 +119,7 @@ export const openAccounts = (
         if (!row) return undefined
         const account = { id: row.account, name: row.name }
         known = { token: row.id, account, expiresAt: row.expiresAt ?? Number.POSITIVE_INFINITY }
-        if (valid.size >= MOST_CACHED) valid.clear()
+        if (valid.size >= MAX_CACHED) valid.clear()
         valid.set(key, known)
       }
       if (at >= known.expiresAt) return undefined

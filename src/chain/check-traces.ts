@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
-import { checkShape, inconsistent, MOST_PLACES } from './check.ts'
+import { checkShape, inconsistent, MAX_PLACES } from './check.ts'
 import { TRACES } from './schema.ts'
 import { show } from './shape.ts'
 import { mayLackTraces } from './trace.ts'
@@ -17,7 +17,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
   const where = `block ${number}`
   checkShape(TRACES, 'traces', traces, where, limits)
   if (traces === undefined) return
-  if (traces.length > MOST_PLACES) throw inconsistent(`${where} has more than ${MOST_PLACES} traces`)
+  if (traces.length > MAX_PLACES) throw inconsistent(`${where} has more than ${MAX_PLACES} traces`)
 
   /** The place in the block of the transaction at hand. */
   let at = -1

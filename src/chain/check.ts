@@ -97,8 +97,8 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
     if (options.bloom !== false && typeof ofReceipt === 'string' && !matches(ofReceipt, logs.length))
       throw inconsistent(`${where}: the logs bloom of receipt ${index} is not that of its ${logs.length} logs`)
   }
-  if (lastTransaction >= MOST_PLACES || lastLog >= MOST_PLACES)
-    throw inconsistent(`${where} has more than ${MOST_PLACES} transactions or logs`)
+  if (lastTransaction >= MAX_PLACES || lastLog >= MAX_PLACES)
+    throw inconsistent(`${where} has more than ${MAX_PLACES} transactions or logs`)
   if (!excerpt && options.bloom !== false) checkBloom(block.logsBloom, lastLog + 1, where)
 }
 
@@ -136,7 +136,7 @@ export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHas
 
 /** A position is block number x 2^22 + ordinal and stays below 2^53. */
 const MAX_BLOCK = 2 ** 31 - 1
-export const MOST_PLACES = 2 ** 22
+export const MAX_PLACES = 2 ** 22
 /** The last one that a JavaScript date can hold. */
 const LAST_SECOND = 8_640_000_000_000
 

@@ -200,7 +200,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
 /** Time after which a subscription was a good one, however it ends. */
 const STEADY_MS = 60_000
 /** Headers take a kilobyte or two. */
-const MOST_MESSAGE_BYTES = 1 << 20
+const MAX_MESSAGE_BYTES = 1 << 20
 
 /** One connection from its opening to its end; resolves with the reason why it ended. */
 const subscribe = (
@@ -214,7 +214,7 @@ const subscribe = (
   const connect = buildConnector({ timeout: timeoutMs })
   let raw: Socket | undefined
   const agent = new Agent({
-    webSocket: { maxPayloadSize: MOST_MESSAGE_BYTES },
+    webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
     connect: (options, callback) =>
       connect(options, (...result) => {
         raw = result[1] ?? undefined

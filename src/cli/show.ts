@@ -93,12 +93,12 @@ const showNetwork = (status: NetworkStatus): string => {
 const showRows = (title: string, rows: [string, string][]): string =>
   [title, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')
 
-const MOST_RANGES = 20
+const MAX_RANGES = 20
 
 /** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many the last ones. */
 export const showRanges = (ranges: Range[]): string => {
   if (ranges.length === 0) return 'none'
-  const shown = ranges.slice(-MOST_RANGES).map(({ from, to }) => {
+  const shown = ranges.slice(-MAX_RANGES).map(({ from, to }) => {
     const size = count(to - from + 1, 'block')
     return from === to ? `${from} (${size})` : `${from}-${to} (${size})`
   })

@@ -60,12 +60,12 @@ const proxyOf = (delegates: readonly Value[], own: ReadonlySet<string>): CodeAna
 }
 
 /** A contract with more functions of its own hands on what it does not know, and is no mere proxy. */
-const MOST_OWN = 16
+const MAX_OWN = 16
 /** Below lie the contracts that are built into the chain. */
 const FIRST_ADDRESS = 0x10000n
 
 const kindOf = (to: Value, own: ReadonlySet<string>): ProxyKind | null => {
-  if (own.size > MOST_OWN) return null
+  if (own.size > MAX_OWN) return null
   if (typeof to === 'bigint') return to >= FIRST_ADDRESS && to < 1n << 160n ? 'EIP-1167' : null
   if (to.kind === 'returned') return 'EIP-1967 beacon'
   if (to.kind === 'stored') {

@@ -223,7 +223,7 @@ const NONE: readonly Candidate[] = []
 const indexedIn = ({ inputs }: EventAbi): number => inputs.filter(input => input.indexed).length
 
 /** Choices of indexed arguments that are tried for one guess. */
-const MOST_CHOICES = 40
+const MAX_CHOICES = 40
 
 /**
  * A list of signatures does not tell which arguments are indexed. Where there is a choice, a log may decode by several, and the one that is
@@ -245,7 +245,7 @@ const variantsOf = ({ event, probability }: Candidate, indexed: number): Candida
 const choose = (size: number, count: number): number[][] => {
   const found: number[][] = []
   const take = (from: number, taken: number[]) => {
-    if (found.length >= MOST_CHOICES) return
+    if (found.length >= MAX_CHOICES) return
     if (taken.length === count) found.push(taken)
     else for (let i = from; i <= size - (count - taken.length); i++) take(i + 1, [...taken, i])
   }

@@ -123,28 +123,28 @@ export const explore = (code: Uint8Array, targets: Uint8Array, from: number, bud
       } else if (endsRun(opcode)) break
       else if (
         !step(code, opcode, at, state, pop, watch, values => {
-          if (open.length > MOST_OPEN) return stack.push(UNKNOWN)
+          if (open.length > MAX_OPEN) return stack.push(UNKNOWN)
           for (let i = values - 1; i > 0; i--) open.push({ ...state, stack: [...stack, BigInt(i)] })
           return stack.push(0n)
         })
       )
         break
-      if (stack.length > MOST_WORDS) break
+      if (stack.length > MAX_WORDS) break
     }
   }
   return steps
 }
 
 /** Of a stack: compilers leave the way to a function with a dozen. */
-const MOST_WORDS = 128
+const MAX_WORDS = 128
 /** Ways that wait. A hash table of functions opens one for each bucket, and another for each function. */
-const MOST_OPEN = 1024
+const MAX_OPEN = 1024
 
 const MASK_256 = (1n << 256n) - 1n
 const MASK_32 = 0xffffffffn
 const SHIFT = 224n
 /** Buckets of a hash table of functions. */
-const MOST_BUCKETS = 512n
+const MAX_BUCKETS = 512n
 
 /** One instruction that neither jumps nor pushes what the code holds. False ends the way. */
 const step = (
@@ -296,8 +296,8 @@ const bucketsOf = (opcode: number, a: Value, b: Value): number => {
   const [hash, size] = typeof a === 'object' ? [a, b] : [b, a]
   if (typeof size !== 'bigint' || typeof hash !== 'object' || (hash.kind !== 'selector' && hash.kind !== 'mixed'))
     return 0
-  if (opcode === OP.MOD) return hash === a && size <= MOST_BUCKETS ? Number(size) : 0
-  return size < MOST_BUCKETS && (size & (size + 1n)) === 0n ? Number(size) + 1 : 0
+  if (opcode === OP.MOD) return hash === a && size <= MAX_BUCKETS ? Number(size) : 0
+  return size < MAX_BUCKETS && (size & (size + 1n)) === 0n ? Number(size) + 1 : 0
 }
 
 const and = (a: Value, b: Value): Value => {
@@ -434,7 +434,7 @@ const power = (base: bigint, exponent: bigint): bigint => {
 }
 
 /** Further back memory is taken to be unknown. */
-const MOST_WRITES = 64
+const MAX_WRITES = 64
 
 const store = (state: State, place: Value, size: number, value: Value) => {
   if (typeof place === 'bigint' && place < 1n << 32n && size > 0)
@@ -448,7 +448,7 @@ const load = ({ memory, fresh }: State, place: Value): Value => {
   let writes = 0
   let whole = fresh
   for (let part = memory; part !== null; part = part.before) {
-    if (++writes > MOST_WRITES) return UNKNOWN
+    if (++writes > MAX_WRITES) return UNKNOWN
     if (part.at >= at + 32 || part.at + part.size <= at) continue
     const covers = part.at <= at && part.at + part.size >= at + 32
     if (typeof part.value !== 'bigint') {

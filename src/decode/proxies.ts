@@ -72,8 +72,8 @@ export const readAddress = (word: string | null): string | null => {
 }
 
 /** Far more than the largest diamonds have. */
-const MOST_FACETS = 200
-const MOST_SELECTORS = 5_000
+const MAX_FACETS = 200
+const MAX_SELECTORS = 5_000
 
 /** What `facets()` returned: `(address, bytes4[])[]`; nothing where it is anything else. */
 export const readFacets = (answer: string | null): Required<Target>[] => {
@@ -85,8 +85,8 @@ export const readFacets = (answer: string | null): Required<Target>[] => {
   const facets: Required<Target>[] = []
   const list = numberAt(0) + 32
   const count = numberAt(list - 32)
-  let left = MOST_SELECTORS
-  if (!(count <= MOST_FACETS)) return []
+  let left = MAX_SELECTORS
+  if (!(count <= MAX_FACETS)) return []
   for (let i = 0; i < count; i++) {
     const facet = list + numberAt(list + i * 32)
     const selectors = facet + numberAt(facet + 32) + 32

@@ -16,14 +16,14 @@ export const TOKEN_CALLS = {
 } as const
 
 /** More decimals than a 256-bit integer has digits are nonsense. */
-const MOST_DECIMALS = 77
+const MAX_DECIMALS = 77
 
 /** `answer` is what `decimals()` returned, null where it reverted. */
 export const readDecimals = (answer: string | null): Answered<number> => {
   if (!isData(answer)) return NOTHING
   if (answer.length !== 66) return { value: null, error: `decimals() answers ${bytesIn(answer)} bytes` }
   const decimals = BigInt(answer)
-  if (decimals <= MOST_DECIMALS) return { value: Number(decimals), error: null }
+  if (decimals <= MAX_DECIMALS) return { value: Number(decimals), error: null }
   return { value: null, error: `decimals() answers ${decimals}` }
 }
 

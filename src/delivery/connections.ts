@@ -26,7 +26,7 @@ interface Account {
 }
 
 /** Open connections of an account that nothing goes over. */
-const MOST_IDLE = 64
+const MAX_IDLE = 64
 const KEEP_ALIVE_MS = 10_000
 
 export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions): Connections => {
@@ -63,7 +63,7 @@ export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions):
       const account = accounts.get(id) ?? open(id)
       account.busy++
       try {
-        return await work(account.agent, account.open - account.busy >= MOST_IDLE)
+        return await work(account.agent, account.open - account.busy >= MAX_IDLE)
       } finally {
         account.busy--
       }

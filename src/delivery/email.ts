@@ -75,7 +75,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailCh
         headers: {
           'Auto-Submitted': 'auto-generated',
           'X-Chainsieve-Alert': messages
-            .slice(0, MOST_IDS)
+            .slice(0, MAX_IDS)
             .map(it => it.id)
             .join(' '),
         },
@@ -195,7 +195,7 @@ const normal = (address: string): string => {
 const remember = (partly: Map<string, Set<string>>, id: string, had: Set<string>) => {
   partly.delete(id)
   partly.set(id, had)
-  if (partly.size > MOST_REMEMBERED) partly.delete(partly.keys().next().value!)
+  if (partly.size > MAX_REMEMBERED) partly.delete(partly.keys().next().value!)
 }
 
 const LATE = Symbol('late')
@@ -205,9 +205,9 @@ const NO_ADDRESS = (text: string) => `${plain(text)}: no email address`
 const ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
 /** No such mailbox, not here, not a name for one. */
 const NEVER = new Set([550, 551, 553])
-const MOST_IDS = 100
+const MAX_IDS = 100
 /** Of one account. */
 const CONNECTIONS = 4
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 const UNCONFIGURED =
   'SMTP is not configured: emails are sent once the operator has set a server and a sender (settings smtp and mail-from), redeliver then'

@@ -109,7 +109,7 @@ const guardedConnector = (
   { ca, timeout, log }: { ca: string | undefined; timeout: number; log: Log | undefined },
 ): buildConnector.connector => {
   /** Each is told once, as far as is remembered. */
-  const told = createRecent<{ address: string }>(MOST_TOLD)
+  const told = createRecent<{ address: string }>(MAX_TOLD)
   const refusal = (host: string, address: string): ChainsieveError | undefined => {
     const why = guard.refused(address)
     if (why === undefined) return undefined
@@ -222,7 +222,7 @@ const FAILURES: [code: RegExp, why: string][] = [
 ]
 
 const INWARD = 'inward_target'
-const MOST_TOLD = 1_000
+const MAX_TOLD = 1_000
 const CONNECT_MS = 10_000
 const MAX_HEADERS = 16 << 10
 const MAX_BODY = 64 << 10

@@ -5,7 +5,7 @@ import { cutText, escapeHtml, LONGEST_VALUE, plain } from './text.ts'
 
 /** Subject and both bodies of a mail about messages of one rule. Header lines cannot be broken: no text keeps its line breaks. */
 export const renderMail = (action: Action, messages: readonly Message[]) => {
-  const shown = messages.slice(0, MOST_SHOWN).map(message => part(action, message))
+  const shown = messages.slice(0, MAX_SHOWN).map(message => part(action, message))
   const rule = one(messages[0]!.rule.name)
   const subject = `${subjectOf(messages)}: ${cutText(rule, LONGEST_NAME)}`
   const more = messages.length > shown.length ? `… and ${messages.length - shown.length} more alerts.` : ''
@@ -55,10 +55,8 @@ const part = (action: Action, message: Message) => {
     ['alert', id],
     ['since', new Date(timestamp).toISOString()],
     ...(NOTE[type] === '' ? [] : [['note', NOTE[type].replace('N', String(confirmations))] as [string, string]]),
-    ...fields.slice(0, MOST_FIELDS),
-    ...(fields.length > MOST_FIELDS
-      ? [['…', `and ${fields.length - MOST_FIELDS} more fields`] as [string, string]]
-      : []),
+    ...fields.slice(0, MAX_FIELDS),
+    ...(fields.length > MAX_FIELDS ? [['…', `and ${fields.length - MAX_FIELDS} more fields`] as [string, string]] : []),
   ]
   return {
     title: `${LABEL[type]}: ${targetType} in block ${entity.blockNumber}`,
@@ -86,6 +84,6 @@ const OTHERS: [MessageType, string][] = [
   ['alert.test', 'tests'],
 ]
 /** Of a digest, in full. */
-const MOST_SHOWN = 100
-const MOST_FIELDS = 100
+const MAX_SHOWN = 100
+const MAX_FIELDS = 100
 const LONGEST_NAME = 120

@@ -62,7 +62,7 @@ const TIMEOUT_MS = 2_000
 const RENEW_MS = 1_000
 /** The name server was there and did not answer: the system would wait for it as well. */
 const SILENT = /^(ETIMEOUT|ESERVFAIL)$/
-const MOST_WAITING = 100
+const MAX_WAITING = 100
 const LONGEST_WAIT_MS = 10_000
 const HOSTS = '/etc/hosts'
 const HOSTS_MS = 10_000
@@ -75,7 +75,7 @@ const oneAtATime = (lookup: Lookup): Lookup => {
   let last: Promise<unknown> = Promise.resolve()
   return hostname => {
     const busy = () => Object.assign(new Error('too many names are looked up'), { code: 'EAI_AGAIN' })
-    if (waiting >= MOST_WAITING) return Promise.reject(busy())
+    if (waiting >= MAX_WAITING) return Promise.reject(busy())
     const asked = performance.now()
     waiting++
     const found = last

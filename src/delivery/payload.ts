@@ -162,12 +162,12 @@ const asToken = (value: unknown): string => {
 const encode = (value: string): string => {
   const text = cutText(value.toWellFormed(), LONGEST)
   const encoded = encodeURIComponent(text)
-  return encoded.length <= MOST_ENCODED ? encoded : encodeURIComponent(cutText(text, LONGEST_ENCODED))
+  return encoded.length <= MAX_ENCODED ? encoded : encodeURIComponent(cutText(text, LONGEST_ENCODED))
 }
 /** In UTF-16 units; the shorter one where most of them take nine characters each. */
 const LONGEST = 2_000
 const LONGEST_ENCODED = 250
-const MOST_ENCODED = 2_300
+const MAX_ENCODED = 2_300
 
 const parseUrl = (text: string): URL | null => URL.parse(text)
 const authority = ({ protocol, username, password, host }: URL): string =>

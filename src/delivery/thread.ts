@@ -17,7 +17,7 @@ import { createTroubles } from './troubles.ts'
 import { createWorker } from './worker.ts'
 
 const TELL_MS = 1_000
-const MOST_FAILING = 1_000
+const MAX_FAILING = 1_000
 
 /** The thread that delivers: it alone sends, and answers what is asked of the ledger. */
 export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
@@ -39,7 +39,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     log,
   })
   const troubles = createTroubles(log)
-  for (const known of store.failing(MOST_FAILING)) troubles.remember(known)
+  for (const known of store.failing(MAX_FAILING)) troubles.remember(known)
   const worker = createWorker({
     store,
     outboxes: outboxes.all,

@@ -22,8 +22,8 @@ interface Trouble extends Failed {
 
 const TELL_MS = 60_000
 /** Receivers that are kept in mind; further ones are not told. */
-const MOST_KNOWN = 1_000
-const MOST_TOLD = 200
+const MAX_KNOWN = 1_000
+const MAX_TOLD = 200
 
 export const createTroubles = (log: Log): Troubles => {
   const troubles = new Map<string, Trouble>()
@@ -41,7 +41,7 @@ export const createTroubles = (log: Log): Troubles => {
         return log.info('A receiver takes deliveries again', { channel, target, seconds })
       }
       const status = 'status' in outcome ? outcome.status : null
-      if (known === undefined && troubles.size >= MOST_KNOWN) return
+      if (known === undefined && troubles.size >= MAX_KNOWN) return
       // Once when it begins, then where the reason is another, which may be so after each attempt.
       const tells = known === undefined || (known.error !== outcome.why && now - known.toldAt >= TELL_MS)
       if (tells) log.warn('A receiver does not take deliveries', { channel, target, error: outcome.why })
@@ -51,7 +51,7 @@ export const createTroubles = (log: Log): Troubles => {
     },
 
     remember(known) {
-      if (troubles.size >= MOST_KNOWN) return
+      if (troubles.size >= MAX_KNOWN) return
       troubles.set(keyOf(known), { ...known, toldAt: 0 })
     },
 
@@ -59,7 +59,7 @@ export const createTroubles = (log: Log): Troubles => {
       for (const [key, { rule }] of troubles) if (!isThere(rule)) troubles.delete(key)
       return [...troubles.values()]
         .sort((a, b) => a.since - b.since)
-        .slice(0, MOST_TOLD)
+        .slice(0, MAX_TOLD)
         .map(({ since, at, toldAt: _, ...trouble }) => ({ ...trouble, since: iso(since), at: iso(at) }))
     },
   }

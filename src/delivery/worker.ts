@@ -70,7 +70,7 @@ const START_AT_ONCE = 16
 const TURN = 5
 const COMBINE_AT_ONCE = 100
 /** Destinations above this are forgotten as soon as nothing is queued for them. */
-const MOST_KNOWN = 20_000
+const MAX_KNOWN = 20_000
 const KEEP_MS = 30 * 24 * 3_600_000
 
 /** Takes over what outboxes hold, and sends it: at least once, each destination by itself. */
@@ -214,7 +214,7 @@ export const createWorker = ({
       // Where all that is due waits for what is under way, it is offered again when that ends.
       const nextAt = taken === room ? now : store.nextDue(destination, now)
       if (nextAt !== undefined) offer(destination, nextAt)
-      else if (busy.size === 0 && agenda.size() > MOST_KNOWN) agenda.forget(destination)
+      else if (busy.size === 0 && agenda.size() > MAX_KNOWN) agenda.forget(destination)
       if (breakers.again.restUntil > now) offer(destination, breakers.again.restUntil)
     }
     if (flights.length > 0) depart(flights, now)

@@ -61,14 +61,14 @@ export interface Reader {
   /** All names that are known so far, in the order of their ids. */
   names(): readonly string[]
   /** The postings of one term, in all segments that have it. */
-  postings(term: number, mark: number): Posting[]
+  postings(term: number, fingerprint: number): Posting[]
   /** The postings of a range of terms, in all segments. */
   postingsBetween(first: number, last: number): Posting[]
   /** The terms of a range that one segment has. */
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
-  /** Values of a facet in ascending order beside their ordinals. */
-  numbers(segment: number, facet: number): Column | undefined
+  /** Values of a field in ascending order beside their ordinals. */
+  numbers(segment: number, field: number): Column | undefined
   /** Doc values by segment and field; see column-fields.ts. */
   readonly columns: ColumnCache
   close(): void
@@ -95,7 +95,7 @@ const createReader = (db: Db): Reader => {
   const selectNames = db.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id')
   const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
   const postings = createPostingsReader(db)
-  const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND facet = ?').raw()
+  const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND field = ?').raw()
   const selectPositions = byKind(ROW_KINDS, kind =>
     db.prepare(`SELECT pos FROM "${kind}" WHERE pos BETWEEN ? AND ? ORDER BY pos`).pluck(),
   )
@@ -208,13 +208,13 @@ const createReader = (db: Db): Reader => {
     },
     name: id =>
       names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
-    postings: (term, mark) => postings.between(term, term, mark),
+    postings: (term, fingerprint) => postings.between(term, term, fingerprint),
     postingsBetween: (first, last) => postings.between(first, last),
     termsBetween: postings.within,
     ordinals: postings.ordinals,
-    numbers(segment, facet) {
-      const row = selectNumbers.get(segment, facet) as [Buffer, Buffer] | undefined
-      return row && readColumn(facet, ...row)
+    numbers(segment, field) {
+      const row = selectNumbers.get(segment, field) as [Buffer, Buffer] | undefined
+      return row && readColumn(field, ...row)
     },
     columns,
     close: () => void db.close(),

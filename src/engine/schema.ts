@@ -17,7 +17,7 @@ const DOCUMENTS = [
 
 /**
  * `segment` is a run of neighbouring blocks whose documents are numbered 0, 1, … by kind (ordinals); `post` holds the
- * terms of a segment with the ordinals of the documents that have them, see term-blocks.ts; `num` holds the values of a numeric facet in ascending order beside their
+ * terms of a segment with the ordinals of the documents that have them, see term-blocks.ts; `num` holds the values of a numeric field in ascending order beside their
  * ordinals. Segments never overlap, and no number of one is used again: readers keep what they know of it. See segment.ts. `revised` is how often
  * documents of a segment were decoded anew: what readers keep of its index holds for one state of it. `col` holds the columns: the values of
  * one field by ordinal, beside the least and the greatest of them; see column-codec.ts. Where no document of a segment has the field there is no row.
@@ -33,7 +33,7 @@ const INDEX = [
   'CREATE TABLE post (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)',
   'CREATE TABLE col (segment INT NOT NULL, field INT NOT NULL, least REAL NOT NULL, greatest REAL NOT NULL, data BLOB NOT NULL)',
   'CREATE UNIQUE INDEX col_segment ON col (segment, field)',
-  'CREATE TABLE num (segment INT NOT NULL, facet INT NOT NULL, n INT NOT NULL, vals BLOB, ords BLOB, PRIMARY KEY (segment, facet)) WITHOUT ROWID',
+  'CREATE TABLE num (segment INT NOT NULL, field INT NOT NULL, n INT NOT NULL, vals BLOB, ords BLOB, PRIMARY KEY (segment, field)) WITHOUT ROWID',
   'CREATE TABLE dropped (segment INTEGER PRIMARY KEY)',
   'CREATE TABLE address (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE)',
   'CREATE TABLE name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)',

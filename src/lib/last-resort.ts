@@ -1,7 +1,7 @@
 import type { Log } from './log.ts'
 
 /** Most faults that are logged in a minute: what repeats itself must not fill the disk. */
-const MOST_TOLD = 20
+const MAX_TOLD = 20
 
 /**
  * Lets the process go on after what nothing has caught. That is a fault of the program, and clients have nothing to do with it. The
@@ -15,7 +15,7 @@ export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> =
     if ((error as NodeJS.ErrnoException | null)?.code === 'EPIPE') return
     const now = Math.floor(performance.now() / 60_000)
     if (now !== minute) [told, minute] = [0, now]
-    if (told++ < MOST_TOLD) log.error('Survived a fault of the program, please report it', { error })
+    if (told++ < MAX_TOLD) log.error('Survived a fault of the program, please report it', { error })
   }
   on.on('uncaughtException', survive)
   on.on('unhandledRejection', survive)

@@ -154,7 +154,7 @@ const boolean: Hinter = (at, compare) => {
 }
 
 /** Seconds whose milliseconds are exact. */
-const MOST_SECONDS = 2n ** 43n
+const MAX_SECONDS = 2n ** 43n
 
 const seconds: Hinter = (at, compare) => {
   const field = fieldOf(at)
@@ -162,13 +162,13 @@ const seconds: Hinter = (at, compare) => {
   if (how === 'equal')
     return equals(compare, ({ number }) => {
       if (number === undefined || number.scale > 0 || number.digits < 0n) return NEVER
-      return number.digits <= MOST_SECONDS ? exactly(isIn(field, [Number(number.digits) * 1000])) : UNKNOWN
+      return number.digits <= MAX_SECONDS ? exactly(isIn(field, [Number(number.digits) * 1000])) : UNKNOWN
     })
   const number = operands[0]?.number
   if (number === undefined) return UNKNOWN
   const bounds = integersFrom(how, number)
   const bound = 'most' in bounds ? bounds.most : bounds.least
-  if (bound > MOST_SECONDS || bound < -MOST_SECONDS) return UNKNOWN
+  if (bound > MAX_SECONDS || bound < -MAX_SECONDS) return UNKNOWN
   const instant = Number(bound) * 1000
   return exactly(range(field, 'most' in bounds ? { lte: instant } : { gte: instant }))
 }

@@ -17,12 +17,12 @@ export interface Choice {
 }
 
 /** Bounds of one rule that are thought of: each costs a name as long as the rule. More are in hardly any. */
-const MOST_BOUNDS = 10
+const MAX_BOUNDS = 10
 
 export const shapeOf = (nodes: readonly Compare[]): Shape => {
   const named = new Map(nodes.map(node => [nameOf(node), node]))
   const inOrder = new Map([...named.keys()].sort().map(name => [name, named.get(name)!]))
-  const bounds = [...inOrder.values()].filter(isBound).slice(0, MOST_BOUNDS)
+  const bounds = [...inOrder.values()].filter(isBound).slice(0, MAX_BOUNDS)
   const choices = bounds.length === 0 ? [undefined] : bounds
   return { nodes: inOrder, choices: choices.map(bound => ({ name: nameOfGroup(inOrder, bound), bound })) }
 }

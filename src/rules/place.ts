@@ -23,7 +23,7 @@ export interface Place {
 }
 
 /** More faults than anybody reads; a list of a million wrong elements makes no answer of a hundred megabytes. */
-const MOST_FAULTS = 100
+const MAX_FAULTS = 100
 
 export const placeOf = (
   value: unknown,
@@ -34,9 +34,9 @@ export const placeOf = (
   path,
   label,
   fault: message => {
-    if (faults.length < MOST_FAULTS) faults.push({ path, message })
+    if (faults.length < MAX_FAULTS) faults.push({ path, message })
   },
-  full: () => faults.length >= MOST_FAULTS,
+  full: () => faults.length >= MAX_FAULTS,
   member: name =>
     placeOf(isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined, faults, {
       path: IDENTIFIER.test(name) ? (path === '' ? name : `${path}.${name}`) : `${path}[${cut(JSON.stringify(name))}]`,

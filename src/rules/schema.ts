@@ -43,7 +43,7 @@ export const checkRule = (
   const { kept, tooDeep } = split(value)
   // Whatever is nested so deep is no rule, and may not be walked by code that calls itself.
   if (tooDeep !== undefined) {
-    rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MOST_LEVELS} levels deep: make it flatter.`)
+    rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MAX_LEVELS} levels deep: make it flatter.`)
     return { faults }
   }
   // What is too large is not looked through either.
@@ -84,11 +84,11 @@ const OWN: readonly string[] = [
 /** What an answer adds to a rule. It may come back with it, and is not stored. */
 export const SERVERS: readonly string[] = ['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'warnings']
 
-const MOST_LEVELS = 50
+const MAX_LEVELS = 50
 
 const split = (value: Record<string, unknown>): { kept: Record<string, unknown>; tooDeep: string | undefined } => {
   const own = Object.entries(value).filter(([name]) => !SERVERS.includes(name))
-  return { kept: Object.fromEntries(own), tooDeep: own.find(([, inner]) => levelsExceed(inner, MOST_LEVELS))?.[0] }
+  return { kept: Object.fromEntries(own), tooDeep: own.find(([, inner]) => levelsExceed(inner, MAX_LEVELS))?.[0] }
 }
 
 /** Level by level, not by calling itself: the value may be deeper than the stack. */

@@ -15,8 +15,8 @@ export interface Credit {
 /** Time for answers in one turn of the event loop: whatever else is ready then waits no longer. */
 const TURN_MS = 4
 /** A shape that had to be handed over each time is tried once in so many times. */
-const MOST_SKIPPED = 63
-const MOST_SHAPES = 2_000
+const MAX_SKIPPED = 63
+const MAX_SHAPES = 2_000
 /** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
@@ -62,10 +62,10 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
       loss.add(ms)
       lossOf(account).add(ms)
       const key = shape()
-      const skips = Math.min(MOST_SKIPPED, 2 * (dear.get(key)?.skips ?? 0) + 1)
+      const skips = Math.min(MAX_SKIPPED, 2 * (dear.get(key)?.skips ?? 0) + 1)
       dear.delete(key)
       dear.set(key, { skips, left: skips })
-      if (dear.size > MOST_SHAPES) dear.delete(dear.keys().next().value!)
+      if (dear.size > MAX_SHAPES) dear.delete(dear.keys().next().value!)
     },
   }
 }

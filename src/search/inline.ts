@@ -34,7 +34,7 @@ const BUDGET_MS = 2
 /** A store that could not be opened is tried again with the first answer after so long. */
 const AGAIN_MS = 1_000
 /** Larger bodies take long to be read alone. */
-const MOST_BYTES = 16_384
+const MAX_BYTES = 16_384
 
 export const createInline = ({
   limits,
@@ -82,7 +82,7 @@ export const createInline = ({
 
   return {
     search({ store, index, entities, body, now: at }, account) {
-      if (body !== undefined && body.length > MOST_BYTES) return undefined
+      if (body !== undefined && body.length > MAX_BYTES) return undefined
       const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
       const shape = () => shapeOf(`${store} ${entities}`, text)
       return attempt({ store, account, shape }, (searcher, options) =>

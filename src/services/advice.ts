@@ -34,18 +34,18 @@ export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp'>): stri
 ]
 
 /** More of a kind than anybody reads. */
-const MOST_WARNINGS = 20
+const MAX_WARNINGS = 20
 
 /** Conditions of one rule that are looked at. Far more are no mistake but a program's work, and an account may have a million of them. */
-const MOST_LOOKED_AT = 50
+const MAX_LOOKED_AT = 50
 
 const conditionWarnings = ({ config }: RuleInput): string[] => {
   const kind = TARGET_KINDS[config.targetType]
   const found: string[] = []
-  for (const condition of lower(config).slice(0, MOST_LOOKED_AT)) {
+  for (const condition of lower(config).slice(0, MAX_LOOKED_AT)) {
     const warning = neverMatches(kind, condition)
     if (warning !== undefined) found.push(warning)
-    if (found.length === MOST_WARNINGS) break
+    if (found.length === MAX_WARNINGS) break
   }
   return found
 }

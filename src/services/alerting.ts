@@ -83,7 +83,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
 }
 
 /** Rules whose warnings are kept. */
-const MOST_KEPT = 20_000
+const MAX_KEPT = 20_000
 
 /** Lists are asked for again and again, and to look through every value of every rule takes its time. */
 const remembering = (of: (rule: StoredRule) => string[]): ((rule: StoredRule) => string[]) => {
@@ -95,7 +95,7 @@ const remembering = (of: (rule: StoredRule) => string[]): ((rule: StoredRule) =>
     const warnings = of(rule)
     known.delete(id)
     known.set(id, { revision, warnings })
-    if (known.size > MOST_KEPT) known.delete(known.keys().next().value!)
+    if (known.size > MAX_KEPT) known.delete(known.keys().next().value!)
     return warnings
   }
 }

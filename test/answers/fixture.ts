@@ -39,7 +39,7 @@ export const differences = (lines: readonly Line[], answerTo: (ask: Ask) => Answ
   for (const { name, ask, answer } of lines) {
     const now = answered(ask, answerTo)
     if (now.status === answer.status && now.text === answer.text) continue
-    if (++count <= MOST_SHOWN) found.push(`${name}\n  ${JSON.stringify(ask)}\n${show(answer, now)}`)
+    if (++count <= MAX_SHOWN) found.push(`${name}\n  ${JSON.stringify(ask)}\n${show(answer, now)}`)
   }
   return count === 0 ? [] : [...found, `${count} of ${lines.length} answers differ`]
 }
@@ -53,7 +53,7 @@ const answered = (ask: Ask, answerTo: (ask: Ask) => Answer): Answer => {
   }
 }
 
-const MOST_SHOWN = 5
+const MAX_SHOWN = 5
 const BEFORE = 80
 const BEHIND = 240
 

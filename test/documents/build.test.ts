@@ -6,13 +6,13 @@ import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { parseSignature } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
-import { type BlockDocumentsInput, createBlockDocuments } from '../../src/documents/build.ts'
+import { type BlockDocumentsInput, createBlockDocuments, LISTED } from '../../src/documents/build.ts'
 import { keepCalls } from '../../src/documents/calls.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { asBigint, asJson } from '../../src/documents/show.ts'
 import { createDocuments } from '../../src/engine/query/documents.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
-import { type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
+import { byKind, type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { hasMainnet } from '../support/pack.ts'
 import {
@@ -51,8 +51,10 @@ const decoderOf = (events: readonly EventAbi[]) => {
   })
 }
 
+const entries = Object.entries as <K extends string, V>(table: Record<K, V>) => [K, V][]
+
 const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All => {
-  const all: All = { block: [], tx: [], log: [], event: [], trace: [], call: [], contract: [], token: [] }
+  const all: All = byKind(KINDS, () => [])
   for (const input of inputs) {
     const documents = createBlockDocuments(input, big)
     all.block.push(documents.block(0))
@@ -62,10 +64,8 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
       if (event) all.event.push(event)
       all.log.push(documents.log(i))
     }
-    for (let i = 0; i < input.traces.length; i++) all.trace.push(documents.trace(i))
-    for (let i = 0; i < input.calls.length; i++) all.call.push(documents.call(i))
-    for (const i of input.contracts.keys()) all.contract.push(documents.contract(i))
-    for (const i of input.tokens.keys()) all.token.push(documents.token(i))
+    for (const [kind, listed] of entries(LISTED))
+      for (const i of listed(input).keys()) all[kind].push(documents[kind](i))
   }
   return all
 }

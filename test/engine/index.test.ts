@@ -90,15 +90,15 @@ describe('columns of numbers', () => {
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 80 }), entries => {
         const builder = createNumbersBuilder()
-        for (const [ordinal, [facet, value]] of entries.entries()) builder.add(facet, value, ordinal)
-        const due = [...Map.groupBy(entries.entries(), ([, [facet]]) => facet)]
+        for (const [ordinal, [field, value]] of entries.entries()) builder.add(field, value, ordinal)
+        const due = [...Map.groupBy(entries.entries(), ([, [field]]) => field)]
           .sort(([a], [b]) => a - b)
-          .map(([facet, list]) => {
+          .map(([field, list]) => {
             const sorted = list.sort(([i, [, a]], [j, [, b]]) => (a < b ? -1 : a > b ? 1 : i - j))
-            return { facet, values: sorted.map(([, [, value]]) => value), ordinals: sorted.map(([i]) => i) }
+            return { field, values: sorted.map(([, [, value]]) => value), ordinals: sorted.map(([i]) => i) }
           })
-        const found = columnsOfNumbers(builder.finish()).map(({ facet, values, ordinals }) => ({
-          facet,
+        const found = columnsOfNumbers(builder.finish()).map(({ field, values, ordinals }) => ({
+          field,
           values: [...(values as Iterable<bigint | number>)],
           ordinals: [...ordinals],
         }))
@@ -227,25 +227,25 @@ describe('a segment’s header', () => {
 })
 
 describe('terms', () => {
-  it('keep facets apart, and stay exact', () => {
+  it('keep fields apart, and stay exact', () => {
     const last = SIGNATURES - 1
-    const facets = [
+    const fields = [
       UNDECODED,
       ...POSTINGS_FIELDS.map(({ id }) => id),
       ...[1, 2, last].flatMap(id => [logField(id), ...[0, 1, OVERFLOW_SLOT].map(slot => argumentField(id, slot))]),
     ]
-    assert.equal(new Set(facets).size, facets.length)
-    for (const facet of facets)
+    assert.equal(new Set(fields).size, fields.length)
+    for (const field of fields)
       for (const value of [0, 1, HASHED - 1, HASHED, HASHED + 2 ** 30 - 1]) {
-        const term = termOf(value, facet)
+        const term = termOf(value, field)
         assert.ok(Number.isSafeInteger(term))
-        assert.deepEqual([fieldOfTerm(term), (term - facet) / 2 ** 22], [facet, value])
+        assert.deepEqual([fieldOfTerm(term), (term - field) / 2 ** 22], [field, value])
       }
     for (const id of [1, 2, last]) {
       assert.equal(signatureOfLogField(logField(id)), id)
       for (const slot of [0, 3, OVERFLOW_SLOT])
         assert.deepEqual(argumentOf(argumentField(id, slot)), { signature: id, slot })
-      const within = ([from, to]: [number, number], facet: number) => termOf(9, facet) >= from && termOf(9, facet) <= to
+      const within = ([from, to]: [number, number], field: number) => termOf(9, field) >= from && termOf(9, field) <= to
       assert.deepEqual([within(logTerms(9), logField(id)), within(argumentTerms(9), logField(id))], [true, false])
       const argument = argumentField(id, OVERFLOW_SLOT)
       assert.deepEqual([within(logTerms(9), argument), within(argumentTerms(9), argument)], [false, true])

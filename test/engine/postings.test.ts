@@ -14,8 +14,8 @@ import { fieldId, HASHED, logField, termOf, UNDECODED } from '../../src/engine/i
 import { SCHEMA } from '../../src/engine/schema.ts'
 import { COUNTED_KINDS, type CountedKind } from '../../src/mapping/index.ts'
 
-/** Facets of each kind; signature 1 is one of logs, 2 of calls. */
-const FACETS_OF: Record<CountedKind, number[]> = {
+/** Fields of each kind; signature 1 is one of logs, 2 of calls. */
+const FIELDS_OF: Record<CountedKind, number[]> = {
   block: [fieldId('block', 'hash'), fieldId('block', 'miner')],
   tx: [fieldId('tx', 'from'), fieldId('tx', 'hash'), fieldId('tx', 'method')],
   log: [UNDECODED, logField(1)],
@@ -25,7 +25,7 @@ const FACETS_OF: Record<CountedKind, number[]> = {
 
 interface Key {
   term: number
-  mark: number
+  fingerprint: number
 }
 /** Of each document of a segment the terms that it has. */
 type Documents = Record<CountedKind, Key[][]>
@@ -49,16 +49,16 @@ const sizesOf = (documents: Documents): Ordinals =>
 
 /** The whole index of a segment, made in the simplest way. */
 const contentsOf = (documents: Documents) => {
-  const found = new Map<string, { term: number; mark: number; ordinals: Set<number> }>()
+  const found = new Map<string, { term: number; fingerprint: number; ordinals: Set<number> }>()
   for (const kind of COUNTED_KINDS)
     for (const [ordinal, keys] of documents[kind].entries())
-      for (const { term, mark } of keys) {
-        const key = `${term}/${mark}`
-        if (!found.has(key)) found.set(key, { term, mark, ordinals: new Set() })
+      for (const { term, fingerprint } of keys) {
+        const key = `${term}/${fingerprint}`
+        if (!found.has(key)) found.set(key, { term, fingerprint, ordinals: new Set() })
         found.get(key)!.ordinals.add(ordinal)
       }
   return [...found.values()]
-    .sort((a, b) => a.term - b.term || a.mark - b.mark)
+    .sort((a, b) => a.term - b.term || a.fingerprint - b.fingerprint)
     .map(({ ordinals, ...key }) => ({ ...key, ordinals: [...ordinals] }))
 }
 
@@ -66,7 +66,7 @@ const batchOf = (documents: Documents): Batch => {
   const pairs = createPairsBuilder(4)
   for (const kind of COUNTED_KINDS)
     for (const [ordinal, keys] of documents[kind].entries())
-      for (const { term, mark } of keys) pairs.add(term, mark, ordinal)
+      for (const { term, fingerprint } of keys) pairs.add(term, fingerprint, ordinal)
   const { block, tx, log, trace, call } = sizesOf(documents)
   const counts = { first: 0, last: block - 1, tx, log, trace, call }
   return { ...counts, pairs: pairs.finish() } as unknown as Batch
@@ -91,12 +91,12 @@ const createModel = (seed: number) => {
   const segments: ModelSegment[] = []
 
   const keyOf = (kind: CountedKind, variety: number): Key => {
-    const facets = FACETS_OF[kind]
-    const facet = facets[random.below(facets.length)]!
+    const fields = FIELDS_OF[kind]
+    const field = fields[random.below(fields.length)]!
     const value = random.below(4) === 0 ? 0 : random.below(variety)
-    if (random.below(2) === 0) return { term: termOf(value, facet), mark: 0 }
-    // Few enough that some agree in all but the mark.
-    return { term: termOf(HASHED + ((value * 9973) % 2 ** 30), facet), mark: random.below(3) * 0x7fffffff }
+    if (random.below(2) === 0) return { term: termOf(value, field), fingerprint: 0 }
+    // Few enough that some agree in all but the fingerprint.
+    return { term: termOf(HASHED + ((value * 9973) % 2 ** 30), field), fingerprint: random.below(3) * 0x7fffffff }
   }
   const documentsOf = (size: number, variety: number): Documents =>
     Object.fromEntries(
@@ -179,7 +179,8 @@ const createModel = (seed: number) => {
       const segment = segments[at % Math.max(1, segments.length)]
       if (!segment) return
       const [removed, put] = [createPairsBuilder(4), createPairsBuilder(4)]
-      const add = (pairs: typeof put, { term, mark }: Key, ordinal: number) => pairs.add(term, mark, ordinal)
+      const add = (pairs: typeof put, { term, fingerprint }: Key, ordinal: number) =>
+        pairs.add(term, fingerprint, ordinal)
       for (const kind of COUNTED_KINDS)
         for (const [ordinal, keys] of segment.documents[kind].entries()) {
           if (random.below(1000) >= share * 1000) continue
@@ -221,7 +222,11 @@ const createModel = (seed: number) => {
       for (const { id, terms } of contents) {
         const found = reader.within(id, 0, Number.MAX_SAFE_INTEGER)
         assertSameList(
-          found.map(posting => ({ term: posting.term, mark: posting.mark, ordinals: [...reader.ordinals(posting)] })),
+          found.map(posting => ({
+            term: posting.term,
+            fingerprint: posting.fingerprint,
+            ordinals: [...reader.ordinals(posting)],
+          })),
           terms,
         )
         assert.ok(found.every(({ n }, i) => n === terms[i]!.ordinals.length))
@@ -229,19 +234,19 @@ const createModel = (seed: number) => {
       const all = contents.flatMap(({ id, terms }) => terms.map(term => ({ segment: id, ...term })))
       const shown = (list: ReturnType<typeof reader.between>) =>
         list.map(posting => ({
-          ...{ segment: posting.segment, term: posting.term, mark: posting.mark },
+          ...{ segment: posting.segment, term: posting.term, fingerprint: posting.fingerprint },
           ordinals: [...reader.ordinals(posting)],
         }))
       for (let i = 0; i < 12; i++) {
-        const { term, mark } = all.length > 0 && i % 3 > 0 ? all[random.below(all.length)]! : keyOf('tx', 1000)
-        const one = all.filter(other => other.term === term && other.mark === mark)
-        assertSameList(shown(reader.between(term, term, mark)), one)
+        const { term, fingerprint } = all.length > 0 && i % 3 > 0 ? all[random.below(all.length)]! : keyOf('tx', 1000)
+        const one = all.filter(other => other.term === term && other.fingerprint === fingerprint)
+        assertSameList(shown(reader.between(term, term, fingerprint)), one)
         const [first, last] = [term - random.below(40), term + random.below(40)]
         const range = all.filter(other => other.term >= first && other.term <= last)
         assertSameList(shown(reader.between(first, last)), range)
         assertSameList(
-          shown(reader.between(first, last, mark)),
-          range.filter(other => other.mark === mark),
+          shown(reader.between(first, last, fingerprint)),
+          range.filter(other => other.fingerprint === fingerprint),
         )
       }
       const left = new Set(segments.map(({ id }) => id))

@@ -4,7 +4,7 @@ import { COLUMN_FIELDS, type ColumnField } from '../../src/engine/index/column-f
 import { UNLISTED, UNLISTED_CALL } from '../../src/engine/index/terms.ts'
 import { positionOfOrdinal, sizeOf } from '../../src/engine/query/places.ts'
 import type { Reader } from '../../src/engine/reader.ts'
-import type { Kind } from '../../src/mapping/index.ts'
+import { COUNTED_KINDS, type Kind } from '../../src/mapping/index.ts'
 import type { TestStore } from './store.ts'
 
 type Source = Record<string, unknown>
@@ -31,7 +31,7 @@ const numberOf = ({ kind, field, declaration }: ColumnField, shown: unknown, rea
 
 /** All columns of all segments tell what the documents do, and bounds hold; a column of nothing is not there. */
 export const checkColumns = (store: TestStore) => {
-  const kinds: Kind[] = ['block', 'tx', 'log', 'event', 'trace', 'call']
+  const kinds: Kind[] = [...COUNTED_KINDS, 'event']
   const known = new Map(
     kinds.map(kind => {
       const sources = store.all(kind).map(({ _source }) => _source)

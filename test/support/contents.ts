@@ -53,50 +53,50 @@ export const contentsOf = (store: TestStore) => {
   const { reader, db } = store
   return store.read(() => {
     const headers = new Map<number, ReadHeader>(reader.segments().map(segment => [segment.id, reader.header(segment)]))
-    const role = (facet: number): string => {
-      const own = POSTINGS_FIELDS.find(({ id }) => id === facet)
+    const role = (field: number): string => {
+      const own = POSTINGS_FIELDS.find(({ id }) => id === field)
       if (own) return `${own.kind}.${own.field}`
-      if (facet === UNDECODED) return 'undecoded'
+      if (field === UNDECODED) return 'undecoded'
       const [first, last] = logTerms(0)
-      if (facet >= first && facet <= last) return `log of ${reader.signature(signatureOfLogField(facet)).key}`
-      const { signature, slot } = argumentOf(facet)
+      if (field >= first && field <= last) return `log of ${reader.signature(signatureOfLogField(field)).key}`
+      const { signature, slot } = argumentOf(field)
       return `argument ${slot} of ${reader.signature(signature).key}`
     }
-    const numbered = (facet: number) =>
-      POSTINGS_FIELDS.find(({ id }) => id === facet)?.kind ?? (/ of call\//.test(role(facet)) ? 'call' : 'log')
-    const value = (term: number, facet: number): string | number => {
-      const number = (term - facet) / 2 ** 22
+    const numbered = (field: number) =>
+      POSTINGS_FIELDS.find(({ id }) => id === field)?.kind ?? (/ of call\//.test(role(field)) ? 'call' : 'log')
+    const value = (term: number, field: number): string | number => {
+      const number = (term - field) / 2 ** 22
       if (number >= HASHED) return number
       if (number === 0) return 0
-      const isName = facet === fieldId('tx', 'method') || facet === fieldId('trace', 'error')
+      const isName = field === fieldId('tx', 'method') || field === fieldId('trace', 'error')
       return isName ? reader.name(number) : reader.addressDigits(number)
     }
     const posts = reader.segments().flatMap(({ id }) => reader.termsBetween(id, 0, Number.MAX_SAFE_INTEGER))
     const index = posts.flatMap(posting => {
-      const { segment, term, mark } = posting
-      const facet = fieldOfTerm(term)
-      const key = `${role(facet)} ${value(term, facet)} ${mark}`
+      const { segment, term, fingerprint } = posting
+      const field = fieldOfTerm(term)
+      const key = `${role(field)} ${value(term, field)} ${fingerprint}`
       return Array.from(
         reader.ordinals(posting),
-        ordinal => `${key} ${positionOfOrdinal(headers.get(segment)!, numbered(facet), ordinal)}`,
+        ordinal => `${key} ${positionOfOrdinal(headers.get(segment)!, numbered(field), ordinal)}`,
       )
     })
-    const nums = db.prepare('SELECT segment, facet, n, vals, ords FROM num').raw().all() as [
+    const nums = db.prepare('SELECT segment, field, n, vals, ords FROM num').raw().all() as [
       number,
       number,
       number,
       Buffer,
       Buffer,
     ][]
-    const numbers = nums.flatMap(([segment, facet, n]) => {
+    const numbers = nums.flatMap(([segment, field, n]) => {
       if (!headers.has(segment)) return []
-      const { values, ordinals } = reader.numbers(segment, facet)!
+      const { values, ordinals } = reader.numbers(segment, field)!
       assert.equal(values.length, n)
       assert.ok(
         values.every((value, i) => i === 0 || values[i - 1]! <= value),
         'a column of numbers ascends',
       )
-      const key = `${facet % 2 ? 'scaled' : 'integers'} ${role(Math.floor(facet / 2))}`
+      const key = `${field % 2 ? 'scaled' : 'integers'} ${role(Math.floor(field / 2))}`
       return Array.from(
         ordinals,
         (ordinal, i) =>

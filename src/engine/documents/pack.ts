@@ -166,11 +166,11 @@ const varint = (bytes: Uint8Array, at: number): { value: number; start: number }
 }
 
 /** Far more than any transaction or step of one has: a damaged frame may say that it holds much more. */
-const MOST_DECOMPRESSED = 2 ** 28
+const MAX_DECOMPRESSED = 2 ** 28
 
 export const decompressed = (frame: Uint8Array): Buffer => {
   try {
-    return zlib.zstdDecompressSync(frame, { maxOutputLength: MOST_DECOMPRESSED })
+    return zlib.zstdDecompressSync(frame, { maxOutputLength: MAX_DECOMPRESSED })
   } catch (error) {
     throw impossible('a compressed value', error)
   }

@@ -45,9 +45,9 @@ export const createIndexing = (
   postings: ReturnType<typeof createPairsBuilder>,
   numbers: ReturnType<typeof createNumbersBuilder>,
 ) => {
-  const hashed = (text: string, facet: number, ordinal: number) => {
+  const hashed = (text: string, field: number, ordinal: number) => {
     const { high, low } = hash(text)
-    postings.add(termOf(HASHED + high, facet), low, ordinal)
+    postings.add(termOf(HASHED + high, field), low, ordinal)
   }
 
   const addArguments = (
@@ -62,14 +62,14 @@ export const createIndexing = (
     for (const { pos, type, hex, int } of args) {
       const topicId = inputs[pos]!.indexed ? topicIds[topic++] : undefined
       const slot = argumentSlot(pos)
-      const facet = argumentField(signature, slot)
+      const field = argumentField(signature, slot)
       // Longer than what an index may hold (`ignore_above`).
       if (hex.length > 256) {
-        postings.add(termOf(TOO_LONG, facet), 0, ordinal)
+        postings.add(termOf(TOO_LONG, field), 0, ordinal)
         continue
       }
-      if (type === 'address') postings.add(termOf(topicId ?? addresses.id(hex.slice(2)), facet), 0, ordinal)
-      else hashed(hex, facet, ordinal)
+      if (type === 'address') postings.add(termOf(topicId ?? addresses.id(hex.slice(2)), field), 0, ordinal)
+      else hashed(hex, field, ordinal)
       if (int === null) continue
       if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signature, slot), int, ordinal)
       if (decimals !== undefined && type !== 'bool')

@@ -1,45 +1,45 @@
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
- * Numbers of documents as they come, on their way to the thread that writes: integers that fit 64 bits as such in even facets, doubles in odd
+ * Numbers of documents as they come, on their way to the thread that writes: integers that fit 64 bits as such in even fields, doubles in odd
  * ones, 8 bytes each.
  */
 export interface Numbers {
-  facets: Float64Array<ArrayBuffer>
+  fields: Float64Array<ArrayBuffer>
   values: Uint8Array<ArrayBuffer>
   ordinals: Uint32Array<ArrayBuffer>
 }
 
-/** The numeric index of one facet in one segment: values in ascending order beside the ordinals of their documents. */
+/** The numeric index of one field in one segment: values in ascending order beside the ordinals of their documents. */
 export interface Column {
-  facet: number
+  field: number
   values: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>
   ordinals: Uint32Array<ArrayBuffer>
 }
 
 export const createNumbersBuilder = () => {
   let capacity = 1 << 10
-  let facets = new Float64Array(capacity)
+  let fields = new Float64Array(capacity)
   let values = new BigInt64Array(capacity)
   let ordinals = new Uint32Array(capacity)
   let doubles = new Float64Array(values.buffer)
   let count = 0
   return {
-    add(facet: number, value: bigint | number, ordinal: number) {
+    add(field: number, value: bigint | number, ordinal: number) {
       if (count === capacity) {
         capacity *= 2
-        facets = copied(facets, new Float64Array(capacity))
+        fields = copied(fields, new Float64Array(capacity))
         values = copied(values, new BigInt64Array(capacity))
         ordinals = copied(ordinals, new Uint32Array(capacity))
         doubles = new Float64Array(values.buffer)
       }
-      facets[count] = facet
+      fields[count] = field
       if (typeof value === 'bigint') values[count] = value
       else doubles[count] = value
       ordinals[count++] = ordinal
     },
     finish: (): Numbers => ({
-      facets: facets.slice(0, count),
+      fields: fields.slice(0, count),
       values: new Uint8Array(values.buffer.slice(0, count * 8)),
       ordinals: ordinals.slice(0, count),
     }),
@@ -47,21 +47,21 @@ export const createNumbersBuilder = () => {
 }
 
 /** A column as the table `num` holds it. */
-export const readColumn = (facet: number, values: Buffer, ordinals: Buffer): Column => {
+export const readColumn = (field: number, values: Buffer, ordinals: Buffer): Column => {
   if (values.length !== ordinals.length * 2 || ordinals.length % 4 !== 0) throw impossible('a column of the index')
   // Copies: the arrays must begin at multiples of their size.
   const { buffer } = new Uint8Array(values)
   return {
-    facet,
-    values: facet % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer),
+    field,
+    values: field % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer),
     ordinals: new Uint32Array(new Uint8Array(ordinals).buffer),
   }
 }
 
-/** Puts columns of one facet together. Equal values stand in the order of the columns. */
-export const mergeColumns = (facet: number, columns: readonly Omit<Column, 'facet'>[]): Column => {
+/** Puts columns of one field together. Equal values stand in the order of the columns. */
+export const mergeColumns = (field: number, columns: readonly Omit<Column, 'field'>[]): Column => {
   const size = columns.reduce((sum, { ordinals }) => sum + ordinals.length, 0)
-  const values = facet % 2 === 0 ? new BigInt64Array(size) : new Float64Array(size)
+  const values = field % 2 === 0 ? new BigInt64Array(size) : new Float64Array(size)
   const ordinals = new Uint32Array(size)
   const places = columns.map(() => 0)
   for (let to = 0; to < size; to++) {
@@ -76,32 +76,32 @@ export const mergeColumns = (facet: number, columns: readonly Omit<Column, 'face
     values[to] = least!
     ordinals[to] = columns[best]!.ordinals[places[best]!++]!
   }
-  return { facet, values, ordinals }
+  return { field, values, ordinals }
 }
 
-/** Sorts numbers into columns, by facet. */
-export const columnsOfNumbers = ({ facets, values, ordinals }: Numbers): Column[] => {
+/** Sorts numbers into columns, by field. */
+export const columnsOfNumbers = ({ fields, values, ordinals }: Numbers): Column[] => {
   const places = new Map<number, number[]>()
-  for (let i = 0; i < facets.length; i++) {
-    const list = places.get(facets[i]!)
+  for (let i = 0; i < fields.length; i++) {
+    const list = places.get(fields[i]!)
     if (list) list.push(i)
-    else places.set(facets[i]!, [i])
+    else places.set(fields[i]!, [i])
   }
   const integers = new BigInt64Array(values.buffer)
   const doubles = new Float64Array(values.buffer)
   return [...places]
     .sort(([a], [b]) => a - b)
-    .map(([facet, at]) => {
+    .map(([field, at]) => {
       const list = Uint32Array.from(at)
-      return facet % 2 === 0
+      return field % 2 === 0
         ? sortedColumn(
-            facet,
+            field,
             new BigInt64Array(list.length),
             i => integers[list[i]!]!,
             i => ordinals[list[i]!]!,
           )
         : sortedColumn(
-            facet,
+            field,
             new Float64Array(list.length),
             i => doubles[list[i]!]!,
             i => ordinals[list[i]!]!,
@@ -111,7 +111,7 @@ export const columnsOfNumbers = ({ facets, values, ordinals }: Numbers): Column[
 
 /** A column of numbers in any order, given by index; equal ones stay in their order. */
 export const sortedColumn = (
-  facet: number,
+  field: number,
   target: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
   valueAt: (index: number) => bigint | number,
   ordinalAt: (index: number) => number,
@@ -128,7 +128,7 @@ export const sortedColumn = (
     target[i] = valueAt(order[i]!)
     ordinals[i] = ordinalAt(order[i]!)
   }
-  return { facet, values: target, ordinals }
+  return { field, values: target, ordinals }
 }
 
 const exactly = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -8,7 +8,7 @@ import { FIELDS_PER_VALUE } from './terms.ts'
 export interface Posting {
   segment: number
   term: number
-  mark: number
+  fingerprint: number
   n: number
   /** For `ordinals` alone. */
   at: Place
@@ -84,18 +84,18 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
     cursor.open(block)
   }
 
-  /** Terms from `first` to `last`, of this mark alone where one is given. */
-  const collect = (view: View, { first, last, mark, key }: Range, found: Posting[]) => {
+  /** Terms from `first` to `last`, of this fingerprint alone where one is given. */
+  const collect = (view: View, { first, last, fingerprint, key }: Range, found: Posting[]) => {
     const root = view.root ?? loadRoot(view)
     if (!root || (key !== undefined && lacks(view, root, key))) return
-    const isOne = first === last && mark !== undefined
-    for (let i = Math.max(0, blockOf(root, first, isOne ? mark : 0)); i < root.rows.length; i++) {
+    const isOne = first === last && fingerprint !== undefined
+    for (let i = Math.max(0, blockOf(root, first, isOne ? fingerprint : 0)); i < root.rows.length; i++) {
       if (root.terms[i]! > last) return
       openBlock(view.id, root.rows[i]!)
       if (!cursor.seek(first)) continue
       do {
-        if (cursor.term > last || (isOne && cursor.mark > mark)) return
-        if (mark === undefined || cursor.mark === mark) found.push(postingAt(view.id, cursor))
+        if (cursor.term > last || (isOne && cursor.fingerprint > fingerprint)) return
+        if (fingerprint === undefined || cursor.fingerprint === fingerprint) found.push(postingAt(view.id, cursor))
       } while (cursor.next())
     }
   }
@@ -112,10 +112,10 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       for (const view of before.values()) if (byId.get(view.id) !== view) forget(view)
     },
     /** In all segments. */
-    between(first: number, last: number, mark?: number): Posting[] {
+    between(first: number, last: number, fingerprint?: number): Posting[] {
       loaded = 0
       const found: Posting[] = []
-      const range = { first, last, mark, key: keyOfRange(first, last) }
+      const range = { first, last, fingerprint, key: keyOfRange(first, last) }
       for (const view of views) collect(view, range, found)
       return found
     },
@@ -124,7 +124,7 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       loaded = 0
       const found: Posting[] = []
       const view = byId.get(segment)
-      if (view) collect(view, { first, last, mark: undefined, key: keyOfRange(first, last) }, found)
+      if (view) collect(view, { first, last, fingerprint: undefined, key: keyOfRange(first, last) }, found)
       return found
     },
     ordinals: ({ segment, at }: Posting): Uint32Array => ordinalsAt(reading, segment, at),
@@ -134,7 +134,7 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
 interface Range {
   first: number
   last: number
-  mark: number | undefined
+  fingerprint: number | undefined
   /** What the filters are asked for, if there is such a thing. */
   key: number | undefined
 }
@@ -147,8 +147,11 @@ const keyOfRange = (first: number, last: number): number | undefined => {
   return first === last || (value > 0 && Math.floor(last / FIELDS_PER_VALUE) === value) ? filterKey(first) : undefined
 }
 
-const postingAt = (segment: number, { term, mark, count, ordinal, row, start, end, bytes }: TermCursor): Posting => ({
-  ...{ segment, term, mark, n: count },
+const postingAt = (
+  segment: number,
+  { term, fingerprint, count, ordinal, row, start, end, bytes }: TermCursor,
+): Posting => ({
+  ...{ segment, term, fingerprint, n: count },
   at: { count, ordinal, row, start, end, bytes },
 })
 

@@ -16,7 +16,7 @@ import { fieldOfTerm, HASHED, termOf } from './terms.ts'
 const ROWS = 200
 
 export interface PostingStructure extends IndexStructure {
-  /** Documents that have a term of mark 0. */
+  /** Documents that have a term of fingerprint 0. */
   count(segment: number, term: number): number
 }
 
@@ -116,7 +116,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
       while (cursor.next()) {
         list.clear()
         cursor.addBelow(list, kept[kindOf(cursor.term)])
-        writeList(out, cursor.term, cursor.mark, list)
+        writeList(out, cursor.term, cursor.fingerprint, list)
       }
       finish()
     },
@@ -131,26 +131,26 @@ export const createPostingStructure = (db: Db): PostingStructure => {
       if (block < 0) return 0
       const cursor = createTermCursor()
       cursor.open(reading.row(segment, root.rows[block]!))
-      return cursor.seek(term) && cursor.term === term && cursor.mark === 0 ? cursor.count : 0
+      return cursor.seek(term) && cursor.term === term && cursor.fingerprint === 0 ? cursor.count : 0
     },
   }
 }
 
 const EMPTY: Root = {
-  ...{ terms: new Float64Array(0), marks: new Uint32Array(0), rows: new Uint32Array(0) },
+  ...{ terms: new Float64Array(0), fingerprints: new Uint32Array(0), rows: new Uint32Array(0) },
   ...{ width: 4, held: 0, next: rowNumbers().next },
 }
 
-/** Which kind's ordinals a term has. Neighbouring terms are often of few facets. */
+/** Which kind's ordinals a term has. Neighbouring terms are often of few fields. */
 const createKinds = (db: Db): ((term: number) => CountedKind) => {
   const calls = callSignatures(db)
   const known = new Map<number, CountedKind>()
   return term => {
-    const facet = fieldOfTerm(term)
-    let kind = known.get(facet)
+    const field = fieldOfTerm(term)
+    let kind = known.get(field)
     if (kind === undefined) {
-      kind = kindOfField(facet, calls)
-      known.set(facet, kind)
+      kind = kindOfField(field, calls)
+      known.set(field, kind)
     }
     return kind
   }
@@ -158,18 +158,18 @@ const createKinds = (db: Db): ((term: number) => CountedKind) => {
 
 /** Sorts pairs and groups them by term. */
 export const writePairs = (pairs: Pairs, out: TermWriter) => {
-  const { marks, ordinals } = pairs
-  const { values, facets, order } = sortPairs(pairs)
+  const { fingerprints, ordinals } = pairs
+  const { values, fields, order } = sortPairs(pairs)
   const list = createListBuilder()
   for (let i = 0; i < order.length; ) {
     const value = values[i]!
-    const facet = facets[i]!
-    const mark = value < HASHED ? 0 : marks[order[i]!]!
+    const field = fields[i]!
+    const fingerprint = value < HASHED ? 0 : fingerprints[order[i]!]!
     let last = ordinals[order[i++]!]!
     const first = last
     list.clear()
-    for (; i < order.length && values[i] === value && facets[i] === facet; i++) {
-      if (value >= HASHED && marks[order[i]!] !== mark) break
+    for (; i < order.length && values[i] === value && fields[i] === field; i++) {
+      if (value >= HASHED && fingerprints[order[i]!] !== fingerprint) break
       const ordinal = ordinals[order[i]!]!
       // A document that has the term twice counts once.
       if (ordinal === last) continue
@@ -177,8 +177,8 @@ export const writePairs = (pairs: Pairs, out: TermWriter) => {
       list.add(ordinal)
       last = ordinal
     }
-    const term = termOf(value, facet)
-    if (list.count === 0) out.single(term, mark, first)
-    else out.list(term, mark, list.count, list.view())
+    const term = termOf(value, field)
+    if (list.count === 0) out.single(term, fingerprint, first)
+    else out.list(term, fingerprint, list.count, list.view())
   }
 }

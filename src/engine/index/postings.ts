@@ -2,71 +2,71 @@ import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
  * Terms of documents as they come, on their way to the thread that writes: document by document, so that ordinals of a term ascend.
- * A mark other than 0 stands beside hashed values alone.
+ * A fingerprint other than 0 stands beside hashed values alone.
  */
 export interface Pairs {
   terms: Float64Array<ArrayBuffer>
-  marks: Uint32Array<ArrayBuffer>
+  fingerprints: Uint32Array<ArrayBuffer>
   ordinals: Uint32Array<ArrayBuffer>
 }
 
 export const createPairsBuilder = (capacity = 1 << 12) => {
   let terms = new Float64Array(capacity)
-  let marks = new Uint32Array(capacity)
+  let fingerprints = new Uint32Array(capacity)
   let ordinals = new Uint32Array(capacity)
   let count = 0
   return {
-    add(term: number, mark: number, ordinal: number) {
+    add(term: number, fingerprint: number, ordinal: number) {
       if (count === terms.length) {
         terms = enlarged(terms, new Float64Array(count * 2))
-        marks = enlarged(marks, new Uint32Array(count * 2))
+        fingerprints = enlarged(fingerprints, new Uint32Array(count * 2))
         ordinals = enlarged(ordinals, new Uint32Array(count * 2))
       }
       terms[count] = term
-      marks[count] = mark
+      fingerprints[count] = fingerprint
       ordinals[count++] = ordinal
     },
     finish: (): Pairs => ({
       terms: terms.slice(0, count),
-      marks: marks.slice(0, count),
+      fingerprints: fingerprints.slice(0, count),
       ordinals: ordinals.slice(0, count),
     }),
   }
 }
 
-/** Pairs in the order of term, mark and ordinal: value and facet of the terms, and the indices of the pairs. */
+/** Pairs in the order of term, fingerprint and ordinal: value and field of the terms, and the indices of the pairs. */
 export interface SortedPairs {
   values: Uint32Array
-  facets: Uint32Array
+  fields: Uint32Array
   order: Uint32Array
 }
 
 const DIGIT = 11
 const DIGITS = 2 ** DIGIT
-/** Least significant digits first: two of the facet, three of the value. */
+/** Least significant digits first: two of the field, three of the value. */
 const PASSES = 5
 
 /** By counting, digit by digit. All columns move along, since looking them up by index would miss the processor's cache. */
-export const sortPairs = ({ terms, marks }: Pairs): SortedPairs => {
+export const sortPairs = ({ terms, fingerprints }: Pairs): SortedPairs => {
   const count = terms.length
   let from = columnsOf(count)
   const places = Array.from({ length: PASSES }, () => new Uint32Array(DIGITS))
   const [low, high, first, second, third] = places as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
   for (let i = 0; i < count; i++) {
     const value = Math.floor(terms[i]! / FIELDS_PER_VALUE)
-    const facet = terms[i]! - value * FIELDS_PER_VALUE
+    const field = terms[i]! - value * FIELDS_PER_VALUE
     from.values[i] = value
-    from.facets[i] = facet
+    from.fields[i] = field
     from.order[i] = i
-    low[facet & (DIGITS - 1)]!++
-    high[facet >>> DIGIT]!++
+    low[field & (DIGITS - 1)]!++
+    high[field >>> DIGIT]!++
     first[value & (DIGITS - 1)]!++
     second[(value >>> DIGIT) & (DIGITS - 1)]!++
     third[value >>> (2 * DIGIT)]!++
   }
   let to = columnsOf(count)
   for (let pass = 0; pass < PASSES; pass++) {
-    const keys = pass < 2 ? from.facets : from.values
+    const keys = pass < 2 ? from.fields : from.values
     const shift = (pass < 2 ? pass : pass - 2) * DIGIT
     if (count === 0 || places[pass]![(keys[0]! >>> shift) & (DIGITS - 1)] === count) continue
     sortByDigit(keys, shift, places[pass]!, from, to)
@@ -74,7 +74,7 @@ export const sortPairs = ({ terms, marks }: Pairs): SortedPairs => {
     to = from
     from = sorted
   }
-  sortMarks(marks, from)
+  sortMarks(fingerprints, from)
   return from
 }
 
@@ -82,7 +82,7 @@ const columnsOf = (count: number): SortedPairs => {
   const all = new Uint32Array(count * 3)
   return {
     values: all.subarray(0, count),
-    facets: all.subarray(count, count * 2),
+    fields: all.subarray(count, count * 2),
     order: all.subarray(count * 2),
   }
 }
@@ -94,24 +94,24 @@ const sortByDigit = (keys: Uint32Array, shift: number, places: Uint32Array, from
     places[digit] = sum
     sum += size
   }
-  const { values, facets, order } = from
-  const { values: toValues, facets: toFacets, order: toOrder } = to
+  const { values, fields, order } = from
+  const { values: toValues, fields: toFacets, order: toOrder } = to
   for (let i = 0; i < keys.length; i++) {
     const place = places[(keys[i]! >>> shift) & (DIGITS - 1)]!++
     toValues[place] = values[i]!
-    toFacets[place] = facets[i]!
+    toFacets[place] = fields[i]!
     toOrder[place] = order[i]!
   }
 }
 
-/** Terms with several marks are rare: hashes that agree in their first 30 bits. */
-const sortMarks = (marks: Uint32Array, { values, facets, order }: SortedPairs) => {
+/** Terms with several fingerprints are rare: hashes that agree in their first 30 bits. */
+const sortMarks = (fingerprints: Uint32Array, { values, fields, order }: SortedPairs) => {
   for (let i = 1; i < order.length; i++) {
     if (values[i]! < HASHED || values[i - 1] !== values[i]) continue
     const index = order[i]!
     let to = i
-    for (; to > 0 && values[to - 1] === values[i] && facets[to - 1] === facets[i]; to--) {
-      if (marks[order[to - 1]!]! <= marks[index]!) break
+    for (; to > 0 && values[to - 1] === values[i] && fields[to - 1] === fields[i]; to--) {
+      if (fingerprints[order[to - 1]!]! <= fingerprints[index]!) break
       order[to] = order[to - 1]!
     }
     order[to] = index

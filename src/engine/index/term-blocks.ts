@@ -7,17 +7,17 @@ import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
  * Term blocks: the terms of a segment in ascending order with the ordinals that have them, packed into rows of some 1,000 bytes.
  * Long lists of ordinals have rows of their own. All rows end with a CRC-32 of what is before it; integers are little-endian.
  *
- * Block: number of facets (1 byte), bytes of an ordinal (1 byte), the facets that its terms have (3 bytes each), then its terms:
+ * Block: number of fields (1 byte), bytes of an ordinal (1 byte), the fields that its terms have (3 bytes each), then its terms:
  *
  *     varint  2 × (value − value of the term before), + 1 where it has more than one document
- *     u8      which one of the block's facets
- *     u32     mark, where the value is a hashed one
+ *     u8      which one of the block's fields
+ *     u32     fingerprint, where the value is a hashed one
  *     one document: its ordinal; else varint number of documents, varint n:
  *       even: a list of n / 2 bytes follows, see ordinals.ts; odd: it is in the row of number (n − 1) / 2
  *
  * Rows of a segment are numbered: 0 is the root, 1 the filter, see term-rows.ts.
  */
-const MOST_FACETS = 255
+const MAX_FIELDS = 255
 /**
  * Four rows of this size fill a page of 4 KB. A look-up reads one in each segment that has the term, and larger ones take longer to read and to
  * go through: rows of 4 KB save 7 % of the index and take two and a half times as long.
@@ -26,7 +26,7 @@ const BLOCK_BYTES = 1001
 const SUM = 4
 /** A list of more bytes has a row of its own. */
 const LIST_BYTES = 250
-/** Of what stands before a list: two varints, a facet that is new to the block, a mark, and two varints. */
+/** Of what stands before a list: two varints, a field that is new to the block, a fingerprint, and two varints. */
 const ENTRY_BYTES = 5 + 1 + 3 + 4 + 4 + 4
 
 /** How many bytes an ordinal takes where there are so many documents. */
@@ -35,24 +35,24 @@ export const ordinalBytes = (documents: number): number => (documents <= 2 ** 16
 /** Blocks by their first term. */
 export interface Blocks {
   terms: Float64Array
-  marks: Uint32Array
+  fingerprints: Uint32Array
   rows: Uint32Array
 }
 
 export interface TermWriter {
   /** Terms come in ascending order. */
-  single(term: number, mark: number, ordinal: number): void
+  single(term: number, fingerprint: number, ordinal: number): void
   /** A list of two documents at least. */
-  list(term: number, mark: number, count: number, bytes: Uint8Array): void
+  list(term: number, fingerprint: number, count: number, bytes: Uint8Array): void
   /** A list that has its row already. */
-  stored(term: number, mark: number, count: number, row: number): void
+  stored(term: number, fingerprint: number, count: number, row: number): void
   /** `keys` are those of the terms for the filter. */
   finish(): Blocks & { keys: Uint32Array }
 }
 
 /** Packs terms into blocks. `put` takes a row, without its checksum and only during the call, and gives its number. */
 export const createTermWriter = (width: number, put: (bytes: Uint8Array) => number): TermWriter => {
-  const blocks = { terms: [] as number[], marks: [] as number[], rows: [] as number[] }
+  const blocks = { terms: [] as number[], fingerprints: [] as number[], rows: [] as number[] }
   const entries = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   const block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   const codes = new Map<number, number>()
@@ -74,7 +74,7 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
     block[0] = codes.size
     block[1] = width
     let to = 2
-    for (const facet of codes.keys()) to = block.writeUIntLE(facet, to, 3)
+    for (const field of codes.keys()) to = block.writeUIntLE(field, to, 3)
     entries.copy(block, to, 0, at)
     blocks.rows.push(put(block.subarray(0, to + at)))
     codes.clear()
@@ -83,40 +83,40 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
   }
 
   /** Begins a term, `more` being what follows of it at most. */
-  const begin = (term: number, mark: number, isList: 0 | 1, more: number) => {
+  const begin = (term: number, fingerprint: number, isList: 0 | 1, more: number) => {
     const value = Math.floor(term / FIELDS_PER_VALUE)
-    const facet = term - value * FIELDS_PER_VALUE
-    if (at + codes.size * 3 + ENTRY_BYTES + more > limit || codes.size === MOST_FACETS) flush()
+    const field = term - value * FIELDS_PER_VALUE
+    if (at + codes.size * 3 + ENTRY_BYTES + more > limit || codes.size === MAX_FIELDS) flush()
     if (at === 0) {
       blocks.terms.push(term)
-      blocks.marks.push(mark)
+      blocks.fingerprints.push(fingerprint)
     }
     keys.add(term)
     varint((value - before) * 2 + isList)
     before = value
-    let code = codes.get(facet)
+    let code = codes.get(field)
     if (code === undefined) {
       code = codes.size
-      codes.set(facet, code)
+      codes.set(field, code)
     }
     entries[at++] = code
-    if (value >= HASHED) at = entries.writeUInt32LE(mark, at)
+    if (value >= HASHED) at = entries.writeUInt32LE(fingerprint, at)
   }
 
-  const stored: TermWriter['stored'] = (term, mark, count, row) => {
-    begin(term, mark, 1, 0)
+  const stored: TermWriter['stored'] = (term, fingerprint, count, row) => {
+    begin(term, fingerprint, 1, 0)
     varint(count)
     varint(row * 2 + 1)
   }
 
   return {
-    single(term, mark, ordinal) {
-      begin(term, mark, 0, 0)
+    single(term, fingerprint, ordinal) {
+      begin(term, fingerprint, 0, 0)
       at = entries.writeUIntLE(ordinal, at, width)
     },
-    list(term, mark, count, bytes) {
-      if (bytes.length > LIST_BYTES) return stored(term, mark, count, put(bytes))
-      begin(term, mark, 1, bytes.length)
+    list(term, fingerprint, count, bytes) {
+      if (bytes.length > LIST_BYTES) return stored(term, fingerprint, count, put(bytes))
+      begin(term, fingerprint, 1, bytes.length)
       varint(count)
       varint(bytes.length * 2)
       entries.set(bytes, at)
@@ -127,7 +127,7 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
       flush()
       return {
         terms: Float64Array.from(blocks.terms),
-        marks: Uint32Array.from(blocks.marks),
+        fingerprints: Uint32Array.from(blocks.fingerprints),
         rows: Uint32Array.from(blocks.rows),
         keys: keys.finish(),
       }
@@ -138,7 +138,7 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
 /** Goes through the terms of a block: `next` moves to the next one, which the fields then tell of. */
 export interface TermCursor {
   term: number
-  mark: number
+  fingerprint: number
   /** Documents. */
   count: number
   /** The only one, where `count` is 1. */
@@ -151,12 +151,12 @@ export interface TermCursor {
   open(block: Buffer): void
   /** False at the end of the block. */
   next(): boolean
-  /** Moves to the first term that is not below this one, of any mark. Does not look at the term at hand. */
+  /** Moves to the first term that is not below this one, of any fingerprint. Does not look at the term at hand. */
   seek(term: number): boolean
 }
 
 export const createTermCursor = (): TermCursor => {
-  const facets: number[] = []
+  const fields: number[] = []
   let at = 0
   let stop = 0
   let width = 0
@@ -196,15 +196,15 @@ export const createTermCursor = (): TermCursor => {
   }
 
   const cursor: TermCursor = {
-    ...{ term: 0, mark: 0, count: 0, ordinal: 0, row: -1, start: 0, end: 0, bytes: Buffer.alloc(0) },
+    ...{ term: 0, fingerprint: 0, count: 0, ordinal: 0, row: -1, start: 0, end: 0, bytes: Buffer.alloc(0) },
     open(block) {
       const count = block[0]!
       width = block[1]!
       cursor.bytes = block
       stop = block.length - SUM
       at = 2 + 3 * count
-      facets.length = 0
-      for (let i = 0, from = 2; i < count; i++, from += 3) facets.push(block.readUIntLE(from, 3))
+      fields.length = 0
+      for (let i = 0, from = 2; i < count; i++, from += 3) fields.push(block.readUIntLE(from, 3))
       value = 0
       cursor.term = -1
     },
@@ -214,11 +214,12 @@ export const createTermCursor = (): TermCursor => {
       const head = varint(bytes)
       const isList = head % 2 === 1
       value += isList ? (head - 1) / 2 : head / 2
-      cursor.term = value * FIELDS_PER_VALUE + facets[bytes[at++]!]!
+      cursor.term = value * FIELDS_PER_VALUE + fields[bytes[at++]!]!
       if (value >= HASHED) {
-        cursor.mark = (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
+        cursor.fingerprint =
+          (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
         at += 4
-      } else cursor.mark = 0
+      } else cursor.fingerprint = 0
       cursor.row = -1
       if (isList) {
         cursor.count = varint(bytes)

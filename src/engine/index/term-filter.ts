@@ -2,7 +2,7 @@ import { FIELDS_PER_VALUE } from './terms.ts'
 
 /**
  * A Bloom filter of the values that a segment has terms of: it tells without a look at the segment's blocks that a rare value is not
- * there. Of value 0, which every segment has, each facet counts as a value.
+ * there. Of value 0, which every segment has, each field counts as a value.
  */
 const BITS_PER_KEY = 8
 const HASHES = 5

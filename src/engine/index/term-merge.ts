@@ -3,7 +3,7 @@ import { contentOf, createTermCursor, type TermCursor, type TermWriter } from '.
 import { ordinalsAt, type Root, type TermReading } from './term-rows.ts'
 
 /** Goes through all terms of a segment, block by block. */
-export interface SegmentCursor extends Pick<TermCursor, 'term' | 'mark'> {
+export interface SegmentCursor extends Pick<TermCursor, 'term' | 'fingerprint'> {
   /** False at the end. */
   next(): boolean
   /** Adds the ordinals of the term at hand to a list. */
@@ -21,12 +21,12 @@ export const createSegmentCursor = (reading: TermReading, segment: number, root:
     return true
   }
   const cursor: SegmentCursor = {
-    ...{ term: -1, mark: 0 },
+    ...{ term: -1, fingerprint: 0 },
     next() {
       if (block === 0 && !isOpen()) return false
       while (!at.next()) if (!isOpen()) return false
       cursor.term = at.term
-      cursor.mark = at.mark
+      cursor.fingerprint = at.fingerprint
       return true
     },
     addTo(list, offset) {
@@ -60,27 +60,27 @@ export function* mergeTerms(cursors: readonly SegmentCursor[], offsetsOf: Offset
   const live: { cursor: SegmentCursor; part: number }[] = []
   for (const [part, cursor] of cursors.entries()) if (cursor.next()) live.push({ cursor, part })
   for (let terms = 1; live.length > 0; terms++) {
-    let { term, mark } = live[0]!.cursor
+    let { term, fingerprint } = live[0]!.cursor
     for (let i = 1; i < live.length; i++) {
       const other = live[i]!.cursor
-      if (other.term > term || (other.term === term && other.mark >= mark)) continue
+      if (other.term > term || (other.term === term && other.fingerprint >= fingerprint)) continue
       term = other.term
-      mark = other.mark
+      fingerprint = other.fingerprint
     }
     const offsets = offsetsOf(term)
     list.clear()
     for (let i = 0; i < live.length; i++) {
       const { cursor, part } = live[i]!
-      if (cursor.term !== term || cursor.mark !== mark) continue
+      if (cursor.term !== term || cursor.fingerprint !== fingerprint) continue
       cursor.addTo(list, offsets[part]!)
       if (!cursor.next()) live.splice(i--, 1)
     }
-    writeList(out, term, mark, list)
+    writeList(out, term, fingerprint, list)
     if (terms % TERMS === 0) yield
   }
 }
 
-export const writeList = (out: TermWriter, term: number, mark: number, list: ListBuilder) => {
-  if (list.count === 1) out.single(term, mark, list.last)
-  else if (list.count > 1) out.list(term, mark, list.count, list.view())
+export const writeList = (out: TermWriter, term: number, fingerprint: number, list: ListBuilder) => {
+  if (list.count === 1) out.single(term, fingerprint, list.last)
+  else if (list.count > 1) out.list(term, fingerprint, list.count, list.view())
 }

@@ -7,7 +7,7 @@ import { blockOf, ordinalsAt, type Root, rowNumbers, type TermReading, type Term
 /** A term with the ordinals that it loses and gets, all ascending. */
 export interface Change {
   term: number
-  mark: number
+  fingerprint: number
   gone: number[]
   come: number[]
 }
@@ -17,11 +17,11 @@ export const changesOf = (removed: Pairs, put: Pairs): Change[] => {
   const changes = new Map<string, Change>()
   const take = (pairs: Pairs, side: 'gone' | 'come') => {
     for (const index of sortPairs(pairs).order) {
-      const [term, mark, ordinal] = [pairs.terms[index]!, pairs.marks[index]!, pairs.ordinals[index]!]
-      const key = `${term}/${mark}`
+      const [term, fingerprint, ordinal] = [pairs.terms[index]!, pairs.fingerprints[index]!, pairs.ordinals[index]!]
+      const key = `${term}/${fingerprint}`
       let change = changes.get(key)
       if (!change) {
-        change = { term, mark, gone: [], come: [] }
+        change = { term, fingerprint, gone: [], come: [] }
         changes.set(key, change)
       }
       // A document that has the term twice counts once.
@@ -30,7 +30,7 @@ export const changesOf = (removed: Pairs, put: Pairs): Change[] => {
   }
   take(removed, 'gone')
   take(put, 'come')
-  return [...changes.values()].sort((a, b) => a.term - b.term || a.mark - b.mark)
+  return [...changes.values()].sort((a, b) => a.term - b.term || a.fingerprint - b.fingerprint)
 }
 
 /** Writes the blocks anew that the changes meet. Returns the new root, and keys for the filter. */
@@ -52,9 +52,9 @@ export const patchTerms = (
   const replaced = new Map<number, Blocks>()
   const keys: Uint32Array[] = []
   for (let i = 0; i < changes.length; ) {
-    const block = Math.max(0, blockOf(root, changes[i]!.term, changes[i]!.mark))
+    const block = Math.max(0, blockOf(root, changes[i]!.term, changes[i]!.fingerprint))
     const from = i++
-    while (i < changes.length && Math.max(0, blockOf(root, changes[i]!.term, changes[i]!.mark)) === block) i++
+    while (i < changes.length && Math.max(0, blockOf(root, changes[i]!.term, changes[i]!.fingerprint)) === block) i++
     const out = createTermWriter(root.width, put)
     const cursor = createTermCursor()
     const number = root.rows[block]
@@ -68,10 +68,10 @@ export const patchTerms = (
         copy(cursor, out)
         more = cursor.next()
       }
-      const isThere = more && cursor.term === change.term && cursor.mark === change.mark
+      const isThere = more && cursor.term === change.term && cursor.fingerprint === change.fingerprint
       list.clear()
       for (const ordinal of changed(isThere ? ordinalsAt(reading, segment, cursor) : NONE, change)) list.add(ordinal)
-      writeList(out, change.term, change.mark, list)
+      writeList(out, change.term, change.fingerprint, list)
       if (!isThere) continue
       if (cursor.row >= 0) writing.drop(segment, cursor.row)
       more = cursor.next()
@@ -84,31 +84,31 @@ export const patchTerms = (
   return { root: { ...root, ...withReplaced(root, replaced), next: numbers.next }, keys }
 }
 
-const before = (cursor: TermCursor, { term, mark }: Change): boolean =>
-  cursor.term < term || (cursor.term === term && cursor.mark < mark)
+const before = (cursor: TermCursor, { term, fingerprint }: Change): boolean =>
+  cursor.term < term || (cursor.term === term && cursor.fingerprint < fingerprint)
 
 const copy = (at: TermCursor, out: TermWriter) => {
-  if (at.count === 1) out.single(at.term, at.mark, at.ordinal)
-  else if (at.row >= 0) out.stored(at.term, at.mark, at.count, at.row)
-  else out.list(at.term, at.mark, at.count, at.bytes.subarray(at.start, at.end))
+  if (at.count === 1) out.single(at.term, at.fingerprint, at.ordinal)
+  else if (at.row >= 0) out.stored(at.term, at.fingerprint, at.count, at.row)
+  else out.list(at.term, at.fingerprint, at.count, at.bytes.subarray(at.start, at.end))
 }
 
 /** The root's blocks, with others in the place of some. */
 const withReplaced = (root: Root, replaced: ReadonlyMap<number, Blocks>): Blocks => {
   const terms: number[] = []
-  const marks: number[] = []
+  const fingerprints: number[] = []
   const rows: number[] = []
   for (let i = 0; i < Math.max(1, root.rows.length); i++) {
     const from = replaced.get(i) ?? {
       terms: root.terms.subarray(i, i + 1),
-      marks: root.marks.subarray(i, i + 1),
+      fingerprints: root.fingerprints.subarray(i, i + 1),
       rows: root.rows.subarray(i, i + 1),
     }
     terms.push(...from.terms)
-    marks.push(...from.marks)
+    fingerprints.push(...from.fingerprints)
     rows.push(...from.rows)
   }
-  return { terms: Float64Array.from(terms), marks: Uint32Array.from(marks), rows: Uint32Array.from(rows) }
+  return { terms: Float64Array.from(terms), fingerprints: Uint32Array.from(fingerprints), rows: Uint32Array.from(rows) }
 }
 
 /** All ascend. */

@@ -26,9 +26,9 @@ export interface Root extends Blocks {
 
 const HEAD = 16
 
-/** Number of the next row, bytes of an ordinal, number of blocks, keys in the filter; then of all blocks the first terms, their marks, and the rows. */
-const encodeRoot = ({ next, width, held, terms, marks, rows }: Root): Buffer =>
-  Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, marks, rows].map(bytesOf))
+/** Number of the next row, bytes of an ordinal, number of blocks, keys in the filter; then of all blocks the first terms, their fingerprints, and the rows. */
+const encodeRoot = ({ next, width, held, terms, fingerprints, rows }: Root): Buffer =>
+  Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, fingerprints, rows].map(bytesOf))
 
 const decodeRoot = (row: Buffer): Root => {
   const { buffer, byteLength } = new Uint8Array(contentOf(row))
@@ -40,19 +40,19 @@ const decodeRoot = (row: Buffer): Root => {
     width,
     held,
     terms: new Float64Array(buffer, HEAD, count),
-    marks: new Uint32Array(buffer, HEAD + count * 8, count),
+    fingerprints: new Uint32Array(buffer, HEAD + count * 8, count),
     rows: new Uint32Array(buffer, HEAD + count * 12, count),
   }
 }
 
 /** The last block that begins at this term or before; -1 where all begin behind it. */
-export const blockOf = ({ terms, marks }: Blocks, term: number, mark: number): number => {
+export const blockOf = ({ terms, fingerprints }: Blocks, term: number, fingerprint: number): number => {
   let low = 0
   let high = terms.length
   while (low < high) {
     const middle = (low + high) >>> 1
     const first = terms[middle]!
-    if (first < term || (first === term && marks[middle]! <= mark)) low = middle + 1
+    if (first < term || (first === term && fingerprints[middle]! <= fingerprint)) low = middle + 1
     else high = middle
   }
   return low - 1

@@ -1,14 +1,14 @@
 import { COUNTED_KINDS, type CountedKind, type Field, fieldsOf, type Kind } from '../../mapping/index.ts'
 
 /**
- * Keys of the inverted index. A term is value × 2^22 + facet: the facet says in which role a document has the value. Values below 2^30 are
- * dictionary ids; from 2^30 on they are the high part of a 62-bit hash, whose low part is the posting's `mark`. All roles of an
+ * Keys of the inverted index. A term is value × 2^22 + field: the field says in which role a document has the value. Values below 2^30 are
+ * dictionary ids; from 2^30 on they are the high part of a 62-bit hash, whose low part is the posting's `fingerprint`. All roles of an
  * address thus lie side by side, and one range of keys holds them.
  */
 export const FIELDS_PER_VALUE = 2 ** 22
 export const HASHED = 2 ** 30
 
-export const termOf = (value: number, facet: number): number => value * FIELDS_PER_VALUE + facet
+export const termOf = (value: number, field: number): number => value * FIELDS_PER_VALUE + field
 export const fieldOfTerm = (term: number): number => term % FIELDS_PER_VALUE
 
 /** A field that has postings, as the mapping declares it. */
@@ -42,13 +42,13 @@ export const fieldId = (kind: CountedKind, field: string): number => {
 export const UNDECODED = 7
 
 /**
- * Behind the documents' own facets come two ranges. One facet for each signature: with value 0 all logs of the signature, with an address
- * those that it emitted. Then 15 facets for each signature's arguments: 0 … 13 by position, 14 for all further back; of a
+ * Behind the documents' own fields come two ranges. One field for each signature: with value 0 all logs of the signature, with an address
+ * those that it emitted. Then 15 fields for each signature's arguments: 0 … 13 by position, 14 for all further back; of a
  * signature without a declaration, 0 … 2 are the topics behind the first.
  */
 const FIRST_LOG_FIELD = 64
 const SLOTS = 15
-/** Signatures that the facets have room for. */
+/** Signatures that the fields have room for. */
 export const SIGNATURES = Math.floor((FIELDS_PER_VALUE - FIRST_LOG_FIELD) / (SLOTS + 1))
 const FIRST_ARGUMENT_FIELD = FIRST_LOG_FIELD + SIGNATURES
 export const OVERFLOW_SLOT = SLOTS - 1
@@ -66,20 +66,20 @@ export const argumentSlot = (pos: number): number => Math.min(pos, OVERFLOW_SLOT
 export const argumentField = (signature: number, slot: number): number =>
   FIRST_ARGUMENT_FIELD + signature * SLOTS + slot
 
-export const signatureOfLogField = (facet: number): number => facet - FIRST_LOG_FIELD
-export const argumentOf = (facet: number): { signature: number; slot: number } => {
-  const place = facet - FIRST_ARGUMENT_FIELD
+export const signatureOfLogField = (field: number): number => field - FIRST_LOG_FIELD
+export const argumentOf = (field: number): { signature: number; slot: number } => {
+  const place = field - FIRST_ARGUMENT_FIELD
   const signature = Math.floor(place / SLOTS)
   return { signature, slot: place - signature * SLOTS }
 }
 
-/** The signature that a facet is of; undefined for one of documents' own. */
-export const signatureOfField = (facet: number): number | undefined =>
-  facet < FIRST_LOG_FIELD
+/** The signature that a field is of; undefined for one of documents' own. */
+export const signatureOfField = (field: number): number | undefined =>
+  field < FIRST_LOG_FIELD
     ? undefined
-    : facet < FIRST_ARGUMENT_FIELD
-      ? signatureOfLogField(facet)
-      : argumentOf(facet).signature
+    : field < FIRST_ARGUMENT_FIELD
+      ? signatureOfLogField(field)
+      : argumentOf(field).signature
 
 /** First and last term of a value in the role of an emitter (or, for value 0, of all logs), whatever the signature. */
 export const logTerms = (value: number): [number, number] => [

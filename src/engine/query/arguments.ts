@@ -14,18 +14,28 @@ import {
 import type { Posting, Reader } from '../reader.ts'
 import type { Leaf } from './leaf.ts'
 import { argumentTerm, isExact, type Nested, numbersKey, rangesOf } from './nested.ts'
-import { byDocuments, bySegment, type Context, type Part, type Place, union } from './part.ts'
 import type { Plan } from './plan.ts'
+import {
+  byDocuments,
+  type Context,
+  postingsBySegment,
+  type SegmentMatcher,
+  type SegmentView,
+  union,
+} from './segment-matcher.ts'
 import { and, atLeast, collected, EMPTY, isEmpty, listed, not, type OrdinalSet, or } from './sets.ts'
 
 /** Nested conditions: what the index tells of the arguments. */
-export const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested' }>, context: Context): Part => {
+export const createNested = (
+  { nested, signatures }: Extract<Plan, { by: 'nested' }>,
+  context: Context,
+): SegmentMatcher => {
   const documents = byDocuments({ op: 'nested', path: 'args', of: nested.node }, context)
   const { reader } = context
-  const required = nested.required && bySegment(() => requiredPostings(nested, signatures, reader))
+  const required = nested.required && postingsBySegment(() => requiredPostings(nested, signatures, reader))
 
   const rolesIn = (segment: number): Map<number, Posting[]> => {
-    if (!required) return new Map(facetsOf(segment, signatures, nested.of, reader).map(facet => [facet, []]))
+    if (!required) return new Map(argumentIdsOf(segment, signatures, nested.of, reader).map(id => [id, []]))
     return Map.groupBy(required(segment), ({ term }) => fieldOfTerm(term))
   }
 
@@ -44,9 +54,9 @@ export const createNested = ({ nested, signatures }: Extract<Plan, { by: 'nested
       const roles = rolesIn(at.segment.id)
       const found: OrdinalSet[] = []
       const doubtful: OrdinalSet[] = []
-      for (const [facet, postings] of roles) {
+      for (const [id, postings] of roles) {
         reader.check()
-        const { signature, slot } = argumentOf(facet)
+        const { signature, slot } = argumentOf(id)
         if (signatures && !signatures.has(signature)) continue
         const positions = nested.positions(signature, slot)
         for (const position of positions) {
@@ -83,26 +93,24 @@ const FEW_ROLES = 3
 
 /** The postings of the values one of which every match has. */
 const requiredPostings = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: Reader): Posting[] => {
-  const facets =
+  const ids =
     signatures &&
-    [...signatures]
-      .flatMap(id => argumentFacets(id, reader))
-      .filter(facet => mayMatch(termOf(0, facet), nested, signatures))
+    [...signatures].flatMap(id => argumentIds(id, reader)).filter(id => mayMatch(termOf(0, id), nested, signatures))
   return nested.required!.flatMap(keys => {
-    if (!facets || facets.length > FEW_ROLES)
-      return rangesOf(keys).flatMap(({ first, last, mark }) =>
-        reader.postingsBetween(first, last).filter(posting => posting.mark === mark),
+    if (!ids || ids.length > FEW_ROLES)
+      return rangesOf(keys).flatMap(({ first, last, fingerprint }) =>
+        reader.postingsBetween(first, last).filter(posting => posting.fingerprint === fingerprint),
       )
-    return facets.flatMap(facet => {
-      const terms = [{ term: termOf(keys.hash.value, facet), mark: keys.hash.mark }]
-      if (keys.address !== undefined) terms.push({ term: termOf(keys.address, facet), mark: 0 })
-      return terms.flatMap(({ term, mark }) => reader.postings(term, mark))
+    return ids.flatMap(id => {
+      const terms = [{ term: termOf(keys.hash.value, id), fingerprint: keys.hash.fingerprint }]
+      if (keys.address !== undefined) terms.push({ term: termOf(keys.address, id), fingerprint: 0 })
+      return terms.flatMap(({ term, fingerprint }) => reader.postings(term, fingerprint))
     })
   })
 }
 
-/** Facets of the arguments of the signatures, all or certain ones, that a segment has logs of. */
-const facetsOf = (
+/** Field ids of the arguments of the signatures, all or certain ones, that a segment has logs of. */
+const argumentIdsOf = (
   segment: number,
   signatures: ReadonlySet<number> | undefined,
   of: Nested['of'],
@@ -113,10 +121,10 @@ const facetsOf = (
     .termsBetween(segment, first, last)
     .map(({ term }) => signatureOfLogField(fieldOfTerm(term)))
     .filter(id => reader.signature(id).of === of && (signatures?.has(id) ?? true))
-    .flatMap(id => argumentFacets(id, reader))
+    .flatMap(id => argumentIds(id, reader))
 }
 
-const argumentFacets = (signature: number, reader: Reader): number[] => {
+const argumentIds = (signature: number, reader: Reader): number[] => {
   const { event, error } = reader.signature(signature)
   const slots = new Set((error === null ? (event?.inputs ?? []) : []).map((_, position) => argumentSlot(position)))
   return [...slots].map(slot => argumentField(signature, slot))
@@ -129,7 +137,7 @@ interface Role {
   postings: readonly Posting[] | undefined
   nested: Nested
   reader: Reader
-  at: Place
+  at: SegmentView
 }
 
 const matchRole = (node: Node, role: Role): OrdinalSet => {
@@ -194,12 +202,17 @@ const hexMatches = (
   { signature, position, postings, nested, reader, at }: Role,
 ): OrdinalSet => {
   const type = reader.signature(signature).event!.inputs[position]!.type
-  const facet = argumentField(signature, argumentSlot(position))
+  const id = argumentField(signature, argumentSlot(position))
   const found = leaf.values.flatMap((value): Posting[] => {
-    const key = argumentTerm(nested.keysOf(String(value)), type, facet)
+    const key = argumentTerm(nested.keysOf(String(value)), type, id)
     if (!key) return []
-    const known = postings?.filter(posting => posting.term === key.term && posting.mark === key.mark)
-    return known ?? reader.termsBetween(at.segment.id, key.term, key.term).filter(({ mark }) => mark === key.mark)
+    const known = postings?.filter(posting => posting.term === key.term && posting.fingerprint === key.fingerprint)
+    return (
+      known ??
+      reader
+        .termsBetween(at.segment.id, key.term, key.term)
+        .filter(({ fingerprint }) => fingerprint === key.fingerprint)
+    )
   })
   return union(found, reader, at.size)
 }

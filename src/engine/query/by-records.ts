@@ -5,15 +5,15 @@ import { conditionOf, DOUBT, YES } from './column-conditions.ts'
 import { interpreterOf, recordReader } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
 import { memberReader } from './member-reader.ts'
-import { byDocuments, type Context, type Part, type Place } from './part.ts'
 import { type Numbered, positionOfOrdinal } from './places.ts'
+import { byDocuments, type Context, type SegmentMatcher, type SegmentView } from './segment-matcher.ts'
 import { listed, type OrdinalSet, run, toArray } from './sets.ts'
 
 /** Records that are read between two looks at whether to go on. */
 const READ = 0x3f
 
 /** A condition that neither index nor column tells: one field of each candidate's record is read, or the whole document. */
-export const byRecords = (node: Leaf, context: Context): Part => {
+export const byRecords = (node: Leaf, context: Context): SegmentMatcher => {
   const fulfils = testOfRecord(node, context)
   if (!fulfils) return byDocuments(node, context)
   const inRows = isInRows(node, context)
@@ -32,7 +32,7 @@ export const byRecords = (node: Leaf, context: Context): Part => {
 
 /** Calls for each candidate; neighbours' records are fetched many at a time. */
 const visit = (
-  { header }: Place,
+  { header }: SegmentView,
   within: OrdinalSet,
   { numbered, reader, inRows }: Context & { inRows: boolean },
   call: (ordinal: number, position: number) => void,

@@ -3,14 +3,14 @@ import type { ColumnBounds } from '../index/column-cache.ts'
 import type { ColumnData } from '../index/column-codec.ts'
 import { columnOf } from '../index/column-fields.ts'
 import type { Reader } from '../reader.ts'
-import type { Place } from './part.ts'
 import { endOf, type Numbered, numberedAs, placesOf } from './places.ts'
+import type { SegmentView } from './segment-matcher.ts'
 
 /** The values of one field as numbers, segment by segment. */
 export interface ColumnSource {
   /** Undefined where no document of the segment has the field. */
-  bounds(at: Place): ColumnBounds | undefined
-  data(at: Place): ColumnData | undefined
+  bounds(at: SegmentView): ColumnBounds | undefined
+  data(at: SegmentView): ColumnData | undefined
 }
 
 /** Undefined where neither a column nor the places of the documents tell the field. */

@@ -6,10 +6,19 @@ import { createNested } from './arguments.ts'
 import { byRecords } from './by-records.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
 import { isLeaf } from './leaf.ts'
-import { byDocuments, bySegment, type Context, createTerms, type Part, type Place, placeIn, union } from './part.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition } from './places.ts'
 import type { Plan } from './plan.ts'
 import { scan } from './scan.ts'
+import {
+  byDocuments,
+  type Context,
+  createTerms,
+  postingsBySegment,
+  type SegmentMatcher,
+  type SegmentView,
+  union,
+  viewOf,
+} from './segment-matcher.ts'
 import {
   and,
   atLeast,
@@ -43,26 +52,26 @@ export interface EvaluationOptions {
 export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evaluation => {
   const numbered = numberedAs(kind)
   const part = build(plan, { kind, numbered, reader, ask })
-  const placeOfSegment = (segment: Segment): Place => placeIn(segment, numbered, reader)
+  const viewOfSegment = (segment: Segment): SegmentView => viewOf(segment, numbered, reader)
   /** What had to be found to be counted, by segment: hits are looked for next. */
   const known = new Map<number, OrdinalSet>()
   const undecoded =
-    kind === 'event' && !part.events ? createTerms([{ term: termOf(0, UNDECODED), mark: 0 }], reader) : undefined
+    kind === 'event' && !part.events ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], reader) : undefined
   const find = (segment: Segment, within: OrdinalSet | undefined): OrdinalSet => {
-    const at = placeOfSegment(segment)
+    const at = viewOfSegment(segment)
     const found = part.matches(at, within)
     if (!undecoded || isEmpty(found)) return found
     return and(found, not(undecoded.matches(at, undefined), at.size), at.size)
   }
   const findToCount = (segment: Segment): number => {
-    const found = packed(find(segment, undefined), placeOfSegment(segment).size)
+    const found = packed(find(segment, undefined), viewOfSegment(segment).size)
     known.set(segment.id, found)
     return count(found)
   }
   return {
     matches: (segment, within) => known.get(segment.id) ?? find(segment, within),
     count(segment) {
-      const at = placeOfSegment(segment)
+      const at = viewOfSegment(segment)
       const counted = part.count?.(at)
       if (!undecoded) return counted ?? findToCount(segment)
       // Events are all logs but those without a name: where everything or nothing matches, that is a count which is kept.
@@ -73,7 +82,7 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
 }
 
 /** Every part asks whether to go on before it looks at a segment. */
-const build = (plan: Plan, context: Context): Part => {
+const build = (plan: Plan, context: Context): SegmentMatcher => {
   const part = buildPart(plan, context)
   return {
     ...part,
@@ -84,7 +93,7 @@ const build = (plan: Plan, context: Context): Part => {
   }
 }
 
-const buildPart = (plan: Plan, context: Context): Part => {
+const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
   const { reader, numbered } = context
   switch (plan.by) {
     case 'all':
@@ -162,7 +171,7 @@ const joinOf = (
   return { kind, related: (segment, within) => evaluation.matches(segment, within), numbered, reader }
 }
 
-const conjunction = (parts: Part[]): Part => ({
+const conjunction = (parts: SegmentMatcher[]): SegmentMatcher => ({
   matches(at, within) {
     let found = within
     for (const part of parts) {
@@ -185,14 +194,18 @@ const conjunction = (parts: Part[]): Part => ({
   events: parts.some(part => part.events),
 })
 
-const atPositions = (positions: readonly number[], { segment, header }: Place, numbered: Numbered): OrdinalSet => {
+const atPositions = (
+  positions: readonly number[],
+  { segment, header }: SegmentView,
+  numbered: Numbered,
+): OrdinalSet => {
   const from = lowerBound(positions, positionOf(segment.first, 0))
   const inside = positions.slice(from, lowerBound(positions, positionOf(segment.last + 1, 0)))
   return listed(Uint32Array.from(inside, position => ordinalOfPosition(header, numbered, position)))
 }
 
-const inBlocks = (runs: readonly [number, number][], numbered: Numbered): Part => {
-  const matches = ({ segment, header, size }: Place): OrdinalSet => {
+const inBlocks = (runs: readonly [number, number][], numbered: Numbered): SegmentMatcher => {
+  const matches = ({ segment, header, size }: SegmentView): OrdinalSet => {
     const { first, last } = segment
     const inside = runs.filter(([from, to]) => to >= first && from <= last)
     return or(
@@ -208,8 +221,8 @@ const inBlocks = (runs: readonly [number, number][], numbered: Numbered): Part =
   return { matches, count: at => count(matches(at)) }
 }
 
-const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered): Part => {
-  const matches = ({ header, size }: Place): OrdinalSet => {
+const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered): SegmentMatcher => {
+  const matches = ({ header, size }: SegmentView): OrdinalSet => {
     const runs: OrdinalSet[] = []
     let start = -1
     for (let index = 0; index <= header.times.length; index++) {
@@ -224,9 +237,12 @@ const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered
   return { matches, count: at => count(matches(at)) }
 }
 
-const createTermRange = ({ first, last, mark, accept }: Extract<Plan, { by: 'termRange' }>, reader: Reader): Part => {
-  const postings = bySegment(() =>
-    reader.postingsBetween(first, last).filter(posting => posting.mark === mark && accept(posting.term)),
+const createTermRange = (
+  { first, last, fingerprint, accept }: Extract<Plan, { by: 'termRange' }>,
+  reader: Reader,
+): SegmentMatcher => {
+  const postings = postingsBySegment(() =>
+    reader.postingsBetween(first, last).filter(posting => posting.fingerprint === fingerprint && accept(posting.term)),
   )
   return { matches: ({ segment, size }) => union(postings(segment.id), reader, size) }
 }
@@ -235,14 +251,14 @@ const createTermRange = ({ first, last, mark, accept }: Extract<Plan, { by: 'ter
 const disjoint = (
   postings: (segment: number) => readonly Posting[],
   reader: Reader,
-): Pick<Part, 'matches' | 'count'> => ({
+): Pick<SegmentMatcher, 'matches' | 'count'> => ({
   matches: ({ segment, size }) => union(postings(segment.id), reader, size),
   count: ({ segment }) => postings(segment.id).reduce((sum, { n }) => sum + n, 0),
 })
 
-const createSignatures = (ids: ReadonlySet<number>, { reader }: Context): Part => ({
+const createSignatures = (ids: ReadonlySet<number>, { reader }: Context): SegmentMatcher => ({
   ...disjoint(
-    bySegment(() => [...ids].flatMap(id => reader.postings(termOf(0, logField(id)), 0))),
+    postingsBySegment(() => [...ids].flatMap(id => reader.postings(termOf(0, logField(id)), 0))),
     reader,
   ),
   events: [...ids].every(id => reader.signature(id).event !== null),
@@ -251,21 +267,21 @@ const createSignatures = (ids: ReadonlySet<number>, { reader }: Context): Part =
 const createEmitters = (
   { addresses, signatures }: Extract<Plan, { by: 'emitters' }>,
   { reader, kind }: Context,
-): Part => {
+): SegmentMatcher => {
   const accept = ({ term }: Posting): boolean => {
     const id = signatureOfLogField(fieldOfTerm(term))
     const signature = reader.signature(id)
     if ((signature.of === 'call') !== (kind === 'call')) return false
     return (signatures?.has(id) ?? true) && (kind !== 'event' || signature.event !== null)
   }
-  const postings = bySegment(() =>
+  const postings = postingsBySegment(() =>
     addresses.flatMap(address => reader.postingsBetween(...logTerms(address)).filter(accept)),
   )
   return { ...disjoint(postings, reader), events: kind === 'event' }
 }
 
 /** A column that tells all but what is in doubt. */
-const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>, context: Context): Part => {
+const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>, context: Context): SegmentMatcher => {
   const { reader } = context
   const records = byRecords(node, context)
   return {

@@ -3,8 +3,8 @@ import { MISSING, valueAt } from '../index/column-codec.ts'
 import { COLUMN_FIELDS } from '../index/column-fields.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import type { Context, Part, Place } from './part.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, placesOf, positionOfOrdinal, sizeOf } from './places.ts'
+import type { Context, SegmentMatcher, SegmentView } from './segment-matcher.ts'
 import {
   and,
   collected,
@@ -23,8 +23,8 @@ import {
 /** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
 interface Link {
   /** The parent of each of the children in their order, `NO_PARENT` where it is of another kind. */
-  up(at: Place, children: OrdinalSet): Uint32Array
-  down(at: Place, parents: OrdinalSet): OrdinalSet
+  up(at: SegmentView, children: OrdinalSet): Uint32Array
+  down(at: SegmentView, parents: OrdinalSet): OrdinalSet
 }
 
 const NO_PARENT = 0xffffffff
@@ -42,14 +42,14 @@ export interface JoinOptions {
 
 /** Candidates that are this much fewer than what they are of are followed one by one: then no more is looked at than they have. */
 const FEW = 50
-const ifFew = (within: OrdinalSet | undefined, { size }: Place): OrdinalSet | undefined =>
+const ifFew = (within: OrdinalSet | undefined, { size }: SegmentView): OrdinalSet | undefined =>
   within && count(within) * FEW < size ? within : undefined
 
 /** From `min` to `max` children fulfil the inner query. */
 export const byChildren = (
   { kind, related, numbered, reader }: JoinOptions,
   { min, max }: { min: number; max: number },
-): Part => {
+): SegmentMatcher => {
   const child = numberedAs(kind)
   const link = linkOf(child, numbered, reader)
   return {
@@ -72,7 +72,7 @@ export const byChildren = (
 }
 
 /** The parent fulfils the inner query. */
-export const byParent = ({ kind, related, numbered, reader }: JoinOptions): Part => {
+export const byParent = ({ kind, related, numbered, reader }: JoinOptions): SegmentMatcher => {
   const parent = numberedAs(kind)
   const link = linkOf(numbered, parent, reader)
   return {
@@ -142,7 +142,7 @@ const TRANSACTION: ReadonlyMap<Numbered, number> = new Map(
 
 const toTransaction = (child: Numbered, reader: Reader): Link => {
   const column = TRANSACTION.get(child)!
-  const transactionsOf = ({ segment }: Place) => reader.columns.data(segment, column)
+  const transactionsOf = ({ segment }: SegmentView) => reader.columns.data(segment, column)
   return {
     up(at, children) {
       const { header } = at
@@ -217,7 +217,7 @@ const parentIn = (header: ReadHeader, { index, start }: BlockIn, place: number):
   start === undefined ? ordinalOfPosition(header, 'tx', positionOf(header.first + index, place)) : start + place
 
 /** Documents of transactions, which are named by their positions. */
-export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): Part => {
+export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): SegmentMatcher => {
   const link = toTransaction(numbered, reader)
   return {
     matches(at) {

@@ -110,13 +110,13 @@ const positionOfReward = (hash: string, place: number, reader: Reader): number |
   return first(block, 'trace', reader, ({ bytes, start }) => txOfTrace(bytes, start) < 0 && before-- === 0)
 }
 
-const find = (hash: string, numbered: 'block' | 'tx', facet: number, reader: Reader): number | undefined => {
+const find = (hash: string, numbered: 'block' | 'tx', field: number, reader: Reader): number | undefined => {
   if (!/^0x[0-9a-f]{64}$/.test(hash)) return undefined
   reader.check()
   const { high, low } = reader.hash(hash)
   const bytes = Buffer.from(hash.slice(2), 'hex')
   const segments = new Map(reader.segments().map(segment => [segment.id, segment]))
-  for (const posting of reader.postings(termOf(HASHED + high, facet), low))
+  for (const posting of reader.postings(termOf(HASHED + high, field), low))
     for (const ordinal of reader.ordinals(posting)) {
       const position = positionOfOrdinal(reader.header(segments.get(posting.segment)!), numbered, ordinal)
       const block = reader.records.block(blockOf(position))

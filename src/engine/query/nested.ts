@@ -7,7 +7,7 @@ import type { Reader } from '../reader.ts'
 import { type Leaf, testOf } from './leaf.ts'
 
 /**
- * Conditions that hold within one argument. Name, position and type of an argument follow from its role, which is a facet of the
+ * Conditions that hold within one argument. Name, position and type of an argument follow from its role, which is a field id of the
  * index: (signature, position). What is left of the conditions for a role speaks of values alone.
  */
 export interface Nested {
@@ -15,7 +15,7 @@ export interface Nested {
   of: 'log' | 'call'
   /** What must hold for the value of an argument of this role. */
   forRole(signature: number, position: number): Node
-  /** Positions that a facet's slot stands for: where there are several, its postings do not tell which. */
+  /** Positions that the slot of a field id stands for: where there are several, its postings do not tell which. */
   positions(signature: number, slot: number): number[]
   /** Keys of the values one of which every match has, where there are such: then only roles are looked at that have one of them. */
   required: ValueKeys[] | undefined
@@ -26,11 +26,11 @@ export interface Nested {
 export interface ValueKeys {
   hex: string
   address: number | undefined
-  hash: { value: number; mark: number }
+  hash: { value: number; fingerprint: number }
 }
 
 /** More than the EVM's stack lets an event have. */
-const MOST_ARGUMENTS = 1024
+const MAX_ARGUMENTS = 1024
 
 /** `of` tells whether arguments of logs or of calls are meant. */
 export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nested => {
@@ -40,14 +40,14 @@ export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nest
     return {
       hex,
       address: /^0x[0-9a-f]{40}$/.test(hex) ? reader.addressId(hex.slice(2)) : undefined,
-      hash: { value: HASHED + high, mark: low },
+      hash: { value: HASHED + high, fingerprint: low },
     }
   }
   return {
     node,
     of,
     forRole(signature, position) {
-      const role = signature * MOST_ARGUMENTS + position
+      const role = signature * MAX_ARGUMENTS + position
       let left = roles.get(role)
       if (!left) {
         const one = reader.signature(signature)
@@ -68,23 +68,23 @@ export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nest
   }
 }
 
-/** The term and mark under which documents have this value in this role. */
+/** The term and fingerprint under which documents have this value in this role. */
 export const argumentTerm = (
   keys: ValueKeys,
   type: string,
-  facet: number,
-): { term: number; mark: number } | undefined => {
-  if (type !== 'address') return { term: termOf(keys.hash.value, facet), mark: keys.hash.mark }
-  return keys.address === undefined ? undefined : { term: termOf(keys.address, facet), mark: 0 }
+  id: number,
+): { term: number; fingerprint: number } | undefined => {
+  if (type !== 'address') return { term: termOf(keys.hash.value, id), fingerprint: keys.hash.fingerprint }
+  return keys.address === undefined ? undefined : { term: termOf(keys.address, id), fingerprint: 0 }
 }
 
 /** The ranges of terms that hold a value in whatever role. */
-export const rangesOf = (keys: ValueKeys): { first: number; last: number; mark: number }[] => {
+export const rangesOf = (keys: ValueKeys): { first: number; last: number; fingerprint: number }[] => {
   const [first, last] = argumentTerms(keys.hash.value)
-  const ranges = [{ first, last, mark: keys.hash.mark }]
+  const ranges = [{ first, last, fingerprint: keys.hash.fingerprint }]
   if (keys.address !== undefined) {
     const [first, last] = argumentTerms(keys.address)
-    ranges.push({ first, last, mark: 0 })
+    ranges.push({ first, last, fingerprint: 0 })
   }
   return ranges
 }

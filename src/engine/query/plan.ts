@@ -24,7 +24,7 @@ import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { type Nested, planNested } from './nested.ts'
 import { isRowKind } from './places.ts'
 import { positionsBy, sparsePositions } from './sparse.ts'
-import { idsByWord, resolveAllNear, resolveNear, vocabularyOf } from './vocabulary.ts'
+import { dictionaryOf, expandAllFuzzy, expandFuzzy, idsByWord } from './term-dictionary.ts'
 
 /**
  * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
@@ -44,13 +44,13 @@ export type Plan =
   | { by: 'headers'; test(header: SegmentHeader, index: number): boolean }
   /** Logs or traces of transactions, named by the transactions' positions. */
   | { by: 'transactions'; positions: number[] }
-  | { by: 'terms'; terms: { term: number; mark: number }[] }
+  | { by: 'terms'; terms: { term: number; fingerprint: number }[] }
   /** Logs of these signatures. */
   | { by: 'signatures'; ids: ReadonlySet<number> }
   /** Logs that these addresses (dictionary ids) emitted, of certain signatures where they are given. */
   | { by: 'emitters'; addresses: number[]; signatures: ReadonlySet<number> | undefined }
-  /** A range of terms with one mark, of which those count that are accepted. */
-  | { by: 'termRange'; first: number; last: number; mark: number; accept(term: number): boolean }
+  /** A range of terms with one fingerprint, of which those count that are accepted. */
+  | { by: 'termRange'; first: number; last: number; fingerprint: number; accept(term: number): boolean }
   /** Logs one of whose arguments fulfils conditions, of certain signatures where they are given. */
   | { by: 'nested'; nested: Nested; signatures: ReadonlySet<number> | undefined }
   /** Documents of which so many children match. */
@@ -88,11 +88,11 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
     case 'nested':
       return {
         by: 'nested',
-        nested: planNested(resolveAllNear(kind, node.of, reader), reader, kind === 'call' ? 'call' : 'log'),
+        nested: planNested(expandAllFuzzy(kind, node.of, reader), reader, kind === 'call' ? 'call' : 'log'),
         signatures: undefined,
       }
     case 'fuzzy': {
-      const resolved = resolveNear(kind, node, reader)
+      const resolved = expandFuzzy(kind, node, reader)
       return resolved.op === 'fuzzy' ? { by: 'documents', node } : planQuery(kind, resolved, reader)
     }
     case 'child':
@@ -212,11 +212,11 @@ const ofWhole = (kind: 'block' | 'tx', leaf: Leaf, reader: Reader): Plan => {
 const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
   const { field } = leaf
   if (findFieldId(kind, field.field) === undefined) return undefined
-  const values = vocabularyOf(kind, field, reader)?.filter(testOf(leaf))
-  return values && values.length <= MOST_NAMES ? isIn(field, values) : undefined
+  const values = dictionaryOf(kind, field, reader)?.filter(testOf(leaf))
+  return values && values.length <= MAX_NAMES ? isIn(field, values) : undefined
 }
 
-const MOST_NAMES = 1000
+const MAX_NAMES = 1000
 
 type Planner = (leaf: Leaf, reader: Reader) => Plan | undefined
 
@@ -365,7 +365,7 @@ const firstTopic: Planner = (leaf, reader) => {
   }
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, argumentField(unlisted.id, 0)), mark: low }
+    return { term: termOf(HASHED + high, argumentField(unlisted.id, 0)), fingerprint: low }
   })
   return { by: 'or', of: [listed, { by: 'terms', terms }] }
 }
@@ -378,7 +378,7 @@ const selector: Planner = (leaf, reader) => {
   if (leaf.op !== 'in') return undefined
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, SELECTOR), mark: low }
+    return { term: termOf(HASHED + high, SELECTOR), fingerprint: low }
   })
   const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
   return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }
@@ -420,12 +420,12 @@ const indexedArguments = (word: string, reader: Reader): Plan[] => {
   const plans = [...values].map((value): Plan => {
     const { high, low } = reader.hash(value)
     const [first, last] = argumentTerms(HASHED + high)
-    return { by: 'termRange', first, last, mark: low, accept: term => matches(term, value) }
+    return { by: 'termRange', first, last, fingerprint: low, accept: term => matches(term, value) }
   })
   const address = digits.startsWith('0'.repeat(24)) ? reader.addressId(digits.slice(24)) : undefined
   if (address !== undefined) {
     const [first, last] = argumentTerms(address)
-    plans.push({ by: 'termRange', first, last, mark: 0, accept: term => matches(term, `0x${digits.slice(24)}`) })
+    plans.push({ by: 'termRange', first, last, fingerprint: 0, accept: term => matches(term, `0x${digits.slice(24)}`) })
   }
   return plans
 }
@@ -477,7 +477,7 @@ const byPostings = (
   if (id === undefined || !values) return undefined
   return values.length === 0
     ? NOTHING
-    : { by: 'terms', terms: values.map(({ value, mark }) => ({ term: termOf(value, id), mark })) }
+    : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
 }
 
 /** Values as terms have them; undefined where these do not tell. See field-terms.ts. */
@@ -485,9 +485,9 @@ const postedValues = (
   field: FieldPath,
   leaf: Extract<Leaf, { op: 'in' }>,
   reader: Reader,
-): { value: number; mark: number }[] | undefined => {
+): { value: number; fingerprint: number }[] | undefined => {
   const { values } = leaf
-  const plain = (ids: readonly number[]) => [...new Set(ids)].map(value => ({ value, mark: 0 }))
+  const plain = (ids: readonly number[]) => [...new Set(ids)].map(value => ({ value, fingerprint: 0 }))
   switch (field.kind) {
     case 'address':
       return plain(addressIds(leaf, reader))
@@ -496,7 +496,7 @@ const postedValues = (
     case 'hex':
       return values.map(value => {
         const { high, low } = reader.hash(String(value))
-        return { value: HASHED + high, mark: low }
+        return { value: HASHED + high, fingerprint: low }
       })
     case 'boolean':
       return values.length === 1 && values[0] === false ? plain([0]) : undefined

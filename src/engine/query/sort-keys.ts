@@ -13,8 +13,8 @@ import { isShared } from './column-conditions.ts'
 import { columnSource } from './column-source.ts'
 import type { Documents } from './documents.ts'
 import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
-import { placeIn } from './part.ts'
 import { isRowKind, numberedAs } from './places.ts'
+import { viewOf } from './segment-matcher.ts'
 import { sparseReader } from './sparse.ts'
 
 /** What a match is sorted by. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
@@ -87,12 +87,12 @@ const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }:
   const numbered = numberedAs(kind)
   const keyOf = keyMaker(kind, field, { reader, documents, last })
   const numbersIn = (segment: Segment): ((ordinal: number) => number) => {
-    const data = source.data(placeIn(segment, numbered, reader))
+    const data = source.data(viewOf(segment, numbered, reader))
     return data ? ordinal => valueAt(data, ordinal) : () => MISSING
   }
   const column: KeyColumn = {
-    bounds: segment => source.bounds(placeIn(segment, numbered, reader)),
-    data: segment => source.data(placeIn(segment, numbered, reader)),
+    bounds: segment => source.bounds(viewOf(segment, numbered, reader)),
+    data: segment => source.data(viewOf(segment, numbered, reader)),
     // Integers that do not fit 64 bits are none.
     greatest: isLong(field) ? LONGS_END : Number.POSITIVE_INFINITY,
   }
@@ -168,7 +168,7 @@ export const shownReader = (
   if (!source) return undefined
   const interpret = interpreterOf(field, reader)
   return (segment, ordinal) => {
-    const data = source.data(placeIn(segment, numberedAs(kind), reader))
+    const data = source.data(viewOf(segment, numberedAs(kind), reader))
     const number = data ? valueAt(data, ordinal) : MISSING
     if (number === MISSING) return undefined
     if (isInexact(field, number) || (field.kind === 'hex' && isShared(number, reader))) return 'unknown'

@@ -139,7 +139,7 @@ const createIndex = () => {
     extractField: (entry, field) => (field === 'words' ? wordsOf(entry).join(' ') : entry[field as 'text' | 'address']),
     tokenize: (text, field) => (field === 'words' ? text.split(' ') : [text]),
     searchOptions: {
-      tokenize: text => text.trim().split(/\s+/).slice(0, MOST_WORDS),
+      tokenize: text => text.trim().split(/\s+/).slice(0, MAX_WORDS),
       combineWith: 'AND',
       boost: { text: 3, address: 3 },
       // A name of ten thousand occurrences counts twice as much as one of none.
@@ -175,7 +175,7 @@ const createIndex = () => {
 }
 
 /** Whoever types more than this says enough by the first ones. */
-const MOST_WORDS = 5
+const MAX_WORDS = 5
 
 /** A swap of neighbours counts as two edits here. Of an address a near one is another account. */
 const editsOf = (term: string): number => (term.length < 3 || /^0x/.test(term) ? 0 : term.length < 4 ? 1 : 2)

@@ -46,7 +46,7 @@ interface Wanted {
   shared: StoredSignature | undefined
   /** By what those are found. */
   hashes: Hash62[]
-  facet: number
+  field: number
 }
 
 /** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contracts where it is for some. */
@@ -63,10 +63,10 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
     return error !== null || probability !== abi.probability || !own.has(JSON.stringify(event))
   }
 
-  const postingsOf = (segment: Segment, term: number, mark = 0): Uint32Array[] =>
+  const postingsOf = (segment: Segment, term: number, fingerprint = 0): Uint32Array[] =>
     reader
       .termsBetween(segment.id, term, term)
-      .filter(posting => posting.mark === mark)
+      .filter(posting => posting.fingerprint === fingerprint)
       .map(reader.ordinals)
 
   const wantedOf = (of: 'log' | 'call'): Wanted => {
@@ -78,19 +78,19 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
       signatures: all.filter(signature => names.has(signature.topic ?? '') && mayGain(signature)),
       shared: names.size > 0 ? shared : undefined,
       hashes: names.size > MAX_PROBED ? [] : [...names].map(name => ({ ...reader.hash(name) })),
-      facet: of === 'call' ? fieldId('call', 'selector') : shared ? argumentField(shared.id, 0) : 0,
+      field: of === 'call' ? fieldId('call', 'selector') : shared ? argumentField(shared.id, 0) : 0,
     }
   }
   /** What comes up later is of blocks that are decoded by the ABI already. */
   let wanted: Record<'log' | 'call', Wanted> | undefined
 
-  const listsOf = (segment: Segment, { names, signatures, shared, hashes, facet }: Wanted): Uint32Array[] => {
+  const listsOf = (segment: Segment, { names, signatures, shared, hashes, field }: Wanted): Uint32Array[] => {
     const listsIn = (signature: StoredSignature) =>
       (owners ?? [ANY]).flatMap(value => postingsOf(segment, termOf(value, logField(signature.id))))
     const lists = signatures.flatMap(listsIn)
     const all = shared ? listsIn(shared) : []
     if (all.length === 0 || owners !== null || names.size > MAX_PROBED) return [...lists, ...all]
-    return [...lists, ...hashes.flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, facet), low))]
+    return [...lists, ...hashes.flatMap(({ high, low }) => postingsOf(segment, termOf(HASHED + high, field), low))]
   }
 
   /** Undefined where the segment has none up to a block. */

@@ -25,9 +25,9 @@ export interface Argument {
 }
 
 /** Characters that `str` may have; what is longer is cut, and goes the long way. */
-const MOST_TEXT = 1000
+const MAX_TEXT = 1000
 /** A value has 78 digits at most. */
-const MOST_VALUE = 90
+const MAX_VALUE = 90
 
 const formOf = ({ type: written, indexed }: AbiParam): { form: Form; size: number } | undefined => {
   const type = elementaryType(written)
@@ -48,8 +48,8 @@ export const compileArguments = (name: string, inputs: readonly AbiParam[]): Arg
   for (const [pos, param] of inputs.entries()) {
     const form = formOf(param)
     const label = param.name || String(pos)
-    length += label.length + MOST_VALUE
-    if (!form || length > MOST_TEXT) return undefined
+    length += label.length + MAX_VALUE
+    if (!form || length > MAX_TEXT) return undefined
     const parts = {
       name: `,"name":${JSON.stringify(param.name)}`,
       pos: `,"pos":${pos}`,

@@ -157,7 +157,7 @@ export const scaledOf = (bytes: Uint8Array, from: number, to: number, decimals: 
   divide(bytes, from, to)
   const { high, middle, low } = parts
   // Amounts are often whole billions, and then one division rounds as reading all digits does.
-  if (low === 0 && decimals >= 9 && high < MOST_BILLIONS) return scaled(high * BILLION + middle, decimals - 9)
+  if (low === 0 && decimals >= 9 && high < MAX_BILLIONS) return scaled(high * BILLION + middle, decimals - 9)
   const digits = `${high > 0 ? `${high}${padded(middle)}` : middle}${padded(low)}`
   return Number(`${digits}e-${decimals}`)
 }
@@ -165,7 +165,7 @@ export const scaledOf = (bytes: Uint8Array, from: number, to: number, decimals: 
 const padded = (part: number): string => String(part).padStart(9, '0')
 
 const BILLION = 1e9
-const MOST_BILLIONS = 9_000_000
+const MAX_BILLIONS = 9_000_000
 
 /** The latest integer by powers of a billion. */
 const parts = { high: 0, middle: 0, low: 0 }

@@ -32,7 +32,7 @@ export const simulateRule =
     return json(await gate(account, () => alerting.service.simulate(input, members, askedBy(c))))
   }
 
-const MOST_HITS = 1_000
+const MAX_HITS = 1_000
 
 const rangeAt = (place: Place): SimulationRange => {
   const at = (name: string, bounds: { min: number; max?: number }) => {
@@ -43,5 +43,5 @@ const rangeAt = (place: Place): SimulationRange => {
   const toBlock = at('toBlock', { min: 0 })
   if (fromBlock !== undefined && toBlock !== undefined && toBlock < fromBlock)
     place.member('toBlock').fault(`toBlock must not be below fromBlock, which is ${fromBlock}, as ${toBlock} is.`)
-  return { fromBlock, toBlock, size: at('size', { min: 0, max: MOST_HITS }) }
+  return { fromBlock, toBlock, size: at('size', { min: 0, max: MAX_HITS }) }
 }

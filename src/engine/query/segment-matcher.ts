@@ -6,22 +6,22 @@ import { type Numbered, positionOfOrdinal, sizeOf } from './places.ts'
 import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
 
 /** A part of the plan at work: it may look at no more than the candidates that are given. */
-export interface Part {
-  matches(at: Place, within: OrdinalSet | undefined): OrdinalSet
+export interface SegmentMatcher {
+  matches(at: SegmentView, within: OrdinalSet | undefined): OrdinalSet
   /** Undefined where counting is not cheaper than matching. */
-  count?(at: Place): number | undefined
+  count?(at: SegmentView): number | undefined
   /** Matches nothing but events. */
   events?: boolean
 }
 
-export interface Place {
+export interface SegmentView {
   segment: Segment
   header: ReadHeader
   size: number
 }
 
 /** A segment, as it holds documents of one kind. */
-export const placeIn = (segment: Segment, numbered: Numbered, reader: Reader): Place => {
+export const viewOf = (segment: Segment, numbered: Numbered, reader: Reader): SegmentView => {
   const header = reader.header(segment)
   return { segment, header, size: sizeOf({ segment, header }, numbered) }
 }
@@ -37,7 +37,7 @@ export interface Context {
 export type Ask = (kind: Kind, node: Node, positions: readonly number[]) => boolean[]
 
 /** Postings by segment, read for all segments at once when the first one asks. */
-export const bySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {
+export const postingsBySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {
   let found: Map<number, Posting[]> | undefined
   return segment => {
     found ??= Map.groupBy(read(), posting => posting.segment)
@@ -54,8 +54,11 @@ export const union = (postings: readonly Posting[], reader: Reader, size: number
         size,
       )
 
-export const createTerms = (terms: readonly { term: number; mark: number }[], reader: Reader): Part => {
-  const postings = bySegment(() => terms.flatMap(({ term, mark }) => reader.postings(term, mark)))
+export const createTerms = (
+  terms: readonly { term: number; fingerprint: number }[],
+  reader: Reader,
+): SegmentMatcher => {
+  const postings = postingsBySegment(() => terms.flatMap(({ term, fingerprint }) => reader.postings(term, fingerprint)))
   return {
     matches: ({ segment, size }) => union(postings(segment.id), reader, size),
     count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
@@ -66,10 +69,10 @@ export const createTerms = (terms: readonly { term: number; mark: number }[], re
 const ASKED = 10
 
 /** What no index and no column tells. */
-export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): Part => {
+export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): SegmentMatcher => {
   // Made once: it reads the postings of all segments.
-  const undecoded = kind === 'event' ? createTerms([{ term: termOf(0, UNDECODED), mark: 0 }], reader) : undefined
-  const matches: Part['matches'] = (at, within) => {
+  const undecoded = kind === 'event' ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], reader) : undefined
+  const matches: SegmentMatcher['matches'] = (at, within) => {
     const found: number[] = []
     const ordinals: number[] = []
     let candidates = within ?? run(0, at.size)

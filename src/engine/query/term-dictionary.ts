@@ -11,7 +11,7 @@ import type { Reader } from '../reader.ts'
  * Every value that a field of names can have in the store, and maybe some more; undefined where there is no such list. It comes from the
  * dictionaries, so that whoever looks for values by something else than themselves need not scan documents.
  */
-export const vocabularyOf = (kind: Kind, field: FieldPath, reader: Reader): string[] | undefined => {
+export const dictionaryOf = (kind: Kind, field: FieldPath, reader: Reader): string[] | undefined => {
   if (field.kind !== 'keyword' && field.kind !== 'text') return undefined
   const values =
     kind === 'log' || kind === 'event'
@@ -76,8 +76,8 @@ const wordsOf = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
 const wordsByReader = new WeakMap<Reader, { ids: Map<string, number[]>; last: number }>()
 
 /** The condition by the values that are near; as it was where the field has no vocabulary. */
-export const resolveNear = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
-  const values = vocabularyOf(kind, node.field, reader)
+export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
+  const values = dictionaryOf(kind, node.field, reader)
   if (!values) return node
   const isNear = nearTo(node.near)
   const near = values.filter(value => {
@@ -88,7 +88,7 @@ export const resolveNear = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, re
 }
 
 /** The same within a condition on the elements of a list. */
-export const resolveAllNear = (kind: Kind, node: Node, reader: Reader): Node =>
+export const expandAllFuzzy = (kind: Kind, node: Node, reader: Reader): Node =>
   node.op === 'fuzzy'
-    ? resolveNear(kind, node, reader)
-    : mapChildren(node, (inner, of = kind) => resolveAllNear(of, inner, reader))
+    ? expandFuzzy(kind, node, reader)
+    : mapChildren(node, (inner, of = kind) => expandAllFuzzy(of, inner, reader))

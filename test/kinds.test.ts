@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readSources } from '../scripts/layers.ts'
+
+/** Where a kind may differ from others, and so may be named; what is not listed follows from the mapping. */
+const NAMES_KINDS = [
+  /^src\/mapping\/documents\//,
+  /^src\/mapping\/index\.ts$/,
+  // What a node tells.
+  /^src\/chain\//,
+  /^src\/documents\//,
+  /^src\/engine\/documents\//,
+  /^src\/engine\/show\//,
+  /^src\/engine\/query\/(documents|lookup|member-reader|plan)\.ts$/,
+  /^src\/rules\/(entities|rule)\.ts$/,
+]
+
+test('a kind of entity is declared once: tables, terms, columns and segments name none', () => {
+  const named = [...readSources()].flatMap(([path, text]) => (/'trace'|\btrace: /.test(text) ? [path] : []))
+  assert.deepEqual(
+    named.filter(path => !NAMES_KINDS.some(place => place.test(path))),
+    [],
+  )
+})
