@@ -76,7 +76,7 @@ export const measureTracing = async ({ program, network, folder, events, seed, r
 const stepsIn = (store: string): { traces: number; calls: number } => {
   const db = openForReading(store)
   try {
-    return db.prepare('SELECT sum(traces) AS traces, sum(calls) AS calls FROM segment').get() as never
+    return db.prepare('SELECT sum(trace) AS traces, sum(call) AS calls FROM segment').get() as never
   } finally {
     db.close()
   }
