@@ -247,6 +247,8 @@ test('a rule whose webhook goes to this machine holds on when the node is starte
   // A rule looks at blocks from the next one on.
   await pause(500)
   await send(first)
+  // What it has not seen yet cannot have been begun anew.
+  await dev.says(/#1 .*tx/)
   await first.stop()
   const second = await startAnvil(
     { after: fn => after(t, fn) },
