@@ -3,15 +3,25 @@ import { join } from 'node:path'
 
 /**
  * Where Node keeps what V8 compiled of the program, for the next start: the user's own cache folder, since whoever can write there decides
- * what runs. An empty NODE_COMPILE_CACHE, or NODE_DISABLE_COMPILE_CACHE, is Node's own business.
+ * what runs. Undefined for a user who has none.
  */
-export const compileCacheFolder = (env: NodeJS.ProcessEnv = process.env, platform = process.platform): string => {
+export const compileCacheFolder = (
+  env: NodeJS.ProcessEnv = process.env,
+  platform = process.platform,
+): string | undefined => {
   if (env.NODE_COMPILE_CACHE) return env.NODE_COMPILE_CACHE
-  const caches =
-    platform === 'win32'
-      ? env.LOCALAPPDATA
-      : platform === 'darwin'
-        ? join(homedir(), 'Library', 'Caches')
-        : env.XDG_CACHE_HOME
-  return join(caches || join(homedir(), '.cache'), 'chainsieve')
+  const home = homeFolder()
+  const named = { win32: env.LOCALAPPDATA, darwin: home && join(home, 'Library', 'Caches') }
+  const caches = platform === 'win32' || platform === 'darwin' ? named[platform] : env.XDG_CACHE_HOME
+  const folder = caches || (home && join(home, '.cache'))
+  return folder ? join(folder, 'chainsieve') : undefined
+}
+
+/** The system may not know the user that a container runs the program as. */
+const homeFolder = (): string | undefined => {
+  try {
+    return homedir()
+  } catch {
+    return undefined
+  }
 }

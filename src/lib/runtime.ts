@@ -74,7 +74,7 @@ export const startWorker = (role: string, data: unknown, options: Omit<WorkerOpt
   const workerOptions = { name: role, ...options, workerData: { role, data } }
   if (form === 'executable') return new Worker(FROM_ASSETS, { ...workerOptions, eval: true })
   if (form === 'source') return new Worker(new URL('src/main.ts', root), workerOptions)
-  return new Worker(FROM_BUNDLE, { ...workerOptions, eval: true })
+  return new Worker(fromBundle(), { ...workerOptions, eval: true })
 }
 
 /**
@@ -115,10 +115,11 @@ const FROM_ASSETS = `
 `
 
 /** As `start.ts` does it in the main thread. */
-const FROM_BUNDLE = `
-  require('node:module').enableCompileCache?.(${JSON.stringify(compileCacheFolder())})
-  require(${JSON.stringify(form === 'bundle' ? fileURLToPath(import.meta.url) : '')})
-`
+const fromBundle = (): string => {
+  const folder = compileCacheFolder()
+  const keep = folder === undefined ? '' : `require('node:module').enableCompileCache?.(${JSON.stringify(folder)})\n`
+  return `${keep}require(${JSON.stringify(fileURLToPath(import.meta.url))})`
+}
 
 const NATIVE = 'better_sqlite3.node'
 const unfolded = new Map<string, string>()
