@@ -28,8 +28,12 @@ export const runChecker = () => {
 
 const check = async ({ store, hasteMs }: CheckTask): Promise<Checked> => {
   const started = performance.now()
-  const failure = await checkStore(store, async stepMs => {
-    if (performance.now() - started > hasteMs) await sleep(stepMs * (1 / SHARE - 1))
-  })
-  return { store, failure }
+  const steps = checkStore(store)
+  for (;;) {
+    const begun = performance.now()
+    const { done, value } = steps.next()
+    if (done) return { store, failure: value }
+    const now = performance.now()
+    if (now - started > hasteMs) await sleep((now - begun) * (1 / SHARE - 1))
+  }
 }

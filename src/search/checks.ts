@@ -100,12 +100,12 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
     found(store, failure && fromFailure(failure))
   }
 
-  for (const store of listed()) if (sizeOf(store) > SMALL) checkFirst(store)
+  const atStart = new Set(listed())
+  for (const store of atStart) if (sizeOf(store) > SMALL) checkFirst(store)
   const daily = setInterval(() => {
     for (const store of listed()) ask({ store, hasteMs: 0 })
   }, DAY_MS)
   daily.unref()
-  const atStart = new Set(listed())
 
   return {
     /** Throws where the store was found damaged. */
