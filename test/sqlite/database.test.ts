@@ -26,50 +26,40 @@ describe('opening a store', () => {
     assert.notDeepEqual(keysOf(other), keys)
   })
 
-  it('refuses one that a newer version wrote, and leaves it as it is', async t => {
-    const file = await tempFolder(t)
-    const path = await file('network.sqlite', '')
-    const newer = new Database(path)
-    newer.exec('CREATE TABLE meta (something_else)')
-    newer.pragma(`user_version = ${SCHEMA_VERSION + 1}`)
-    newer.close()
-    const refusal = {
-      next: 'stop',
+  const others = [
+    {
+      wrote: 'a newer version',
+      version: SCHEMA_VERSION + 1,
       code: 'store_newer',
-      message:
-        `${path} was written by a newer version of Chainsieve (store version ${SCHEMA_VERSION + 1}, this one knows ${SCHEMA_VERSION}): ` +
+      why:
+        `was written by a newer version of Chainsieve (store version ${SCHEMA_VERSION + 1}, this one knows ${SCHEMA_VERSION}): ` +
         'run that version, or index into another data folder',
-    }
-    assert.throws(() => openForWriting(path), refusal)
-    assert.throws(() => openForReading(path), refusal)
-    const left = new Database(path)
-    assert.deepEqual(left.prepare('SELECT sql FROM sqlite_schema').pluck().all(), [
-      'CREATE TABLE meta (something_else)',
-    ])
-    left.close()
-  })
-
-  it('refuses one that an older version wrote, and leaves it as it is', async t => {
-    const path = await (await tempFolder(t))('network.sqlite', '')
-    const older = new Database(path)
-    older.exec('CREATE TABLE meta (something_else)')
-    older.pragma('user_version = 9')
-    older.close()
-    const refusal = {
-      next: 'stop',
+    },
+    {
+      wrote: 'an older version',
+      version: 9,
       code: 'store_older',
-      message:
-        `${path} was written by an older version of Chainsieve, in a layout that this one does not read (store version 9, ` +
+      why:
+        'was written by an older version of Chainsieve, in a layout that this one does not read (store version 9, ' +
         `this one knows ${SCHEMA_VERSION}): move the file away, or choose another data folder, and index the chain again`,
-    }
-    assert.throws(() => openForWriting(path), refusal)
-    assert.throws(() => openForReading(path), refusal)
-    const left = new Database(path)
-    assert.deepEqual(left.prepare('SELECT sql FROM sqlite_schema').pluck().all(), [
-      'CREATE TABLE meta (something_else)',
-    ])
-    left.close()
-  })
+    },
+  ]
+  for (const { wrote, version, code, why } of others)
+    it(`refuses one that ${wrote} wrote, and leaves it as it is`, async t => {
+      const path = await (await tempFolder(t))('network.sqlite', '')
+      const other = new Database(path)
+      other.exec('CREATE TABLE meta (something_else)')
+      other.pragma(`user_version = ${version}`)
+      other.close()
+      const refusal = { next: 'stop', code, message: `${path} ${why}` }
+      assert.throws(() => openForWriting(path), refusal)
+      assert.throws(() => openForReading(path), refusal)
+      const left = new Database(path)
+      assert.deepEqual(left.prepare('SELECT sql FROM sqlite_schema').pluck().all(), [
+        'CREATE TABLE meta (something_else)',
+      ])
+      left.close()
+    })
 
   it('reads none that nothing was written to', async t => {
     const path = await (await tempFolder(t))('network.sqlite', '')
