@@ -1,16 +1,7 @@
-import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
+import { createByteWriter } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
-/** Ascending ordinals as varints of their differences. */
-export const writeOrdinals = (out: ByteWriter, ordinals: ArrayLike<number>, start = 0, end = ordinals.length) => {
-  let last = 0
-  for (let i = start; i < end; i++) {
-    out.varint(ordinals[i]! - last)
-    last = ordinals[i]!
-  }
-}
-
-/** Reads a list of `count` ordinals, which takes the bytes from `start` to `end`. */
+/** Reads a list of `count` ascending ordinals, varints of their differences, which takes the bytes from `start` to `end`. */
 export const readOrdinals = (bytes: Uint8Array, count: number, start = 0, end = bytes.length): Uint32Array => {
   // Each takes a byte at least.
   if (end - start < count || end > bytes.length) throw impossible('a list of the index')
