@@ -25,23 +25,22 @@ export type InlineSearch = Extract<ToReader, { type: 'search' }>
 
 export interface InlineOptions {
   limits: Limits
-  /** Time for one query; with 0 none is answered here. */
+  /** Time for one query, the first ones too; with 0 none is answered here. */
   budgetMs?: number
   now?(): number
 }
 
 const BUDGET_MS = 2
+/** The first queries of a process run code that V8 has not compiled yet; threads take a tenth of a second to start. */
+const COLD = { queries: 10, budgetMs: 40 }
 /** A store that could not be opened is tried again with the first answer after so long. */
 const AGAIN_MS = 1_000
 /** Larger bodies take long to be read alone. */
 const MAX_BYTES = 16_384
 
-export const createInline = ({
-  limits,
-  budgetMs = BUDGET_MS,
-  now = () => performance.now(),
-}: InlineOptions): Inline => {
+export const createInline = ({ limits, budgetMs, now = () => performance.now() }: InlineOptions): Inline => {
   const credit = createCredit(now)
+  let cold = COLD.queries
   /** By file; null where it could not be opened. */
   const open = new Map<string, OpenStore | null>()
   let closed = false
@@ -62,8 +61,10 @@ export const createInline = ({
     if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     const opened = openOf(store)
     if (!opened) return undefined
+    const budget = budgetMs ?? (cold > 0 ? COLD.budgetMs : BUDGET_MS)
+    cold--
     const started = now()
-    const options = { deadline: Number.POSITIVE_INFINITY, yields: () => now() - started > budgetMs }
+    const options = { deadline: Number.POSITIVE_INFINITY, yields: () => now() - started > budget }
     const handOver = () => {
       credit.handedOver(account, shape, now() - started)
       return undefined
