@@ -1,10 +1,12 @@
+import { lazy } from '../lib/lazy.ts'
+
 /**
  * Elasticsearch's standard analysis: words by the rules of Unicode's annex 29, in lower case. A text without capitals that
  * is a single word comes out as it is.
  */
 export const analyze = (text: string): string[] => {
   if (ONE_WORD.test(text)) return cut(text.toLowerCase())
-  return (text.match(WORD) ?? []).filter(word => !NO_WORD.test(word)).flatMap(word => cut(lowerCase(word)))
+  return (text.match(words()) ?? []).filter(word => !noWord().test(word)).flatMap(word => cut(lowerCase(word)))
 }
 
 /** The common case, quickly: an address, or the name of an event. */
@@ -44,8 +46,11 @@ const RUN = r`(?:${KATAKANA}${X})+|(?:${LETTER}${X}|${DIGIT}${X}|(?<=${LETTER}${
 const JOINED = r`(?:${UNDERSCORE}${X})*(?:${RUN})(?:(?:${UNDERSCORE}${X})+(?:${RUN}))*(?:${UNDERSCORE}${X})*`
 const EMOJI = r`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${X}`
 /** Underscores alone are no word, but are taken in one piece, so that a long row of them costs no more than its length. */
-const WORD = new RegExp(
-  r`${HAN}${X}|${HIRAGANA}${X}|(?:${SOUTHEAST_ASIAN}${X})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${X})+`,
-  'gu',
+const words = lazy(
+  () =>
+    new RegExp(
+      r`${HAN}${X}|${HIRAGANA}${X}|(?:${SOUTHEAST_ASIAN}${X})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${X})+`,
+      'gu',
+    ),
 )
-const NO_WORD = new RegExp(r`^(?:${UNDERSCORE}${X})+$`, 'u')
+const noWord = lazy(() => new RegExp(r`^(?:${UNDERSCORE}${X})+$`, 'u'))
