@@ -41,17 +41,14 @@ const INSTALL: Record<Client['language'], (client: Client, folder: string, run: 
     writeFileSync(join(folder, 'package.json'), '{"private":true}')
     await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`])
   },
-  async python({ package: name, version }, folder, run) {
+  async python({ package: name, version }, _folder, run) {
     await run('python3', ['-m', 'venv', 'environment'])
     await run('environment/bin/pip', ['install', '--quiet', `${name}==${version}`, 'requests'])
   },
   async java({ package: name }, folder, run) {
     cpSync(join(HERE, 'java', name), folder, { recursive: true })
-    await run(
-      'mvn',
-      ['--quiet', '--batch-mode', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'],
-      folder,
-    )
+    const goals = ['compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath']
+    await run('mvn', ['--quiet', '--batch-mode', ...goals])
   },
   async go({ package: name }, folder, run) {
     cpSync(join(HERE, 'go', name), folder, { recursive: true })
