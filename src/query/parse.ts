@@ -17,6 +17,7 @@ import {
   unexpected,
   where,
 } from './json-node.ts'
+import { type Parameters, withParameters } from './parameters.ts'
 import type { SearchRequest, SourceFilter } from './request.ts'
 import type { Scope } from './scope.ts'
 import { parseSort } from './sort.ts'
@@ -29,10 +30,11 @@ export const parseSearch = (
   body: string | undefined,
   kinds: readonly Kind[],
   now: number,
-  options: BudgetOptions = {},
+  options: ParseOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
-  const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
+  const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
+  const root = bodyNode(withParameters(given, options.parameters ?? []))
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
@@ -51,6 +53,11 @@ export const parseSearch = (
     source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
   }
+}
+
+export interface ParseOptions extends BudgetOptions {
+  /** Those of the URL. */
+  parameters?: Parameters | undefined
 }
 
 const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const

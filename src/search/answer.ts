@@ -8,8 +8,10 @@ import { hidesScores } from '../engine/show/hits.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
+import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { type Dialect, NATIVE } from './dialect.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
@@ -35,6 +37,9 @@ export interface AnswerOptions extends SearchOptions {
   now?: number
   /** Whether the account may have one more long answer. */
   mayStream?: boolean
+  /** Those of the URL, which win over the body. */
+  parameters?: Parameters | undefined
+  dialect?: Dialect | undefined
   /** Goes on behind this hit with an answer that was begun elsewhere. */
   after?: Cursor | undefined
 }
@@ -53,7 +58,7 @@ export const answerSearch = (
     body,
     KINDS.filter(kind => kinds.includes(kind)),
     options.now ?? Date.now(),
-    { limits: options.limits, check: () => check(options) },
+    { limits: options.limits, check: () => check(options), parameters: options.parameters },
   )
   return answerRequest(searcher, index, request, options, started)
 }
@@ -61,21 +66,25 @@ export const answerSearch = (
 export const answerRequest = (
   searcher: Searcher,
   index: string,
-  request: SearchRequest,
+  asked: SearchRequest,
   options: AnswerOptions,
   started = performance.now(),
 ): Reply => {
+  const { dialect = NATIVE } = options
+  const request = countedFor(asked, dialect)
+  const head = (total: number, any: boolean) =>
+    headOf({ started, total: totalOf(total, asked, dialect), score: any && !hidesScores(asked.sort) ? 1 : null })
   const writing = { index, out }
   out.clear()
   if (request.size >= 0) {
     const { total, hits } = searcher.write(request, options, writing)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(started, total, request, hits > 0)), out.view(), TAIL) }
+    return { status: 200, body: joined(encode(head(total, hits > 0)), out.view(), TAIL) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
   const { total, pages, at } = searcher.writePages(request, options, writing, after)
-  const begun = after ? undefined : head(started, total, request, total !== 0)
+  const begun = after ? undefined : head(total, total !== 0)
   let ended = false
   const parts = streamed(begun, pages, () => {
     ended = true
@@ -166,8 +175,21 @@ const json = (status: number, body: unknown): Reply => ({ status, body: encode(J
 
 const TAIL = encode(']}}')
 
-const head = (started: number, total: number, { sort }: SearchRequest, any: boolean): string => {
-  const score = any && !hidesScores(sort) ? 1 : null
+/** One hit more than is asked for is counted where it has to be told whether there are more. */
+const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest =>
+  totals === 'object' && typeof request.trackTotal === 'number'
+    ? { ...request, trackTotal: request.trackTotal + 1 }
+    : request
+
+/** The member `total`, with its comma. */
+const totalOf = (counted: number, { trackTotal }: SearchRequest, { totals }: Dialect): string => {
+  if (totals === 'integer') return `"total":${counted},`
+  if (trackTotal === false) return ''
+  const more = typeof trackTotal === 'number' && counted > trackTotal
+  return `"total":{"value":${more ? trackTotal : counted},"relation":"${more ? 'gte' : 'eq'}"},`
+}
+
+const headOf = ({ started, total, score }: { started: number; total: string; score: number | null }): string => {
   const took = Math.round(performance.now() - started)
-  return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
+  return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{${total}"max_score":${score},"hits":[`
 }

@@ -81,13 +81,16 @@ export const createInline = ({
   }
 
   return {
-    search({ store, index, entities, body, now: at }, account) {
+    search({ store, index, entities, body, parameters, dialect, now: at }, account) {
       if (body !== undefined && body.length > MAX_BYTES) return undefined
       const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
-      const shape = () => shapeOf(`${store} ${entities}`, text)
+      const shape = () => shapeOf(`${store} ${entities} ${JSON.stringify(parameters ?? [])}`, text)
       return attempt({ store, account, shape }, (searcher, options) =>
         // Long answers are a thread's.
-        answerSearch(searcher, index, entities, text, { ...options, limits, now: at, mayStream: false }),
+        answerSearch(searcher, index, entities, text, {
+          ...{ ...options, limits, parameters, dialect },
+          ...{ now: at, mayStream: false },
+        }),
       )
     },
     get({ store, index, entity, document }, account) {

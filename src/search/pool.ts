@@ -77,9 +77,9 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   return {
     networks: wanted => [...stores(wanted).keys()],
     async search(asking) {
-      const { network, entities, body, account } = asking
+      const { network, entities, body, parameters, dialect, account } = asking
       asking.signal.throwIfAborted()
-      const asked = { type: 'search', ...searchOf(network), entities, body } as const
+      const asked = { type: 'search', ...searchOf(network), entities, body, parameters, dialect } as const
       return inline.search(asked, account) ?? search(asked, asking)
     },
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),

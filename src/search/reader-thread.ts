@@ -22,6 +22,7 @@ import {
   type Reply,
 } from './answer.ts'
 import { type OpenStore, openStore } from './open-store.ts'
+import type { Searching } from './service.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
@@ -45,7 +46,7 @@ export type Search = {
   now: number
   deadlineMs: number
   mayStream: boolean
-} & ({ type: 'search'; entities: string; body: Uint8Array | undefined } | { type: 'request'; request: SearchRequest })
+} & (({ type: 'search' } & Searching) | { type: 'request'; request: SearchRequest })
 
 export type FromReader =
   | { type: 'ready' }
@@ -112,7 +113,8 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const { id, store, index, now, mayStream } = search
     const options = createOptions(search.deadlineMs)
     options.begin(id)
-    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after })
+    const said = search.type === 'search' ? { parameters: search.parameters, dialect: search.dialect } : {}
+    const asked: AnswerOptions = Object.assign(options, { limits, now, mayStream, after, ...said })
     const { searcher } = opened(store)
     const answered =
       search.type === 'request'

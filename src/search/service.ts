@@ -1,3 +1,6 @@
+import type { Parameters } from '../query/parameters.ts'
+import type { Dialect } from './dialect.ts'
+
 /**
  * What the HTTP room and the command line ask of the search room. Bodies travel as bytes, so that the event loop neither
  * parses a large query nor builds a large answer.
@@ -5,12 +8,22 @@
 export interface SearchService {
   /** Networks that can be searched, as `technology/blockchain/network`; all that are there now where the one that is wanted is not known. */
   networks(wanted?: string): string[]
-  search(request: Asking & { entities: string; body: Uint8Array | undefined }): Promise<Answer>
+  search(request: Asking & Searching): Promise<Answer>
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
   /** Contracts whose codes have most in common with that of the contract at an address. */
   similar(request: Asking & { address: string; size: number }): Promise<Answer>
   get(request: Asking & { entity: string; id: string }): Promise<Answer>
+}
+
+export interface Searching {
+  /** Names of kinds, comma-joined; nothing is found where there is none. */
+  entities: string
+  body: Uint8Array | undefined
+  /** Those of the URL, which win over the body. */
+  parameters?: Parameters | undefined
+  /** That of `…/search/` by default. */
+  dialect?: Dialect | undefined
 }
 
 export interface Asking {

@@ -1,5 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import type { Parameters } from '../../query/parameters.ts'
 import type { SearchService } from '../../search/service.ts'
 import { findTarget, type Target } from '../../search/target.ts'
 import type { Context } from '../context.ts'
@@ -31,36 +32,26 @@ const IGNORED = [
   'realtime',
   'refresh',
   'request_cache',
-  'rest_total_hits_as_int',
   'routing',
   'search_type',
   'type',
   'typed_keys',
 ]
 
-/** Those that say what to answer, and belong into the body here. */
-const IN_BODY = [
-  'from',
-  'q',
-  'size',
-  'sort',
-  'track_total_hits',
-  '_source',
-  '_source_includes',
-  '_source_excludes',
-  'timeout',
-]
+/** The URL parameters of a request, in their order. */
+export const parametersOf = (c: Context): Parameters => {
+  const start = c.req.url.indexOf('?')
+  return start < 0 ? [] : [...new URLSearchParams(c.req.url.slice(start))]
+}
 
 /** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
 export const checkParameters = (c: Context, own: readonly string[] = []): void => {
-  const start = c.req.url.indexOf('?')
-  if (start < 0) return
-  for (const name of new URLSearchParams(c.req.url.slice(start)).keys()) {
+  for (const [name] of parametersOf(c)) {
     if (IGNORED.includes(name) || own.includes(name)) continue
-    const why = IN_BODY.includes(name)
-      ? 'is not read from the URL: put it into the body.'
-      : `is not known.${didYouMean(name, [...own, ...IGNORED, ...IN_BODY])}`
-    throw refuse('illegal_argument_exception', `The URL parameter [${name}] ${why}`)
+    throw refuse(
+      'illegal_argument_exception',
+      `The URL parameter [${name}] is not known.${didYouMean(name, [...own, ...IGNORED])}`,
+    )
   }
 }
 
