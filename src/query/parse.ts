@@ -115,7 +115,7 @@ const parseTrackTotal = (place: JsonNode): boolean | number => {
 }
 
 /** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
-const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
+export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
   if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)

@@ -6,12 +6,15 @@ import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/hits.ts'
 import { createByteWriter } from '../lib/bytes.ts'
-import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
+import { refuse } from '../lib/errors.ts'
+import { filterJson } from '../lib/filter-json.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { type Dialect, NATIVE } from './dialect.ts'
+import type { Getting, Wanted } from './service.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
@@ -60,7 +63,7 @@ export const answerSearch = (
     options.now ?? Date.now(),
     { limits: options.limits, check: () => check(options), parameters: options.parameters },
   )
-  return answerRequest(searcher, index, request, options, started)
+  return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE)
 }
 
 export const answerRequest = (
@@ -92,10 +95,50 @@ export const answerRequest = (
   return { status: 200, body: { parts, at, ended: () => ended } }
 }
 
-export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: string): Reply => {
+export const answerGet = (
+  searcher: Searcher,
+  index: string,
+  kind: Kind,
+  id: string,
+  { source, bare = false }: Getting = {},
+): Reply => {
   out.clear()
-  if (searcher.writeDocument(kind, id, { index, out })) return { status: 200, body: out.take() }
+  if (searcher.writeDocument(kind, id, { index, out }, { source, bare })) return { status: 200, body: out.take() }
+  if (bare) throw refuse('resource_not_found_exception', `Document not found [${index}-${kind}]/[${kind}]/[${id}]`)
   return json(404, { _index: `${index}-${kind}`, _type: kind, _id: id, found: false })
+}
+
+/** Documents one after another; whoever asks for many is stopped between two of them. */
+export const answerDocuments = (
+  searcher: Searcher,
+  index: string,
+  wanted: readonly Wanted[],
+  options: AnswerOptions,
+): Reply => {
+  const { limits = DEFAULT_LIMITS, dialect = NATIVE } = options
+  out.clear()
+  out.ascii('{"docs":[')
+  for (const [i, one] of wanted.entries()) {
+    check(options)
+    if (out.length > limits.documents) throw overLimit('documents', limits)
+    if (i > 0) out.ascii(',')
+    if ('instead' in one) out.text(one.instead)
+    else if (!searcher.writeDocument(one.kind, one.id, { index, out }, { source: one.source }))
+      out.text(JSON.stringify({ _index: `${index}-${one.kind}`, _type: one.kind, _id: one.id, found: false }))
+  }
+  out.ascii(']}')
+  return filtered({ status: 200, body: out.take() }, dialect)
+}
+
+/** What the dialect leaves of an answer. */
+export const filtered = (reply: Reply, { filterPath }: Dialect): Reply => {
+  if (!filterPath || filterPath.length === 0) return reply
+  const { body, status } = reply
+  if (body instanceof Uint8Array) return { status, body: filterJson(body, filterPath) }
+  throw refuse(
+    'illegal_argument_exception',
+    'The URL parameter [filter_path] does not go with "size": -1: choose what is shown by [_source].',
+  )
 }
 
 /** The likeness stands in place of the score. */

@@ -1,4 +1,6 @@
+import type { Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
+import type { SourceFilter } from '../query/request.ts'
 import type { Dialect } from './dialect.ts'
 
 /**
@@ -13,7 +15,13 @@ export interface SearchService {
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
   /** Contracts whose codes have most in common with that of the contract at an address. */
   similar(request: Asking & { address: string; size: number }): Promise<Answer>
-  get(request: Asking & { entity: string; id: string }): Promise<Answer>
+  get(request: Asking & { entity: string; id: string } & Getting): Promise<Answer>
+  /** Several documents at once, in their order. */
+  documents(
+    request: Asking & { wanted: readonly Wanted[]; filterPath?: readonly string[] | undefined },
+  ): Promise<Answer>
+  /** How many documents of each kind there are, and how many bytes they take. */
+  holdings(request: Asking): Promise<Holdings>
 }
 
 export interface Searching {
@@ -24,6 +32,30 @@ export interface Searching {
   parameters?: Parameters | undefined
   /** That of `…/search/` by default. */
   dialect?: Dialect | undefined
+  /** What is told of what is found: the hits by default. */
+  form?: Form | undefined
+}
+
+/**
+ * `count`: how many there are. `validity`: whether the query is a good one, `why` also says why it is none. `match`: whether one document
+ * is among what is found.
+ */
+export type Form = { tell: 'count' } | { tell: 'validity'; why: boolean } | { tell: 'match'; kind: Kind; id: string }
+
+/** How a document is shown. */
+export interface Getting {
+  /** All of it by default. */
+  source?: SourceFilter | undefined
+  /** Whether `_source` stands alone. */
+  bare?: boolean | undefined
+}
+
+/** A document that is asked for, or what is told in its place. */
+export type Wanted = { kind: Kind; id: string; source: SourceFilter } | { instead: string }
+
+export interface Holdings {
+  counts: Record<Kind, number>
+  bytes: number
 }
 
 export interface Asking {

@@ -1,14 +1,16 @@
-import { isTrue } from '../../query/parameters.ts'
 import type { Dialect } from '../../search/dialect.ts'
 import { type Context, header } from '../context.ts'
+import type { Call } from './endpoint.ts'
+import { isOn } from './parameters.ts'
 
 /** In which dialect a search is answered: `…/search/` in its own, all else as Elasticsearch 7 does, but for older clients. */
-export const dialectOf = (c: Context, parameters: ReadonlyMap<string, string>): Dialect => ({
-  totals: isNative(c) || isTrue(parameters.get('rest_total_hits_as_int')) || isOld(c) ? 'integer' : 'object',
-  typedKeys: isTrue(parameters.get('typed_keys')),
+export const dialectOf = (call: Call): Dialect => ({
+  totals: isNative(call.c) || isOn(call, 'rest_total_hits_as_int') || isOld(call.c) ? 'integer' : 'object',
+  typedKeys: isOn(call, 'typed_keys'),
+  ...(call.filterPath.length > 0 && { filterPath: call.filterPath }),
 })
 
-const isNative = (c: Context): boolean => /[^_]search\/*$/.test(c.req.path)
+const isNative = (c: Context): boolean => c.req.path.endsWith('/search')
 
 /**
  * Clients of Elasticsearch 6, whose users compare the total with a number. npm's `elasticsearch` tells no name; Python's tells its
