@@ -1,7 +1,7 @@
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { isObject, type JsonNode, known, list, scalar, string } from '../../query/json-node.ts'
+import { isObject, type JsonNode, known, list, scalar, string, unexpected } from '../../query/json-node.ts'
 import { sourceOf } from '../../query/parameters.ts'
 import { parseSource } from '../../query/parse.ts'
 import type { SourceFilter } from '../../query/request.ts'
@@ -42,13 +42,19 @@ const docsOf = (call: Call, place: JsonNode): Wanted[] =>
   list(place, 'a list of documents').map(at => {
     if (!isObject(at.value))
       return wantedOf(call, call.path.get('index'), scalar(at, 'an id'), sourceFilter(call, undefined))
-    const { _id, _index, _source } = known(at, 'an object such as {"_index": "tx", "_id": "0x…"}', TAKEN, HARMLESS)
+    const { _id, _index, _source, stored_fields } = known(
+      at,
+      'an object such as {"_index": "tx", "_id": "0x…"}',
+      TAKEN,
+      HARMLESS,
+    )
     if (_id === undefined) throw refuse('action_request_validation_exception', `${at.path}: id is missing;`)
+    if (isGiven(stored_fields)) throw unexpected(stored_fields, 'nothing: ask for [_source]')
     const index = isGiven(_index) ? string(_index, 'the name of an index') : call.path.get('index')
     return wantedOf(call, index, scalar(_id, 'an id'), sourceFilter(call, isGiven(_source) ? _source : undefined))
   })
 
-const TAKEN = ['_id', '_index', '_source'] as const
+const TAKEN = ['_id', '_index', '_source', 'stored_fields'] as const
 /** Harmless: the Java client sends some of them as null. */
 const HARMLESS = ['_type', 'routing', '_routing', 'version', 'version_type']
 
