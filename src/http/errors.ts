@@ -28,6 +28,12 @@ const errorOf = (status: number, type: string, reason: string, more?: Record<str
   status,
 })
 
+/** What `error` of an answer tells of a refusal: in each of its causes, too, since some clients show nothing else. */
+export const causeOf = ({ code: type, message: reason, details }: ChainsieveError) => ({
+  root_cause: [{ type, reason, ...details }],
+  ...{ type, reason, ...details },
+})
+
 /** A body with faults, all of which are told. */
 export const invalid = (faults: readonly Fault[]): Response => {
   const [first, ...others] = faults.map(({ message }) => message)
@@ -60,6 +66,12 @@ const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = n
 /** A refusal is 400 and its code is its type; what may be asked again is 429, since clients answer a 503 by asking again at once. */
 const statusOf = ({ code, next }: ChainsieveError): number => STATUS.get(code) ?? (next === 'retry' ? 429 : 400)
 
+const refusal = (error: ChainsieveError): Response => {
+  const status = statusOf(error)
+  const headers = { ...HEADERS[error.code], ...JSON_TYPE }
+  return new Response(JSON.stringify({ error: causeOf(error), status }), { status, headers })
+}
+
 const HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
 }
@@ -68,8 +80,7 @@ const HEADERS: Record<string, Record<string, string>> = {
 export const renderError =
   (log: Log) =>
   (error: unknown, c: Context): Response => {
-    if (error instanceof ChainsieveError && error.next === 'refuse')
-      return errorResponse(statusOf(error), error.code, error.message, HEADERS[error.code])
+    if (error instanceof ChainsieveError && error.next === 'refuse') return refusal(error)
 
     if (error instanceof ChainsieveError && error.next === 'retry') {
       const status = statusOf(error)

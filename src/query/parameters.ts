@@ -89,7 +89,9 @@ const sortKey = (text: string): Json => {
 }
 
 function putTotal(body: Body, value: string): void {
-  body.set('track_total_hits', /^-?\d{1,15}$/.test(value) ? Number(value) : value === '' ? 'true' : value)
+  const number = /^-?\d{1,15}$/.test(value) ? Number(value) : undefined
+  // As in Elasticsearch, -1 means none.
+  body.set('track_total_hits', number === -1 ? false : (number ?? (value === '' ? 'true' : value)))
 }
 
 const putSource = (body: Body, given: ReadonlyMap<string, string>): void => {
@@ -99,7 +101,7 @@ const putSource = (body: Body, given: ReadonlyMap<string, string>): void => {
   const includes = listIn(given, '_source_includes', '_source_include') ?? named
   const excludes = listIn(given, '_source_excludes', '_source_exclude')
   if (includes === undefined && excludes === undefined) {
-    if (flag !== undefined) body.set('_source', flag)
+    if (source !== undefined) body.set('_source', flag ?? true)
     return
   }
   body.set(

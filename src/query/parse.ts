@@ -9,10 +9,12 @@ import {
   bodyNode,
   boolean,
   elements,
+  inside,
   integer,
   isObject,
   type JsonNode,
   known,
+  scalar,
   string,
   unexpected,
   where,
@@ -52,6 +54,7 @@ export const parseSearch = (
     size,
     source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    ...timeoutIn(root),
   }
 }
 
@@ -107,6 +110,23 @@ const parseFrom = (place: JsonNode): number => {
   if (from >= 0) return from
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
 }
+
+const timeoutIn = (root: JsonNode): Pick<SearchRequest, 'timeout'> => {
+  const value = isObject(root.value) ? root.value.get('timeout') : undefined
+  return value === undefined ? {} : { timeout: parseTimeout(inside(root, 'timeout', value)) }
+}
+
+/** Milliseconds, undefined where there is no limit. */
+const parseTimeout = (place: JsonNode): number | undefined => {
+  const text = scalar(place, EXPECTED_TIME)
+  if (text === '-1' || text === '0') return undefined
+  const [, amount, unit] = /^(\d{1,12}(?:\.\d{1,9})?) *(nanos|micros|ms|s|m|h|d)$/i.exec(text) ?? []
+  if (amount === undefined || unit === undefined) throw unexpected(place, EXPECTED_TIME)
+  return Number(amount) * UNITS[unit.toLowerCase() as keyof typeof UNITS]
+}
+
+const UNITS = { nanos: 1e-6, micros: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const EXPECTED_TIME = 'a time with its unit, such as "10s"'
 
 const parseTrackTotal = (place: JsonNode): boolean | number => {
   if (typeof place.value !== 'number') return boolean(place)

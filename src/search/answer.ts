@@ -80,7 +80,7 @@ export const answerRequest = (
   const writing = { index, out }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits } = searcher.write(request, options, writing)
+    const { total, hits } = searcher.write(request, endingBy(options, started, request.timeout), writing)
     // The head tells how long all of it took: it is known last.
     return { status: 200, body: joined(encode(head(total, hits > 0)), out.view(), TAIL) }
   }
@@ -94,6 +94,10 @@ export const answerRequest = (
   })
   return { status: 200, body: { parts, at, ended: () => ended } }
 }
+
+/** A deadline that the request itself sets; a long answer has none but that of each of its parts. */
+const endingBy = (options: AnswerOptions, started: number, timeout: number | undefined): AnswerOptions =>
+  timeout === undefined || started + timeout >= options.deadline ? options : { ...options, deadline: started + timeout }
 
 export const answerGet = (
   searcher: Searcher,

@@ -1,4 +1,4 @@
-import { refuse } from '../lib/errors.ts'
+import { ChainsieveError } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { fits } from '../lib/wildcard.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
@@ -85,5 +85,8 @@ const unknownName = (network: string, expression: string, name: string) =>
       : `there is no entity ${JSON.stringify(name)}.${didYouMean(name, KINDS)} (known: ${KINDS.join(', ')})`,
   )
 
-const notFound = (index: string, why: string) =>
-  refuse('index_not_found_exception', `no such index [${index.replaceAll('/', '-')}]: ${why}`)
+const notFound = (path: string, why: string) => {
+  const index = path.replaceAll('/', '-')
+  const details = { 'resource.type': 'index_or_alias', 'resource.id': index, index_uuid: '_na_', index }
+  return new ChainsieveError('refuse', 'index_not_found_exception', `no such index [${index}]: ${why}`, { details })
+}

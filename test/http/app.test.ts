@@ -26,6 +26,12 @@ const error = (status: number, type: string, reason: string, headers: Record<str
   headers: { 'content-type': JSON_UTF8, ...headers },
   body: { error: { root_cause: [{ type, reason }], type, reason }, status },
 })
+/** As Elasticsearch tells of an index that is not there. */
+const noIndex = (index: string, why: string) => {
+  const [type, reason] = ['index_not_found_exception', `no such index [${index}]: ${why}`]
+  const cause = { type, reason, 'resource.type': 'index_or_alias', 'resource.id': index, index_uuid: '_na_', index }
+  return { ...error(404, type, reason), body: { error: { root_cause: [cause], ...cause }, status: 404 } }
+}
 const found = (body: unknown) => ({
   status: 200,
   headers: { 'content-type': JSON_UTF8, 'x-elastic-product': 'Elasticsearch' },
@@ -180,42 +186,27 @@ test('without a valid token nothing opens, not even what is not there', async ()
 test('a network that is not configured is no index', async () => {
   assert.deepEqual(
     await post('/ethereum/ethereum/mainet/es/tx/search/'),
-    error(
-      404,
-      'index_not_found_exception',
-      'no such index [ethereum-ethereum-mainet-tx]: there is no network ethereum/ethereum/mainet. ' +
+    noIndex(
+      'ethereum-ethereum-mainet-tx',
+      'there is no network ethereum/ethereum/mainet. ' +
         'Did you mean "ethereum/ethereum/mainnet"? (known: ethereum/ethereum/mainnet, ethereum/gnosis/mainnet)',
     ),
   )
   assert.deepEqual(
     await call('/a/b/c/es/tx/1', {}, { search: { ...echo, networks: () => [] } }),
-    error(
-      404,
-      'index_not_found_exception',
-      'no such index [a-b-c-tx]: there is no network a/b/c. (none is configured)',
-    ),
+    noIndex('a-b-c-tx', 'there is no network a/b/c. (none is configured)'),
   )
 })
 
 test('an unknown entity is no index', async () => {
-  const reason = (entity: string, why: string) => `no such index [ethereum-ethereum-mainnet-${entity}]: ${why}`
+  const none = (entity: string, why: string) => noIndex(`ethereum-ethereum-mainnet-${entity}`, why)
   const known = '(known: block, tx, log, event, trace, call, contract, token)'
   assert.deepEqual(
     await post(`${ES}/block,evnet/search/`),
-    error(
-      404,
-      'index_not_found_exception',
-      reason('block,evnet', `there is no entity "evnet". Did you mean "event"? ${known}`),
-    ),
+    none('block,evnet', `there is no entity "evnet". Did you mean "event"? ${known}`),
   )
-  assert.deepEqual(
-    await call(`${ES}/unicorn/1/`),
-    error(404, 'index_not_found_exception', reason('unicorn', `there is no entity "unicorn". ${known}`)),
-  )
-  assert.deepEqual(
-    await post(`${ES}/tx,/search/`),
-    error(404, 'index_not_found_exception', reason('tx,', `there is no entity "". ${known}`)),
-  )
+  assert.deepEqual(await call(`${ES}/unicorn/1/`), none('unicorn', `there is no entity "unicorn". ${known}`))
+  assert.deepEqual(await post(`${ES}/tx,/search/`), none('tx,', `there is no entity "". ${known}`))
 })
 
 test('an unknown route and a wrong method are told apart', async () => {
@@ -447,10 +438,9 @@ test('suggestions of what is not there, and of what is asked for wrongly', async
   )
   assert.deepEqual(
     await call('/ethereum/ethereum/maynet/es/suggest/'),
-    error(
-      404,
-      'index_not_found_exception',
-      `no such index [ethereum-ethereum-maynet]: there is no network ethereum/ethereum/maynet. Did you mean "${MAINNET}"? (known: ${MAINNET}, ethereum/gnosis/mainnet)`,
+    noIndex(
+      'ethereum-ethereum-maynet',
+      `there is no network ethereum/ethereum/maynet. Did you mean "${MAINNET}"? (known: ${MAINNET}, ethereum/gnosis/mainnet)`,
     ),
   )
   assert.equal((await call(`${ES}/suggest/`, { headers: {} })).status, 401)

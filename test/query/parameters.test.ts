@@ -53,7 +53,8 @@ test('_source of the URL takes the place of that of the body', () => {
   assert.deepEqual(merged('_source_include=a'), { _source: { includes: ['a'], excludes: [] } })
   assert.deepEqual(merged('_source=a&_source_excludes=b'), { _source: { includes: ['a'], excludes: ['b'] } })
   assert.deepEqual(merged('_source=false&_source_includes=a'), { _source: false })
-  assert.deepEqual(merged('_source=&_source_includes=', '{"_source": "x"}'), { _source: 'x' })
+  assert.deepEqual(merged('_source=', '{"_source": "x"}'), { _source: true })
+  assert.deepEqual(merged('_source_includes=', '{"_source": "x"}'), { _source: 'x' })
 })
 
 test('q is a query_string in place of the query', () => {

@@ -1,9 +1,10 @@
+import { refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
 import { askedBy } from '../context.ts'
 import { type Call, type Endpoint, told } from './endpoint.ts'
 import { indexName, kindsOf } from './indexes.ts'
 import { INFO } from './info.ts'
-import { OF_CLUSTER } from './parameters.ts'
+import { namesIn, OF_CLUSTER } from './parameters.ts'
 
 /** The one node that clients are told of. */
 export const NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
@@ -75,8 +76,9 @@ export const nodes: Endpoint = {
   methods: ['GET'],
   doc: 'The one node. Its address is not told, since clients that sniff would leave out the path: have them not sniff.',
   parameters: [...OF_CLUSTER, 'flat_settings'],
-  handle: () =>
-    told({
+  handle(call) {
+    checkNodeNames(call)
+    return told({
       _nodes: { total: 1, successful: 1, failed: 0 },
       cluster_name: INFO.cluster_name,
       nodes: {
@@ -86,8 +88,22 @@ export const nodes: Endpoint = {
           ...{ roles: ['data', 'ingest', 'master'], attributes: {} },
         },
       },
-    }),
+    })
+  },
 }
+
+/** Nodes and parts of what is told of them; there is one node, and nothing more to tell. */
+const checkNodeNames = ({ path }: Call): void => {
+  const names = ['name', 'names'].flatMap(name => namesIn(path.get(name) ?? ''))
+  const unknown = names.find(name => !NODE_NAMES.includes(name))
+  if (unknown === undefined) return
+  throw refuse(
+    'illegal_argument_exception',
+    `The endpoint [_nodes/${unknown.slice(0, 80)}] is not supported. Figures of the server are at /status.`,
+  )
+}
+
+const NODE_NAMES = ['_all', '_local', 'http', 'transport', 'settings', 'os', 'process', 'plugins', 'ingest', NODE.id]
 
 export const searchShards: Endpoint = {
   paths: ['_search_shards', '{index}/_search_shards'],

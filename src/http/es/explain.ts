@@ -1,3 +1,4 @@
+import { refuse } from '../../lib/errors.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { QUERY_PARAMETERS } from './count.ts'
@@ -16,6 +17,8 @@ export const explain: Endpoint = {
     const { c, service, log, network, pairs, filterPath, path } = call
     const kind = kindOf(call)
     const body = await bodyOf(call)
+    if (body === undefined && !call.parameters.has('q'))
+      throw refuse('action_request_validation_exception', 'Validation Failed: 1: query is missing;')
     const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
     const form = { tell: 'match', kind, id: path.get('id')! } as const
     const asked = { network, entities: kind, body, parameters: pairs, dialect, form }

@@ -1,13 +1,14 @@
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { isObject, type JsonNode, known, list, scalar, string, unexpected } from '../../query/json-node.ts'
+import { type JsonNode, known, list, scalar, string, unexpected } from '../../query/json-node.ts'
 import { sourceOf } from '../../query/parameters.ts'
 import { parseSource } from '../../query/parse.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import type { Wanted } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
+import { causeOf } from '../errors.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { targetOf } from './indexes.ts'
 import { BODY_PARAMETERS, jsonOf } from './request-body.ts'
@@ -40,8 +41,6 @@ const idsOf = (call: Call, place: JsonNode): Wanted[] => {
 
 const docsOf = (call: Call, place: JsonNode): Wanted[] =>
   list(place, 'a list of documents').map(at => {
-    if (!isObject(at.value))
-      return wantedOf(call, call.path.get('index'), scalar(at, 'an id'), sourceFilter(call, undefined))
     const { _id, _index, _source, stored_fields } = known(
       at,
       'an object such as {"_index": "tx", "_id": "0x…"}',
@@ -77,8 +76,7 @@ const wantedOf = (call: Call, index: string | undefined, id: string, source: Sou
     return { kind: entities as Kind, id, source }
   } catch (error) {
     if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error
-    const { code: type, message: reason } = error
-    const told = { _index: index, _type: null, _id: id, error: { root_cause: [{ type, reason }], type, reason } }
+    const told = { _index: index, _type: null, _id: id, error: causeOf(error) }
     return { instead: JSON.stringify(told) }
   }
 }

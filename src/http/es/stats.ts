@@ -1,7 +1,8 @@
+import { refuse } from '../../lib/errors.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Holdings } from '../../search/service.ts'
 import { askedBy } from '../context.ts'
-import { ASKED_SHARDS, type Endpoint, told } from './endpoint.ts'
+import { ASKED_SHARDS, type Call, type Endpoint, told } from './endpoint.ts'
 import { indexName, kindsOf } from './indexes.ts'
 import { uuidOf } from './indices.ts'
 import { namesIn } from './parameters.ts'
@@ -13,6 +14,19 @@ export const bytesOf = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): nu
   return all === 0 ? 0 : Math.round((bytes * own) / all)
 }
 
+const METRICS = ['_all', 'docs', 'store'] as const
+
+/** The wanted ones; without a name all there are. */
+const metricsOf = ({ c, path }: Call): readonly string[] => {
+  const names = namesIn(path.get('names') ?? '_all')
+  const unknown = names.find(name => !METRICS.some(it => it === name))
+  if (unknown === undefined) return names
+  throw refuse(
+    'illegal_argument_exception',
+    `request [${c.req.path}] contains unrecognized metric: [${unknown.slice(0, 80)}]. Supported are docs and store.`,
+  )
+}
+
 export const stats: Endpoint = {
   paths: ['_stats', '_stats/{names}', '{index}/_stats', '{index}/_stats/{names}'],
   methods: ['GET'],
@@ -21,10 +35,10 @@ export const stats: Endpoint = {
     'Only `docs` and `store`. All entities lie in one file, of whose bytes each is given the share of its documents.',
   parameters: ['level', 'include_unloaded_segments', 'forbid_closed_indices', 'completion_fields', 'fielddata_fields'],
   async handle(call) {
-    const { c, service, network, path } = call
+    const { c, service, network } = call
     const kinds = kindsOf(call)
     const holdings = await service.holdings({ network, ...askedBy(c) })
-    const names = namesIn(path.get('names') ?? '_all')
+    const names = metricsOf(call)
     const wants = (name: string) => names.includes('_all') || names.includes(name)
     const of = (some: readonly Kind[]) => {
       const size = bytesOf(holdings, some)

@@ -2,13 +2,13 @@ import { fits } from '../../../lib/wildcard.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { askedBy } from '../../context.ts'
 import { healthOf } from '../cluster.ts'
-import { type Endpoint, told } from '../endpoint.ts'
+import type { Endpoint } from '../endpoint.ts'
 import { aliasesOf, indexName, kindsOf } from '../indexes.ts'
 import { uuidOf } from '../indices.ts'
 import { INFO } from '../info.ts'
 import { namesIn } from '../parameters.ts'
 import { bytesOf } from '../stats.ts'
-import { type Column, clockColumns, shownBytes, shownTable, TABLE_PARAMETERS } from './table.ts'
+import { type Column, clockColumns, shownBytes, shownTable, TABLE_PARAMETERS, textOf } from './table.ts'
 
 export const catIndices: Endpoint = {
   paths: ['_cat/indices', '_cat/indices/{index}'],
@@ -131,5 +131,5 @@ export const cat: Endpoint = {
   paths: ['_cat'],
   methods: ['GET'],
   doc: 'Names of these tables.',
-  handle: () => told(['/_cat/aliases', '/_cat/count', '/_cat/health', '/_cat/indices']),
+  handle: () => textOf(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
 }

@@ -29,14 +29,14 @@ export const TABLE_PARAMETERS = ['format', 'h', 's', 'v', 'help', 'bytes', 'time
 export const shownTable = <Row>(call: Call, { columns, rows }: Table<Row>): Told | Response => {
   const all = Object.entries(columns)
   if (isOn(call, 'help'))
-    return text(aligned(all.map(([name, { aliases = [], doc }]) => [name, aliases.join(','), doc])))
+    return textOf(aligned(all.map(([name, { aliases = [], doc }]) => [name, aliases.join(','), doc])))
   const shown = chosen(call, all)
   const sorted = inOrder(call, all, rows)
   if (wantsJson(call))
     return told(sorted.map(row => Object.fromEntries(shown.map(([name, { value }]) => [name, value(row)]))))
   const head = isOn(call, 'v') ? [shown.map(([name]) => name)] : []
   const lines = sorted.map(row => shown.map(([, { value }]) => value(row) ?? ''))
-  return text(
+  return textOf(
     aligned(
       [...head, ...lines],
       shown.map(([, { right = false }]) => right),
@@ -110,7 +110,7 @@ const aligned = (lines: readonly (readonly string[])[], right: readonly boolean[
     .join('')
 }
 
-const text = (body: string): Response =>
+export const textOf = (body: string): Response =>
   new Response(body, { headers: { ...PRODUCT, 'content-type': 'text/plain; charset=UTF-8' } })
 
 const UNITS = new Map([
