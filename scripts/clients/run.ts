@@ -1,96 +1,102 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { isDeepStrictEqual, parseArgs } from 'node:util'
-import { createToken, startServer } from '../bench/program.ts'
-import { CLIENTS, type Client } from './clients.ts'
-import { EXPECTED } from './expected.ts'
-import { type Installed, install } from './install.ts'
+import { parseArgs } from 'node:util'
+import { start } from '../../test/e2e/program.ts'
+import { RECORDINGS, readRecordings } from './recordings.ts'
+import { type Outcome, replayBodies, replayClients, replayPanels, type Server, send } from './replay.ts'
 
-/** Runs unmodified clients of Elasticsearch and OpenSearch against a server with the demo chain, and compares what they got. */
+const USAGE = `Sends what unmodified clients sent to Elasticsearch, and tells what is answered otherwise.
 
-const USAGE = `npm run clients -- [--only TEXT]... [--short] [--seconds N] [--program FILE]
+npm run clients:replay -- [--url URL --token TOKEN] [--only NAME]… [--quiet]
 
---only     clients whose name has this in it, such as java; may be repeated
---short    one of each kind that installs within seconds
---seconds  clients whose turn comes later are skipped
---program  what they ask (default dist/chainsieve.mjs)`
+--url    a server with the demo chain (default: one that is started)
+--only   this client alone, or "bodies" or "grafana"; may be repeated
+--quiet  the table alone, without what differs`
 
-interface Line {
-  call: string
-  value?: unknown
-  error?: string
+/** A server with the demo chain, once all of it is indexed. */
+export const startDemo = async (t: { after(fn: () => unknown): void }): Promise<Server> => {
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-clients-'))
+  t.after(() => rmSync(data, { recursive: true, force: true }))
+  const program = start(t, ['serve', '--port', '0'], { data })
+  const [, url = ''] = await program.says(/Serves +url=(\S+)/)
+  const token = await eventually(() => /Token: (cs_\S+)/.exec(program.out())?.[1])
+  const server = { url, token }
+  await eventually(async () => ((await blocks(server)) === DEMO_BLOCKS ? true : undefined))
+  return server
 }
 
-const main = async (): Promise<number> => {
+const DEMO_BLOCKS = 421
+
+const blocks = async (server: Server): Promise<number> => {
+  const path = '/ethereum/demo/local/es/block/search?size=0'
+  const { text } = await send(server, { method: 'POST', path, headers: {}, body: '' })
+  return (JSON.parse(text) as { hits?: { total: number } }).hits?.total ?? 0
+}
+
+const eventually = async <T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> => {
+  for (let tries = 0; tries < 600; tries++) {
+    const found = await look()
+    if (found !== undefined) return found
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  throw new Error('the demo chain was not indexed within a minute')
+}
+
+/** For each client: calls, those that Elasticsearch answers, and those of them that are accepted here. */
+export const summary = (
+  outcomes: readonly Outcome[],
+): Map<string, { calls: number; reference: number; here: number; all: number }> => {
+  const rows = new Map<string, { calls: number; reference: number; here: number; all: number }>()
+  for (const { client, reference, fault } of outcomes) {
+    const row = rows.get(client) ?? { calls: 0, reference: 0, here: 0, all: 0 }
+    row.calls++
+    if (reference) row.reference++
+    if (reference && fault === undefined) row.here++
+    if (fault === undefined) row.all++
+    rows.set(client, row)
+  }
+  return rows
+}
+
+const main = async () => {
   const { values } = parseArgs({
     options: {
+      url: { type: 'string' },
+      token: { type: 'string' },
       only: { type: 'string', multiple: true },
-      short: { type: 'boolean' },
-      seconds: { type: 'string', default: '3600' },
-      program: { type: 'string' },
+      quiet: { type: 'boolean' },
       help: { type: 'boolean' },
     },
   })
-  if (values.help) {
-    console.log(USAGE)
-    return 0
-  }
-  const wanted = CLIENTS.filter(
-    ({ name, short }) => (!values.short || short) && (values.only?.some(part => name.includes(part)) ?? true),
-  )
-  const program = values.program ?? 'dist/chainsieve.mjs'
-  const data = mkdtempSync(join(tmpdir(), 'chainsieve-clients-'))
-  const server = await startServer(program, ['--data', data, '--port', '0'])
-  let faults = 0
+  if (values.help) return console.log(USAGE)
+  const recordings = readRecordings()
+  if (!recordings) return console.log(`There are no recordings at ${RECORDINGS}: set CLIENT_RECORDINGS.`)
+  const cleanups: (() => unknown)[] = []
+  const server = values.url
+    ? { url: values.url, token: values.token ?? '' }
+    : await startDemo({ after: fn => void cleanups.push(fn) })
   try {
-    const token = await createToken(program, data)
-    const env = { BASE: `${server.url}/ethereum/demo/local/es`, TOKEN: token, TX }
-    const end = performance.now() + Number(values.seconds) * 1000
-    for (const client of wanted) faults += await tryClient(client, env, end - performance.now())
+    const wanted = (name: string) => !values.only || values.only.includes(name)
+    const outcomes = [
+      ...(await replayClients(server, { calls: recordings.calls.filter(({ client }) => wanted(client)) })),
+      ...(wanted('bodies') ? await replayBodies(server, recordings) : []),
+      ...(await replayPanels(server, { panels: recordings.panels.filter(({ client }) => wanted(client)) })),
+    ]
+    if (!values.quiet)
+      for (const { client, call, fault } of outcomes)
+        if (fault !== undefined) console.log(`${client}  ${call}\n    ${fault}`)
+    console.table(
+      Object.fromEntries(
+        Array.from(summary(outcomes), ([client, { calls, reference, here, all }]) => [
+          client,
+          { calls, 'ES answers': reference, 'of these here': here, 'same in all': all },
+        ]),
+      ),
+    )
   } finally {
-    await server.stop()
-    rmSync(data, { recursive: true, force: true })
+    for (const cleanup of cleanups.reverse()) await cleanup()
   }
-  return faults === 0 ? 0 : 1
 }
 
-/** A transaction of the demo chain. */
-const TX = '0xe392582d53f21650a6a0007f736ec46019afbc5be36791a2853d460a3cc6ccf5'
-
-/** Resolves to the number of faults. */
-const tryClient = async (client: Client, env: Record<string, string>, leftMs: number): Promise<number> => {
-  let installed: Installed
-  try {
-    if (leftMs < 0) throw new Error('the time is over')
-    installed = await install(client, leftMs)
-  } catch (error) {
-    console.log(`${client.name}: skipped: ${String((error as Error).message).split('\n')[0]}`)
-    return 0
-  }
-  const lines = await callsOf(installed, env)
-  const faults = lines.flatMap(line => faultOf(line) ?? [])
-  if (lines.length === 0) faults.push('made no call')
-  console.log(`${client.name}: ${lines.length - faults.length} of ${lines.length} calls`)
-  for (const fault of faults) console.log(`  ${fault}`)
-  return faults.length
-}
-
-const callsOf = async ({ command, args, cwd, env: own }: Installed, env: Record<string, string>): Promise<Line[]> => {
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env, ...own }, timeout: 120_000 })
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
-  const lines = out.split('\n').filter(line => line.startsWith('{'))
-  if (lines.length === 0) console.log(err.slice(-2_000))
-  return lines.map(line => JSON.parse(line) as Line)
-}
-
-const faultOf = ({ call, value, error }: Line): string | undefined => {
-  if (error !== undefined) return `${call}: failed: ${error}`
-  const expected = EXPECTED.get(call)
-  if (isDeepStrictEqual(value, expected)) return undefined
-  return `${call}: got ${JSON.stringify(value)} instead of ${JSON.stringify(expected)}`
-}
-
-process.exitCode = await main()
+if (import.meta.main) await main()

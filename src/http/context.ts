@@ -29,11 +29,18 @@ export const pathOf = (request: Request): string => {
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
 }
 
+type HeaderName =
+  | 'accept'
+  | 'authorization'
+  | 'content-encoding'
+  | 'content-length'
+  | 'if-match'
+  | 'if-none-match'
+  | 'user-agent'
+
 /** A header of the request, without building what the standard's Headers would be built from. */
-export const header = (
-  c: Context,
-  name: 'authorization' | 'content-encoding' | 'content-length' | 'if-match' | 'if-none-match',
-): string | undefined => (c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name))
+export const header = (c: Context, name: HeaderName): string | undefined =>
+  c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name)
 
 /** Who asks, and for how long. */
 export const askedBy = (c: Context) => ({ account: c.get('account').id, signal: whileConnected(c) })

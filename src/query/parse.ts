@@ -9,14 +9,17 @@ import {
   bodyNode,
   boolean,
   elements,
+  inside,
   integer,
   isObject,
   type JsonNode,
   known,
+  scalar,
   string,
   unexpected,
   where,
 } from './json-node.ts'
+import { type Parameters, withParameters } from './parameters.ts'
 import type { SearchRequest, SourceFilter } from './request.ts'
 import type { Scope } from './scope.ts'
 import { parseSort } from './sort.ts'
@@ -29,10 +32,11 @@ export const parseSearch = (
   body: string | undefined,
   kinds: readonly Kind[],
   now: number,
-  options: BudgetOptions = {},
+  options: ParseOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
-  const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
+  const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
+  const root = bodyNode(withParameters(given, options.parameters ?? []))
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
@@ -50,7 +54,13 @@ export const parseSearch = (
     size,
     source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    ...timeoutIn(root),
   }
+}
+
+export interface ParseOptions extends BudgetOptions {
+  /** Those of the URL. */
+  parameters?: Parameters | undefined
 }
 
 const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
@@ -101,6 +111,23 @@ const parseFrom = (place: JsonNode): number => {
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
 }
 
+const timeoutIn = (root: JsonNode): Pick<SearchRequest, 'timeout'> => {
+  const value = isObject(root.value) ? root.value.get('timeout') : undefined
+  return value === undefined ? {} : { timeout: parseTimeout(inside(root, 'timeout', value)) }
+}
+
+/** Milliseconds, undefined where there is no limit. */
+const parseTimeout = (place: JsonNode): number | undefined => {
+  const text = scalar(place, EXPECTED_TIME)
+  if (text === '-1' || text === '0') return undefined
+  const [, amount, unit] = /^(\d{1,12}(?:\.\d{1,9})?) *(nanos|micros|ms|s|m|h|d)$/i.exec(text) ?? []
+  if (amount === undefined || unit === undefined) throw unexpected(place, EXPECTED_TIME)
+  return Number(amount) * UNITS[unit.toLowerCase() as keyof typeof UNITS]
+}
+
+const UNITS = { nanos: 1e-6, micros: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const EXPECTED_TIME = 'a time with its unit, such as "10s"'
+
 const parseTrackTotal = (place: JsonNode): boolean | number => {
   if (typeof place.value !== 'number') return boolean(place)
   if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
@@ -108,7 +135,7 @@ const parseTrackTotal = (place: JsonNode): boolean | number => {
 }
 
 /** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
-const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
+export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
   if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)

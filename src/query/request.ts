@@ -12,6 +12,8 @@ export interface SearchRequest {
   source: SourceFilter
   /** Up to which number the total is counted exactly: true without limit, false not at all. */
   trackTotal: boolean | number
+  /** Milliseconds after which it is given up, where the request says so. */
+  timeout?: number | undefined
 }
 
 export interface Sort {

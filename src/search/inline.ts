@@ -4,8 +4,9 @@ import type { SearchOptions } from '../engine/query/options.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import { answerGet, answerSearch, type Reply } from './answer.ts'
+import { answerGet, type Reply } from './answer.ts'
 import { createCredit, shapeOf } from './credit.ts'
+import { answerForm } from './forms.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-thread.ts'
 import type { Answer } from './service.ts'
@@ -82,18 +83,19 @@ export const createInline = ({ limits, budgetMs, now = () => performance.now() }
   }
 
   return {
-    search({ store, index, entities, body, now: at }, account) {
+    search(search, account) {
+      const { store, entities, body, parameters, form, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined
       const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
-      const shape = () => shapeOf(`${store} ${entities}`, text)
+      const shape = () => shapeOf(`${store} ${entities} ${JSON.stringify([parameters, form])}`, text)
       return attempt({ store, account, shape }, (searcher, options) =>
         // Long answers are a thread's.
-        answerSearch(searcher, index, entities, text, { ...options, limits, now: at, mayStream: false }),
+        answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
       )
     },
-    get({ store, index, entity, document }, account) {
+    get({ store, index, entity, document, ...how }, account) {
       const shape = () => shapeOf(`${store} ${entity}`, '')
-      return attempt({ store, account, shape }, searcher => answerGet(searcher, index, entity as Kind, document))
+      return attempt({ store, account, shape }, searcher => answerGet(searcher, index, entity as Kind, document, how))
     },
     close() {
       closed = true

@@ -1,6 +1,7 @@
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { NATIVE } from './dialect.ts'
 import { createInline } from './inline.ts'
 import type { Search } from './reader-thread.ts'
 import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './service.ts'
@@ -42,7 +43,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     return store
   }
 
-  const answer = async (message: Extract<Message, { type: 'get' | 'suggest' | 'similar' }>, asking: Asking) => {
+  const answer = async (
+    message: Extract<Message, { type: 'get' | 'documents' | 'suggest' | 'similar' }>,
+    asking: Asking,
+  ) => {
     const { account, signal } = asking
     const { id } = message
     const reply = await threads.ask({ id, account, signal, lane: 'cheap', bytes: 0, message: () => message })
@@ -77,10 +81,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   return {
     networks: wanted => [...stores(wanted).keys()],
     async search(asking) {
-      const { network, entities, body, account } = asking
+      const { network, account, signal: _, ...asked } = asking
       asking.signal.throwIfAborted()
-      const asked = { type: 'search', ...searchOf(network), entities, body } as const
-      return inline.search(asked, account) ?? search(asked, asking)
+      const message = { type: 'search', ...searchOf(network), ...asked } as const
+      return inline.search(message, account) ?? search(message, asking)
     },
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
     async suggest({ q, size, ...asking }) {
@@ -93,11 +97,24 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       return answer({ type: 'similar', id: nextId(), store, index, request: { address, size } }, asking)
     },
     async get(asking) {
-      const { entity, id: document } = asking
+      const { entity, id: document, source, bare } = asking
       asking.signal.throwIfAborted()
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
-      const asked = { type: 'get', id: nextId(), store, index, entity, document } as const
+      const asked = { type: 'get', id: nextId(), store, index, entity, document, source, bare } as const
       return inline.get(asked, asking.account) ?? answer(asked, asking)
+    },
+    documents: async ({ wanted, filterPath, ...asking }) => {
+      const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
+      const dialect = { ...NATIVE, filterPath }
+      return answer({ type: 'documents', id: nextId(), store, index, deadlineMs, wanted, dialect }, asking)
+    },
+    async holdings({ network, account, signal }) {
+      const id = nextId()
+      const asked = { id, account, signal, lane: 'cheap', bytes: 0 } as const
+      const store = storeOf(network)
+      const { message } = await threads.ask({ ...asked, message: () => ({ type: 'holdings', id, store }) })
+      if (message.type !== 'holdings') throw new Error(`a reading thread answered ${message.type}`)
+      return message.holdings
     },
     async ranges(network) {
       const store = stores(network).get(network)

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import { createApp, type Services } from '../../src/http/app.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { byKind, KINDS } from '../../src/mapping/index.ts'
+import { NATIVE } from '../../src/search/dialect.ts'
 import type { Answer, Asking, SearchService } from '../../src/search/service.ts'
 
 export const TOKEN = 'cs_good'
@@ -11,11 +14,25 @@ export const MAINNET = 'ethereum/ethereum/mainnet'
 
 const json = (value: unknown, status = 200): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) })
 
+/** 36 documents. */
+export const COUNTS = byKind(KINDS, kind => KINDS.indexOf(kind) + 1)
+
 /** Answers every call with what it was called with. */
 export const echo: SearchService = {
   networks: () => [MAINNET, 'ethereum/gnosis/mainnet'],
-  search: async ({ body, ...asking }) =>
-    json({ ...asked(asking), body: body === undefined ? null : Buffer.from(body).toString() }),
+  search: async ({ body, parameters = [], dialect = NATIVE, ...asking }) =>
+    json({
+      ...asked(asking),
+      body: body === undefined ? null : Buffer.from(body).toString(),
+      ...(parameters.length > 0 && { parameters }),
+      ...(isDeepStrictEqual(dialect, NATIVE) ? {} : { dialect }),
+    }),
+  documents: async ({ filterPath, ...asking }) =>
+    json({ ...asked(asking), ...(filterPath && filterPath.length > 0 && { filterPath }) }),
+  holdings: async asking => {
+    asked(asking)
+    return { counts: COUNTS, bytes: 36_000 }
+  },
   suggest: async asking => json(asked(asking)),
   similar: async asking => json(asked(asking)),
   get: async asking => json(asked(asking), asking.id === 'absent' ? 404 : 200),

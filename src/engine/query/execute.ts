@@ -9,7 +9,7 @@ import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
-import { createHits } from '../show/hits.ts'
+import { createHits, type DocumentShowing } from '../show/hits.ts'
 import { findBest, type Part } from './best.ts'
 import { createDocuments, type Documents } from './documents.ts'
 import { evaluate } from './evaluate.ts'
@@ -34,7 +34,7 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
-  writeDocument(kind: Kind, id: string, writing: Writing): boolean
+  writeDocument(kind: Kind, id: string, writing: Writing, how?: DocumentShowing): boolean
 }
 
 export interface Writing {
@@ -123,8 +123,8 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     },
     write: (request, options, writing) => find(request, options, takeInto(request, writing)),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
-    writeDocument: (kind, id, { index, out }) =>
-      read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out))),
+    writeDocument: (kind, id, { index, out }, how) =>
+      read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),
     similar: request =>
       read(() =>
         similarContracts(reader, request)?.map(({ position, similarity }) => ({

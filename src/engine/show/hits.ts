@@ -33,11 +33,18 @@ export interface HitsOptions {
   exact: Documents
 }
 
+export interface DocumentShowing {
+  /** All of it by default. */
+  source?: SourceFilter | undefined
+  /** `_source` alone. */
+  bare?: boolean | undefined
+}
+
 export interface Hits {
   /** What appends matches of a request as JSON objects, with a comma between two, and tells how many; what is gone meanwhile is left out. */
   writer(request: SearchRequest, index: string): (found: readonly Found[], out: ByteWriter) => number
   /** A document by its position, as an answer to `get` shows it; false where there is none. */
-  document(kind: Kind, position: number, index: string, out: ByteWriter): boolean
+  document(kind: Kind, position: number, index: string, out: ByteWriter, how?: DocumentShowing): boolean
 }
 
 /** Hits as JSON, written straight from what is stored. */
@@ -88,13 +95,18 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
         return hits
       }
     },
-    document(kind, position, index, out) {
+    document(kind, position, index, out, { source = true, bare = false } = {}) {
       const show = shows[kind]
       if (!show.find(position)) return false
+      const write = sourceOf(kind, source)
+      if (bare) {
+        write?.(out)
+        return true
+      }
       out.text(envelopeOf(index, kind))
       show.id(out)
-      out.ascii('","found":true,"_source":')
-      sourceOf(kind, true)!(out)
+      out.ascii(write ? '","found":true,"_source":' : '","found":true')
+      write?.(out)
       out.byte(CLOSE)
       return true
     },

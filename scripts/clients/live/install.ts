@@ -14,7 +14,7 @@ export interface Installed {
 
 const HERE = import.meta.dirname
 /** Kept between runs. */
-const CACHE = join(HERE, '..', '..', 'node_modules', '.cache', 'clients')
+const CACHE = join(HERE, '..', '..', '..', 'node_modules', '.cache', 'clients')
 
 const execute = promisify(execFile)
 type Run = (command: string, args: string[]) => Promise<unknown>
