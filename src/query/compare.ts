@@ -335,7 +335,7 @@ const readScaled = (value: bigint, { type, decimals }: Element, found: Face[]): 
 const INTEGER = /^(u?)int(\d+)$/
 
 /** Undefined where the value is no integer and no boolean. Negative ones stand in two's complement of their width. */
-const integerOf = ({ type, hex }: Element): bigint | undefined => {
+export const integerOf = ({ type, hex }: Pick<Element, 'type' | 'hex'>): bigint | undefined => {
   if (type === 'bool') return BigInt(hex)
   const [, unsigned, bits] = INTEGER.exec(type) ?? []
   if (bits === undefined) return undefined

@@ -35,6 +35,26 @@ export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Val
   return values
 }
 
+/** The values of a field as `_source` shows them, through all lists on the way. Of an element of a nested `list`, those of its members. */
+export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
+  const values: unknown[] = []
+  collect(source, stepsOf(field, list), 0, raw => values.push(raw))
+  return values
+}
+
+/** A value as `_source` shows it, canonical as in the query tree. Of a text, its first word. */
+export const readValue = (field: FieldPath, raw: unknown): Value | undefined => {
+  const values: Value[] = []
+  READ[field.compare](field, raw, values)
+  return values[0]
+}
+
+/** Whether an element of a nested list fulfils a condition on its members. */
+export const compileElement = (node: Node, list: string): ((element: Record<string, unknown>) => boolean) => {
+  const test = compileNode(node, list, undefined)
+  return element => test(element, { _id: '', _source: {} })
+}
+
 /** `source` is the document's, or an element of one of its lists. */
 type Test = (source: Record<string, unknown>, document: Document) => boolean
 

@@ -4,6 +4,7 @@ import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.
 import { ALL, NONE, type Node } from './ast.ts'
 import type { Budget } from './budget.ts'
 import { type JsonNode, named, scalar, where } from './json-node.ts'
+import type { InnerHits } from './request.ts'
 import { ids, or } from './simplify.ts'
 
 /** What a clause is read against. */
@@ -17,6 +18,8 @@ export interface Scope {
   nested: string | undefined
   /** What the query may still ask for. */
   budget: Budget
+  /** Where clauses put what they want to be shown of what they found; undefined where nothing of it is shown. */
+  innerHits?: InnerHits[] | undefined
 }
 
 /**

@@ -166,8 +166,8 @@ const json = (status: number, body: unknown): Reply => ({ status, body: encode(J
 
 const TAIL = encode(']}}')
 
-const head = (started: number, total: number, { sort }: SearchRequest, any: boolean): string => {
-  const score = any && !hidesScores(sort) ? 1 : null
+const head = (started: number, total: number, request: SearchRequest, any: boolean): string => {
+  const score = any && !request.collapse && !hidesScores(request) ? 1 : null
   const took = Math.round(performance.now() - started)
   return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
 }

@@ -201,7 +201,8 @@ const valueReader = (
   }
 }
 
-const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
+/** What stands for a missing value in a hit's `sort`. */
+export const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
   const last = order === 'asc'
   switch (field?.compare) {
     case 'long':
