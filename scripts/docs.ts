@@ -120,6 +120,7 @@ const TYPES = {
   exact: 'keyword',
   token: 'text',
   long: 'long',
+  integer: 'integer in digits',
   double: 'double',
   boolean: 'boolean',
   instant: 'date',

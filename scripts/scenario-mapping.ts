@@ -19,7 +19,7 @@ const properties = (fields: (typeof MAPPING)[Kind]['fields']): Properties => {
   for (const [name, field] of Object.entries(fields)) {
     if (isList(field)) {
       all[name] = { ...(field.list === 'nested' && { type: 'nested' }), properties: properties(field.members) }
-    } else put(all, name.split('.'), propertyOf(field))
+    } else if (field.kind !== 'decimal') put(all, name.split('.'), propertyOf(field))
   }
   return all
 }
@@ -35,9 +35,10 @@ const put = (all: Properties, [first, ...rest]: string[], property: unknown): vo
 }
 
 const propertyOf = (field: Field): unknown => {
-  const encodings = Object.entries<Encoding>(ENCODINGS[field.kind]).map(
-    ([name, encoding]) => [name, typeOf(field, encoding)] as const,
-  )
+  const encodings = Object.entries<Encoding>(ENCODINGS[field.kind])
+    // What documents do not hold is nothing to index.
+    .filter(([, { apart }]) => !apart)
+    .map(([name, encoding]) => [name, typeOf(field, encoding)] as const)
   const own = encodings.find(([name]) => name === '')?.[1]
   const inner = Object.fromEntries(encodings.filter(([name]) => name !== ''))
   if (own === undefined) return { properties: inner }

@@ -1,5 +1,5 @@
 import { isList, type Kind, MAPPING, nestedPaths } from '../mapping/index.ts'
-import { integerOf } from './compare.ts'
+import { integerIn } from './digits.ts'
 import type { Shown, SourceFilter } from './request.ts'
 import { compileSourceFilter, globMatches } from './source-filter.ts'
 
@@ -55,16 +55,9 @@ const addDecimals = (source: Source, [name = '', ...rest]: readonly string[]): v
   } else if (typeof value === 'object' && value !== null) {
     const copy = { ...(value as Source) }
     if (rest.length > 0) addDecimals(copy, rest)
-    else copy.dec = decimalOf(copy)
+    else copy.dec = integerIn(copy)?.toString() ?? null
     source[name] = copy
   }
-}
-
-/** The digits of an integer that is shown in encodings, or of an argument's value; null where it is none. */
-export const decimalOf = (value: Source): string | null => {
-  if (typeof value.raw === 'string') return String(BigInt(value.raw))
-  const integer = typeof value.type === 'string' ? integerOf(value as Argument['value']) : undefined
-  return integer === undefined ? null : String(integer)
 }
 
 /** Arguments by their names; those whose name is empty or occurs twice by their positions. Names come from outside: they may be any text. */

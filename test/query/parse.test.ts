@@ -353,7 +353,7 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ term: { gas: 1 } }),
-      'query_shard_exception: query.bool.filter[1].term.gas: [gas] of tx is an object. Ask for one of its fields: gas.num, gas.raw.',
+      'query_shard_exception: query.bool.filter[1].term.gas: [gas] of tx is an object. Ask for one of its fields: gas.num, gas.raw, gas.dec.',
     ],
     [
       tx({ range: { 'gas.num': { gte: 'x' } } }),

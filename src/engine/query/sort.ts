@@ -176,6 +176,7 @@ interface ValuesFrom {
 
 const missingOr = (value: Value | undefined, field: FieldPath, order: Sort['order']): unknown => {
   if (value === undefined) return missingValue(field, order)
+  if (field.compare === 'integer') return String(value)
   return typeof value === 'bigint' ? long(value, asJson) : value
 }
 
