@@ -75,8 +75,9 @@ function secondsOf(instant: number): string {
   return rest === 0 ? String(seconds) : `${seconds}.${pad(rest, 3)}`
 }
 
-const MONTHS = 'January February March April May June July August September October November December'.split(' ')
-const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
+/** In short however many letters ask for them, as Elasticsearch 7 writes them. */
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+const DAYS = 'Sun Mon Tue Wed Thu Fri Sat'.split(' ')
 
 type Print = (date: Date) => string
 
@@ -88,7 +89,7 @@ const digits =
 const name =
   (names: readonly string[], of: (date: Date) => number) =>
   (count: number): Print | undefined =>
-    count > 4 ? undefined : date => (count === 4 ? names[of(date)]! : names[of(date)]!.slice(0, 3))
+    count > 4 ? undefined : date => names[of(date)]!
 
 const year = (count: number): Print | undefined => {
   if (count > 4) return undefined

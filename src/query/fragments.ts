@@ -14,7 +14,7 @@ type Options = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragment
 export const fragmentsOf = (text: string, marks: readonly Token[], options: Options, found: Fragments): void => {
   const { fragments, fragmentSize, noMatchSize } = options
   if (marks.length === 0) {
-    if (noMatchSize > 0) found.unmarked ??= encode(text.slice(0, endOfPart(text, 0, text.length, noMatchSize)), options)
+    if (noMatchSize > 0) found.unmarked ??= encode(text.slice(0, endOfWord(text, noMatchSize)), options)
     return
   }
   let next = 0
@@ -71,6 +71,12 @@ const endOfPart = (text: string, start: number, end: number, most: number): numb
   if (end - start <= most) return end
   const space = text.lastIndexOf(' ', start + most)
   return space > start ? space : start + most
+}
+
+/** Where the word ends that a place lies in. */
+const endOfWord = (text: string, at: number): number => {
+  const space = text.indexOf(' ', Math.max(0, at))
+  return at >= text.length || space < 0 ? text.length : space
 }
 
 const trimmed = (text: string, start: number, end: number): readonly [number, number] => {

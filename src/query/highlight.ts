@@ -14,21 +14,21 @@ type Test = (text: string) => boolean
 /** What marks matches in documents of a kind: fragments by the names of fields; undefined where nothing is marked. */
 export const compileHighlight = (
   kind: Kind,
-  query: Node,
+  conditions: readonly Node[],
   asks: readonly HighlightField[],
 ): ((source: Source) => Record<string, string[]> | undefined) => {
-  const byQuery = new Map<Node, Map<string, Test[]>>()
-  const testsOf = (node: Node): Map<string, Test[]> => {
-    const known = byQuery.get(node)
+  const byQuery = new Map<readonly Node[], Map<string, Test[]>>()
+  const testsOf = (nodes: readonly Node[]): Map<string, Test[]> => {
+    const known = byQuery.get(nodes)
     if (known) return known
     const tests = new Map<string, Test[]>()
-    collectTests(node, tests)
-    byQuery.set(node, tests)
+    for (const node of nodes) collectTests(node, tests)
+    byQuery.set(nodes, tests)
     return tests
   }
   const markers = new Map<string, (source: Source) => string[]>()
   for (const ask of asks) {
-    const tests = testsOf(ask.queries ? (ask.queries[kind] ?? query) : query)
+    const tests = testsOf(ask.queries?.[kind] ?? conditions)
     for (const { name, path } of pathsOf(kind, ask.pattern)) {
       if (path.es !== 'text' && path.es !== 'keyword') continue
       const own = ask.requireFieldMatch ? (tests.get(path.path) ?? []) : [...tests.values()].flat()

@@ -18,9 +18,6 @@ import type { Scope } from './scope.ts'
 import { parseShown, SHOWN_KEYS } from './shown.ts'
 import { parseSort } from './sort.ts'
 
-/** Reads a clause inside of another one. */
-type Inner = (place: JsonNode, scope: Scope) => Node
-
 /** Hits that are shown of each clause, unless it says otherwise. */
 const DEFAULT_SIZE = 3
 /** As in Elasticsearch (index.max_inner_result_window). */
@@ -29,35 +26,36 @@ const MAX_WINDOW = 100
 const KEYS = ['name', 'from', 'size', 'sort', 'ignore_unmapped', ...SHOWN_KEYS] as const
 
 /**
- * Reads the query of a clause that may have `inner_hits`, and takes note of these. Of a clause whose hits are not shown, such as one in
- * `must_not`, the inner hits are not either, nor are those of clauses within it.
+ * Takes note of what a clause shows of what it found. `own` is what the clauses of its query took note of, which is shown within. Of a
+ * clause whose hits are not shown, such as one in `must_not`, these are not either: there `outer` has no list.
  */
-export const lowerWithInnerHits = (
-  innerHits: JsonNode | undefined,
-  query: JsonNode,
-  how: Pick<InnerHits, 'by'> & { name: string; inner: Scope; outer: Scope; lower: Inner },
-): Node => {
-  const { by, name, inner, outer, lower } = how
-  const own: InnerHits[] = []
-  const scope = { ...inner, innerHits: innerHits && own }
-  const node = lower(query, scope)
-  if (innerHits !== undefined) {
-    const parsed = parseInnerHits(innerHits, node, own, { by, name, scope: inner, lower })
-    if (outer.innerHits?.some(other => other.name === parsed.name))
-      throw refuse(
-        'illegal_argument_exception',
-        `${where(innerHits)}: [inner_hits] already contains an entry for key ${named(parsed.name)}. Give each its own [name].`,
-      )
-    outer.innerHits?.push(parsed)
-  }
-  return node
+export const takeInnerHits = (
+  place: JsonNode | undefined,
+  query: Node,
+  own: InnerHits[],
+  how: Pick<InnerHits, 'by'> & {
+    name: string
+    inner: Scope
+    outer: Scope
+    lower: (place: JsonNode, scope: Scope) => Node
+  },
+): void => {
+  if (place === undefined) return
+  const parsed = parseInnerHits(place, query, own, how)
+  const { innerHits } = how.outer
+  if (innerHits?.some(({ name }) => name === parsed.name))
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: [inner_hits] already contains an entry for key ${named(parsed.name)}. Give each its own [name].`,
+    )
+  innerHits?.push(parsed)
 }
 
 const parseInnerHits = (
   place: JsonNode,
   query: Node,
   own: InnerHits[],
-  { by, name, scope, lower }: Pick<InnerHits, 'by'> & { name: string; scope: Scope; lower: Inner },
+  { by, name, inner: scope, lower }: Omit<Parameters<typeof takeInnerHits>[3], 'outer'>,
 ): InnerHits => {
   const { kind, kinds, budget, nested } = scope
   const keys = known(place, 'an object such as {"size": 3}', KEYS, [])
@@ -67,9 +65,9 @@ const parseInnerHits = (
       `${where(keys.seq_no_primary_term)}: elements of a list have no sequence numbers.`,
     )
   const rest = pageOf(keys)
-  const queries = (at: JsonNode) => ({ [kind]: lower(at, { ...scope, innerHits: undefined }) })
+  const queries = (at: JsonNode) => ({ [kind]: [lower(at, { ...scope, innerHits: undefined, marks: undefined })] })
   const request: SearchRequest = {
-    parts: [{ kind, query, ...(own.length > 0 && { innerHits: own }) }],
+    parts: [{ kind, query, marks: [query], ...(own.length > 0 && { innerHits: own }) }],
     sort: by === 'nested' ? [] : parseSort(keys.sort, kinds, budget.limits),
     ...rest,
     trackTotal: true,

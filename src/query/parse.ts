@@ -23,9 +23,9 @@ export const parseSearch = (
   options: BudgetOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
-  const lower = (place: JsonNode | undefined, kind: Kind, innerHits?: InnerHits[]): Node =>
+  const lower = (place: JsonNode | undefined, kind: Kind, taken: Pick<Scope, 'innerHits' | 'marks'> = {}): Node =>
     // Each kind reads the same clauses, which count once.
-    parseQuery(place, { kind, kinds, now, innerHits }, createBudget(options))
+    parseQuery(place, { kind, kinds, now, ...taken }, createBudget(options))
   const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [
     ...Object.keys(IGNORED_KEYS),
@@ -43,17 +43,26 @@ export const parseSearch = (
   const scope: ShownScope = {
     kinds,
     limits,
-    queries: place => Object.fromEntries(kinds.map(kind => [kind, lower(place, kind)])),
+    queries: place =>
+      Object.fromEntries(
+        kinds.map(kind => {
+          const marks: Node[] = []
+          lower(place, kind, { marks })
+          return [kind, marks]
+        }),
+      ),
   }
   if (keys.collapse && size < 0)
     throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
   return {
     parts: kinds.map(kind => {
       const innerHits: InnerHits[] = []
-      const query = lower(keys.query, kind, innerHits)
+      const marks: Node[] | undefined = keys.highlight || keys.collapse ? [] : undefined
+      const query = lower(keys.query, kind, { innerHits, marks })
       return {
         ...{ kind, query },
         ...(keys.post_filter && { postFilter: lower(keys.post_filter, kind) }),
+        ...(marks && { marks }),
         ...(innerHits.length > 0 && { innerHits }),
       }
     }),
@@ -83,7 +92,7 @@ const MAX_WINDOW = 10_000
 
 const parseQuery = (
   place: JsonNode | undefined,
-  scope: Pick<Scope, 'kind' | 'kinds' | 'now' | 'innerHits'>,
+  scope: Pick<Scope, 'kind' | 'kinds' | 'now' | 'innerHits' | 'marks'>,
   budget: Budget,
 ): Node => {
   if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL

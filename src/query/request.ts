@@ -24,6 +24,8 @@ export interface RequestPart {
   query: Node
   /** What hits fulfil as well; aggregations do not see it. */
   postFilter?: Node
+  /** The query's conditions that may mark words of hits, where they are marked. */
+  marks?: Node[]
   /** What the clauses of the query ask to be shown of what they found. */
   innerHits?: InnerHits[]
 }
@@ -78,7 +80,7 @@ export interface HighlightField {
   /** Whether only conditions on the field itself count. */
   requireFieldMatch: boolean
   /** In place of the search's own query. */
-  queries: Partial<Record<Kind, Node>> | undefined
+  queries: Partial<Record<Kind, Node[]>> | undefined
 }
 
 /** Of all hits that have one value in a field only the first is shown. */

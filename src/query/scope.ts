@@ -20,6 +20,8 @@ export interface Scope {
   budget: Budget
   /** Where clauses put what they want to be shown of what they found; undefined where nothing of it is shown. */
   innerHits?: InnerHits[] | undefined
+  /** Where conditions on fields are put down that may mark words of hits; undefined where nothing is marked. */
+  marks?: Node[] | undefined
 }
 
 /**
@@ -33,7 +35,9 @@ export const onField = (name: string, place: JsonNode, scope: Scope, make: (fiel
     return NONE
   }
   const node = make(field)
-  return isInSight(field, scope) ? node : NONE
+  if (!isInSight(field, scope)) return NONE
+  scope.marks?.push(node)
+  return node
 }
 
 /** Every field at or below a path, so far as it is in sight: `value` stands for `value.num`, `value.coin` and so on. */

@@ -32,8 +32,8 @@ export type ShownPlaces = Partial<
 export interface ShownScope {
   kinds: readonly Kind[]
   limits: Limits
-  /** Reads a query on each of the kinds. */
-  queries(place: JsonNode): Partial<Record<Kind, Node>>
+  /** The conditions of a query on each of the kinds that may mark words. */
+  queries(place: JsonNode): Partial<Record<Kind, Node[]>>
 }
 
 export interface ParsedShown {

@@ -24,6 +24,8 @@ export interface Found {
   position: number
   /** What it is sorted by, beside its position. */
   keys: (Key | null)[]
+  /** 1 where nothing else is said. */
+  score?: number
 }
 
 export interface SortKeys {

@@ -1,5 +1,6 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
+import type { Found } from '../query/sort.ts'
 import type { Show } from './hits.ts'
 import { piece } from './pieces.ts'
 
@@ -11,7 +12,7 @@ export const hitWriter = (show: Show, envelope: string, score: string, source: R
   const behindId = piece(`","_score":${score}${routing ? ',"_routing":"' : toSource}`)
   const behindRouting = piece(`","_parent":"`)
   const behindParent = piece(`"${toSource}`)
-  return (position: number, out: ByteWriter): boolean => {
+  return ({ position }: Pick<Found, 'position'>, out: ByteWriter): boolean => {
     if (!show.find(position)) return false
     out.bytes(head)
     show.id(out)

@@ -90,7 +90,7 @@ export const createHits = (options: HitsOptions): Hits => {
         const one = found[i]!
         const before = out.length
         if (hits > 0) out.byte(COMMA)
-        if (!writers.get(one.kind)!(one.position, out)) {
+        if (!writers.get(one.kind)!(one, out)) {
           out.truncate(before)
           continue
         }

@@ -10,6 +10,7 @@ import type { ElementSort, InnerHits, RequestPart, SearchRequest } from '../../q
 import { compileSourceFilter } from '../../query/source-filter.ts'
 import { groupBy, type Related, relatedBy } from '../query/related.ts'
 import { type Found, missingValue } from '../query/sort.ts'
+import { explanationOf } from './explanation.ts'
 import type { Totals } from './hits.ts'
 import type { Append, RichOptions } from './rich.ts'
 
@@ -23,13 +24,16 @@ export const createInnerHits = (part: RequestPart, request: SearchRequest, optio
     ...(part.innerHits ?? []).map((inner): [string, Write] => [inner.name, innerWriter(inner, options)]),
     ...(collapse?.innerHits ?? []).map(({ name, request: inner }): [string, Write] => {
       const find = groupBy(collapse!, request.parts, inner, options)
-      return [name, relatedWriter(inner, hit => find(hit), options)]
+      // What marks hits marks those of their groups.
+      const parts = request.parts.map(({ kind, query, marks = [] }) => ({ kind, query, marks }))
+      return [name, relatedWriter({ ...inner, parts }, hit => find(hit), options)]
     }),
   ]
   if (writers.length === 0) return []
   return [
     (one, document, out) => {
       for (const [i, [name, write]] of writers.entries()) {
+        options.reader.check()
         out.text(`${i === 0 ? ',"inner_hits":{' : ','}${JSON.stringify(name)}:`)
         write(one, document, out)
       }
@@ -107,15 +111,13 @@ const elementShow = (
   list: string,
   _index: string,
 ): ((element: Source, document: Document) => Record<string, unknown>) => {
-  const { kind, query } = parts[0]!
+  const { kind } = parts[0]!
   const filter = shown?.decimals ? compileDecorated(kind, source, shown) : compileSourceFilter(source)
   const fields = shown?.fields.length ? compileFields(kind, shown.fields, 'fields') : undefined
   const docValues = shown?.docvalueFields.length
     ? compileFields(kind, shown.docvalueFields, 'docvalue_fields', list)
     : undefined
-  const mark = shown?.highlight.length
-    ? compileHighlight(kind, { op: 'nested', path: list, of: query }, shown.highlight)
-    : undefined
+  const mark = shown?.highlight.length ? compileHighlight(kind, parts[0]!.marks ?? [], shown.highlight) : undefined
   return (element, { _id }) => {
     const alone = { [list]: [element] }
     const left = filter(alone)
@@ -128,7 +130,7 @@ const elementShow = (
       ...(Object.keys(values).length > 0 && { fields: values }),
       ...(highlight && { highlight }),
       ...(shown?.explain && {
-        _explanation: { value: 1, description: 'every match of the query scores 1', details: [] },
+        _explanation: explanationOf(1),
       }),
     }
   }

@@ -9,6 +9,7 @@ import type { Documents } from '../query/documents.ts'
 import type { RelatedOptions } from '../query/related.ts'
 import { type Found, sortValues } from '../query/sort.ts'
 import { envelopeOf, hitWriter } from './envelope.ts'
+import { explanationOf } from './explanation.ts'
 import type { Show, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
 import { CLOSE, COMMA } from './pieces.ts'
@@ -46,7 +47,7 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
       const [document] = shown.load(one.kind, [one.position])
       const before = out.length
       if (hits > 0) out.byte(COMMA)
-      if (!document || !envelope(one.position, document, out)) {
+      if (!document || !envelope(one, document, out)) {
         out.truncate(before)
         continue
       }
@@ -62,7 +63,7 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
 
 interface KindWriter {
   /** Up to `_source`; false where there is no such document. */
-  envelope(position: number, document: Document, out: ByteWriter): boolean
+  envelope(one: Found, document: Document, out: ByteWriter): boolean
   behindSource: Append[]
   atEnd: Append[]
 }
@@ -102,9 +103,9 @@ const envelopeWriter = (
   { index, score, shows, sourceOf }: RichOptions,
 ): KindWriter['envelope'] => {
   if (!shown.id) {
-    const text = `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_score":${score}`
-    return (_position, _document, out) => {
-      out.text(text)
+    const text = `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_score":`
+    return (one, _document, out) => {
+      out.text(`${text}${score === null ? null : scoreOf(one)}`)
       return true
     }
   }
@@ -112,12 +113,12 @@ const envelopeWriter = (
   const decorated = (shown.decimals || shown.argsByName) && source !== false
   if (!decorated) {
     const write = hitWriter(shows[kind], head, String(score), sourceOf(kind, source))
-    return (position, _document, out) => write(position, out)
+    return (one, _document, out) => write(one, out)
   }
   const show = compileDecorated(kind, source, shown)
   const write = hitWriter(shows[kind], head, String(score), undefined)
-  return (position, { _source }, out) => {
-    if (!write(position, out)) return false
+  return (one, { _source }, out) => {
+    if (!write(one, out)) return false
     out.text(`,"_source":${JSON.stringify(show(_source))}`)
     return true
   }
@@ -129,8 +130,10 @@ const appendVersion: Append = (_one, _document, out) => out.ascii(',"_version":1
 /** The position grows with the chain, as sequence numbers do with what is indexed. */
 const appendSequence: Append = ({ position }, _document, out) => out.ascii(`,"_seq_no":${position},"_primary_term":1`)
 
-const appendExplanation: Append = (_one, _document, out) => out.text(EXPLANATION)
-const EXPLANATION = `,"_explanation":${JSON.stringify({ value: 1, description: 'every match of the query scores 1', details: [] })}`
+const appendExplanation: Append = (one, _document, out) =>
+  out.text(`,"_explanation":${JSON.stringify(explanationOf(scoreOf(one)))}`)
+
+const scoreOf = ({ score = 1 }: Found): number => score
 
 const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { index }: RichOptions): Append[] => {
   const adds: AddFields[] = []
@@ -152,9 +155,9 @@ const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { i
   ]
 }
 
-const appendHighlight = (kind: Kind, { query }: RequestPart, { highlight }: Shown): Append[] => {
+const appendHighlight = (kind: Kind, { marks = [] }: RequestPart, { highlight }: Shown): Append[] => {
   if (highlight.length === 0) return []
-  const mark = compileHighlight(kind, query, highlight)
+  const mark = compileHighlight(kind, marks, highlight)
   return [
     (_one, { _source }, out) => {
       const marked = mark(_source)

@@ -12,8 +12,8 @@ export const bool: Clause = {
     const nodes = (at: JsonNode | undefined, within = scope) =>
       at === undefined ? [] : elements(at).map(clause => inner(clause, within))
     const required = [...nodes(keys.must), ...nodes(keys.filter)]
-    // What must not be found cannot be shown.
-    const forbidden = nodes(keys.must_not, { ...scope, innerHits: undefined })
+    // What must not be found is neither shown nor marked.
+    const forbidden = nodes(keys.must_not, { ...scope, innerHits: undefined, marks: undefined })
     const optional = nodes(keys.should)
     const spec = keys.minimum_should_match
     const clauses = required.length + forbidden.length + optional.length

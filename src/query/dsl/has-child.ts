@@ -1,8 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { childrenOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
-import { lowerWithInnerHits } from '../inner-hits.ts'
+import { takeInnerHits } from '../inner-hits.ts'
 import { boolean, integer, type JsonNode, known, named, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
 import { child } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
@@ -35,8 +36,10 @@ export const hasChild: Clause = {
     }
     const here = childrenOf(scope.kind).includes(kind)
     const outer = here ? scope : { ...scope, innerHits: undefined }
-    const how = { by: 'child', name, inner: { ...scope, kind, kinds: [kind] }, outer, lower: inner } as const
-    const node = lowerWithInnerHits(inner_hits, query, how)
+    const own: InnerHits[] = []
+    const within = { ...scope, kind, kinds: [kind], marks: undefined, innerHits: inner_hits && own }
+    const node = inner(query, within)
+    takeInnerHits(inner_hits, node, own, { by: 'child', name, inner: within, outer, lower: inner })
     return here ? child(kind, node, min, max) : NONE
   },
 }

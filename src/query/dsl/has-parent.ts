@@ -1,8 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { parentsOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
-import { lowerWithInnerHits } from '../inner-hits.ts'
+import { takeInnerHits } from '../inner-hits.ts'
 import { boolean, known, named, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
 import { parent } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
@@ -34,8 +35,10 @@ export const hasParent: Clause = {
     }
     const here = parentsOf(scope.kind).includes(kind)
     const outer = here ? scope : { ...scope, innerHits: undefined }
-    const how = { by: 'parent', name, inner: { ...scope, kind, kinds: [kind] }, outer, lower: inner } as const
-    const node = lowerWithInnerHits(inner_hits, query, how)
+    const own: InnerHits[] = []
+    const within = { ...scope, kind, kinds: [kind], marks: undefined, innerHits: inner_hits && own }
+    const node = inner(query, within)
+    takeInnerHits(inner_hits, node, own, { by: 'parent', name, inner: within, outer, lower: inner })
     return here ? parent(kind, node) : NONE
   },
 }

@@ -2,8 +2,9 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { nestedPaths } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
-import { lowerWithInnerHits } from '../inner-hits.ts'
+import { takeInnerHits } from '../inner-hits.ts'
 import { boolean, known, named, string, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
 import { nested as nestedNode } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
@@ -29,8 +30,10 @@ export const nested: Clause = {
     if (lists.includes(path)) {
       const here = nestedPaths(scope.kind).includes(path)
       const outer = here ? scope : { ...scope, innerHits: undefined }
-      const how = { by: 'nested', name: path, inner: { ...scope, nested: path }, outer, lower: inner } as const
-      const node = lowerWithInnerHits(inner_hits, query, how)
+      const own: InnerHits[] = []
+      const within = { ...scope, nested: path, innerHits: inner_hits && own }
+      const node = inner(query, within)
+      takeInnerHits(inner_hits, node, own, { by: 'nested', name: path, inner: within, outer, lower: inner })
       return here ? nestedNode(path, node) : NONE
     }
     if (ignore_unmapped !== undefined && boolean(ignore_unmapped)) return NONE
