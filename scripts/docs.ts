@@ -17,10 +17,10 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
+import { IGNORED_KEYS, REFUSED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { IGNORED_IN_CLAUSES } from '../src/query/json-node.ts'
-import { IGNORED_KEYS } from '../src/query/parse.ts'
 import { ROOMS } from './layers.ts'
 
 /**
@@ -109,7 +109,8 @@ const clauses = () =>
 
 const ignored = () =>
   [
-    `In the body: ${IGNORED_KEYS.map(code).join(', ')}.`,
+    ...Object.entries(IGNORED_KEYS).map(([name, why]) => `In the body, ${code(name)}: ${why}.`),
+    `Refused by name: ${Object.keys(REFUSED_KEYS).map(code).join(', ')}.`,
     `In any clause: ${IGNORED_IN_CLAUSES.map(code).join(', ')}.`,
   ].join('\n')
 
@@ -119,6 +120,7 @@ const TYPES = {
   exact: 'keyword',
   token: 'text',
   long: 'long',
+  integer: 'integer in digits',
   double: 'double',
   boolean: 'boolean',
   instant: 'date',

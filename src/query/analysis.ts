@@ -9,6 +9,25 @@ export const analyze = (text: string): string[] => {
   return (text.match(words()) ?? []).filter(word => !noWord().test(word)).flatMap(word => cut(lowerCase(word)))
 }
 
+/** A word of a text, and where it stands in it, in UTF-16 units. */
+export interface Token {
+  word: string
+  start: number
+  end: number
+}
+
+/** As `analyze`, with the places of the words. */
+export const tokensOf = (text: string): Token[] =>
+  Array.from(text.matchAll(words())).flatMap(({ 0: written, index }) => {
+    if (noWord().test(written)) return []
+    if (written.length <= LONGEST_TOKEN)
+      return [{ word: lowerCase(written), start: index, end: index + written.length }]
+    return cut(written).map((piece, i) => {
+      const start = index + i * LONGEST_TOKEN
+      return { word: lowerCase(piece), start, end: start + piece.length }
+    })
+  })
+
 /** The common case, quickly: an address, or the name of an event. */
 const ONE_WORD = /^[a-zA-Z0-9]+$/
 

@@ -76,8 +76,12 @@ export const answerRequest = (
   const { dialect = NATIVE } = options
   const request = countedFor(asked, dialect)
   const head = (total: number, any: boolean) =>
-    headOf({ started, total: totalOf(total, asked, dialect), score: any && !hidesScores(asked.sort) ? 1 : null })
-  const writing = { index, out }
+    headOf({
+      started,
+      total: totalOf(total, asked, dialect),
+      score: any && !asked.collapse && !hidesScores(asked) ? 1 : null,
+    })
+  const writing = { index, out, totals: dialect.totals }
   out.clear()
   if (request.size >= 0) {
     const { total, hits } = searcher.write(request, endingBy(options, started, request.timeout), writing)

@@ -1,7 +1,9 @@
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
+import { lookup } from '../../mapping/index.ts'
 import { ALL, NONE, type Node } from '../../query/ast.ts'
 import { mapChildren } from '../../query/passes.ts'
+import { GREATEST_LONG, isIn, LEAST_LONG, or } from '../../query/simplify.ts'
 import { argumentSlot, argumentTerms, HASHED, integersOf, OVERFLOW_SLOT, scaledOf, termOf } from '../index/terms.ts'
 import type { Reader } from '../reader.ts'
 import { type Leaf, testOf } from './leaf.ts'
@@ -121,11 +123,29 @@ const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => 
       return decided(testOf(leaf)(fullType(input)))
     case 'args.value.num':
       return isInteger(input) ? leaf : NONE
+    case 'args.value.dec':
+      return isInteger(input) ? ofDigits(leaf, input.type) : NONE
     case 'args.value.scaled':
       return isScalable(input) ? leaf : NONE
     default:
       return leaf.op === 'exists' && isStatic(input) ? ALL : leaf
   }
+}
+
+/** Integers that fit 64 bits are indexed as such, and others by their hex: of single ones the index tells. */
+const ofDigits = (leaf: Leaf, type: string): Node => {
+  if (leaf.op === 'exists') return ALL
+  if (leaf.op === 'range') return leaf
+  const width = Number(/\d+$/.exec(type)?.[0] ?? 256)
+  const [num, hex] = [lookup('event', 'args.value.num')!, lookup('event', 'args.value.hex')!]
+  const isSigned = type.startsWith('int')
+  const values = leaf.values as bigint[]
+  const isLong = (value: bigint) => value >= LEAST_LONG && value <= GREATEST_LONG
+  const fits = (value: bigint) => (isSigned ? BigInt.asIntN(width, value) : BigInt.asUintN(width, value)) === value
+  const digits = values.flatMap(value =>
+    isLong(value) || !fits(value) ? [] : [`0x${BigInt.asUintN(width, value).toString(16)}`],
+  )
+  return or([isIn(num, values.filter(isLong)), isIn(hex, digits)])
 }
 
 /** Whether the index tells all that a role's conditions ask; else the documents are asked. */
@@ -138,7 +158,7 @@ export const isExact = (node: Node): boolean => {
     case 'not':
       return isExact(node.of)
     case 'range':
-      return node.field.field !== 'args.value.hex'
+      return node.field.field !== 'args.value.hex' && node.field.field !== 'args.value.dec'
     case 'all':
     case 'none':
     case 'in':
