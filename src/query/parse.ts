@@ -37,7 +37,7 @@ export const parseSearch = (
   const { limits } = createBudget(options)
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
-  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
+  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [...IGNORED_KEYS, 'timeout'])
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
   if (size >= 0 && from + size > MAX_WINDOW) {
@@ -79,7 +79,6 @@ export const IGNORED_KEYS = [
   'seq_no_primary_term',
   'stats',
   'stored_fields',
-  'timeout',
   'track_scores',
   'version',
 ] as const
