@@ -14,12 +14,14 @@ import {
   isObject,
   type JsonNode,
   known,
+  named,
   scalar,
   string,
   unexpected,
   where,
 } from './json-node.ts'
 import { type Parameters, withParameters } from './parameters.ts'
+import { REFUSED_KEYS } from './refused.ts'
 import type { SearchRequest, SourceFilter } from './request.ts'
 import type { Scope } from './scope.ts'
 import { parseSort } from './sort.ts'
@@ -37,6 +39,7 @@ export const parseSearch = (
   const { limits } = createBudget(options)
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
+  checkSupported(root)
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [...IGNORED_KEYS, 'timeout'])
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
@@ -58,12 +61,21 @@ export const parseSearch = (
   }
 }
 
+const checkSupported = (root: JsonNode): void => {
+  if (!isObject(root.value)) return
+  for (const name of root.value.keys()) {
+    const why = REFUSED_KEYS.get(name)
+    if (why !== undefined) throw refuse('illegal_argument_exception', `${named(name)} is not supported. ${why}`)
+  }
+}
+
 export interface ParseOptions extends BudgetOptions {
   /** Those of the URL. */
   parameters?: Parameters | undefined
 }
 
 const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
+export type BodyKey = (typeof KEYS)[number]
 
 /**
  * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
