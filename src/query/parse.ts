@@ -1,27 +1,17 @@
 import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
 import { ALL, type Node } from './ast.ts'
-import { checkRefused, IGNORED_KEYS, REFUSED_KEYS } from './body-keys.ts'
+import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { parseCollapse } from './collapse.ts'
 import { lowerClause } from './dsl/index.ts'
 import { parseJson } from './json.ts'
-import {
-  bodyNode,
-  boolean,
-  inside,
-  integer,
-  isObject,
-  type JsonNode,
-  known,
-  scalar,
-  unexpected,
-  where,
-} from './json-node.ts'
+import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
 import { type Parameters, withParameters } from './parameters.ts'
+import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
-import { parseShown, SHOWN_KEYS, type ShownScope, SOURCE_KEYS } from './shown.ts'
+import { parseShown, type ShownScope } from './shown.ts'
 import { parseSort } from './sort.ts'
 
 /**
@@ -40,12 +30,11 @@ export const parseSearch = (
     parseQuery(place, { kind, kinds, now, ...taken }, createBudget(options))
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
+  checkRefused(root)
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [
     ...Object.keys(IGNORED_KEYS),
-    ...Object.keys(REFUSED_KEYS),
-    'timeout',
+    ...REFUSED_KEYS.keys(),
   ])
-  checkRefused(root)
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
   if (size >= 0 && from + size > MAX_WINDOW) {
@@ -86,7 +75,7 @@ export const parseSearch = (
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
     ...parseShown(keys, scope),
     ...(keys.collapse && { collapse: parseCollapse(keys.collapse, scope) }),
-    ...timeoutIn(root),
+    ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
   }
 }
 
@@ -94,18 +83,6 @@ export interface ParseOptions extends BudgetOptions {
   /** Those of the URL. */
   parameters?: Parameters | undefined
 }
-
-const KEYS = [
-  'query',
-  'post_filter',
-  'collapse',
-  'sort',
-  'size',
-  'from',
-  'track_total_hits',
-  ...SHOWN_KEYS,
-  ...SOURCE_KEYS,
-] as const
 
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
@@ -132,11 +109,6 @@ const parseFrom = (place: JsonNode): number => {
   const from = integer(place, 'an integer: the number of hits to skip')
   if (from >= 0) return from
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
-}
-
-const timeoutIn = (root: JsonNode): Pick<SearchRequest, 'timeout'> => {
-  const value = isObject(root.value) ? root.value.get('timeout') : undefined
-  return value === undefined ? {} : { timeout: parseTimeout(inside(root, 'timeout', value)) }
 }
 
 /** Milliseconds, undefined where there is no limit. */

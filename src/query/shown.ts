@@ -23,7 +23,7 @@ export const SHOWN_KEYS = [
 ] as const
 
 /** Those that only a search has. */
-export const SOURCE_KEYS = ['decimals', 'args_by_name'] as const
+const SOURCE_KEYS = ['decimals', 'args_by_name'] as const
 
 export type ShownPlaces = Partial<
   Record<(typeof SHOWN_KEYS)[number] | (typeof SOURCE_KEYS)[number], JsonNode | undefined>

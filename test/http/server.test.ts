@@ -156,7 +156,7 @@ test('bodies that are held at once are bounded, by account and in all, and given
   // Of what says no size, and of what is compressed, it is seen while it comes in.
   assert.equal((await post(TOKEN, body, { 'transfer-encoding': 'chunked' })).status, 429)
   assert.equal((await post(TOKEN, gzipSync(body), { 'content-encoding': 'gzip' })).status, 429)
-  assert.equal((await send(`${search}?q=1`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 400)
+  assert.equal((await send(`${search}?qq=1`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 400)
 
   waiting.push(post('cs_other', body))
   await new Promise(resolve => setTimeout(resolve, 50))
