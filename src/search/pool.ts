@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -34,7 +35,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   let ids = 0
   const nextId = () => ++ids
   const streams = createStreams({ threads, limits, nextId })
-  const inline = createInline({ limits, ...(inlineMs !== undefined && { budgetMs: inlineMs }) })
+  const inline = createInline({
+    ...{ limits, mayShare: () => threads.busy() < SPARE },
+    ...(inlineMs !== undefined && { budgetMs: inlineMs }),
+  })
 
   const storeOf = (network: string): string => {
     const store = stores(network).get(network)
@@ -77,10 +81,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   return {
     networks: wanted => [...stores(wanted).keys()],
     async search(asking) {
-      const { network, entities, body, account } = asking
+      const { network, entities, body } = asking
       asking.signal.throwIfAborted()
       const asked = { type: 'search', ...searchOf(network), entities, body } as const
-      return inline.search(asked, account) ?? search(asked, asking)
+      return (await inline.search(asked, asking)) ?? search(asked, asking)
     },
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
     async suggest({ q, size, ...asking }) {
@@ -97,7 +101,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       asking.signal.throwIfAborted()
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
       const asked = { type: 'get', id: nextId(), store, index, entity, document } as const
-      return inline.get(asked, asking.account) ?? answer(asked, asking)
+      return (await inline.get(asked, asking)) ?? answer(asked, asking)
     },
     async ranges(network) {
       const store = stores(network).get(network)
@@ -116,5 +120,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
 }
 
 const START_AFTER_MS = 250
+/** Processors that are left beside the main thread and one for whoever asks. */
+const SPARE = availableParallelism() - 2
 
 const indexOf = (network: string) => network.replaceAll('/', '-')
