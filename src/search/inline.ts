@@ -47,6 +47,7 @@ const MAX_BYTES = 16_384
 export const createInline = ({ limits, budgetMs = BUDGET_MS, mayShare = () => false, now }: InlineOptions): Inline => {
   const credit = createCredit(now)
   const turns = createTurns()
+  const time = now ?? (() => performance.now())
   const clock = now ?? processorTime
   /** By file; null where it could not be opened. */
   const open = new Map<string, OpenStore | null>()
@@ -67,10 +68,15 @@ export const createInline = ({ limits, budgetMs = BUDGET_MS, mayShare = () => fa
   ): Answer | undefined => {
     const opened = openOf(store)
     if (!opened) return undefined
-    const started = clock()
-    const options = { deadline: Number.POSITIVE_INFINITY, yields: () => clock() - started > budgetMs }
+    const started = time()
+    const used = clock()
+    const options = {
+      deadline: Number.POSITIVE_INFINITY,
+      // The system is asked for the processor's time only where the query may have had too much of it.
+      yields: () => time() - started > budgetMs && clock() - used > budgetMs,
+    }
     const handOver = () => {
-      credit.handedOver(account, shape, clock() - started)
+      credit.handedOver(account, shape, time() - started)
       return undefined
     }
     try {
@@ -83,7 +89,7 @@ export const createInline = ({ limits, budgetMs = BUDGET_MS, mayShare = () => fa
       credit.answered(shape)
       throw error
     } finally {
-      turns.spend(clock() - started)
+      turns.spend(time() - started)
     }
   }
 

@@ -9,6 +9,7 @@ import { createCallShow } from './call.ts'
 import { createContext } from './context.ts'
 import { createDocumentShow } from './document.ts'
 import { createEventShow } from './event.ts'
+import { createHitCache } from './hit-cache.ts'
 import { createLogShow } from './log.ts'
 import { CLOSE, COMMA, piece } from './pieces.ts'
 import { createTraceShow } from './trace.ts'
@@ -63,13 +64,36 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
     }
     return sources.get(key)
   }
+  const cache = createHitCache(() => reader.version())
+  const writers = new Map<string, WriteHit>()
+  const writerOf = (kind: Kind, index: string, score: string, filter: SourceFilter): WriteHit => {
+    const key = `${kind} ${index} ${score} ${JSON.stringify(filter)}`
+    let writer = writers.get(key)
+    if (!writer) {
+      if (writers.size >= SOURCES) writers.clear()
+      writer = hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, filter))
+      writers.set(key, writer)
+    }
+    return writer
+  }
+  /** As the writer does, of what is likely to be asked for again. */
+  const writeKept = (write: WriteHit, position: number, out: ByteWriter): boolean => {
+    const kept = cache.get(write, position)
+    if (kept) {
+      out.bytes(kept)
+      return true
+    }
+    const before = out.length
+    if (!write(position, out)) return false
+    cache.set(write, position, new Uint8Array(out.view(before)))
+    return true
+  }
   return {
-    writer({ sort, source, parts }, index) {
+    writer({ sort, source, parts, size }, index) {
       const score = hidesScores(sort) ? 'null' : '1'
-      const writers = new Map(
-        parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
-      )
+      const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, score, source)]))
       const sortOf = sortValues(sort, { documents: exact, reader })
+      const keeps = size >= 0 && size <= KEPT
       return (found, out) => {
         let hits = 0
         for (let i = 0; i < found.length; i++) {
@@ -77,7 +101,8 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
           const one = found[i]!
           const before = out.length
           if (hits > 0) out.byte(COMMA)
-          if (!writers.get(one.kind)!(one.position, out)) {
+          const write = writers.get(one.kind)!
+          if (!(keeps ? writeKept(write, one.position, out) : write(one.position, out))) {
             out.truncate(before)
             continue
           }
@@ -101,15 +126,17 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
   }
 }
 
-/** Writes a hit up to its `sort`. */
-const hitWriter = (show: Show, envelope: string, score: string, source: ReturnType<Show['source']>) => {
+/** Writes a hit up to its `sort`; false where there is none. */
+type WriteHit = (position: number, out: ByteWriter) => boolean
+
+const hitWriter = (show: Show, envelope: string, score: string, source: ReturnType<Show['source']>): WriteHit => {
   const { routing, parent } = show
   const head = piece(envelope)
   const toSource = source ? ',"_source":' : ''
   const behindId = piece(`","_score":${score}${routing ? ',"_routing":"' : toSource}`)
   const behindRouting = piece(`","_parent":"`)
   const behindParent = piece(`"${toSource}`)
-  return (position: number, out: ByteWriter): boolean => {
+  return (position, out) => {
     if (!show.find(position)) return false
     out.bytes(head)
     show.id(out)
@@ -133,5 +160,7 @@ export const hidesScores = (sort: SearchRequest['sort']): boolean =>
   sort.length > 0 && !sort.some(({ by }) => by === '_score')
 
 const SOURCES = 100
+/** Hits of a page that are kept: of a larger one each would push out others. */
+const KEPT = 100
 /** Hits that take little time together. */
 const FEW = 8
