@@ -132,8 +132,8 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
     view: (start = 0, end = length) => buffer.subarray(start, end),
     take() {
-      const copy = new Uint8Array(length)
-      copy.set(buffer.subarray(0, length))
+      const copy = Buffer.allocUnsafeSlow(length)
+      buffer.copy(copy, 0, 0, length)
       return copy
     },
     truncate(to) {

@@ -149,7 +149,7 @@ function* streamed(
 const out = createByteWriter(1 << 16)
 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const part of parts) {
     whole.set(part, at)

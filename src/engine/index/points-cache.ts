@@ -2,7 +2,7 @@ import { impossible } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { Segment } from '../reader.ts'
 import { readOrdinals } from './points.ts'
-import { createSegmentCache } from './segment-cache.ts'
+import { createSegmentCache, type SegmentState } from './segment-cache.ts'
 import { type SortedPoints, sortedPoints } from './sorted-points.ts'
 
 /** Numbers of arguments as they are read, and kept for the next query. To count, their values alone are read. */
@@ -21,7 +21,7 @@ const CAPACITY = 24 * 2 ** 20
 export const createPointsCache = (db: Db, capacity = CAPACITY): PointsCache => {
   const select = (column: string) => {
     const statement = db.prepare(`SELECT ${column} FROM num WHERE segment = ? AND field = ?`).pluck()
-    return ({ id }: Segment, field: number) => statement.get(id, field) as Buffer | undefined
+    return ({ id }: SegmentState, field: number) => statement.get(id, field) as Buffer | undefined
   }
   const selectValues = select('vals')
   const selectOrdinals = select('ords')

@@ -1,15 +1,19 @@
-import type { Segment } from '../reader.ts'
-
-/** What is read of segments, by field, and kept for the next query. */
-export interface SegmentCache<T> {
-  /** Undefined where the segment has nothing of the field. */
-  get(segment: Segment, field: number): T | undefined
-  /** Forgets all segments but these. */
-  keep(segments: readonly Segment[]): void
+/** A segment in one state of it; `revised` grows where what it holds changes. */
+export interface SegmentState {
+  id: number
+  revised: number
 }
 
-export interface SegmentCacheOptions<T> {
-  load(segment: Segment, field: number): T | undefined
+/** What is read of segments, by field or term, and kept for the next query. */
+export interface SegmentCache<T, H = void> {
+  /** Undefined where the segment has nothing of it. `hint` is for who loads it. */
+  get(segment: SegmentState, field: number, hint: H): T | undefined
+  /** Forgets all segments but these. */
+  keep(segments: readonly SegmentState[]): void
+}
+
+export interface SegmentCacheOptions<T, H> {
+  load(segment: SegmentState, field: number, hint: H): T | undefined
   bytesOf(value: T): number
   /** Bytes that are kept: beyond them what was used first is forgotten. */
   capacity: number
@@ -24,7 +28,11 @@ interface Entry<T> {
   exists: boolean
 }
 
-export const createSegmentCache = <T>({ load, bytesOf, capacity }: SegmentCacheOptions<T>): SegmentCache<T> => {
+export const createSegmentCache = <T, H = void>({
+  load,
+  bytesOf,
+  capacity,
+}: SegmentCacheOptions<T, H>): SegmentCache<T, H> => {
   /** By segment, in one state of it. */
   let segments = new Map<number, { revised: number; entries: Map<number, Entry<T>> }>()
   /** Those whose values are there, the one that was used last at the end. */
@@ -38,7 +46,7 @@ export const createSegmentCache = <T>({ load, bytesOf, capacity }: SegmentCacheO
     loaded.delete(entry)
   }
 
-  const entriesOf = ({ id, revised }: Segment): Map<number, Entry<T>> => {
+  const entriesOf = ({ id, revised }: SegmentState): Map<number, Entry<T>> => {
     const known = segments.get(id)
     if (known?.revised === revised) return known.entries
     for (const entry of known?.entries.values() ?? []) forget(entry)
@@ -47,8 +55,8 @@ export const createSegmentCache = <T>({ load, bytesOf, capacity }: SegmentCacheO
     return entries
   }
 
-  const fill = (entry: Entry<T>, segment: Segment, field: number): T | undefined => {
-    const value = load(segment, field)
+  const fill = (entry: Entry<T>, segment: SegmentState, field: number, hint: H): T | undefined => {
+    const value = load(segment, field, hint)
     entry.exists = value !== undefined
     if (value === undefined) return undefined
     entry.value = value
@@ -62,7 +70,7 @@ export const createSegmentCache = <T>({ load, bytesOf, capacity }: SegmentCacheO
   }
 
   return {
-    get(segment, field) {
+    get(segment, field, hint) {
       const entries = entriesOf(segment)
       let entry = entries.get(field)
       if (!entry) {
@@ -70,7 +78,7 @@ export const createSegmentCache = <T>({ load, bytesOf, capacity }: SegmentCacheO
         entries.set(field, entry)
       }
       if (!entry.exists) return undefined
-      if (entry.value === undefined) return fill(entry, segment, field)
+      if (entry.value === undefined) return fill(entry, segment, field, hint)
       // While there is room for all, nobody asks which one was used last.
       if (held * 2 > capacity) {
         loaded.delete(entry)
