@@ -5,7 +5,7 @@ import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/hits.ts'
-import { createByteWriter } from '../lib/bytes.ts'
+import { createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
@@ -209,7 +209,7 @@ function* streamed(
 const out = createByteWriter(1 << 16)
 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  const whole = newBytes(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const part of parts) {
     whole.set(part, at)

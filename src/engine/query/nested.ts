@@ -21,6 +21,8 @@ export interface Nested {
   positions(signature: number, slot: number): number[]
   /** Keys of the values one of which every match has, where there are such: then only roles are looked at that have one of them. */
   required: ValueKeys[] | undefined
+  /** Names one of which every argument that matches has; undefined where any may. */
+  names: string[] | undefined
   keysOf(hex: string): ValueKeys
 }
 
@@ -65,7 +67,8 @@ export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nest
       if (slot < OVERFLOW_SLOT) return slot < inputs.length ? [slot] : []
       return inputs.flatMap((_, position) => (argumentSlot(position) === slot ? [position] : []))
     },
-    required: requiredHex(node)?.map(keysOf),
+    required: requiredIn(node, 'args.value.hex')?.map(keysOf),
+    names: requiredIn(node, 'args.name'),
     keysOf,
   }
 }
@@ -174,11 +177,11 @@ export const isExact = (node: Node): boolean => {
   }
 }
 
-/** Hex values one of which every match must have, or undefined where none is required. */
-const requiredHex = (node: Node): string[] | undefined => {
-  if (node.op === 'in' && node.field.field === 'args.value.hex') return node.values.map(String)
-  if (node.op === 'and') return node.of.map(requiredHex).find(values => values !== undefined)
+/** Values of a field one of which every match must have, or undefined where none is required. */
+const requiredIn = (node: Node, field: string): string[] | undefined => {
+  if (node.op === 'in' && node.field.field === field) return node.values.map(String)
+  if (node.op === 'and') return node.of.map(inner => requiredIn(inner, field)).find(values => values !== undefined)
   if (node.op !== 'or') return undefined
-  const all = node.of.map(requiredHex)
+  const all = node.of.map(inner => requiredIn(inner, field))
   return all.every(values => values !== undefined) ? all.flat() : undefined
 }

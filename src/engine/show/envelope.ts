@@ -4,15 +4,22 @@ import type { Found } from '../query/sort.ts'
 import type { Show } from './hits.ts'
 import { piece } from './pieces.ts'
 
-/** Writes a hit up to its `sort`. */
-export const hitWriter = (show: Show, envelope: string, score: string, source: ReturnType<Show['source']>) => {
+/** Writes a hit up to its `sort`; false where there is none. */
+export type WriteHit = (found: Pick<Found, 'position'>, out: ByteWriter) => boolean
+
+export const hitWriter = (
+  show: Show,
+  envelope: string,
+  score: string,
+  source: ReturnType<Show['source']>,
+): WriteHit => {
   const { routing, parent } = show
   const head = piece(envelope)
   const toSource = source ? ',"_source":' : ''
   const behindId = piece(`","_score":${score}${routing ? ',"_routing":"' : toSource}`)
   const behindRouting = piece(`","_parent":"`)
   const behindParent = piece(`"${toSource}`)
-  return ({ position }: Pick<Found, 'position'>, out: ByteWriter): boolean => {
+  return ({ position }, out) => {
     if (!show.find(position)) return false
     out.bytes(head)
     show.id(out)

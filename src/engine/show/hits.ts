@@ -10,8 +10,9 @@ import { createBlockShow } from './block.ts'
 import { createCallShow } from './call.ts'
 import { createContext } from './context.ts'
 import { createDocumentShow } from './document.ts'
-import { envelopeOf, hitWriter } from './envelope.ts'
+import { envelopeOf, hitWriter, type WriteHit } from './envelope.ts'
 import { createEventShow } from './event.ts'
+import { createHitCache } from './hit-cache.ts'
 import { createLogShow } from './log.ts'
 import { CLOSE, COMMA } from './pieces.ts'
 import { createRichWriter, isRich } from './rich.ts'
@@ -82,13 +83,36 @@ export const createHits = (options: HitsOptions): Hits => {
     }
     return sources.get(key)
   }
+  const cache = createHitCache(() => reader.version())
+  const writers = new Map<string, WriteHit>()
+  const writerOf = (kind: Kind, index: string, score: string, filter: SourceFilter): WriteHit => {
+    const key = `${kind} ${index} ${score} ${JSON.stringify(filter)}`
+    let writer = writers.get(key)
+    if (!writer) {
+      if (writers.size >= SOURCES) writers.clear()
+      writer = hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, filter))
+      writers.set(key, writer)
+    }
+    return writer
+  }
+  /** As the writer does, of what is likely to be asked for again. */
+  const writeKept = (write: WriteHit, one: Found, out: ByteWriter): boolean => {
+    const kept = cache.get(write, one.position)
+    if (kept) {
+      out.bytes(kept)
+      return true
+    }
+    const before = out.length
+    if (!write(one, out)) return false
+    cache.set(write, one.position, new Uint8Array(out.view(before)))
+    return true
+  }
   const plainWriter = (request: SearchRequest, index: string): WriteHits => {
-    const { sort, source, parts } = request
+    const { sort, source, parts, size } = request
     const score = hidesScores(request) ? 'null' : '1'
-    const writers = new Map(
-      parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
-    )
+    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, score, source)]))
     const sortOf = sortValues(sort, { documents: exact, reader })
+    const keeps = size >= 0 && size <= KEPT
     return (found, out) => {
       let hits = 0
       for (let i = 0; i < found.length; i++) {
@@ -96,7 +120,8 @@ export const createHits = (options: HitsOptions): Hits => {
         const one = found[i]!
         const before = out.length
         if (hits > 0) out.byte(COMMA)
-        if (!writers.get(one.kind)!(one, out)) {
+        const write = writers.get(one.kind)!
+        if (!(keeps ? writeKept(write, one, out) : write(one, out))) {
           out.truncate(before)
           continue
         }
@@ -144,5 +169,7 @@ export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 
   sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')
 
 const SOURCES = 100
+/** Hits of a page that are kept: of a larger one each would push out others. */
+const KEPT = 100
 /** Hits that take little time together. */
 const FEW = 8
