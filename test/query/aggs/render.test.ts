@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { javaDouble } from '../../../src/query/aggs/java-double.ts'
 import { renderResults } from '../../../src/query/aggs/render.ts'
-import type { Bucket, Metric, Results } from '../../../src/query/aggs/result.ts'
+import type { Bucket, Metric, Result, Results } from '../../../src/query/aggs/result.ts'
 import { parseJson } from '../../../src/query/json.ts'
 
 const metric = (type: string, ...body: Metric['body']): Metric => ({ is: 'metric', type, body, number: () => null })
@@ -35,7 +35,7 @@ test('doubles are written as Java writes them', () => {
 
 /** Answers of Elasticsearch 7.17.29, its members in our order: it writes aggregations in the order of a hash table. */
 test('buckets of every shape, typed and not', () => {
-  const results: Results = new Map([
+  const results: Results = new Map<string, Result>([
     [
       'h',
       {
@@ -51,7 +51,7 @@ test('buckets of every shape, typed and not', () => {
           bucket(
             [['key', 'a']],
             4,
-            new Map([['x', { is: 'bucket', type: 'filter', docCount: 4, results: new Map() }]]),
+            new Map<string, Result>([['x', { is: 'bucket', type: 'filter', docCount: 4, results: new Map() }]]),
           ),
         ],
       },
@@ -100,7 +100,7 @@ test('buckets of every shape, typed and not', () => {
 
 test('names from outside are quoted', () => {
   assert.equal(
-    renderResults(new Map([['a"\u2028__proto__', metric('sum', ['value', 1])]]), true),
+    renderResults(new Map<string, Result>([['a"\u2028__proto__', metric('sum', ['value', 1])]]), true),
     '{"sum#a\\"\u2028__proto__":{"value":1.0}}',
   )
 })
