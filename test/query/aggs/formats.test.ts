@@ -73,6 +73,11 @@ test('numbers by patterns of Java', () => {
     ['$0.00', -2.5, '-$2.50'],
     ["'a#'0", 1, 'a#1'],
     ['00000', 1000, '01000'],
+    ['', 10000000001.051, '10,000,000,001.051'],
+    ['', 0.75, '.75'],
+    ['', -3, '-3'],
+    ['', 0, '0'],
+    ['', 1e-7, '.0000001'],
     ['#,##,###', 1234567.891, '1,234,568'],
     ['#,####.0', 1234567.891, '123,4567.9'],
     ['0', 123456789012345680000, '123456789012345680000'],
@@ -84,7 +89,7 @@ test('numbers by patterns of Java', () => {
 })
 
 test('patterns of numbers that are not understood are refused by name', () => {
-  for (const pattern of ['', 'abc', '0.00E0', '0;(0)', '#0#', '0.#0', '0.0,0', '0,', "'0", '#'.repeat(101)]) {
+  for (const pattern of ['abc', '0.00E0', '0;(0)', '#0#', '0.#0', '0.0,0', '0,', "'0", '#'.repeat(101)]) {
     assert.throws(() => numberWriterOf(place, pattern), /^ChainsieveError: aggs\.h\.format: invalid number format/)
   }
 })
