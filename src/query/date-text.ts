@@ -1,5 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { createRecent } from '../lib/recent.ts'
 import { type JsonNode, show, where } from './json-node.ts'
 import { DAY, HOUR, MINUTE, SECOND, utc, type Zone } from './time-zone.ts'
 
@@ -12,7 +13,9 @@ export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateW
   if (first === 'epoch_millis') return instant => String(Math.trunc(instant))
   if (first === 'epoch_second') return epochSecond
   const pattern = PATTERNS.get(first.startsWith('strict_') ? first.slice(7) : first) ?? first
-  const parts = partsOf(place, pattern)
+  const known = recent.get(pattern)
+  const parts = known ?? partsOf(place, pattern)
+  if (!known) recent.set(pattern, parts)
   return given => {
     const instant = Math.trunc(given)
     const time = localTimeOf(instant, zone(instant))
@@ -69,11 +72,14 @@ const PATTERNS: ReadonlyMap<string, string> = new Map(
     hour: 'HH',
     hour_minute: 'HH:mm',
     hour_minute_second: 'HH:mm:ss',
+    hour_minute_second_millis: 'HH:mm:ss.SSS',
     time: TIME,
     time_no_millis: 'HH:mm:ssXXX',
     t_time: `'T'${TIME}`,
   }),
 )
+
+const recent = createRecent<Part[]>(100)
 
 type Part = string | ((time: Time) => string)
 
@@ -114,7 +120,7 @@ const year =
   (of: (time: Time) => number) =>
   (count: number): Part | undefined => {
     if (count === 2) return time => padded(((of(time) % 100) + 100) % 100, 2)
-    if (count !== 1 && count !== 4) return undefined
+    if (count > 4) return undefined
     return time => (count === 4 && of(time) > 9999 ? `+${of(time)}` : padded(of(time), count))
   }
 
@@ -152,22 +158,27 @@ const fraction = (count: number): Part | undefined =>
           .padEnd(9, '0')
           .slice(0, count)
 
-const offsetText = (offset: number, colon: string, minutes: 'always' | 'needed'): string => {
+const offsetText = (offset: number, colon: string, minutes: 'always' | 'needed', withSeconds = false): string => {
   const size = Math.abs(offset)
-  const rest = Math.floor((size % HOUR) / MINUTE)
-  const hours = padded(Math.floor(size / HOUR), 2)
-  return `${offset < 0 ? '-' : '+'}${hours}${minutes === 'always' || rest > 0 ? `${colon}${padded(rest, 2)}` : ''}`
+  const [rest, seconds] = [Math.floor((size % HOUR) / MINUTE), Math.floor((size % MINUTE) / SECOND)]
+  const parts = [padded(Math.floor(size / HOUR), 2)]
+  if (minutes === 'always' || rest > 0) parts.push(padded(rest, 2))
+  // Before time zones, every town had its own noon.
+  if (withSeconds && seconds > 0) parts.push(padded(seconds, 2))
+  return `${offset < 0 ? '-' : '+'}${parts.join(colon)}`
 }
 
 const offset =
   (zero: string | undefined) =>
   (count: number): Part | undefined => {
-    if (count > 3) return undefined
+    if (count > 5) return undefined
     return ({ offset }) =>
       offset === 0 && zero !== undefined
         ? zero
-        : offsetText(offset, count === 3 ? ':' : '', count === 1 ? 'needed' : 'always')
+        : offsetText(offset, count === 3 || count === 5 ? ':' : '', count === 1 ? 'needed' : 'always', count > 3)
   }
+
+const zoneName = ({ offset }: Time): string => (offset === 0 ? 'GMT' : `GMT${offsetText(offset, ':', 'always', true)}`)
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
@@ -197,6 +208,6 @@ const LETTERS = new Map<string, (count: number) => Part | undefined>([
   ['x', offset(undefined)],
   [
     'Z',
-    count => (count <= 3 ? ({ offset }) => offsetText(offset, '', 'always') : count === 5 ? offset('Z')(3) : undefined),
+    count => (count <= 3 ? ({ offset }) => offsetText(offset, '', 'always') : count === 5 ? offset('Z')(5) : zoneName),
   ],
 ])

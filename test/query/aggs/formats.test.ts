@@ -26,6 +26,7 @@ test('dates by names and by patterns of Java', () => {
     ['D', '364', '364'],
     ['S SSS SSSSSS', '0 000 000000', '0 000 000000'],
     ['X XX XXX', 'Z Z Z', '+01 +0100 +01:00'],
+    ['yyy ZZZZ XXXX', '1985 GMT Z', '1985 GMT+01:00 +0100'],
     ['x xx xxx Z ZZZZZ', '+00 +0000 +00:00 +0000 Z', '+01 +0100 +01:00 +0100 +01:00'],
     ['yyyy-MM-dd||epoch_millis', '1985-12-30', '1985-12-30'],
     ['yyyy[-MM]', '1985-12', '1985-12'],
@@ -47,7 +48,7 @@ test('seconds with their fraction', () => {
 })
 
 test('formats that are not understood are refused by name', () => {
-  for (const format of ['foo', "'a", 'yyyy{', 'VV', 'zzz', 'yyy', '', 'y'.repeat(101), 'constructor']) {
+  for (const format of ['foo', "'a", 'yyyy{', 'VV', 'zzz', 'yyyyy', '', 'y'.repeat(101), 'constructor']) {
     assert.throws(() => date(format, 0), /^ChainsieveError: aggs\.h\.format: invalid date format/)
   }
 })
