@@ -20,6 +20,7 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
+import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
 import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
@@ -253,6 +254,23 @@ const COMPATIBILITY_PARTS: Parts = {
 
 export const README = new URL('../README.md', import.meta.url)
 
+/** Where a pipeline aggregation stands, in words. */
+const STANDS = { beside: 'beside', 'in buckets': 'in buckets', 'in histogram': 'in a histogram' } as const
+
+const pipelines = () =>
+  table(
+    ['Pipeline', 'Stands', 'What it finds', 'Example'],
+    [
+      ...Object.entries(PIPELINES).map(([name, { doc, example, stands }]) => [
+        code(name),
+        STANDS[stands],
+        doc,
+        code(JSON.stringify(example)),
+      ]),
+      ...Object.entries(REFUSED_PIPELINES).map(([name, instead]) => [code(name), 'refused', instead, '']),
+    ],
+  )
+
 /** Pages with generated parts. */
 export const PAGES: readonly { name: string; url: URL; parts: Parts }[] = [
   { name: 'README.md', url: README, parts: README_PARTS },
@@ -261,6 +279,7 @@ export const PAGES: readonly { name: string; url: URL; parts: Parts }[] = [
     url: new URL('../docs/compatibility.md', import.meta.url),
     parts: COMPATIBILITY_PARTS,
   },
+  { name: 'docs/search.md', url: new URL('../docs/search.md', import.meta.url), parts: { pipelines } },
 ]
 
 if (import.meta.main)
