@@ -1,9 +1,9 @@
 import { refuse } from '../lib/errors.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import { ALL, type Node } from './ast.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
-import { lowerClause } from './dsl/index.ts'
+import type { Collected } from './collected.ts'
+import { lowerScored } from './dsl/index.ts'
 import { parseJson } from './json.ts'
 import {
   bodyNode,
@@ -17,8 +17,10 @@ import {
   unexpected,
   where,
 } from './json-node.ts'
+import { readDouble } from './numbers.ts'
 import type { SearchRequest, SourceFilter } from './request.ts'
 import type { Scope } from './scope.ts'
+import { EVERY, type Score, type Scored } from './score.ts'
 import { parseSort } from './sort.ts'
 
 /**
@@ -29,7 +31,7 @@ export const parseSearch = (
   body: string | undefined,
   kinds: readonly Kind[],
   now: number,
-  options: BudgetOptions = {},
+  options: BudgetOptions & { index?: string | undefined } = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
   const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
@@ -42,18 +44,28 @@ export const parseSearch = (
       `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
-  return {
+  const collected: Collected = { names: [], innerHits: [] }
+  const parts = kinds.map(kind => {
     // Each kind reads the same clauses, which count once.
-    parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, { kind, kinds, now }, createBudget(options)) })),
+    const scope = { kind, kinds, now, index: options.index, collected }
+    const { node, score } = parseQuery(keys.query, scope, createBudget(options))
+    return { kind, query: node, ...(score && !isOne(score) && { score }) }
+  })
+  return {
+    parts,
     sort: parseSort(keys.sort, kinds, limits),
     from,
     size,
     source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
+    ...(keys.track_scores && boolean(keys.track_scores) && { trackScores: true }),
+    ...(collected.names.length > 0 && { names: collected.names }),
+    ...(collected.innerHits.length > 0 && { innerHits: collected.innerHits }),
   }
 }
 
-const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
+const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits', 'min_score', 'track_scores'] as const
 
 /**
  * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
@@ -70,20 +82,18 @@ export const IGNORED_KEYS = [
   'stats',
   'stored_fields',
   'timeout',
-  'track_scores',
   'version',
 ] as const
 
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
-const parseQuery = (
-  place: JsonNode | undefined,
-  scope: Pick<Scope, 'kind' | 'kinds' | 'now'>,
-  budget: Budget,
-): Node => {
-  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
-  return lowerClause(place, { ...scope, nested: undefined, budget })
+/** What every hit has where nothing is scored, too. */
+const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1
+
+const parseQuery = (place: JsonNode | undefined, scope: Omit<Scope, 'nested' | 'budget'>, budget: Budget): Scored => {
+  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return EVERY
+  return lowerScored(place, { ...scope, nested: undefined, budget })
 }
 
 const parseSize = (place: JsonNode): number => {

@@ -1,10 +1,12 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Node } from './ast.ts'
+import type { InnerHits, Named } from './collected.ts'
+import type { Score } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
 export interface SearchRequest {
   /** The searched kinds, each with the query as it reads on that kind. */
-  parts: { kind: Kind; query: Node }[]
+  parts: QueryPart[]
   sort: Sort[]
   from: number
   /** Number of hits, or -1 for all. */
@@ -12,6 +14,21 @@ export interface SearchRequest {
   source: SourceFilter
   /** Up to which number the total is counted exactly: true without limit, false not at all. */
   trackTotal: boolean | number
+  /** Matches that score less are none. */
+  minScore?: number
+  /** Whether hits have their scores even where they are sorted by something else. */
+  trackScores?: true
+  /** Clauses that have names. */
+  names?: readonly Named[]
+  /** What is shown of what made the hits match. */
+  innerHits?: readonly InnerHits[]
+}
+
+export interface QueryPart {
+  kind: Kind
+  query: Node
+  /** How well matches fit; without it, each scores 1. */
+  score?: Score
 }
 
 export interface Sort {

@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { asFloat } from '../query/similarity.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
@@ -53,7 +54,7 @@ export const answerSearch = (
     body,
     KINDS.filter(kind => kinds.includes(kind)),
     options.now ?? Date.now(),
-    { limits: options.limits, check: () => check(options) },
+    { limits: options.limits, check: () => check(options), index },
   )
   return answerRequest(searcher, index, request, options, started)
 }
@@ -68,14 +69,17 @@ export const answerRequest = (
   const writing = { index, out }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits } = searcher.write(request, options, writing)
+    const { total, hits, maxScore } = searcher.write(request, options, writing)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(started, total, request, hits > 0)), out.view(), TAIL) }
+    return {
+      status: 200,
+      body: joined(encode(head(started, total, request, hits > 0 ? maxScore : null)), out.view(), TAIL),
+    }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
-  const { total, pages, at } = searcher.writePages(request, options, writing, after)
-  const begun = after ? undefined : head(started, total, request, total !== 0)
+  const { total, pages, at, maxScore } = searcher.writePages(request, options, writing, after)
+  const begun = after ? undefined : head(started, total, request, total !== 0 ? maxScore : null)
   let ended = false
   const parts = streamed(begun, pages, () => {
     ended = true
@@ -166,8 +170,9 @@ const json = (status: number, body: unknown): Reply => ({ status, body: encode(J
 
 const TAIL = encode(']}}')
 
-const head = (started: number, total: number, { sort }: SearchRequest, any: boolean): string => {
-  const score = any && !hidesScores(sort) ? 1 : null
+/** Without a greatest score it is 1; null where there are no hits. */
+const head = (started: number, total: number, request: SearchRequest, greatest: number | undefined | null): string => {
+  const score = greatest === null || hidesScores(request) ? null : asFloat(greatest ?? 1)
   const took = Math.round(performance.now() - started)
   return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
 }

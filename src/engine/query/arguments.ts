@@ -183,6 +183,8 @@ const matchRole = (node: Node, role: Role): OrdinalSet => {
     case 'range':
       return numberMatches(node, role)
     case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
     case 'ids':
     case 'nested':
     case 'child':
@@ -244,7 +246,7 @@ const numberMatches = (leaf: Leaf, { signature, position, reader, at }: Role): O
     })
     return or(parts, at.size)
   }
-  const { gt, gte, lt, lte } = leaf.bounds as { [bound in keyof Bounds]: bigint | number }
+  const { gt, gte, lt, lte } = (leaf.op === 'range' ? leaf.bounds : {}) as { [bound in keyof Bounds]: bigint | number }
   const from = lowerBound(values, other => (gte === undefined || other >= gte) && (gt === undefined || other > gt))
   const to = lowerBound(values, other => (lte !== undefined && other > lte) || (lt !== undefined && other >= lt))
   return from < to ? collected(ordinals.subarray(from, to), at.size) : EMPTY

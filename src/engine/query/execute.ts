@@ -19,6 +19,7 @@ import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
 import { planQuery } from './plan.ts'
+import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import type { Ask } from './segment-matcher.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
@@ -30,7 +31,7 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   get(kind: Kind, id: string): Document | undefined
   similar(request: SimilarRequest): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
-  write(request: SearchRequest, options: SearchOptions, writing: Writing): { total: number; hits: number }
+  write(request: SearchRequest, options: SearchOptions, writing: Writing): Written
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
@@ -43,7 +44,14 @@ export interface Writing {
   out: ByteWriter
 }
 
-export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
+export interface Written {
+  total: number
+  hits: number
+  /** Where scores are not all 1. */
+  maxScore?: number
+}
+
+export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
@@ -51,19 +59,25 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   const loading: Loading = { shown, exact, reader }
   const written = createHits(loading)
 
-  const prepare = (request: SearchRequest): Part[] =>
-    request.parts.map(({ kind, query }) => ({
+  const prepare = (request: SearchRequest): Part[] => {
+    const ask = asking(exact)
+    const parts = request.parts.map(({ kind, query }) => ({
       kind,
-      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) }),
+      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask }),
     }))
+    return withScores(request, parts, { reader, ask, exact })
+  }
 
-  const find = (request: SearchRequest, options: SearchOptions, take: Take): { total: number; hits: number } => {
+  const find = (request: SearchRequest, options: SearchOptions, take: Take): Written => {
     reader.begin(() => check(options))
     try {
       const parts = prepare(request)
       const total = countAll(request, parts, reader)
-      const found = findBest(request, parts, { exact, reader, limits })
-      return { total, hits: take(found.slice(request.from)) }
+      const found = findBest(bestFirst(request, parts), parts, { exact, reader, limits })
+      const scoring = parts[0]?.scoring
+      const hits = found.slice(request.from)
+      scoring?.mark(hits)
+      return { total, hits: take(hits), ...maxScore(request, parts, found, reader) }
     } finally {
       reader.end()
     }
@@ -83,12 +97,18 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     try {
       const parts = prepare(request)
       const total = after ? -1 : countAll(request, parts, reader)
-      if (isChainOrder(request)) return { total, pages: walked(), at }
+      const max = maxScore(request, parts, undefined, reader)
+      if (isChainOrder(request)) return { total, pages: walked(), at, ...max }
       // Another order than the chain's has to be known whole before the first hit.
       const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
       const held = hold(findBest(all, parts, { exact, reader, limits }))
       const from = after ? held.behind(after) : request.from
-      return { total, pages: pagesOf(held, from, { reader, take, progress }), at }
+      const scoring = parts[0]?.scoring
+      const marking: Take = found => {
+        scoring?.mark(found)
+        return take(found)
+      }
+      return { total, pages: pagesOf(held, from, { reader, take: marking, progress }), at, ...max }
     } finally {
       reader.end()
     }

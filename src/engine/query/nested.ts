@@ -104,6 +104,7 @@ const specialise = (node: Node, input: AbiParam, position: number): Node => {
     case 'in':
     case 'range':
     case 'exists':
+    case 'pattern':
       return specialiseLeaf(node, input, position)
     default:
       return mapChildren(node, inner => specialise(inner, input, position))
@@ -145,6 +146,8 @@ export const isExact = (node: Node): boolean => {
     case 'exists':
       return true
     case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
     case 'ids':
     case 'nested':
     case 'child':

@@ -1,6 +1,7 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
+import { asFloat } from '../../query/similarity.ts'
 import type { Documents } from '../query/documents.ts'
 import { type Found, sortValues } from '../query/sort.ts'
 import type { Reader } from '../reader.ts'
@@ -10,6 +11,7 @@ import { createContext } from './context.ts'
 import { createDocumentShow } from './document.ts'
 import { createEventShow } from './event.ts'
 import { createLogShow } from './log.ts'
+import { matchedNames } from './names.ts'
 import { CLOSE, COMMA, piece } from './pieces.ts'
 import { createTraceShow } from './trace.ts'
 import { createTxShow } from './tx.ts'
@@ -64,8 +66,10 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
     return sources.get(key)
   }
   return {
-    writer({ sort, source, parts }, index) {
-      const score = hidesScores(sort) ? 'null' : '1'
+    writer(request, index) {
+      const { sort, source, parts } = request
+      const score = hidesScores(request) ? 'null' : parts.some(part => part.score) ? undefined : '1'
+      const namesOf = matchedNames(request, exact)
       const writers = new Map(
         parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
       )
@@ -77,11 +81,12 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
           const one = found[i]!
           const before = out.length
           if (hits > 0) out.byte(COMMA)
-          if (!writers.get(one.kind)!(one.position, out)) {
+          if (!writers.get(one.kind)!(one, out)) {
             out.truncate(before)
             continue
           }
           if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
+          if (namesOf) out.text(namesOf(one))
           out.byte(CLOSE)
           hits++
         }
@@ -102,18 +107,20 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
 }
 
 /** Writes a hit up to its `sort`. */
-const hitWriter = (show: Show, envelope: string, score: string, source: ReturnType<Show['source']>) => {
+const hitWriter = (show: Show, envelope: string, score: string | undefined, source: ReturnType<Show['source']>) => {
   const { routing, parent } = show
   const head = piece(envelope)
   const toSource = source ? ',"_source":' : ''
-  const behindId = piece(`","_score":${score}${routing ? ',"_routing":"' : toSource}`)
+  const behindScore = routing ? ',"_routing":"' : toSource
+  const behindId = piece(`","_score":${score === undefined ? '' : `${score}${behindScore}`}`)
   const behindRouting = piece(`","_parent":"`)
   const behindParent = piece(`"${toSource}`)
-  return (position: number, out: ByteWriter): boolean => {
+  return ({ position, score: own = 1 }: Found, out: ByteWriter): boolean => {
     if (!show.find(position)) return false
     out.bytes(head)
     show.id(out)
     out.bytes(behindId)
+    if (score === undefined) out.text(`${asFloat(own)}${behindScore}`)
     if (routing && parent) {
       routing(out)
       out.bytes(behindRouting)
@@ -129,8 +136,8 @@ const envelopeOf = (index: string, kind: Kind): string =>
   `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`
 
 /** As in Elasticsearch: sorted hits have no score, unless they are sorted by it. */
-export const hidesScores = (sort: SearchRequest['sort']): boolean =>
-  sort.length > 0 && !sort.some(({ by }) => by === '_score')
+export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
+  sort.length > 0 && trackScores !== true && !sort.some(({ by }) => by === '_score')
 
 const SOURCES = 100
 /** Hits that take little time together. */
