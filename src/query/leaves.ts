@@ -46,7 +46,7 @@ export const checkText = (clause: string, field: FieldPath, place: JsonNode): vo
   if (field.es === 'keyword' || field.es === 'text') return
   throw refuse(
     'query_shard_exception',
-    `${where(place)}: Can only use ${clause} queries on keyword and text fields - not on [${field.path}] which is of type [${field.es}].`,
+    `${where(place)}: ${clause} works on keyword and text fields, and [${field.path}] is of type [${field.es}].`,
   )
 }
 
@@ -157,6 +157,12 @@ export const fuzzingOf = (
   readNear({ ...rest, ...(fuzziness && { fuzziness }) }, undefined)
   return (edits, place) => {
     const fallback: JsonNode = fuzziness ?? { path: place.path, value: 'AUTO' }
-    return readNear(rest, edits === undefined ? fallback : { path: place.path, value: edits })!
+    if (edits === undefined || !/^\d+(\.\d*)?$/.test(edits))
+      return readNear(rest, edits === undefined ? fallback : { path: place.path, value: edits })!
+    const near = readNear(rest, { path: place.path, value: '2' })!
+    const number = Number(edits)
+    // Below 1 it is how alike they have to be; above 2 there is nothing.
+    const editsOf = (text: string) => (number >= 1 ? number : number === 0 ? 0 : (1 - number) * Array.from(text).length)
+    return { ...near, fuzziness: text => Math.min(2, Math.floor(editsOf(text))) }
   }
 }

@@ -71,7 +71,9 @@ const createReading = (options: StringOptions, scope: Scope) => {
     const of = (occur: 'must' | 'should' | 'not') =>
       clauses.filter(clause => clause.occur === occur).map(({ scored }) => scored)
     const [must, should, forbidden] = [of('must'), of('should'), of('not')]
-    if (clauses.length === 0) return NEVER
+    const [only] = clauses
+    if (!only) return NEVER
+    if (clauses.length === 1 && only.occur === 'should') return only.scored
     const wanted = minimum === undefined ? 0 : minimumOf(minimum, should.length)
     const least = should.length === 0 ? 0 : Math.max(wanted, must.length > 0 ? 0 : 1)
     const node = and([

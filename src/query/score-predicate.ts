@@ -36,11 +36,11 @@ export const compileScore = (
       }
     }
     case 'fuzzy':
-      return added(expandNear(score, known), known, list, relatives)
+      return compileScore(expandNear(score, known), known, list, relatives)
     case 'phrase': {
       const { field, words, prefix, boost } = score
       if (words.length === 1 && prefix)
-        return added(expandBeginning(field, words[0]!, boost, known), known, list, relatives)
+        return compileScore(expandBeginning(field, words[0]!, boost, known), known, list, relatives)
       const weight = weightOfPhrase(score, known)
       const read = readerOf(field, list)
       const average = known.averageLength(field)

@@ -42,10 +42,10 @@ const simplified = (score: Score, known: Statistics): Score => {
   const inner = ({ node, score }: Scored): Scored => ({ node, score: score && simplified(score, known) })
   switch (score.by) {
     case 'fuzzy':
-      return { by: 'sum', of: expandNear(score, known) }
+      return expandNear(score, known)
     case 'phrase':
       return score.prefix && score.words.length === 1
-        ? { by: 'sum', of: expandBeginning(score.field, score.words[0]!, score.boost, known) }
+        ? expandBeginning(score.field, score.words[0]!, score.boost, known)
         : score
     case 'sum':
     case 'best':

@@ -73,7 +73,7 @@ export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Stat
     documents: once(documents),
     frequency,
     averageLength: once(field => averageLength(kind, field, reader)),
-    values: (field, test) => dictionaryOf(kind, field, reader)?.filter(test) ?? [],
+    values: (field, test) => dictionaryOf(kind, field, reader)?.filter(test),
   }
 }
 
