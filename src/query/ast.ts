@@ -1,5 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Nearness } from './fuzzy.ts'
+import type { Pattern } from './pattern.ts'
 
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
@@ -19,6 +20,16 @@ export type Node =
   | { readonly op: 'range'; readonly field: FieldPath; readonly bounds: Bounds }
   /** The field, a text or a keyword, has a value that is near to a text. Of a text field: one of its words is. */
   | { readonly op: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness }
+  /** The field has a value that a pattern matches whole. Of a text field: one of its words is. */
+  | { readonly op: 'pattern'; readonly field: FieldPath; readonly pattern: Pattern }
+  /** The words of a text field hold these in a row, with at most `slop` moves. Of the last one with `prefix` only the beginning. */
+  | {
+      readonly op: 'phrase'
+      readonly field: FieldPath
+      readonly words: readonly string[]
+      readonly slop: number
+      readonly prefix: boolean
+    }
   /** The field has an indexed value: not null, not an empty list, and not longer than the encoding's `ignoreAbove`. */
   | { readonly op: 'exists'; readonly field: FieldPath }
   /** The document's id is one of these. Hex parts in lower case. */

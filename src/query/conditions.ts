@@ -34,6 +34,8 @@ const textOf = (field: FieldPath, place: JsonNode): string => {
 
 const equalsText = (field: FieldPath, place: JsonNode): Node => {
   const text = textOf(field, place)
+  // What is shown as hex begins so.
+  if (field.compare === 'hex' && !text.startsWith('0x')) return NONE
   return tooLong(field, text) ? NONE : isIn(field, [text])
 }
 

@@ -15,6 +15,7 @@ import {
 } from './json-node.ts'
 import type { ElementSort, InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
+import type { Scored } from './score.ts'
 import { parseShown, SHOWN_KEYS } from './shown.ts'
 import { parseSort } from './sort.ts'
 
@@ -37,7 +38,7 @@ export const takeInnerHits = (
     name: string
     inner: Scope
     outer: Scope
-    lower: (place: JsonNode, scope: Scope) => Node
+    lower: (place: JsonNode, scope: Scope) => Scored
   },
 ): void => {
   if (place === undefined) return
@@ -65,7 +66,7 @@ const parseInnerHits = (
       `${where(keys.seq_no_primary_term)}: elements of a list have no sequence numbers.`,
     )
   const rest = pageOf(keys)
-  const queries = (at: JsonNode) => ({ [kind]: [lower(at, { ...scope, innerHits: undefined, marks: undefined })] })
+  const queries = (at: JsonNode) => ({ [kind]: [lower(at, { ...scope, innerHits: undefined, marks: undefined }).node] })
   const request: SearchRequest = {
     parts: [{ kind, query, marks: [query], ...(own.length > 0 && { innerHits: own }) }],
     sort: by === 'nested' ? [] : parseSort(keys.sort, kinds, budget.limits),

@@ -1,16 +1,19 @@
 import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
-import { ALL, type Node } from './ast.ts'
+import type { Node } from './ast.ts'
 import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { parseCollapse } from './collapse.ts'
-import { lowerClause } from './dsl/index.ts'
+import type { Collected } from './collected.ts'
+import { lowerScored } from './dsl/index.ts'
 import { parseJson } from './json.ts'
 import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
+import { readDouble } from './numbers.ts'
 import { type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
+import { EVERY, type Score, type Scored } from './score.ts'
 import { parseShown, type ShownScope } from './shown.ts'
 import { parseSort } from './sort.ts'
 
@@ -25,9 +28,13 @@ export const parseSearch = (
   options: ParseOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
-  const lower = (place: JsonNode | undefined, kind: Kind, taken: Pick<Scope, 'innerHits' | 'marks'> = {}): Node =>
+  const lower = (
+    place: JsonNode | undefined,
+    kind: Kind,
+    taken: Pick<Scope, 'innerHits' | 'marks' | 'collected'> = {},
+  ): Scored =>
     // Each kind reads the same clauses, which count once.
-    parseQuery(place, { kind, kinds, now, ...taken }, createBudget(options))
+    parseQuery(place, { kind, kinds, now, index: options.index, ...taken }, createBudget(options))
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
   checkRefused(root)
@@ -57,14 +64,16 @@ export const parseSearch = (
   }
   if (keys.collapse && size < 0)
     throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
+  const collected: Collected = { names: [] }
   return {
     parts: kinds.map(kind => {
       const innerHits: InnerHits[] = []
       const marks: Node[] | undefined = keys.highlight || keys.collapse ? [] : undefined
-      const query = lower(keys.query, kind, { innerHits, marks })
+      const { node: query, score } = lower(keys.query, kind, { innerHits, marks, collected })
       return {
         ...{ kind, query },
-        ...(keys.post_filter && { postFilter: lower(keys.post_filter, kind) }),
+        ...(score && !isOne(score) && { score }),
+        ...(keys.post_filter && { postFilter: lower(keys.post_filter, kind).node }),
         ...(marks && { marks }),
         ...(innerHits.length > 0 && { innerHits }),
       }
@@ -75,6 +84,8 @@ export const parseSearch = (
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
     ...parseShown(keys, scope),
     ...(keys.collapse && { collapse: parseCollapse(keys.collapse, scope) }),
+    ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
+    ...(collected.names.length > 0 && { names: collected.names }),
     ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
   }
 }
@@ -82,18 +93,19 @@ export const parseSearch = (
 export interface ParseOptions extends BudgetOptions {
   /** Those of the URL. */
   parameters?: Parameters | undefined
+  /** The network's name as it stands in `_index`. */
+  index?: string | undefined
 }
 
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
-const parseQuery = (
-  place: JsonNode | undefined,
-  scope: Pick<Scope, 'kind' | 'kinds' | 'now' | 'innerHits' | 'marks'>,
-  budget: Budget,
-): Node => {
-  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
-  return lowerClause(place, { ...scope, nested: undefined, budget })
+/** What every hit has where nothing is scored, too. */
+const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1
+
+const parseQuery = (place: JsonNode | undefined, scope: Omit<Scope, 'nested' | 'budget'>, budget: Budget): Scored => {
+  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return EVERY
+  return lowerScored(place, { ...scope, nested: undefined, budget })
 }
 
 const parseSize = (place: JsonNode): number => {

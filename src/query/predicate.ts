@@ -6,7 +6,9 @@ import type { Node, Value } from './ast.ts'
 import { compileCompare } from './compare.ts'
 import { integerIn } from './digits.ts'
 import { nearTo } from './fuzzy.ts'
-import { canonicalId } from './scope.ts'
+import { canonicalId } from './meta.ts'
+import { matcherOf } from './pattern.ts'
+import { hasPhrase } from './phrase.ts'
 import { isWithin } from './simplify.ts'
 import { isRawJson } from './source-filter.ts'
 
@@ -30,11 +32,8 @@ export const compile = (_kind: Kind, node: Node, relatives?: Relatives): ((docum
 }
 
 /** The indexed values of a field, canonical as in the query tree. Of a text field: its words. */
-export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Value[] => {
-  const values: Value[] = []
-  collect(source, stepsOf(field, undefined), 0, raw => READ[field.compare](field, raw, values))
-  return values
-}
+export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Value[] =>
+  readerOf(field, undefined)(source)
 
 /** The values of a field as `_source` shows them, through all lists on the way. Of an element of a nested `list`, those of its members. */
 export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
@@ -61,9 +60,9 @@ export const compileElement = (node: Node, list: string): ((element: Record<stri
 }
 
 /** `source` is the document's, or an element of one of its lists. */
-type Test = (source: Record<string, unknown>, document: Document) => boolean
+export type Test = (source: Record<string, unknown>, document: Document) => boolean
 
-const compileNode = (node: Node, list: string | undefined, relatives: Relatives | undefined): Test => {
+export const compileNode = (node: Node, list: string | undefined, relatives: Relatives | undefined): Test => {
   switch (node.op) {
     case 'all':
       return () => true
@@ -100,6 +99,14 @@ const compileNode = (node: Node, list: string | undefined, relatives: Relatives 
     case 'fuzzy': {
       const isNear = nearTo(node.near)
       return someValue(node.field, list, value => isNear(String(value)))
+    }
+    case 'pattern': {
+      const matches = matcherOf(node.pattern)
+      return someValue(node.field, list, value => matches(String(value)))
+    }
+    case 'phrase': {
+      const words = readerOf(node.field, list)
+      return source => hasPhrase(words(source) as string[], node)
     }
     case 'exists':
       return hasValue(node.field, list)
@@ -146,12 +153,21 @@ const known = (relatives: Relatives | undefined): Relatives => {
 }
 
 const someValue = (field: FieldPath, list: string | undefined, test: (value: Value) => boolean): Test => {
+  const read = readerOf(field, list)
+  return source => read(source).some(test)
+}
+
+/** Reads the values of a field from a document's source, or from an element of that list. */
+export const readerOf = (
+  field: FieldPath,
+  list: string | undefined,
+): ((source: Record<string, unknown>) => Value[]) => {
   const steps = stepsOf(field, list)
   const read = READ[field.compare]
   return source => {
     const values: Value[] = []
     collect(source, steps, 0, raw => read(field, raw, values))
-    return values.some(test)
+    return values
   }
 }
 

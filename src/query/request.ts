@@ -1,5 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Node } from './ast.ts'
+import type { Named } from './collected.ts'
+import type { Score } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
 export interface SearchRequest {
@@ -14,6 +16,10 @@ export interface SearchRequest {
   trackTotal: boolean | number
   /** Milliseconds after which it is given up, where the request says so. */
   timeout?: number | undefined
+  /** Matches that score less are none. */
+  minScore?: number
+  /** Clauses that have names. */
+  names?: readonly Named[]
   /** Whether sorted hits have scores, too. */
   trackScores?: true
   /** What hits show beside `_source`. Absent where nothing is: such hits are written the quick way. */
@@ -24,6 +30,8 @@ export interface SearchRequest {
 export interface RequestPart {
   kind: Kind
   query: Node
+  /** How well matches fit; without it, each scores 1. */
+  score?: Score
   /** What hits fulfil as well; aggregations do not see it. */
   postFilter?: Node
   /** The query's conditions that may mark words of hits, where they are marked. */

@@ -1,6 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL, type Bounds, compareValues, NONE, type Node, type Value } from './ast.ts'
 import type { Nearness } from './fuzzy.ts'
+import type { Pattern } from './pattern.ts'
 
 /**
  * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on
@@ -71,6 +72,15 @@ export const fuzzy = (field: FieldPath, near: Nearness): Node => {
   if (near.edits > 0) return Object.freeze({ op: 'fuzzy', field, near: Object.freeze({ ...near }) })
   return tooLong(field, near.text) ? NONE : isIn(field, [near.text])
 }
+
+export const pattern = (field: FieldPath, pattern: Pattern): Node => Object.freeze({ op: 'pattern', field, pattern })
+
+export const phrase = (field: FieldPath, words: readonly string[], slop: number, prefix: boolean): Node =>
+  words.length === 0
+    ? NONE
+    : words.length === 1 && !prefix
+      ? isIn(field, words)
+      : Object.freeze({ op: 'phrase', field, words: Object.freeze([...words]), slop, prefix })
 
 export const exists = (field: FieldPath): Node => Object.freeze({ op: 'exists', field })
 

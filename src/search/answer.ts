@@ -13,6 +13,7 @@ import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { asFloat } from '../query/similarity.ts'
 import { type Dialect, NATIVE } from './dialect.ts'
 import type { Getting, Wanted } from './service.ts'
 
@@ -61,7 +62,7 @@ export const answerSearch = (
     body,
     KINDS.filter(kind => kinds.includes(kind)),
     options.now ?? Date.now(),
-    { limits: options.limits, check: () => check(options), parameters: options.parameters },
+    { limits: options.limits, check: () => check(options), parameters: options.parameters, index },
   )
   return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE)
 }
@@ -75,23 +76,24 @@ export const answerRequest = (
 ): Reply => {
   const { dialect = NATIVE } = options
   const request = countedFor(asked, dialect)
-  const head = (total: number, any: boolean) =>
+  /** Without a greatest score it is 1; null where there are no hits. */
+  const head = (total: number, greatest: number | undefined | null) =>
     headOf({
       started,
       total: totalOf(total, asked, dialect),
-      score: any && !asked.collapse && !hidesScores(asked) ? 1 : null,
+      score: greatest === null || asked.collapse || hidesScores(asked) ? null : asFloat(greatest ?? 1),
     })
   const writing = { index, out, totals: dialect.totals }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits } = searcher.write(request, endingBy(options, started, request.timeout), writing)
+    const { total, hits, maxScore } = searcher.write(request, endingBy(options, started, request.timeout), writing)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(total, hits > 0)), out.view(), TAIL) }
+    return { status: 200, body: joined(encode(head(total, hits > 0 ? maxScore : null)), out.view(), TAIL) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
-  const { total, pages, at } = searcher.writePages(request, options, writing, after)
-  const begun = after ? undefined : head(total, total !== 0)
+  const { total, pages, at, maxScore } = searcher.writePages(request, options, writing, after)
+  const begun = after ? undefined : head(total, total !== 0 ? maxScore : null)
   let ended = false
   const parts = streamed(begun, pages, () => {
     ended = true

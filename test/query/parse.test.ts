@@ -8,6 +8,7 @@ import type { Clause } from '../../src/query/dsl/clause.ts'
 import { CLAUSES } from '../../src/query/dsl/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
+import type { Score } from '../../src/query/score.ts'
 import { stringifyLossless } from '../support/scenarios.ts'
 
 const NOW = Date.parse('2024-02-29T12:34:56Z')
@@ -98,9 +99,18 @@ test('each kind reads the query by its own fields', () => {
   const body = { query: { bool: { should: [{ term: { from: ALICE } }, { ids: { values: ['0xAB'] } }] } } }
   const ids: Node = { op: 'ids', values: ['0xab'] }
   const from: Node = { op: 'in', field: lookup('tx', 'from')!, values: [ALICE.toLowerCase()] }
+  const one: Score = { by: 'same', value: 1 }
+  const rare: Score = { by: 'term', field: lookup('tx', 'from')!, value: ALICE.toLowerCase(), boost: 1 }
+  const either: Score = {
+    by: 'sum',
+    of: [
+      { node: from, score: rare },
+      { node: ids, score: one },
+    ],
+  }
   assert.deepEqual(parse(body, 'block', 'tx').parts, [
     { kind: 'block', query: ids },
-    { kind: 'tx', query: { op: 'or', of: [ids, from] } },
+    { kind: 'tx', query: { op: 'or', of: [ids, from] }, score: either },
   ])
   assert.deepEqual(parse({ query: { term: { _type: 'tx' } } }, 'block', 'tx').parts, [
     { kind: 'block', query: NONE },
@@ -381,11 +391,11 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ tern: {} }),
-      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, type.',
     ],
     [
       tx({ constructor: {} }),
-      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, type.',
     ],
     [tx(5), 'parsing_exception: query.bool.filter[1]: expected a query clause, such as {"term": {…}}, received 5.'],
     [
@@ -397,12 +407,24 @@ test('a refusal names place, received value and remedy', () => {
       'parsing_exception: query.bool.filter[1].term.from.raw.fuzzy: unknown key [fuzzy]. Known are value, case_insensitive.',
     ],
     [
-      tx({ term: { method: { value: 'a', case_insensitive: true } } }),
-      'illegal_argument_exception: query.bool.filter[1].term.method.case_insensitive: [method] does not support case insensitive queries.',
+      tx({ term: { status: { value: 'a', case_insensitive: true } } }),
+      'illegal_argument_exception: query.bool.filter[1].term.status.case_insensitive: [status] does not support case insensitive queries.',
     ],
     [
-      tx({ range: { 'gas.num': { from: 1 } } }),
-      'parsing_exception: query.bool.filter[1].range.gas.num.from: the older spelling of bounds is not supported. Instead of from and to, include_lower and include_upper, write gte or gt and lte or lt.',
+      tx({ range: { 'gas.num': { from: 1, gte: 2 } } }),
+      'parsing_exception: query.bool.filter[1].range.gas.num.gte: [gte] and [from] exclude each other. Keep one of them.',
+    ],
+    [
+      tx({ range: { 'gas.num': { gte: 2, include_lower: true } } }),
+      'parsing_exception: query.bool.filter[1].range.gas.num.include_lower: [include_lower] goes with [from] and [to], and not with [gte].',
+    ],
+    [
+      tx({ function_score: { query: { match_all: {} } } }),
+      'parsing_exception: query.bool.filter[1].function_score: [function_score] is not supported: a score cannot be computed by a function. Sort by the field instead.',
+    ],
+    [
+      tx({ term: { status: { value: true, boost: -1 } } }),
+      'illegal_argument_exception: query.bool.filter[1].term.status.boost: negative [boost] are not allowed in [term], use a value between 0 and 1 to deboost.',
     ],
     [
       tx({ range: { 'gas.num': { gt: 1, gte: 1 } } }),

@@ -32,7 +32,7 @@ const rangesOfNumbers = (leaf: Leaf): NumberRange[] => {
       from: pointBound(value, false),
       to: pointBound(value, true),
     }))
-  const { gt, gte, lt, lte } = leaf.bounds as { [bound in keyof Bounds]: bigint | number }
+  const { gt, gte, lt, lte } = (leaf.op === 'range' ? leaf.bounds : {}) as { [bound in keyof Bounds]: bigint | number }
   const low = gt ?? gte
   const high = lt ?? lte
   return [

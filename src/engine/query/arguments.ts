@@ -220,6 +220,8 @@ const matchRole = (node: Node, role: Role): OrdinalSet => {
     case 'range':
       return numbersOf(node, role)
     case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
     case 'ids':
     case 'nested':
     case 'child':

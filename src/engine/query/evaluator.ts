@@ -16,7 +16,7 @@ export const createEvaluator =
   (kind, query) =>
     evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) })
 
-const asking = (documents: Documents): Ask => {
+export const asking = (documents: Documents): Ask => {
   const tests = new Map<Node, ReturnType<typeof compile>>()
   return (kind, node, positions) => {
     const test = tests.get(node) ?? compile(kind, node)

@@ -14,12 +14,13 @@ import { findBest, type Part } from './best.ts'
 import { findCollapsed } from './collapse.ts'
 import { countAll } from './count.ts'
 import { createDocuments } from './documents.ts'
-import { createEvaluator } from './evaluator.ts'
+import { asking, createEvaluator } from './evaluator.ts'
 import { hold } from './held.ts'
 import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
+import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
 
@@ -30,7 +31,7 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   get(kind: Kind, id: string): Document | undefined
   similar(request: SimilarRequest): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
-  write(request: SearchRequest, options: SearchOptions, writing: Writing): { total: number; hits: number }
+  write(request: SearchRequest, options: SearchOptions, writing: Writing): Written
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
@@ -45,7 +46,14 @@ export interface Writing {
   totals?: Totals
 }
 
-export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
+export interface Written {
+  total: number
+  hits: number
+  /** Where scores are not all 1. */
+  maxScore?: number
+}
+
+export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
@@ -54,20 +62,25 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   const evaluation = createEvaluator(reader, exact)
   const written = createHits({ ...loading, evaluation, limits })
 
-  const prepare = (request: SearchRequest): Part[] =>
-    request.parts.map(({ kind, query, postFilter }) => ({
+  const prepare = (request: SearchRequest): Part[] => {
+    const parts = request.parts.map(({ kind, query, postFilter }) => ({
       kind,
       evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query),
     }))
+    return withScores(request, parts, { reader, ask: asking(exact), exact })
+  }
 
-  const find = (request: SearchRequest, options: SearchOptions, take: Take): { total: number; hits: number } => {
+  const find = (request: SearchRequest, options: SearchOptions, take: Take): Written => {
     reader.begin(() => check(options))
     try {
       const parts = prepare(request)
       const total = countAll(request, parts, reader)
       const find = request.collapse ? findCollapsed : findBest
-      const found = find(request, parts, { exact, reader, limits })
-      return { total, hits: take(found.slice(request.from)) }
+      const found = find(bestFirst(request, parts), parts, { exact, reader, limits })
+      const scoring = parts[0]?.scoring
+      const hits = found.slice(request.from)
+      scoring?.mark(hits)
+      return { total, hits: take(hits), ...maxScore(request, parts, found, reader) }
     } finally {
       reader.end()
     }
@@ -87,12 +100,18 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     try {
       const parts = prepare(request)
       const total = after ? -1 : countAll(request, parts, reader)
-      if (isChainOrder(request)) return { total, pages: walked(), at }
+      const max = maxScore(request, parts, undefined, reader)
+      if (isChainOrder(request)) return { total, pages: walked(), at, ...max }
       // Another order than the chain's has to be known whole before the first hit.
       const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
       const held = hold(findBest(all, parts, { exact, reader, limits }))
       const from = after ? held.behind(after) : request.from
-      return { total, pages: pagesOf(held, from, { reader, take, progress }), at }
+      const scoring = parts[0]?.scoring
+      const marking: Take = found => {
+        scoring?.mark(found)
+        return take(found)
+      }
+      return { total, pages: pagesOf(held, from, { reader, take: marking, progress }), at, ...max }
     } finally {
       reader.end()
     }

@@ -27,7 +27,7 @@ interface Link {
   down(at: SegmentView, parents: OrdinalSet): OrdinalSet
 }
 
-const NO_PARENT = 0xffffffff
+export const NO_PARENT = 0xffffffff
 
 /** The documents of the other kind that fulfil the inner query, among the candidates at least. */
 type Related = (segment: Segment, within: OrdinalSet | undefined) => OrdinalSet
@@ -100,7 +100,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
   return flags
 }
 
-const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
+export const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
   parent === 'block' ? toBlock(child) : toTransaction(child, reader)
 
 /** The segment's header tells where the documents of each block end. */

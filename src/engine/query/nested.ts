@@ -109,6 +109,7 @@ const specialise = (node: Node, input: AbiParam, position: number): Node => {
     case 'in':
     case 'range':
     case 'exists':
+    case 'pattern':
       return specialiseLeaf(node, input, position)
     default:
       return mapChildren(node, inner => specialise(inner, input, position))
@@ -138,7 +139,7 @@ const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => 
 /** Integers that fit 64 bits are indexed as such, and others by their hex: of single ones the index tells. */
 const ofDigits = (leaf: Leaf, type: string): Node => {
   if (leaf.op === 'exists') return ALL
-  if (leaf.op === 'range') return leaf
+  if (leaf.op !== 'in') return leaf
   const width = Number(/\d+$/.exec(type)?.[0] ?? 256)
   const [num, hex] = [lookup('event', 'args.value.num')!, lookup('event', 'args.value.hex')!]
   const isSigned = type.startsWith('int')
@@ -168,6 +169,8 @@ export const isExact = (node: Node): boolean => {
     case 'exists':
       return true
     case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
     case 'ids':
     case 'nested':
     case 'child':

@@ -14,6 +14,7 @@ import { envelopeOf, hitWriter, type WriteHit } from './envelope.ts'
 import { createEventShow } from './event.ts'
 import { createHitCache } from './hit-cache.ts'
 import { createLogShow } from './log.ts'
+import { matchedNames } from './names.ts'
 import { CLOSE, COMMA } from './pieces.ts'
 import { createRichWriter, isRich } from './rich.ts'
 import { createTraceShow } from './trace.ts'
@@ -85,7 +86,7 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const cache = createHitCache(() => reader.version())
   const writers = new Map<string, WriteHit>()
-  const writerOf = (kind: Kind, index: string, score: string, filter: SourceFilter): WriteHit => {
+  const writerOf = (kind: Kind, index: string, score: string | undefined, filter: SourceFilter): WriteHit => {
     const key = `${kind} ${index} ${score} ${JSON.stringify(filter)}`
     let writer = writers.get(key)
     if (!writer) {
@@ -109,10 +110,12 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const plainWriter = (request: SearchRequest, index: string): WriteHits => {
     const { sort, source, parts, size } = request
-    const score = hidesScores(request) ? 'null' : '1'
+    const score = hidesScores(request) ? 'null' : parts.some(part => part.score) ? undefined : '1'
+    const namesOf = matchedNames(request, exact)
     const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, score, source)]))
     const sortOf = sortValues(sort, { documents: exact, reader })
-    const keeps = size >= 0 && size <= KEPT
+    // What depends on the query is no part of what is kept.
+    const keeps = size >= 0 && size <= KEPT && score !== undefined
     return (found, out) => {
       let hits = 0
       for (let i = 0; i < found.length; i++) {
@@ -126,6 +129,7 @@ export const createHits = (options: HitsOptions): Hits => {
           continue
         }
         if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
+        if (namesOf) out.text(namesOf(one))
         out.byte(CLOSE)
         hits++
       }
@@ -141,7 +145,7 @@ export const createHits = (options: HitsOptions): Hits => {
           shows,
           sourceOf,
           writer,
-          score: hidesScores(request) ? null : 1,
+          hidesScores: hidesScores(request),
         })
       : plainWriter(request, index)
   return {

@@ -5,6 +5,7 @@ import { compileDecorated } from '../../query/decorate.ts'
 import { type AddFields, compileFields, type FieldValues } from '../../query/field-values.ts'
 import { compileHighlight } from '../../query/highlight.ts'
 import type { RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
+import { asFloat } from '../../query/similarity.ts'
 import type { Documents } from '../query/documents.ts'
 import type { RelatedOptions } from '../query/related.ts'
 import { type Found, sortValues } from '../query/sort.ts'
@@ -12,6 +13,7 @@ import { envelopeOf, hitWriter } from './envelope.ts'
 import { explanationOf } from './explanation.ts'
 import type { Show, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
+import { matchedNames } from './names.ts'
 import { CLOSE, COMMA } from './pieces.ts'
 
 /** Whether hits show more than their envelope and `_source`. */
@@ -21,8 +23,7 @@ export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>
 export interface RichOptions extends RelatedOptions {
   index: string
   totals: Totals
-  /** Null where hits show none. */
-  score: number | null
+  hidesScores: boolean
   shown: Documents
   shows: Record<Kind, Show>
   sourceOf(kind: Kind, filter: SourceFilter): ReturnType<Show['source']>
@@ -39,6 +40,7 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
   const { sort, parts } = request
   const writers = new Map(parts.map(part => [part.kind, kindWriter(part, request, options)]))
   const sortOf = sortValues(sort, { documents: exact, reader })
+  const namesOf = matchedNames(request, exact)
   return (found, out) => {
     let hits = 0
     for (const one of found) {
@@ -53,6 +55,7 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
       }
       for (const append of behindSource) append(one, document, out)
       if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
+      if (namesOf) out.text(namesOf(one))
       for (const append of atEnd) append(one, document, out)
       out.byte(CLOSE)
       hits++
@@ -100,23 +103,24 @@ const envelopeWriter = (
   kind: Kind,
   source: SourceFilter,
   shown: Shown,
-  { index, score, shows, sourceOf }: RichOptions,
+  { index, hidesScores, shows, sourceOf }: RichOptions,
 ): KindWriter['envelope'] => {
   if (!shown.id) {
     const text = `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_score":`
     return (one, _document, out) => {
-      out.text(`${text}${score === null ? null : scoreOf(one)}`)
+      out.text(`${text}${hidesScores ? null : scoreOf(one)}`)
       return true
     }
   }
+  const score = hidesScores ? 'null' : undefined
   const head = envelopeOf(index, kind)
   const decorated = (shown.decimals || shown.argsByName) && source !== false
   if (!decorated) {
-    const write = hitWriter(shows[kind], head, String(score), sourceOf(kind, source))
+    const write = hitWriter(shows[kind], head, score, sourceOf(kind, source))
     return (one, _document, out) => write(one, out)
   }
   const show = compileDecorated(kind, source, shown)
-  const write = hitWriter(shows[kind], head, String(score), undefined)
+  const write = hitWriter(shows[kind], head, score, undefined)
   return (one, { _source }, out) => {
     if (!write(one, out)) return false
     out.text(`,"_source":${JSON.stringify(show(_source))}`)
@@ -133,7 +137,7 @@ const appendSequence: Append = ({ position }, _document, out) => out.ascii(`,"_s
 const appendExplanation: Append = (one, _document, out) =>
   out.text(`,"_explanation":${JSON.stringify(explanationOf(scoreOf(one)))}`)
 
-const scoreOf = ({ score = 1 }: Found): number => score
+const scoreOf = ({ score = 1 }: Found): number => asFloat(score)
 
 const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { index }: RichOptions): Append[] => {
   const adds: AddFields[] = []
