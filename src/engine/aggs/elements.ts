@@ -1,0 +1,86 @@
+import type { AbiParam } from '../../decode/types.ts'
+import { lookup } from '../../mapping/index.ts'
+import { columnSource } from '../query/column-source.ts'
+import { positionOfOrdinal } from '../query/places.ts'
+import type { Reader } from '../reader.ts'
+import { type At, type Batch, ordinalAt } from './batch.ts'
+import type { Stores } from './sources.ts'
+import { gathered } from './values.ts'
+import { foundIn } from './columns.ts'
+
+/** Arguments of events or calls of one segment. */
+export interface Elements {
+  /** Ordinals of the documents that they are of. */
+  documents: Uint32Array
+  /** Of each its place in `roles`. */
+  role: Uint32Array
+  roles: readonly Role[]
+}
+
+/** What arguments of one signature at one position have in common. */
+export interface Role {
+  signature: number
+  position: number
+  input: AbiParam
+}
+
+/** The arguments of the documents of a batch, in their order. */
+export const elementsOf = (at: At, batch: Batch, stores: Stores): { at: At; batch: Batch } => {
+  const { reader } = stores
+  const signatures = signaturesOf(at, batch, reader)
+  const roles: Role[] = []
+  const firstRole = new Map<number, number>()
+  const lengths = new Map<number, number>()
+  let total = 0
+  const hasArguments = at.kind === 'call' ? decoded(at, batch, stores) : undefined
+  for (let i = 0; i < batch.count; i++) {
+    const id = signatures[i]!
+    let length = lengths.get(id)
+    if (length === undefined) {
+      const { event, error } = reader.signature(id)
+      const inputs = error === null ? (event?.inputs ?? []) : []
+      firstRole.set(id, roles.length)
+      roles.push(...inputs.map((input, position) => ({ signature: id, position, input })))
+      length = inputs.length
+      lengths.set(id, length)
+    }
+    if (!hasArguments || hasArguments[i]) total += length
+  }
+  const documents = new Uint32Array(total)
+  const role = new Uint32Array(total)
+  const owners = batch.owners && new Uint32Array(total)
+  let size = 0
+  for (let i = 0; i < batch.count; i++) {
+    if (hasArguments && !hasArguments[i]) continue
+    const id = signatures[i]!
+    const length = lengths.get(id)!
+    const first = firstRole.get(id)!
+    const ordinal = ordinalAt(batch, i)
+    for (let position = 0; position < length; position++) {
+      documents[size] = ordinal
+      role[size] = first + position
+      if (owners) owners[size] = batch.owners![i]!
+      size++
+    }
+  }
+  return {
+    at: { ...at, elements: { documents, role, roles } },
+    batch: { count: total, list: undefined, from: 0, owners, buckets: batch.buckets },
+  }
+}
+
+const signaturesOf = (at: At, batch: Batch, reader: Reader): Float64Array => {
+  const [kind, field] = at.kind === 'call' ? (['call', 'selector'] as const) : (['log', 'signature'] as const)
+  const source = columnSource(kind, lookup(kind, field)!, reader)!
+  const data = source.data(at)
+  if (!data) return new Float64Array(0)
+  return gathered(foundIn(data, source.bounds(at)!.greatest), batch)
+}
+
+/** Whether the data of calls could be decoded, which their signature does not tell. */
+const decoded = (at: At, batch: Batch, { reader, exact }: Stores): boolean[] =>
+  Array.from({ length: batch.count }, (_, i) => {
+    reader.check()
+    const [document] = exact.load('call', [positionOfOrdinal(at.header, 'call', ordinalAt(batch, i))])
+    return Array.isArray(document?._source.args)
+  })

@@ -1,0 +1,129 @@
+import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
+import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
+import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import { group } from './group.ts'
+import { createKeyed } from './keyed.ts'
+import { createKeys, type Keys, spaceOf } from './keys.ts'
+import { bucketOrder, firstOf } from './order.ts'
+import { createSource } from './sources.ts'
+import { type Found, mapped } from './values.ts'
+
+export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
+  const { values, size, shardSize, minDocCount } = spec
+  const keys = createKeys(spaceOf(values), context.reader)
+  const source = createSource(values, keys, context)
+  const wanted = wantedBy(spec, keys)
+  const found = (all: Found): Found => (wanted ? mapped(all, wanted) : all)
+  const keyed = createKeyed((at, batch, wantsInner) => group(found(source.read(at, batch)), batch, wantsInner), inner)
+  const rank = () => bucketOrder(spec.order, keyed, inner, keys.compare)
+  let order: ReturnType<typeof rank> | undefined
+
+  const bucketOf = (bucket: number): Bucket => ({
+    key: keyMembers(keys, keyed.keys[bucket]!, spec),
+    ...numberOf(values.type, keyed.keys[bucket]!),
+    docCount: keyed.counts[bucket]!,
+    results: resultsOf(inner, bucket),
+  })
+
+  return {
+    collect: keyed.collect,
+    merge: keyed.merge,
+    finish(owners) {
+      if (minDocCount === 0)
+        for (const key of context.matching.allKeys(at => found(source.read(at, wholeOf(at))), at => wholeOf(at)))
+          for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
+      keyed.finish()
+    },
+    result(owner): Buckets {
+      order ??= rank()
+      const all = keyed.in(owner)
+      const { counts } = keyed
+      const shard = firstOf(all, shardSize, order)
+      const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
+      const shown = enough.slice(0, size)
+      const sum = (buckets: Iterable<number>) => {
+        let total = 0
+        for (const bucket of buckets) total += counts[bucket]!
+        return total
+      }
+      context.count(shown.length)
+      const others = sum(all) - sum(shard) + sum(enough) - sum(shown)
+      return {
+        is: 'buckets',
+        type: TYPES[values.type],
+        members: [
+          ['doc_count_error_upper_bound', 0n],
+          ['sum_other_doc_count', BigInt(others)],
+        ],
+        keyed: false,
+        buckets: shown.map(bucketOf),
+      }
+    },
+    number: () => null,
+    bytes: () => keyed.bytes() + keys.bytes(),
+  }
+}
+
+const TYPES: Record<ValueType, string> = {
+  keyword: 'sterms',
+  long: 'lterms',
+  boolean: 'lterms',
+  date: 'lterms',
+  double: 'dterms',
+}
+
+const numberOf = (type: ValueType, key: number): { number?: number } => (type === 'keyword' ? {} : { number: key })
+
+/** A key as Elasticsearch shows one of its type. */
+export const keyMembers = (
+  keys: Keys,
+  key: number,
+  { values: { type }, format }: Pick<SpecOf<'terms'>, 'values' | 'format'>,
+): Member[] => {
+  const value = keys.value(key)
+  switch (type) {
+    case 'keyword':
+      return [['key', String(value)]]
+    case 'boolean':
+      return [
+        ['key', value ? 1n : 0n],
+        ['key_as_string', value ? 'true' : 'false'],
+      ]
+    case 'double':
+      return [['key', Number(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+    default:
+      return [['key', BigInt(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+  }
+}
+
+/** Keeps the keys that are asked for; undefined where all are. */
+const wantedBy = (
+  { terms: { include, exclude, partition }, values }: SpecOf<'terms'>,
+  keys: Keys,
+): ((key: number) => number) | undefined => {
+  if (!include && !exclude && !partition) return undefined
+  const known = new Map<number, boolean>()
+  return key => {
+    let kept = known.get(key)
+    if (kept === undefined) {
+      const value = keys.value(key)
+      const text = values.type === 'boolean' ? String(Boolean(value)) : String(value)
+      kept =
+        (include?.(text) ?? true) &&
+        !(exclude?.(text) ?? false) &&
+        (!partition || partOf(text) % partition.of === partition.partition)
+      if (known.size >= KNOWN) known.clear()
+      known.set(key, kept)
+    }
+    return kept ? key : Number.NaN
+  }
+}
+
+const KNOWN = 100_000
+
+/** Which terms share a partition says nothing to anybody, as long as each has one. */
+const partOf = (text: string): number => {
+  let hash = 0
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return hash >>> 0
+}
