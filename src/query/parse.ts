@@ -1,25 +1,15 @@
 import { refuse } from '../lib/errors.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
+import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import { ALL, type Node } from './ast.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { lowerClause } from './dsl/index.ts'
 import { parseJson } from './json.ts'
-import {
-  bodyNode,
-  boolean,
-  elements,
-  integer,
-  isObject,
-  type JsonNode,
-  known,
-  string,
-  unexpected,
-  where,
-} from './json-node.ts'
-import type { SearchRequest, SourceFilter } from './request.ts'
+import { bodyNode, boolean, integer, isObject, type JsonNode, known, unexpected, where } from './json-node.ts'
+import type { SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
 import { parseSort } from './sort.ts'
+import { parseSource } from './source.ts'
 
 /**
  * Reads the body of a search over these kinds. `now` is the moment that date math counts from, in milliseconds since 1970.
@@ -42,6 +32,9 @@ export const parseSearch = (
       `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
+  const aggregated = aggregationsIn(keys)
+  if (aggregated && size < 0)
+    throw unexpected(keys.size!, 'a size from 0 on, beside aggregations: ask for all hits in another search')
   return {
     // Each kind reads the same clauses, which count once.
     parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, { kind, kinds, now }, createBudget(options)) })),
@@ -50,10 +43,13 @@ export const parseSearch = (
     size,
     source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    ...(aggregated && {
+      aggregations: parseAggregations(aggregated, { kinds, now, nested: undefined, budget: createBudget(options) }),
+    }),
   }
 }
 
-const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
+const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits', 'aggs', 'aggregations'] as const
 
 /**
  * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
@@ -105,32 +101,4 @@ const parseTrackTotal = (place: JsonNode): boolean | number => {
   if (typeof place.value !== 'number') return boolean(place)
   if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
   return place.value
-}
-
-/** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
-const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
-  const { value } = place
-  if (typeof value === 'boolean') return value
-  if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
-  const { includes, include, excludes, exclude } = known(
-    place,
-    'an object such as {"includes": ["event", "args"]}',
-    ['includes', 'excludes', 'include', 'exclude'],
-    [],
-  )
-  const all = (...places: (JsonNode | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
-  return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
-}
-
-const checkedPatterns = (
-  { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },
-  limits: Limits,
-): SourceFilter => {
-  if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
-  const read = (at: JsonNode) => {
-    const pattern = string(at, 'the name of a field, or a list of names')
-    if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
-    return pattern
-  }
-  return { includes: includes.map(read), excludes: excludes.map(read) }
 }

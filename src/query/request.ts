@@ -1,4 +1,5 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
+import type { Aggregation } from './aggs/ast.ts'
 import type { Node } from './ast.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
@@ -12,6 +13,7 @@ export interface SearchRequest {
   source: SourceFilter
   /** Up to which number the total is counted exactly: true without limit, false not at all. */
   trackTotal: boolean | number
+  aggregations?: readonly Aggregation[]
 }
 
 export interface Sort {

@@ -68,9 +68,10 @@ export const answerRequest = (
   const writing = { index, out }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits } = searcher.write(request, options, writing)
+    const { total, hits, aggregations } = searcher.write(request, options, writing)
+    const tail = aggregations === undefined ? TAIL : encode(`]},"aggregations":${aggregations}}`)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(started, total, request, hits > 0)), out.view(), TAIL) }
+    return { status: 200, body: joined(encode(head(started, total, request, hits > 0)), out.view(), tail) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)

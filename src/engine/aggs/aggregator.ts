@@ -1,8 +1,8 @@
+import type { Limits } from '../../limits/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Result, Results } from '../../query/aggs/result.ts'
-import type { Limits } from '../../limits/index.ts'
-import type { Hits } from '../show/hits.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import type { Hits } from '../show/hits.ts'
 import type { At, Batch } from './batch.ts'
 import type { Matching } from './matching.ts'
 import type { Stores } from './sources.ts'
@@ -34,8 +34,16 @@ export interface Context extends Stores {
   hits: Hits
   request: SearchRequest
   index: string
+  /** What lives as long as what was found in parts of the store is kept: it gives numbers that stand in there. */
+  shared<T>(make: () => T): T
   /** Counts buckets of the answer, and refuses too many. */
   count(buckets: number): void
+  /** Refuses too many before they are made. */
+  room(buckets: number): void
+  /** How a number of hits is written. */
+  total(count: number): string
+  /** All documents of the searched kinds. */
+  everywhere(): Iterable<{ at: At; batch: Batch }>
 }
 
 export type Inner = readonly { aggregation: Aggregation; aggregator: Aggregator }[]

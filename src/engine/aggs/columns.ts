@@ -8,7 +8,12 @@ import type { Found } from './values.ts'
 export const foundIn = ({ values, base, dictionary, count }: ColumnData, greatest: number): Found => {
   const present = (value: number) => (value === MISSING ? Number.NaN : value)
   if (!values) {
-    return { form: 'few', at: undefined, keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)), distinct: true }
+    return {
+      form: 'few',
+      at: undefined,
+      keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)),
+      distinct: true,
+    }
   }
   if (values instanceof Float64Array) {
     const keys = new Float64Array(count)

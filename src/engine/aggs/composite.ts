@@ -57,7 +57,8 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
     for (const [i, { spec, keys }] of parts.entries()) {
       const [left, right] = [a[i]!, b[i]!]
       if (left === right) continue
-      const order = left === NONE ? -1 : right === NONE ? 1 : spec.by === 'terms' ? keys.compare(left, right) : left - right
+      const order =
+        left === NONE ? -1 : right === NONE ? 1 : spec.by === 'terms' ? keys.compare(left, right) : left - right
       if (order !== 0) return spec.descending ? -order : order
     }
     return 0

@@ -20,7 +20,10 @@ export const elementSource = (_kind: Kind, field: FieldPath, keys: Keys | undefi
         return {
           form: 'few',
           at: role,
-          keys: roles.length === 0 ? Float64Array.of(Number.NaN) : Float64Array.from(roles, one => keyOf(ofRole(one), keys)),
+          keys:
+            roles.length === 0
+              ? Float64Array.of(Number.NaN)
+              : Float64Array.from(roles, one => keyOf(ofRole(one), keys)),
           distinct: false,
         }
       },

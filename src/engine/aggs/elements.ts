@@ -4,9 +4,9 @@ import { columnSource } from '../query/column-source.ts'
 import { positionOfOrdinal } from '../query/places.ts'
 import type { Reader } from '../reader.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
+import { foundIn } from './columns.ts'
 import type { Stores } from './sources.ts'
 import { gathered } from './values.ts'
-import { foundIn } from './columns.ts'
 
 /** Arguments of events or calls of one segment. */
 export interface Elements {

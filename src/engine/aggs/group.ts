@@ -93,7 +93,7 @@ const bySlots = (
       const documents = counts[slot]!
       if (documents === 0) continue
       const key = keys[name]!
-      if (key !== key) {
+      if (Number.isNaN(key)) {
         counts[slot] = 0
         continue
       }
@@ -153,7 +153,13 @@ const byPairs = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
   return {
     rows: { owners: pairs.owners.slice(), keys: pairs.keys.slice(), counts: counts.slice(0, pairs.size) },
     inner: wantsInner
-      ? { count: size, list: ordinals.subarray(0, size), from: 0, owners: buckets.subarray(0, size), buckets: pairs.size }
+      ? {
+          count: size,
+          list: ordinals.subarray(0, size),
+          from: 0,
+          owners: buckets.subarray(0, size),
+          buckets: pairs.size,
+        }
       : undefined,
   }
 }

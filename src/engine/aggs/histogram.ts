@@ -1,6 +1,6 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import { javaDouble } from '../../query/aggs/java-double.ts'
+import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
@@ -58,7 +58,7 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
     if (known.length === 0 || (buckets.length === 0 && (extended?.min === undefined || extended.max === undefined)))
       return []
     const [first, last] = [Math.min(...known), Math.max(...known)]
-    context.room(steps.count(first, last), () => countSteps(steps, first, last))
+    context.room(countOf(steps, [first, last], context.limits.buckets))
     const all: [number, number][] = []
     let at = 0
     for (let key = first; key <= last; key = steps.next(key)) {
@@ -80,7 +80,9 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
       const shown =
         minDocCount === 0
           ? filled(sorted)
-          : sorted.filter(bucket => counts[bucket]! >= minDocCount).map((bucket): [number, number] => [keys[bucket]!, bucket])
+          : sorted
+              .filter(bucket => counts[bucket]! >= minDocCount)
+              .map((bucket): [number, number] => [keys[bucket]!, bucket])
       context.count(shown.length)
       if (spec.order[0]!.by === '_key') {
         if (!spec.order[0]!.ascending) shown.reverse()
@@ -104,7 +106,10 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
   }
 }
 
-const countSteps = (steps: Steps, first: number, last: number): number => {
+/** Where the estimate alone cannot tell whether they are too many, they are counted. */
+const countOf = (steps: Steps, [first, last]: [number, number], most: number): number => {
+  const estimate = steps.count(first, last)
+  if (estimate <= most || estimate > 2 * most) return estimate
   let size = 0
   for (let key = first; key <= last; key = steps.next(key)) size++
   return size

@@ -1,5 +1,14 @@
+import {
+  bytesOf,
+  bytesOfAll,
+  collectAll,
+  createNumbers,
+  finishAll,
+  type Inner,
+  mergeAll,
+  type State,
+} from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
-import { bytesOf, bytesOfAll, collectAll, createNumbers, finishAll, type Inner, mergeAll, type State } from './aggregator.ts'
 import type { Grouped, Rows } from './group.ts'
 import { createPairs } from './pairs.ts'
 
@@ -21,10 +30,7 @@ interface KeyedState extends State, Rows {
   inner: State[]
 }
 
-export const createKeyed = (
-  groupOf: (at: At, batch: Batch, wantsInner: boolean) => Grouped,
-  inner: Inner,
-): Keyed => {
+export const createKeyed = (groupOf: (at: At, batch: Batch, wantsInner: boolean) => Grouped, inner: Inner): Keyed => {
   const pairs = createPairs()
   const counts = createNumbers()
   let order = new Uint32Array(0)

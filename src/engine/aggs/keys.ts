@@ -1,7 +1,7 @@
 import { checksumAddress } from '../../lib/keccak.ts'
 import { type FieldPath, KINDS } from '../../mapping/index.ts'
-import { compareValues, type Value } from '../../query/ast.ts'
 import type { Values } from '../../query/aggs/ast.ts'
+import { compareValues, type Value } from '../../query/ast.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { findBlock, findTransaction } from '../query/lookup.ts'
 import type { Reader } from '../reader.ts'
@@ -51,16 +51,16 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
     }
     return FIRST - place * STEP
   }
-  const valueOf = (key: number): Value => {
+  const stoodFor = (key: number): Value => {
     if (key <= FIRST) return values[(FIRST - key) / STEP]!
     return shown(space, key, reader)
   }
   const texts = new Map<number, Value>()
   const value = (key: number): Value => {
-    if (space === 'number') return valueOf(key)
+    if (space === 'number') return stoodFor(key)
     let known = texts.get(key)
     if (known === undefined) {
-      known = valueOf(key)
+      known = stoodFor(key)
       if (texts.size >= TEXTS) texts.clear()
       texts.set(key, known)
     }

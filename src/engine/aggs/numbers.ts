@@ -103,7 +103,7 @@ const collectNumbers = (found: Found, batch: Batch, wantsSquares: boolean): Numb
     for (let i = 0; i < times.length; i++) {
       const value = found.keys[i]!
       const n = times[i]!
-      if (n === 0 || value !== value) continue
+      if (n === 0 || Number.isNaN(value)) continue
       counts[0]! += n
       addTo(sums, lost, 0, value * n)
       if (value < least[0]!) least[0] = value

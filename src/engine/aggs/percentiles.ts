@@ -1,6 +1,6 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import type { Member, Metric, Value } from '../../query/aggs/result.ts'
 import { javaDouble } from '../../query/aggs/java-double.ts'
+import type { Member, Metric, Value } from '../../query/aggs/result.ts'
 import type { Aggregator, Context } from './aggregator.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
@@ -8,10 +8,7 @@ import { listed } from './range.ts'
 import { createSource } from './sources.ts'
 
 /** Exact: the different values are kept with their counts. */
-export const createPercentiles = (
-  spec: SpecOf<'percentiles' | 'percentile_ranks'>,
-  context: Context,
-): Aggregator => {
+export const createPercentiles = (spec: SpecOf<'percentiles' | 'percentile_ranks'>, context: Context): Aggregator => {
   const source = createSource(spec.values, undefined, context)
   const keyed = createKeyed((at, batch) => group(source.read(at, batch), batch, false), [])
   const known = new Map<number, Sorted>()
@@ -19,19 +16,28 @@ export const createPercentiles = (
     let sorted = known.get(owner)
     if (!sorted) {
       const { keys, counts } = keyed
-      const buckets = keyed.in(owner).slice().sort((a, b) => keys[a]! - keys[b]!)
-      sorted = sortedFrom(Float64Array.from(buckets, bucket => keys[bucket]!), Float64Array.from(buckets, bucket => counts[bucket]!))
+      const buckets = keyed
+        .in(owner)
+        .slice()
+        .sort((a, b) => keys[a]! - keys[b]!)
+      sorted = sortedFrom(
+        Float64Array.from(buckets, bucket => keys[bucket]!),
+        Float64Array.from(buckets, bucket => counts[bucket]!),
+      )
       known.set(owner, sorted)
     }
     return sorted
   }
   const isRank = spec.kind === 'percentile_ranks'
-  const valueOf = (sorted: Sorted, of: number): number => (isRank ? rankOf(sorted, of) : percentileOf(sorted, of))
+  const quantileOf = (sorted: Sorted, of: number): number => (isRank ? rankOf(sorted, of) : percentileOf(sorted, of))
   return {
     ...listed(keyed),
     result(owner): Metric {
       const sorted = sortedOf(owner)
-      const entries = spec.of.map((of): [number, number | null] => [of, sorted.total === 0 ? null : valueOf(sorted, of)])
+      const entries = spec.of.map((of): [number, number | null] => [
+        of,
+        sorted.total === 0 ? null : quantileOf(sorted, of),
+      ])
       return {
         is: 'metric',
         type: `${spec.hdrDigits === undefined ? 'tdigest' : 'hdr'}_${spec.kind}`,
@@ -42,7 +48,7 @@ export const createPercentiles = (
     number(owner, _, rest) {
       const of = Number(rest)
       const sorted = sortedOf(owner)
-      return sorted.total === 0 || Number.isNaN(of) ? null : valueOf(sorted, of)
+      return sorted.total === 0 || Number.isNaN(of) ? null : quantileOf(sorted, of)
     },
   }
 }

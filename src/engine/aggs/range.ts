@@ -63,7 +63,12 @@ const edge = (value: RangeOf['from'], format: Format | undefined): string =>
 
 const edgeMembers = (name: string, value: number | undefined, format: Format | undefined): Member[] => {
   if (value === undefined) return []
-  return format ? [[name, value], [`${name}_as_string`, format(value)]] : [[name, value]]
+  return format
+    ? [
+        [name, value],
+        [`${name}_as_string`, format(value)],
+      ]
+    : [[name, value]]
 }
 
 export const listed = (

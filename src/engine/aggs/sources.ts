@@ -1,11 +1,11 @@
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import type { Value } from '../../query/ast.ts'
 import type { Values } from '../../query/aggs/ast.ts'
+import type { Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
-import { columnOf } from '../index/column-fields.ts'
 import { valueAt } from '../index/column-codec.ts'
-import { columnSource } from '../query/column-source.ts'
+import { columnOf } from '../index/column-fields.ts'
 import { isShared } from '../query/column-conditions.ts'
+import { columnSource } from '../query/column-source.ts'
 import type { Documents } from '../query/documents.ts'
 import { INEXACT, interpreterOf, LONGS_END, recordReader } from '../query/field-values.ts'
 import { memberReader } from '../query/member-reader.ts'
@@ -35,8 +35,7 @@ export interface Stores {
  */
 export const createSource = (values: Values, keys: Keys | undefined, stores: Stores): Source => {
   const sources = new Map<Kind, Source>()
-  const missing =
-    values.missing === undefined ? undefined : keys ? keys.of(values.missing) : Number(values.missing)
+  const missing = values.missing === undefined ? undefined : keys ? keys.of(values.missing) : Number(values.missing)
   return {
     read(at, batch) {
       const field = values.fields[at.kind]
@@ -63,12 +62,25 @@ const sourceOf = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: 
 const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined): Source | undefined => {
   const numbered = numberedAs(kind)
   if (field === 'timestamp')
-    return { read: at => foundByBlock(at, numbered, at.header.times.map(time => time * 1000), false) }
+    return {
+      read: at =>
+        foundByBlock(
+          at,
+          numbered,
+          at.header.times.map(time => time * 1000),
+          false,
+        ),
+    }
   const isNumber = path === 'blockNumber.num' || path === 'firstSeen.num' || (kind === 'block' && path === 'number.num')
   if (isNumber || (field === 'blockHash' && keys?.space === 'block'))
     return {
       read: at =>
-        foundByBlock(at, numbered, Float64Array.from(at.header.times, (_, index) => at.header.first + index), true),
+        foundByBlock(
+          at,
+          numbered,
+          Float64Array.from(at.header.times, (_, index) => at.header.first + index),
+          true,
+        ),
     }
   return undefined
 }
@@ -84,21 +96,20 @@ const OF_SIGNATURE: Record<string, ((signature: StoredSignature) => Value | null
   'call.probability': ({ event, probability }) => event && probability,
 }
 
-const ofSignature = (
-  kind: Kind,
-  field: FieldPath,
-  keys: Keys | undefined,
-  stores: Stores,
-): Source | undefined => {
-  const valueOf = OF_SIGNATURE[`${kind}.${field.path}`]
-  if (!valueOf) return undefined
+const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source | undefined => {
+  const meaningOf = OF_SIGNATURE[`${kind}.${field.path}`]
+  if (!meaningOf) return undefined
   const { reader } = stores
-  const column = columnSource(kind === 'call' ? 'call' : 'log', lookup(kind === 'call' ? 'call' : 'log', kind === 'call' ? 'selector' : 'signature')!, reader)!
+  const column = columnSource(
+    kind === 'call' ? 'call' : 'log',
+    lookup(kind === 'call' ? 'call' : 'log', kind === 'call' ? 'selector' : 'signature')!,
+    reader,
+  )!
   const known = new Map<number, number>()
   const keyOf = (id: number): number => {
     let key = known.get(id)
     if (key === undefined) {
-      const value = valueOf(reader.signature(id))
+      const value = meaningOf(reader.signature(id))
       key = value === null || value === undefined ? Number.NaN : keys ? keys.of(value) : Number(value)
       known.set(id, key)
     }
@@ -112,7 +123,9 @@ const ofSignature = (
       if (!bounds || !data) return NOTHING
       const found = foundIn(data, bounds.greatest)
       // What all share for whom there was no room tells nothing of one.
-      for (const id of found.keys) if (id === id && isUnlisted(id, data.dictionary !== undefined || data.width === 0, reader)) return records.read(at, batch)
+      for (const id of found.keys)
+        if (!Number.isNaN(id) && isUnlisted(id, data.dictionary !== undefined || data.width === 0, reader))
+          return records.read(at, batch)
       return mapped(found, keyOf)
     },
   }

@@ -1,6 +1,8 @@
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
 import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import type { At, Batch } from './batch.ts'
+import { elementsOf } from './elements.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { createKeys, type Keys, spaceOf } from './keys.ts'
@@ -10,7 +12,7 @@ import { type Found, mapped } from './values.ts'
 
 export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
   const { values, size, shardSize, minDocCount } = spec
-  const keys = createKeys(spaceOf(values), context.reader)
+  const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
   const source = createSource(values, keys, context)
   const wanted = wantedBy(spec, keys)
   const found = (all: Found): Found => (wanted ? mapped(all, wanted) : all)
@@ -25,13 +27,19 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
     results: resultsOf(inner, bucket),
   })
 
+  const isNested = Object.values(values.fields).some(({ list }) => list?.nested)
+  const keysIn = (at: At, batch: Batch): Float64Array => {
+    const all = isNested ? elementsOf(at, batch, context) : { at, batch }
+    return group(found(source.read(all.at, all.batch)), all.batch, false).rows.keys
+  }
+
   return {
     collect: keyed.collect,
     merge: keyed.merge,
     finish(owners) {
       if (minDocCount === 0)
-        for (const key of context.matching.allKeys(at => found(source.read(at, wholeOf(at))), at => wholeOf(at)))
-          for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
+        for (const { at, batch } of context.everywhere())
+          for (const key of keysIn(at, batch)) for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
       keyed.finish()
     },
     result(owner): Buckets {

@@ -85,7 +85,7 @@ export const eachValue = (found: Found, batch: Batch, visit: (i: number, key: nu
   for (let i = 0; i < count; i++) {
     const ordinal = list ? list[i]! : from + i
     const key = isOne ? keys[0]! : at ? keys[at[ordinal]!]! : keys[ordinal]!
-    if (key === key) visit(i, key)
+    if (!Number.isNaN(key)) visit(i, key)
   }
 }
 

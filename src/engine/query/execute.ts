@@ -4,9 +4,11 @@ import { logsBloomOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { renderResults } from '../../query/aggs/render.ts'
 import type { Node } from '../../query/ast.ts'
 import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import { createAggregating } from '../aggs/aggregations.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
 import { createHits } from '../show/hits.ts'
@@ -30,7 +32,7 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   get(kind: Kind, id: string): Document | undefined
   similar(request: SimilarRequest): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
-  write(request: SearchRequest, options: SearchOptions, writing: Writing): { total: number; hits: number }
+  write(request: SearchRequest, options: SearchOptions, writing: Writing): Written
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
@@ -41,6 +43,22 @@ export interface Writing {
   /** The network's name as it stands in `_index`. */
   index: string
   out: ByteWriter
+  dialect?: Dialect
+}
+
+/** How answers are written. */
+export interface Dialect {
+  /** Totals as a number, or as an object that says whether it is exact. */
+  totals: 'integer' | 'object'
+  /** Whether names of aggregations stand behind their types. */
+  typedKeys: boolean
+}
+
+export interface Written {
+  total: number
+  hits: number
+  /** What stands under `aggregations`, as JSON text. */
+  aggregations?: string
 }
 
 export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
@@ -50,6 +68,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
   const loading: Loading = { shown, exact, reader }
   const written = createHits(loading)
+  const aggregating = createAggregating({ reader, exact, ask: asking(exact), limits, hits: written })
 
   const prepare = (request: SearchRequest): Part[] =>
     request.parts.map(({ kind, query }) => ({
@@ -57,16 +76,23 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) }),
     }))
 
-  const find = (request: SearchRequest, options: SearchOptions, take: Take): { total: number; hits: number } => {
+  const find = (request: SearchRequest, options: SearchOptions, take: Take, writing?: Writing): Written => {
     reader.begin(() => check(options))
     try {
       const parts = prepare(request)
       const total = countAll(request, parts, reader)
       const found = findBest(request, parts, { exact, reader, limits })
-      return { total, hits: take(found.slice(request.from)) }
+      const hits = take(found.slice(request.from))
+      return { total, hits, ...(request.aggregations && writing && { aggregations: aggregated(request, writing) }) }
     } finally {
       reader.end()
     }
+  }
+
+  const aggregated = (request: SearchRequest, { index, dialect }: Writing): string => {
+    const total = (count: number) => (dialect?.totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
+    const results = aggregating({ request, aggregations: request.aggregations!, index, total })
+    return renderResults(results, dialect?.typedKeys ?? false)
   }
 
   const findAll = (
@@ -121,7 +147,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const all = findAll(request, options, loadInto(hits, request, loading), after)
       return { ...all, pages: drained(all.pages, hits) }
     },
-    write: (request, options, writing) => find(request, options, takeInto(request, writing)),
+    write: (request, options, writing) => find(request, options, takeInto(request, writing), writing),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
     writeDocument: (kind, id, { index, out }) =>
       read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out))),

@@ -1,6 +1,9 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node, Value } from '../ast.ts'
-import type { SourceFilter, Sort } from '../request.ts'
+import type { Json } from '../json.ts'
+import type { Sort, SourceFilter } from '../request.ts'
+import type { Zone } from '../time-zone.ts'
+import type { Rounding } from './rounding.ts'
 
 /** A checked aggregation: what it computes, and what is computed in each of its buckets. */
 export interface Aggregation {
@@ -8,7 +11,7 @@ export interface Aggregation {
   spec: Spec
   /** In the order of the request. */
   aggs: readonly Aggregation[]
-  meta?: unknown
+  meta?: Json
 }
 
 /** The values that an aggregation looks at. */
@@ -37,12 +40,6 @@ export interface Terms {
   partition: { partition: number; of: number } | undefined
 }
 
-export interface Interval {
-  calendar?: string
-  /** In milliseconds. */
-  fixed?: number
-}
-
 /** Numbers are those of the histogram: milliseconds where it is one of dates. */
 export interface HistogramSpec {
   minDocCount: number
@@ -63,12 +60,6 @@ export interface Edges {
 /** Writes a key. */
 export type Format = (value: number) => string
 
-export interface DateRoundingSpec {
-  interval: Interval
-  offset: number
-  zone: string | undefined
-}
-
 export interface RangeOf {
   key: string | undefined
   from: number | undefined
@@ -78,7 +69,7 @@ export interface RangeOf {
 export type CompositeSource = { name: string; values: Values; descending: boolean; missingBucket: boolean } & (
   | { by: 'terms' }
   | { by: 'histogram'; interval: number }
-  | { by: 'date_histogram'; rounding: DateRoundingSpec; format: Format | undefined; parse: (text: string) => number }
+  | { by: 'date_histogram'; rounding: Rounding; format: Format | undefined; parse: (text: string) => number }
 )
 
 export type Queries = Partial<Record<Kind, Node>>
@@ -96,12 +87,12 @@ export type Spec =
       showErrors: boolean
     }
   | ({ kind: 'histogram'; values: Values; interval: number; offset: number } & HistogramSpec)
-  | ({ kind: 'date_histogram'; values: Values; rounding: DateRoundingSpec } & HistogramSpec)
+  | ({ kind: 'date_histogram'; values: Values; rounding: Rounding } & HistogramSpec)
   | {
       kind: 'auto_date_histogram'
       values: Values
       buckets: number
-      zone: string | undefined
+      zone: Zone
       format: Format | undefined
       least: string | undefined
     }
@@ -147,4 +138,5 @@ export type Spec =
   | { kind: 'weighted_avg'; value: Values; weight: Values; format: Format | undefined }
 
 export type AggregationType = Spec['kind']
-export type SpecOf<K extends AggregationType> = Extract<Spec, { kind: K }>
+export type SpecOf<K extends AggregationType> = OfType<Spec, K>
+type OfType<S, K> = S extends { kind: infer T } ? (K & T extends never ? never : S) : never

@@ -48,8 +48,7 @@ export const readValues = (
   return { fields, type, missing: given.missing && missingOf(given.missing, type, scope) }
 }
 
-const areAlike = (a: FieldPath, b: FieldPath): boolean =>
-  a.es === b.es || (NUMBERS.has(a.es) && NUMBERS.has(b.es))
+const areAlike = (a: FieldPath, b: FieldPath): boolean => a.es === b.es || (NUMBERS.has(a.es) && NUMBERS.has(b.es))
 const NUMBERS: ReadonlySet<string> = new Set(['long', 'double'])
 
 const typeOf = (fields: readonly FieldPath[], declared: FieldPath | undefined): ValueType => {

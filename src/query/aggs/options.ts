@@ -47,7 +47,9 @@ export const pathOf = (path: string): { steps: string[]; rest: string | undefine
   const bracket = /^(.+)\[([^\]]*)\]$/.exec(last)
   if (bracket) return { steps: [...steps, bracket[1]!], rest: bracket[2]! }
   const dot = last.indexOf('.')
-  return dot < 0 ? { steps: [...steps, last], rest: undefined } : { steps: [...steps, last.slice(0, dot)], rest: last.slice(dot + 1) }
+  return dot < 0
+    ? { steps: [...steps, last], rest: undefined }
+    : { steps: [...steps, last.slice(0, dot)], rest: last.slice(dot + 1) }
 }
 
 /** Refuses an order that goes by what is not inside, or by what has no number. */
@@ -73,7 +75,8 @@ export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: reado
         continue
       }
       const needsName = SEVERAL.has(kind)
-      if (needsName && rest === undefined) throw bad(`[${step}] gives several numbers: name one, such as [${step}.avg].`)
+      if (needsName && rest === undefined)
+        throw bad(`[${step}] gives several numbers: name one, such as [${step}.avg].`)
       if (!needsName && !ONE.has(kind)) throw bad(`[${step}] gives no number.`)
       if (!needsName && rest !== undefined && rest !== 'value') throw bad(`[${step}] gives one number only.`)
     }

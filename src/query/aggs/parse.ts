@@ -18,7 +18,8 @@ const readAll = (
   around: readonly string[],
   counter: { left: number },
 ): Aggregation[] => {
-  if (around.length >= scope.budget.limits.aggregationDepth) throw overLimit('aggregationDepth', scope.budget.limits, where(place))
+  if (around.length >= scope.budget.limits.aggregationDepth)
+    throw overLimit('aggregationDepth', scope.budget.limits, where(place))
   return members(place, 'aggregations by name, such as {"names": {"terms": {"field": "event.raw"}}}').map(
     ([name, at]) => {
       if (counter.left-- <= 0) throw overLimit('aggregations', scope.budget.limits)
@@ -61,7 +62,8 @@ const readOne = (
       'aggregation_initialization_exception',
       `${where(inner)}: Aggregator [${name}] of type [${type}] cannot accept sub-aggregations`,
     )
-  const aggs = inner && kind.buckets ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, type], counter) : []
+  const aggs =
+    inner && kind.buckets ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, type], counter) : []
   kind.check?.(body, spec, aggs)
   return { name, spec, aggs, ...(meta && { meta: meta.value }) }
 }

@@ -15,11 +15,7 @@ interface Options {
   format: Format | undefined
 }
 
-const single = (
-  type: string,
-  value: number | null,
-  { format }: Options,
-): Metric => ({
+const single = (type: string, value: number | null, { format }: Options): Metric => ({
   is: 'metric',
   type,
   body: [['value', value], ...(format && value !== null ? [['value_as_string', format(value)] as Member] : [])],

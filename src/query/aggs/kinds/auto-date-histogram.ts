@@ -1,6 +1,6 @@
 import { known, string, unexpected } from '../../json-node.ts'
 import { readValues } from '../fields.ts'
-import { formatOf } from '../formats.ts'
+import { formatOf, zoneIn } from '../formats.ts'
 import { count } from '../options.ts'
 import { requireDate } from './dates.ts'
 import type { AggregationKind } from './kind.ts'
@@ -13,13 +13,14 @@ export const autoDateHistogram: AggregationKind = {
     const keys = known(place, 'an object such as {"field": "timestamp", "buckets": 10}', KEYS, [])
     const values = requireDate(place, readValues(place, keys, scope, 'numeric'))
     const least = keys.minimum_interval && string(keys.minimum_interval, 'a unit of time')
-    if (least !== undefined && !UNITS.includes(least)) throw unexpected(keys.minimum_interval!, `one of ${UNITS.join(', ')}`)
+    if (least !== undefined && !UNITS.includes(least))
+      throw unexpected(keys.minimum_interval!, `one of ${UNITS.join(', ')}`)
     return {
       kind: 'auto_date_histogram',
       values,
       buckets: count(keys.buckets, 1, 10),
-      zone: keys.time_zone && string(keys.time_zone, 'a time zone'),
-      format: formatOf(keys.format, values, keys.time_zone),
+      zone: zoneIn(keys.time_zone, scope),
+      format: formatOf(scope, place, values, keys),
       least,
     }
   },

@@ -9,7 +9,11 @@ export const cardinality: AggregationKind = {
   example: { field: 'address.raw' },
   buckets: false,
   read(place, scope) {
-    const keys = known(place, 'an object such as {"field": "address.raw"}', KEYS, ['rehash', 'execution_hint', 'value_type'])
+    const keys = known(place, 'an object such as {"field": "address.raw"}', KEYS, [
+      'rehash',
+      'execution_hint',
+      'value_type',
+    ])
     if (keys.script) throw scripts(keys.script)
     return {
       kind: 'cardinality',

@@ -1,13 +1,15 @@
 import { refuse } from '../../../lib/errors.ts'
+import type { FieldPath } from '../../../mapping/index.ts'
 import type { Value } from '../../ast.ts'
 import { createDateReader } from '../../dates.ts'
 import { boolean, type JsonNode, known, list, members, scalar, string, unexpected, where } from '../../json-node.ts'
 import { readDouble, readLong } from '../../numbers.ts'
-import type { FieldPath } from '../../../mapping/index.ts'
 import type { CompositeSource, Values } from '../ast.ts'
 import { readValues } from '../fields.ts'
-import { formatOf, readInterval, readOffset } from '../formats.ts'
+import { formatOf, zoneIn } from '../formats.ts'
+import { readInterval, readOffset } from '../intervals.ts'
 import { count } from '../options.ts'
+import { createRounding } from '../rounding.ts'
 import { requireDate } from './dates.ts'
 import type { AggregationKind, AggregationScope } from './kind.ts'
 import { scripts } from './terms.ts'
@@ -60,15 +62,14 @@ const sourceOf = (place: JsonNode, scope: AggregationScope): CompositeSource => 
     case 'date_histogram': {
       const keys = known(body, 'an object with [field] and an interval', DATES, [])
       const values = requireDate(body, readValues(body, keys, scope, 'numeric'))
-      const zone = keys.time_zone && string(keys.time_zone, 'a time zone')
       const format = keys.format && { place: keys.format, text: string(keys.format, 'a date format') }
-      const at = keys.time_zone && { place: keys.time_zone, text: zone! }
+      const at = keys.time_zone && { place: keys.time_zone, text: string(keys.time_zone, 'a time zone') }
       const reader = createDateReader({ ...scope, ...(format && { format }), ...(at && { zone: at }) })
       return {
         ...common(name, body, keys, values),
         by: 'date_histogram',
-        rounding: { interval: readInterval(body, keys), offset: readOffset(keys.offset), zone },
-        format: keys.format && formatOf(keys.format, values, keys.time_zone),
+        rounding: createRounding(readInterval(body, keys), zoneIn(keys.time_zone, scope), readOffset(keys.offset)),
+        format: keys.format && formatOf(scope, body, values, keys),
         parse: text => reader.read({ path: 'after', value: text }, text, false),
       }
     }

@@ -2,12 +2,14 @@ import { createDateReader } from '../../dates.ts'
 import { boolean, type JsonNode, known, scalar, string } from '../../json-node.ts'
 import type { SpecOf } from '../ast.ts'
 import { readValues } from '../fields.ts'
-import { formatOf, readInterval, readOffset } from '../formats.ts'
+import { formatOf, zoneIn } from '../formats.ts'
+import { readInterval, readOffset } from '../intervals.ts'
 import { checkOrder, count, readOrder } from '../options.ts'
+import { createRounding } from '../rounding.ts'
+import { requireDate } from './dates.ts'
 import { edgesOf } from './histogram.ts'
 import type { AggregationKind, AggregationScope } from './kind.ts'
 import { scripts } from './terms.ts'
-import { requireDate } from './dates.ts'
 
 export const dateHistogram: AggregationKind = {
   doc: 'A bucket for each step of time: of a calendar, or of a fixed length.',
@@ -17,16 +19,16 @@ export const dateHistogram: AggregationKind = {
     const keys = known(place, 'an object such as {"field": "timestamp", "fixed_interval": "1h"}', KEYS, [])
     if (keys.script) throw scripts(keys.script)
     const values = requireDate(place, readValues(place, keys, scope, 'numeric'))
-    const zone = keys.time_zone && string(keys.time_zone, 'a time zone')
+    const zone = zoneIn(keys.time_zone, scope)
     const readDate = dateReader(keys, scope)
     return {
       kind: 'date_histogram',
       values,
-      rounding: { interval: readInterval(place, keys), offset: readOffset(keys.offset), zone },
+      rounding: createRounding(readInterval(place, keys), zone, readOffset(keys.offset)),
       minDocCount: count(keys.min_doc_count, 0, 0),
       order: readOrder(keys.order, [{ by: '_key', ascending: true }]),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
-      format: formatOf(keys.format, values, keys.time_zone),
+      format: formatOf(scope, place, values, keys),
       extended: edgesOf(keys.extended_bounds, readDate),
       hard: edgesOf(keys.hard_bounds, readDate),
     }

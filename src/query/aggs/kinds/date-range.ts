@@ -23,7 +23,7 @@ export const dateRange: AggregationKind = {
       values,
       ranges: rangesOf(place, keys.ranges, at => reader.read(at, scalar(at, 'a date'), false)),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
-      format: formatOf(keys.format, values, keys.time_zone),
+      format: formatOf(scope, place, values, keys),
     }
   },
 }

@@ -18,7 +18,7 @@ export const extendedStats: AggregationKind = {
     if (sigma < 0)
       throw refuse('illegal_argument_exception', `${where(keys.sigma!)}: [sigma] must be greater than or equal to 0.`)
     const values = readValues(place, keys, scope, 'numeric')
-    return { kind: 'extended_stats', values, format: formatOf(keys.format, values), sigma }
+    return { kind: 'extended_stats', values, format: formatOf(scope, place, values, keys), sigma }
   },
 }
 

@@ -16,7 +16,8 @@ export const filters: AggregationKind = {
     if (list.length === 0) throw unexpected(keys.filters, 'queries by name or in a list, one at least')
     // Named ones are answered in the order of their names.
     const named = isNamed ? list.toSorted(([a], [b]) => (a! < b! ? -1 : 1)) : list
-    const wantsOther = keys.other_bucket === undefined ? keys.other_bucket_key !== undefined : boolean(keys.other_bucket)
+    const wantsOther =
+      keys.other_bucket === undefined ? keys.other_bucket_key !== undefined : boolean(keys.other_bucket)
     const other = keys.other_bucket_key ? string(keys.other_bucket_key, 'a name') : '_other_'
     return {
       kind: 'filters',

@@ -1,10 +1,10 @@
 import { refuse } from '../../../lib/errors.ts'
 import { boolean, type JsonNode, known, unexpected, where } from '../../json-node.ts'
 import { readDouble } from '../../numbers.ts'
-import { formatOf } from '../formats.ts'
-import { readValues } from '../fields.ts'
-import { checkOrder, count, number, readOrder } from '../options.ts'
 import type { Edges, SpecOf } from '../ast.ts'
+import { readValues } from '../fields.ts'
+import { formatOf } from '../formats.ts'
+import { checkOrder, count, number, readOrder } from '../options.ts'
 import type { AggregationKind } from './kind.ts'
 import { scripts } from './terms.ts'
 
@@ -19,7 +19,10 @@ export const histogram: AggregationKind = {
     if (keys.interval === undefined) throw unexpected(place, 'an object with [interval]')
     const interval = readDouble(keys.interval)
     if (interval <= 0)
-      throw refuse('illegal_argument_exception', `${where(keys.interval)}: [interval] must be >0 for histogram aggregation`)
+      throw refuse(
+        'illegal_argument_exception',
+        `${where(keys.interval)}: [interval] must be >0 for histogram aggregation`,
+      )
     const values = readValues(place, keys, scope, 'numeric')
     return {
       kind: 'histogram',
@@ -29,7 +32,7 @@ export const histogram: AggregationKind = {
       minDocCount: count(keys.min_doc_count, 0, 0),
       order: readOrder(keys.order, [{ by: '_key', ascending: true }]),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
-      format: formatOf(keys.format, values),
+      format: formatOf(scope, place, values, keys),
       extended: edgesOf(keys.extended_bounds, readDouble),
       hard: edgesOf(keys.hard_bounds, readDouble),
     }

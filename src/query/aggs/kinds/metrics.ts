@@ -16,7 +16,7 @@ const simple = (kind: 'avg' | 'sum' | 'min' | 'max' | 'stats', doc: string): Agg
     const values = readValues(place, keys, scope, 'numeric')
     const exact = keys.exact !== undefined && boolean(keys.exact)
     if (exact && !isExact(values)) throw unexpected(keys.exact!, 'no [exact] for a field that holds no integers')
-    return { kind, values, format: formatOf(keys.format, values), exact }
+    return { kind, values, format: formatOf(scope, place, values, keys), exact }
   },
 })
 
@@ -25,7 +25,10 @@ const isExact = ({ type }: { type: string }) => type === 'long'
 const KEYS = ['field', 'missing', 'format', 'exact', 'script'] as const
 
 export const avg = simple('avg', 'The mean of a number.')
-export const sum = simple('sum', 'The sum of a number. With `"exact": true` also as a decimal string, which counts integers beyond 64 bits too.')
+export const sum = simple(
+  'sum',
+  'The sum of a number. With `"exact": true` also as a decimal string, which counts integers beyond 64 bits too.',
+)
 export const min = simple('min', 'The least value.')
 export const max = simple('max', 'The greatest value.')
 export const stats = simple('stats', 'Count, least, greatest, mean and sum of a number.')

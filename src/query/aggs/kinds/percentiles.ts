@@ -31,7 +31,7 @@ const quantiles = (kind: 'percentiles' | 'percentile_ranks', doc: string, exampl
       keyed: keys.keyed === undefined || boolean(keys.keyed),
       compression: compressionOf(keys.tdigest),
       hdrDigits: keys.hdr && digitsOf(keys.hdr),
-      format: formatOf(keys.format, values),
+      format: formatOf(scope, place, values, keys),
     }
   },
 })

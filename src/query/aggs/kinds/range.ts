@@ -20,7 +20,7 @@ export const range: AggregationKind = {
       values,
       ranges: rangesOf(place, keys.ranges, readDouble),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
-      format: formatOf(keys.format, values),
+      format: formatOf(scope, place, values, keys),
     }
   },
 }
@@ -37,10 +37,12 @@ export const rangesOf = (
   if (list.length === 0) throw unexpected(given ?? place, 'a list of [ranges], one at least')
   const value = (at: JsonNode | undefined) => (at === undefined || at.value === null ? undefined : read(at))
   const ranges = list.map(at => {
-    const { key, from, to } = known(at, 'an object with [from], [to] and [key]', ['key', 'from', 'to'], [
-      'from_as_string',
-      'to_as_string',
-    ])
+    const { key, from, to } = known(
+      at,
+      'an object with [from], [to] and [key]',
+      ['key', 'from', 'to'],
+      ['from_as_string', 'to_as_string'],
+    )
     return { key: key && string(key, 'a name'), from: value(from), to: value(to) }
   })
   const low = ({ from }: RangeOf) => from ?? Number.NEGATIVE_INFINITY

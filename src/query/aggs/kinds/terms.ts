@@ -1,9 +1,9 @@
 import { refuse } from '../../../lib/errors.ts'
-import { elements, isObject, type JsonNode, known, scalar, show, unexpected, where, boolean } from '../../json-node.ts'
-import { formatOf } from '../formats.ts'
-import { readValues } from '../fields.ts'
-import { checkOrder, count, readOrder } from '../options.ts'
+import { boolean, elements, isObject, type JsonNode, known, scalar, show, unexpected, where } from '../../json-node.ts'
 import type { SpecOf, Terms } from '../ast.ts'
+import { readValues } from '../fields.ts'
+import { formatOf } from '../formats.ts'
+import { checkOrder, count, readOrder } from '../options.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const terms: AggregationKind = {
@@ -25,7 +25,7 @@ export const terms: AggregationKind = {
       minDocCount: count(keys.min_doc_count, 0, 1),
       order,
       terms: { ...partitionOf(keys.include), ...wantedOf(keys.include, keys.exclude, values.type) },
-      format: formatOf(keys.format, values),
+      format: formatOf(scope, place, values, keys),
       showErrors: keys.show_term_doc_count_error !== undefined && boolean(keys.show_term_doc_count_error),
     }
   },
@@ -35,7 +35,20 @@ export const terms: AggregationKind = {
 const KEYS = [
   ...['field', 'size', 'shard_size', 'min_doc_count', 'shard_min_doc_count', 'order', 'include', 'exclude'],
   ...['missing', 'format', 'show_term_doc_count_error', 'script'],
-] as ('field' | 'size' | 'shard_size' | 'min_doc_count' | 'shard_min_doc_count' | 'order' | 'include' | 'exclude' | 'missing' | 'format' | 'show_term_doc_count_error' | 'script')[]
+] as (
+  | 'field'
+  | 'size'
+  | 'shard_size'
+  | 'min_doc_count'
+  | 'shard_min_doc_count'
+  | 'order'
+  | 'include'
+  | 'exclude'
+  | 'missing'
+  | 'format'
+  | 'show_term_doc_count_error'
+  | 'script'
+)[]
 /** Counts are exact whatever they say. */
 const IGNORED = ['execution_hint', 'collect_mode', 'value_type', 'shard_min_doc_count']
 
@@ -57,11 +70,7 @@ const partitionOf = (include: JsonNode | undefined): Pick<Terms, 'partition'> =>
 
 type Wanted = Pick<Terms, 'include' | 'exclude'>
 
-const wantedOf = (
-  include: JsonNode | undefined,
-  exclude: JsonNode | undefined,
-  type: string,
-): Wanted => ({
+const wantedOf = (include: JsonNode | undefined, exclude: JsonNode | undefined, type: string): Wanted => ({
   include: include === undefined || isObject(include.value) ? undefined : setOf(include, type),
   exclude: exclude === undefined ? undefined : setOf(exclude, type),
 })

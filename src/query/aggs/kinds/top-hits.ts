@@ -1,7 +1,7 @@
 import { refuse } from '../../../lib/errors.ts'
 import { known, unexpected, where } from '../../json-node.ts'
-import { parseSource } from '../../parse.ts'
 import { parseSort } from '../../sort.ts'
+import { parseSource } from '../../source.ts'
 import { count } from '../options.ts'
 import type { AggregationKind } from './kind.ts'
 

@@ -9,11 +9,14 @@ export const valueCount: AggregationKind = {
   example: { field: 'address.raw' },
   buckets: false,
   read(place, scope) {
-    const keys = known(place, 'an object such as {"field": "address.raw"}', ['field', 'missing', 'format', 'script'], [
-      'value_type',
-    ])
+    const keys = known(
+      place,
+      'an object such as {"field": "address.raw"}',
+      ['field', 'missing', 'format', 'script'],
+      ['value_type'],
+    )
     if (keys.script) throw scripts(keys.script)
     const values = readValues(place, keys, scope, 'any')
-    return { kind: 'value_count', values, format: formatOf(keys.format, values) }
+    return { kind: 'value_count', values, format: formatOf(scope, place, values, keys) }
   },
 }

@@ -13,7 +13,12 @@ export const weightedAvg: AggregationKind = {
     const keys = known(place, 'an object with [value] and [weight]', ['value', 'weight', 'format'], ['value_type'])
     if (!keys.value || !keys.weight) throw unexpected(place, 'an object with [value] and [weight]')
     const value = part(keys.value, scope)
-    return { kind: 'weighted_avg', value, weight: part(keys.weight, scope), format: formatOf(keys.format, value) }
+    return {
+      kind: 'weighted_avg',
+      value,
+      weight: part(keys.weight, scope),
+      format: formatOf(scope, place, value, keys),
+    }
   },
 }
 

@@ -1,0 +1,73 @@
+import type { Limits } from '../../limits/index.ts'
+import { overLimit } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Aggregation } from '../../query/aggs/ast.ts'
+import type { Results } from '../../query/aggs/result.ts'
+import { ALL, type Node } from '../../query/ast.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import { evaluate } from '../query/evaluate.ts'
+import { numberedAs } from '../query/places.ts'
+import { planQuery } from '../query/plan.ts'
+import { type Ask, viewOf } from '../query/segment-matcher.ts'
+import type { Hits } from '../show/hits.ts'
+import type { Context } from './aggregator.ts'
+import type { At, Batch } from './batch.ts'
+import { createMatching } from './matching.ts'
+import { type AggregatedPart, aggregate, batchOf } from './run.ts'
+import type { Stores } from './sources.ts'
+import { createInner } from './tree.ts'
+
+export interface AggregatingOptions extends Stores {
+  ask: Ask
+  limits: Limits
+  hits: Hits
+}
+
+export interface AggregateRequest {
+  request: SearchRequest
+  aggregations: readonly Aggregation[]
+  /** The network's name as it stands in `_index`. */
+  index: string
+  /** How a number of hits is written. */
+  total(count: number): string
+}
+
+/** Computes aggregations, within a reader's transaction. */
+export const createAggregating = (options: AggregatingOptions) => {
+  const { reader, exact, ask, limits, hits } = options
+  const partOf = (kind: Kind, node: Node): AggregatedPart => ({
+    kind,
+    evaluation: evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask }),
+  })
+
+  return ({ request, aggregations, index, total }: AggregateRequest): Results => {
+    const matching = createMatching({ reader, exact, ask })
+    const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL))
+    let left = limits.buckets
+    const refuseOver = (buckets: number) => {
+      if (buckets > left) throw overLimit('buckets', limits)
+    }
+    const context: Context = {
+      ...{ reader, exact, limits, hits, matching, index, total },
+      // Hits inside of buckets are of the same kinds.
+      request,
+      shared: make => make(),
+      count(buckets) {
+        refuseOver(buckets)
+        left -= buckets
+      },
+      room: refuseOver,
+      *everywhere(): Generator<{ at: At; batch: Batch }> {
+        for (const { kind, evaluation } of everything())
+          for (const segment of reader.segments()) {
+            reader.check()
+            const at: At = { ...viewOf(segment, numberedAs(kind), reader), kind, elements: undefined }
+            yield { at, batch: batchOf(evaluation.matches(segment)) }
+          }
+      },
+    }
+    const inner = createInner(aggregations, context)
+    const parts = request.parts.map(({ kind, query }) => partOf(kind, query))
+    return aggregate(inner, { parts, everything: everything() }, context)
+  }
+}
