@@ -4,8 +4,9 @@ import type { SegmentView } from '../query/segment-matcher.ts'
 import { blockOf } from '../schema.ts'
 import type { Found } from './values.ts'
 
-/** The numbers of a column. `greatest` is the greatest of them. */
-export const foundIn = ({ values, base, dictionary, count }: ColumnData, greatest: number): Found => {
+/** The numbers of a column, and perhaps others beside them that no document has. `greatest` is the greatest of them. */
+export const foundIn = (data: ColumnData, greatest: number): Found => {
+  const { values, base, dictionary, count } = data
   const present = (value: number) => (value === MISSING ? Number.NaN : value)
   if (!values) {
     return {
@@ -30,6 +31,15 @@ export const foundIn = ({ values, base, dictionary, count }: ColumnData, greates
   const keys = new Float64Array(count)
   for (let i = 0; i < count; i++) keys[i] = present(base + values[i]!)
   return { form: 'each', keys }
+}
+
+/** The numbers of a column alone, for what cannot be asked about others. */
+export const foundOnlyIn = (data: ColumnData, greatest: number): Found => {
+  const found = foundIn(data, greatest)
+  if (found.form !== 'few' || !found.at || data.dictionary) return found
+  const occurs = new Uint8Array(found.keys.length)
+  for (let i = 0; i < found.at.length; i++) occurs[found.at[i]!] = 1
+  return { ...found, keys: found.keys.map((key, i) => (occurs[i] === 1 ? key : Number.NaN)) }
 }
 
 /** What all documents of a block share, by the block's index in the segment. */

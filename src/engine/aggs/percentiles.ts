@@ -115,21 +115,28 @@ const percentileOf = (sorted: Sorted, percent: number): number => {
   return low === high ? low : low + (high - low) * share
 }
 
-/** How many percent lie below a value, of those that are equal to it one half. */
+/** How many percent lie below a value, as a t-digest tells it that holds each value by itself. */
 const rankOf = ({ values, ends, total }: Sorted, value: number): number => {
+  if (total === 1 || values.length === 1) return value < values[0]! ? 0 : 100
+  if (value < values[0]!) return 0
   let low = 0
-  let high = values.length
+  let high = values.length - 1
+  // The first value that lies above the middle between the one before and it.
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (values[middle]! < value) low = middle + 1
-    else high = middle
+    if (value < (values[middle]! + values[middle + 1]!) / 2) high = middle
+    else low = middle + 1
   }
-  const below = low === 0 ? 0 : ends[low - 1]!
-  if (low < values.length && values[low] === value) return (100 * (below + (ends[low]! - below) / 2)) / total
-  if (low === 0) return 0
-  if (low === values.length) return 100
-  const [left, right] = [values[low - 1]!, values[low]!]
-  const middleOf = (i: number) => ((i === 0 ? 0 : ends[i - 1]!) + ends[i]!) / 2
-  const [from, to] = [middleOf(low - 1), middleOf(low)]
-  return (100 * (from + ((value - left) / (right - left)) * (to - from))) / total
+  const own = values[low]!
+  const before = low === 0 ? 0 : ends[low - 1]!
+  const count = ends[low]! - before
+  const left = low === 0 ? 0 : (own - values[low - 1]!) / 2
+  const right = low === values.length - 1 ? left : (values[low + 1]! - own) / 2
+  const from = own - (low === 0 && count === 1 ? right : left)
+  if (value >= own + right) return 100
+  let below: number
+  if (count === 1) below = before + (value - from) / (own + right - from)
+  else if (value < own) below = before + (value - from) / (own - from)
+  else below = before + count - 1 + (value - own) / right
+  return (100 * Math.max(0, below)) / total
 }

@@ -14,7 +14,7 @@ import { sparseReader } from '../query/sparse.ts'
 import type { Reader, StoredSignature } from '../reader.ts'
 import { PLACES, positionOf } from '../schema.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
-import { blockIndexes, foundByBlock, foundIn } from './columns.ts'
+import { blockIndexes, foundByBlock, foundIn, foundOnlyIn } from './columns.ts'
 import { elementSource } from './element-values.ts'
 import type { Keys } from './keys.ts'
 import { type Found, mapped, NOTHING, withMissing } from './values.ts'
@@ -121,23 +121,11 @@ const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, store
       const bounds = column.bounds(at)
       const data = column.data(at)
       if (!bounds || !data) return NOTHING
-      const found = foundIn(data, bounds.greatest)
+      const found = foundOnlyIn(data, bounds.greatest)
       // What all share for whom there was no room tells nothing of one.
-      for (const id of found.keys)
-        if (!Number.isNaN(id) && isUnlisted(id, data.dictionary !== undefined || data.width === 0, reader))
-          return records.read(at, batch)
+      if (found.keys.some(id => !Number.isNaN(id) && isShared(id, reader))) return records.read(at, batch)
       return mapped(found, keyOf)
     },
-  }
-}
-
-/** Tables of numbers may hold some that do not occur. */
-const isUnlisted = (id: number, occurs: boolean, reader: Reader): boolean => {
-  if (occurs) return isShared(id, reader)
-  try {
-    return isShared(id, reader)
-  } catch {
-    return false
   }
 }
 
@@ -155,8 +143,7 @@ const ofColumn = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: 
       const data = bounds && source.data(at)
       if (!data) return NOTHING
       if (bounds.greatest >= limit && Number.isFinite(bounds.greatest)) return records.read(at, batch)
-      const found = foundIn(data, bounds.greatest)
-      return convert ? mapped(found, convert) : found
+      return convert ? mapped(foundOnlyIn(data, bounds.greatest), convert) : foundIn(data, bounds.greatest)
     },
   }
 }

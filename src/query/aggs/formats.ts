@@ -17,7 +17,9 @@ export const formatOf = (
   switch (values.type) {
     case 'date': {
       const text = format ? string(format, 'a date format') : formatOfField(Object.values(values.fields)[0])
-      return dateWriterOf(format ?? place, text, zoneIn(given.time_zone, scope))
+      const write = dateWriterOf(format ?? place, text, zoneIn(given.time_zone, scope))
+      return value =>
+        Math.abs(value) < FURTHEST ? write(value) : (BEYOND.get(text) ?? '+292278994-08-17T07:12:55.807Z')
     }
     case 'boolean':
       return value => (value === 0 ? 'false' : 'true')
@@ -30,6 +32,13 @@ export const formatOf = (
 
 export const zoneIn = (place: JsonNode | undefined, scope: AggregationScope): Zone =>
   place === undefined ? UTC : zoneOf(place, string(place, 'a time zone'), scope.budget)
+
+/** The furthest that dates reach here; Elasticsearch shows the greatest long for what lies beyond, such as squares of dates. */
+const FURTHEST = 8.64e15
+const BEYOND: ReadonlyMap<string, string> = new Map([
+  ['epoch_second', '9223372036854775.807'],
+  ['epoch_millis', '9223372036854775807'],
+])
 
 /** As the field is mapped. */
 const formatOfField = (field: FieldPath | undefined): string =>

@@ -52,7 +52,10 @@ const statsMembers = ({ count, sum, least, greatest }: Summary): Member[] => [
 ]
 
 const texts = (members: readonly Member[], format: Format | undefined): Member[] =>
-  format ? members.map(([name, value]): Member => [`${name}_as_string`, format(Number(value))]) : []
+  format ? members.map(([name, value]): Member => [`${name}_as_string`, shown(format(Number(value)))]) : []
+
+/** Here, and only here, Elasticsearch writes a boolean as one. */
+const shown = (text: string): Value => (text === 'true' ? true : text === 'false' ? false : text)
 
 const numberAmong =
   (members: readonly (readonly [string, Value | number])[]) =>

@@ -16,7 +16,9 @@ const NOW = Date.UTC(2025, 0, 1, 1)
 const INDEX = (kind: Kind) => `aggs-${kind}`
 const elasticsearch = await findElasticsearch()
 
-describe('aggregations are those of Elasticsearch 7.17', { skip: elasticsearch ? false : 'no Elasticsearch 7.17 is there' }, () => {
+describe('aggregations are those of Elasticsearch 7.17', {
+  skip: elasticsearch ? false : 'no Elasticsearch 7.17 is there',
+}, () => {
   let store: TestStore
   before(async () => {
     store = createTestStore(demoBlocks(), { run: [1, 7, 30, 2], traces: 'all' })
@@ -28,7 +30,10 @@ describe('aggregations are those of Elasticsearch 7.17', { skip: elasticsearch ?
   })
   for (const [name, kinds, body] of CASES)
     it(name, async () => {
-      const path = `/${kinds.split(',').map(kind => INDEX(kind as Kind)).join()}/_search?typed_keys=true`
+      const path = `/${kinds
+        .split(',')
+        .map(kind => INDEX(kind as Kind))
+        .join()}/_search?typed_keys=true`
       const { status, body: theirs } = await elasticsearch!.ask('POST', path, { size: 0, ...body })
       assert.equal(status, 200, JSON.stringify(theirs).slice(0, 600))
       const ours = aggregationsOf(store, kinds, { size: 0, ...body })
@@ -53,7 +58,11 @@ const load = async ({ ask }: Elasticsearch, kind: Kind, store: TestStore) => {
 
 const aggregationsOf = (store: TestStore, kinds: string, body: object): unknown => {
   const out = createByteWriter(1 << 10)
-  const request = parseSearch(JSON.stringify(body), KINDS.filter(kind => kinds.split(',').includes(kind)), NOW)
+  const request = parseSearch(
+    JSON.stringify(body),
+    KINDS.filter(kind => kinds.split(',').includes(kind)),
+    NOW,
+  )
   const searcher = createSearcher(store.reader)
   const { aggregations } = searcher.write(
     request,
