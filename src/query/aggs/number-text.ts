@@ -49,6 +49,9 @@ const grouped = (digits: string, size: number): string => {
 /** Decimal digits of a number from 0 up, rounded to the even neighbour where it lies in the middle of two. */
 const halfEven = (value: number, places: number): string => {
   if (value > Number.MAX_SAFE_INTEGER) return allDigits(value)
+  const shortest = String(value)
+  // Digits that do not tell the number from its neighbours are zeros.
+  if (!shortest.includes('e') && (shortest.split('.')[1] ?? '').length <= places) return shortest
   const text = value.toFixed(places)
   if (!value.toFixed(places + 1).endsWith('5')) return text
   const digits = value.toFixed(MOST_PLACES)
