@@ -1,5 +1,6 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import type { Metric } from '../../query/aggs/result.ts'
+import { cardinalityOf } from '../../query/aggs/metrics/cardinality.ts'
+import { valueCountOf } from '../../query/aggs/metrics/value-count.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import { group, type Rows } from './group.ts'
 import { createKeys, spaceOf } from './keys.ts'
@@ -10,13 +11,6 @@ import { eachValue } from './values.ts'
 interface CountState extends State {
   counts: Float64Array
 }
-
-const metricOf = (type: string, count: number, body: Metric['body']): Metric => ({
-  is: 'metric',
-  type,
-  body,
-  number: rest => (rest === undefined || rest === 'value' ? count : undefined),
-})
 
 export const createValueCount = ({ values, format }: SpecOf<'value_count'>, context: Context): Aggregator => {
   // Texts are counted without telling them apart.
@@ -39,12 +33,9 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
     finish() {},
     result(owner) {
       const count = counts.values[owner] ?? 0
-      return metricOf('value_count', count, [
-        ['value', BigInt(count)],
-        ...(format && values.type !== 'date' && values.type !== 'boolean'
-          ? [['value_as_string', format(count)] as [string, string]]
-          : []),
-      ])
+      const metric = valueCountOf(count)
+      const hasText = format && values.type !== 'date' && values.type !== 'boolean'
+      return hasText ? { ...metric, body: [...metric.body, ['value_as_string', format(count)]] } : metric
     },
     number: owner => counts.values[owner] ?? 0,
     bytes: () => counts.bytes(),
@@ -75,7 +66,7 @@ export const createCardinality = ({ values }: SpecOf<'cardinality'>, context: Co
     finish() {},
     result(owner) {
       const count = counts.values[owner] ?? 0
-      return metricOf('cardinality', count, [['value', BigInt(count)]])
+      return cardinalityOf({ count: () => count })
     },
     number: owner => counts.values[owner] ?? 0,
     bytes: () => pairs.bytes() + counts.bytes() + keys.bytes(),

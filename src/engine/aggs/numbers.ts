@@ -1,6 +1,12 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
+import { avgOf } from '../../query/aggs/metrics/avg.ts'
+import { extendedStatsOf } from '../../query/aggs/metrics/extended-stats.ts'
+import { maxOf } from '../../query/aggs/metrics/max.ts'
+import { minOf } from '../../query/aggs/metrics/min.ts'
+import type { Totals } from '../../query/aggs/metrics/moments.ts'
+import { statsOf } from '../../query/aggs/metrics/stats.ts'
+import { sumOf } from '../../query/aggs/metrics/sum.ts'
 import type { Metric } from '../../query/aggs/result.ts'
-import { type Summary, summaries } from '../../query/aggs/summaries.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import type { Batch } from './batch.ts'
 import { createSource } from './sources.ts'
@@ -31,19 +37,17 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
     greatest: createNumbers(Number.NEGATIVE_INFINITY),
   }
   const every = Object.values(all)
-  const summaryOf = (owner: number): Summary => {
-    const count = all.counts.values[owner] ?? 0
-    if (count === 0) return { count, sum: 0, least: Infinity, greatest: -Infinity, squares: 0 }
-    return {
-      count,
-      sum: all.sums.values[owner]!,
-      least: all.least.values[owner]!,
-      greatest: all.greatest.values[owner]!,
-      squares: all.squares.values[owner]!,
-    }
+  const totalsOf = (owner: number): Totals => ({
+    count: all.counts.values[owner] ?? 0,
+    sum: all.sums.values[owner] ?? 0,
+    min: all.least.values[owner] ?? Number.POSITIVE_INFINITY,
+    max: all.greatest.values[owner] ?? Number.NEGATIVE_INFINITY,
+    sumOfSquares: all.squares.values[owner] ?? 0,
+  })
+  const metricOf = (owner: number): Metric => {
+    const metric = write(spec, totalsOf(owner))
+    return spec.values.type === 'boolean' && SEVERAL.has(spec.kind) ? withBooleans(metric) : metric
   }
-  const { kind, format } = spec
-  const write = summaries[kind] as (summary: Summary, options: typeof spec) => Metric
   return {
     collect(at, batch): Numbers & State {
       const numbers = collectNumbers(source.read(at, batch), batch, wantsSquares)
@@ -66,11 +70,40 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
       }
     },
     finish() {},
-    result: owner => write(summaryOf(owner), { ...spec, format }),
-    number: (owner, _, rest) => write(summaryOf(owner), spec).number(rest) ?? null,
+    result: metricOf,
+    number: (owner, _, rest) => write(spec, totalsOf(owner)).number(rest) ?? null,
     bytes: () => every.reduce((sum, one) => sum + one.bytes(), 0),
   }
 }
+
+const write = (spec: Spec, totals: Totals): Metric => {
+  const { format } = spec
+  switch (spec.kind) {
+    case 'avg':
+      return avgOf(totals, format)
+    case 'sum':
+      return sumOf(totals, format)
+    case 'min':
+      return minOf(totals, format)
+    case 'max':
+      return maxOf(totals, format)
+    case 'stats':
+      return statsOf(totals, format)
+    case 'extended_stats':
+      return extendedStatsOf(totals, spec.sigma, format)
+  }
+}
+
+const SEVERAL: ReadonlySet<Spec['kind']> = new Set(['stats', 'extended_stats'])
+
+/** Here, and only here, Elasticsearch writes a boolean as one. */
+const withBooleans = (metric: Metric): Metric => ({
+  ...metric,
+  body: metric.body.map(([name, value]) => [
+    name,
+    name.endsWith('_as_string') && typeof value === 'string' ? value === 'true' : value,
+  ]),
+})
 
 /** What a sum loses by rounding is added with the next summand. */
 export const addTo = (sums: Float64Array, lost: Float64Array, at: number, value: number) => {

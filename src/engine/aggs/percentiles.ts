@@ -1,6 +1,7 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { javaDouble } from '../../query/aggs/java-double.ts'
-import type { Member, Metric, Value } from '../../query/aggs/result.ts'
+import type { Digest } from '../../query/aggs/metrics/digest.ts'
+import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
+import type { Metric } from '../../query/aggs/result.ts'
 import type { Aggregator, Context } from './aggregator.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
@@ -28,53 +29,25 @@ export const createPercentiles = (spec: SpecOf<'percentiles' | 'percentile_ranks
     }
     return sorted
   }
-  const isRank = spec.kind === 'percentile_ranks'
-  const quantileOf = (sorted: Sorted, of: number): number => (isRank ? rankOf(sorted, of) : percentileOf(sorted, of))
+  const { of, keyed: isKeyed, format } = spec
+  const metricOf = (owner: number): Metric => {
+    const sorted = sortedOf(owner)
+    const write = (spec.kind === 'percentiles' ? percentilesOf : percentileRanksOf) as typeof percentilesOf
+    const metric = write(digestOf(sorted), of, { keyed: isKeyed, format })
+    return spec.hdrDigits === undefined ? metric : { ...metric, type: `hdr_${spec.kind}` }
+  }
   return {
     ...listed(keyed),
-    result(owner): Metric {
-      const sorted = sortedOf(owner)
-      const entries = spec.of.map((of): [number, number | null] => [
-        of,
-        sorted.total === 0 ? null : quantileOf(sorted, of),
-      ])
-      return {
-        is: 'metric',
-        type: `${spec.hdrDigits === undefined ? 'tdigest' : 'hdr'}_${spec.kind}`,
-        body: [['values', spec.keyed ? asMap(entries, spec) : asList(entries, spec)]],
-        number: rest => numberAt(entries, rest),
-      }
-    },
-    number(owner, _, rest) {
-      const of = Number(rest)
-      const sorted = sortedOf(owner)
-      return sorted.total === 0 || Number.isNaN(of) ? null : quantileOf(sorted, of)
-    },
+    result: metricOf,
+    number: (owner, _, rest) => metricOf(owner).number(rest) ?? null,
   }
 }
 
-type Entries = readonly (readonly [number, number | null])[]
-
-const asMap = (entries: Entries, { format }: SpecOf<'percentiles' | 'percentile_ranks'>): Value =>
-  new Map<string, Value>(
-    entries.flatMap(([of, value]): [string, Value][] => [
-      [javaDouble(of), value],
-      ...(format && value !== null ? [[`${javaDouble(of)}_as_string`, format(value)] as [string, Value]] : []),
-    ]),
-  )
-
-const asList = (entries: Entries, { format }: SpecOf<'percentiles' | 'percentile_ranks'>): Value =>
-  entries.map(
-    ([of, value]) =>
-      new Map<string, Value>([
-        ['key', of],
-        ['value', value],
-        ...(format && value !== null ? ([['value_as_string', format(value)]] as [string, Value][]) : []),
-      ] as Member[]),
-  )
-
-const numberAt = (entries: Entries, rest: string | undefined): number | null | undefined =>
-  entries.find(([of]) => of === Number(rest))?.[1]
+/** What percentiles are told from. */
+const digestOf = (sorted: Sorted): Pick<Digest, 'quantile' | 'rank'> => ({
+  quantile: part => (sorted.total === 0 ? Number.NaN : percentileOf(sorted, part * 100)),
+  rank: value => (sorted.total === 0 ? Number.NaN : rankOf(sorted, value) / 100),
+})
 
 interface Sorted {
   values: Float64Array
