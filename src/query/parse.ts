@@ -1,5 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
+import { lastingText } from './aggs/lasting-text.ts'
 import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import { ALL, type Node } from './ast.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
@@ -44,6 +45,7 @@ export const parseSearch = (
     source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
     ...(aggregated && {
+      aggregated: lastingText(aggregated.value),
       aggregations: parseAggregations(aggregated, { kinds, now, nested: undefined, budget: createBudget(options) }),
     }),
   }

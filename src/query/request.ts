@@ -14,6 +14,8 @@ export interface SearchRequest {
   /** Up to which number the total is counted exactly: true without limit, false not at all. */
   trackTotal: boolean | number
   aggregations?: readonly Aggregation[]
+  /** A text that means the same aggregations at any moment, whatever the query; undefined where there is none. */
+  aggregated?: string | undefined
 }
 
 export interface Sort {

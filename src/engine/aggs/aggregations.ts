@@ -12,6 +12,7 @@ import { type Ask, viewOf } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
 import type { Context } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
+import { createStateCache } from './cache.ts'
 import { createMatching } from './matching.ts'
 import { type AggregatedPart, aggregate, batchOf } from './run.ts'
 import type { Stores } from './sources.ts'
@@ -37,10 +38,14 @@ export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
   const partOf = (kind: Kind, node: Node): AggregatedPart => ({
     kind,
+    query: node,
     evaluation: evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask }),
   })
 
+  const cache = createStateCache(reader)
+
   return ({ request, aggregations, index, total }: AggregateRequest): Results => {
+    const kept = cache.of(request.aggregated && `${request.parts.map(({ kind }) => kind)} ${request.aggregated}`)
     const matching = createMatching({ reader, exact, ask })
     const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL))
     let left = limits.buckets
@@ -51,7 +56,8 @@ export const createAggregating = (options: AggregatingOptions) => {
       ...{ reader, exact, limits, hits, matching, index, total },
       // Hits inside of buckets are of the same kinds.
       request,
-      shared: make => make(),
+      kept,
+      shared: kept.shared,
       count(buckets) {
         refuseOver(buckets)
         left -= buckets

@@ -4,6 +4,7 @@ import type { Result, Results } from '../../query/aggs/result.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Hits } from '../show/hits.ts'
 import type { At, Batch } from './batch.ts'
+import type { Kept } from './cache.ts'
 import type { Matching } from './matching.ts'
 import type { Stores } from './sources.ts'
 
@@ -34,7 +35,8 @@ export interface Context extends Stores {
   hits: Hits
   request: SearchRequest
   index: string
-  /** What lives as long as what was found in parts of the store is kept: it gives numbers that stand in there. */
+  kept: Kept
+  /** See `Kept`. */
   shared<T>(make: () => T): T
   /** Counts buckets of the answer, and refuses too many. */
   count(buckets: number): void

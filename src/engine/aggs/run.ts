@@ -2,6 +2,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Results } from '../../query/aggs/result.ts'
+import type { Node } from '../../query/ast.ts'
 import type { Evaluation } from '../query/evaluate.ts'
 import { numberedAs } from '../query/places.ts'
 import { viewOf } from '../query/segment-matcher.ts'
@@ -18,11 +19,13 @@ import {
   resultsOf,
   type State,
 } from './aggregator.ts'
-import type { At, Batch } from './batch.ts'
+import type { Batch } from './batch.ts'
+import { narrowed, textOf } from './narrow.ts'
 
 /** The documents of one kind that aggregations look at, segment by segment. */
 export interface AggregatedPart {
   kind: Kind
+  query: Node
   evaluation: Evaluation
 }
 
@@ -57,10 +60,20 @@ const walk = (inner: Inner, parts: readonly AggregatedPart[], context: Context) 
 
 const ONLY = Uint32Array.of(0)
 
-const statesOf = (inner: Inner, { kind, evaluation }: AggregatedPart, segment: Segment, context: Context): State[] => {
-  const at: At = { ...viewOf(segment, numberedAs(kind), context.reader), kind, elements: undefined }
-  return collectAll(inner, at, batchOf(evaluation.matches(segment)))
+const statesOf = (inner: Inner, part: AggregatedPart, segment: Segment, context: Context): State[] => {
+  const { kind, query, evaluation } = part
+  const view = viewOf(segment, numberedAs(kind), context.reader)
+  const asks = () => {
+    const text = textOf(narrowed(query, segment, view.header))
+    return text.length > LONGEST ? undefined : `${inner[0]!.aggregation.spec.kind === 'global'} ${text}`
+  }
+  return context.kept.states({ segment, kind, query: asks }, () =>
+    collectAll(inner, { ...view, kind, elements: undefined }, batchOf(evaluation.matches(segment))),
+  )
 }
+
+/** Characters of a query for which results are kept. */
+const LONGEST = 10_000
 
 export const batchOf = (set: OrdinalSet): Batch => {
   const shared = { owners: undefined, buckets: 1 }
