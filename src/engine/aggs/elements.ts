@@ -1,5 +1,5 @@
 import type { AbiParam } from '../../decode/types.ts'
-import { lookup } from '../../mapping/index.ts'
+import { type Kind, lookup } from '../../mapping/index.ts'
 import { columnSource } from '../query/column-source.ts'
 import { positionOfOrdinal } from '../query/places.ts'
 import type { Reader } from '../reader.ts'
@@ -24,41 +24,60 @@ export interface Role {
   input: AbiParam
 }
 
-/** The arguments of the documents of a batch, in their order. */
-export const elementsOf = (at: At, batch: Batch, stores: Stores): { at: At; batch: Batch } => {
+/** The arguments of the documents of a batch, in their order, of those roles that are looked at; `counts` are of all. */
+export const elementsOf = (
+  at: At,
+  batch: Batch,
+  stores: Stores,
+  looksAt?: (role: Role, kind: Kind) => boolean,
+): { at: At; batch: Batch; counts: Float64Array } => {
   const { reader } = stores
   const signatures = signaturesOf(at, batch, reader)
   const roles: Role[] = []
-  const firstRole = new Map<number, number>()
+  /** Places in `roles` of the arguments of a signature that are looked at. */
+  const seen = new Map<number, number[]>()
   const lengths = new Map<number, number>()
+  const counts = new Float64Array(batch.buckets)
   let total = 0
   const hasArguments = at.kind === 'call' ? decoded(at, batch, stores) : undefined
   for (let i = 0; i < batch.count; i++) {
     const id = signatures[i]!
-    let length = lengths.get(id)
-    if (length === undefined) {
+    let wanted = seen.get(id)
+    if (wanted === undefined) {
       const { event, error } = reader.signature(id)
       const inputs = error === null ? (event?.inputs ?? []) : []
-      firstRole.set(id, roles.length)
-      roles.push(...inputs.map((input, position) => ({ signature: id, position, input })))
-      length = inputs.length
-      lengths.set(id, length)
+      wanted = []
+      for (const [position, input] of inputs.entries()) {
+        const role = { signature: id, position, input }
+        if (looksAt?.(role, at.kind) === false) continue
+        wanted.push(roles.length)
+        roles.push(role)
+      }
+      lengths.set(id, inputs.length)
+      seen.set(id, wanted)
     }
-    if (!hasArguments || hasArguments[i]) total += length
+    if (hasArguments && !hasArguments[i]) continue
+    total += wanted.length
+    counts[batch.owners ? batch.owners[i]! : 0]! += lengths.get(id)!
   }
   const documents = new Uint32Array(total)
   const role = new Uint32Array(total)
   const owners = batch.owners && new Uint32Array(total)
   let size = 0
+  let before = -1
+  let wanted: readonly number[] = []
   for (let i = 0; i < batch.count; i++) {
     if (hasArguments && !hasArguments[i]) continue
     const id = signatures[i]!
-    const length = lengths.get(id)!
-    const first = firstRole.get(id)!
+    if (id !== before) {
+      before = id
+      wanted = seen.get(id)!
+    }
+    if (wanted.length === 0) continue
     const ordinal = ordinalAt(batch, i)
-    for (let position = 0; position < length; position++) {
+    for (let j = 0; j < wanted.length; j++) {
       documents[size] = ordinal
-      role[size] = first + position
+      role[size] = wanted[j]!
       if (owners) owners[size] = batch.owners![i]!
       size++
     }
@@ -66,6 +85,7 @@ export const elementsOf = (at: At, batch: Batch, stores: Stores): { at: At; batc
   return {
     at: { ...at, elements: { documents, role, roles } },
     batch: { count: total, list: undefined, from: 0, owners, buckets: batch.buckets },
+    counts,
   }
 }
 

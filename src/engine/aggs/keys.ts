@@ -77,13 +77,30 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
     },
     value,
     compare: (a, b) => {
-      if (a > FIRST && b > FIRST && space === 'number') return a - b
+      if (a > FIRST && b > FIRST) {
+        if (space === 'number') return a - b
+        if (space === 'address') {
+          const order = compareDigits(reader.addressDigits(a), reader.addressDigits(b))
+          if (order !== undefined) return order
+        }
+      }
       const [left, right] = [value(a), value(b)]
       return compareValues(left, right)
     },
     bytes: () => bytes,
   }
 }
+
+/** The order of two addresses; undefined where it depends on the letter case, which their checksums decide. */
+const compareDigits = (a: string, b: string): number | undefined => {
+  for (let i = 0; i < a.length; i++) {
+    const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (left === right) continue
+    return left > NINE && right > NINE ? undefined : left - right
+  }
+  return 0
+}
+const NINE = 0x39
 
 /** Below all longs; doubles of this size lie so far apart. */
 const FIRST = -(2 ** 80)

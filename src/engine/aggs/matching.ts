@@ -6,22 +6,34 @@ import { nested } from '../../query/simplify.ts'
 import { OVERFLOW_SLOT } from '../index/terms.ts'
 import { matchRole } from '../query/arguments.ts'
 import { type Evaluation, evaluate } from '../query/evaluate.ts'
-import { isExact, planNested } from '../query/nested.ts'
+import { isExact, type Nested, planNested } from '../query/nested.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
 import type { Ask, SegmentView } from '../query/segment-matcher.ts'
 import { each, has, type OrdinalSet } from '../query/sets.ts'
 import { type At, type Batch, filtered } from './batch.ts'
+import type { Role } from './elements.ts'
 import type { Stores } from './sources.ts'
 
 /** Which documents, or elements of lists, match a query inside of an aggregation. */
 export interface Matching {
   filter(queries: Queries, at: At, batch: Batch): Batch
+  /** Whether arguments of a role can match. */
+  mayMatch(queries: Queries, kind: Kind, role: Role): boolean
 }
 
 export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
   const evaluations = new Map<Node, Evaluation>()
   const tests = new Map<Node, ReturnType<typeof createElementTest>>()
+  const plans = new Map<Node, Nested>()
+  const planOf = (kind: Kind, node: Node): Nested => {
+    let found = plans.get(node)
+    if (!found) {
+      found = planNested(node, stores.reader, kind === 'call' ? 'call' : 'log')
+      plans.set(node, found)
+    }
+    return found
+  }
   const evaluationOf = (kind: Kind, node: Node): Evaluation => {
     let found = evaluations.get(node)
     if (!found) {
@@ -41,10 +53,14 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
       }
       let test = tests.get(node)
       if (!test) {
-        test = createElementTest(at.kind, node, stores)
+        test = createElementTest(at.kind, node, planOf(at.kind, node), stores)
         tests.set(node, test)
       }
       return filtered(batch, test(at))
+    },
+    mayMatch(queries, kind, { signature, position }) {
+      const node = queries[kind] ?? ALL
+      return planOf(kind, node).forRole(signature, position).op !== 'none'
     },
   }
 }
@@ -59,8 +75,7 @@ const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {
 }
 
 /** Most conditions on arguments follow from their roles, or from the index; in doubt the document is asked. */
-const createElementTest = (kind: Kind, node: Node, { reader, exact }: Stores) => {
-  const plan = planNested(node, reader, kind === 'call' ? 'call' : 'log')
+const createElementTest = (kind: Kind, node: Node, plan: Nested, { reader, exact }: Stores) => {
   const holds = compile(kind, nested('args', node))
   return (at: At): ((element: number) => boolean) => {
     const { roles, role, documents } = at.elements!

@@ -54,6 +54,7 @@ const isNone = (value: number | null): boolean => value === null || Number.isNaN
 
 /** The first few in an order, in that order. */
 export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Compare): number[] => {
+  if (wanted <= 0) return []
   if (buckets.length <= wanted * 4 || buckets.length < 64) return Array.from(buckets).sort(compare).slice(0, wanted)
   // A heap of the best so far, the worst of them at its top.
   const heap: number[] = []
@@ -68,6 +69,28 @@ export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Com
     }
   }
   return heap.sort(compare)
+}
+
+/** The count of the last of the first few, by count alone. */
+export const edgeOf = (
+  buckets: ArrayLike<number>,
+  counts: Float64Array,
+  wanted: number,
+  ascending: boolean,
+): number => {
+  const heap: number[] = []
+  const compare = ascending ? (a: number, b: number) => a - b : (a: number, b: number) => b - a
+  for (let i = 0; i < buckets.length; i++) {
+    const count = counts[buckets[i]!]!
+    if (heap.length < wanted) {
+      heap.push(count)
+      up(heap, compare)
+    } else if (ascending ? count < heap[0]! : count > heap[0]!) {
+      heap[0] = count
+      down(heap, compare)
+    }
+  }
+  return heap[0]!
 }
 
 const up = (heap: number[], compare: Compare) => {

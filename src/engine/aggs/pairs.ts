@@ -6,8 +6,6 @@ export interface Pairs {
   readonly keys: Float64Array
   /** The pair's number, a new one where it is not known yet. */
   of(owner: number, key: number): number
-  /** The pair's number, -1 where it is not known. */
-  find(owner: number, key: number): number
   /** Bytes that it takes. */
   bytes(): number
 }
@@ -22,6 +20,10 @@ const hashOf = (owner: number, key: number): number => {
   return (hash ^ (hash >>> 13)) >>> 0
 }
 
+const DIRECT = 2 ** 23
+const isDirect = (owner: number, key: number): boolean =>
+  owner === 0 && key >= 0 && key < DIRECT && Math.floor(key) === key
+
 export const createPairs = (expected = 16): Pairs => {
   let capacity = 16
   while (capacity < expected) capacity *= 2
@@ -30,6 +32,16 @@ export const createPairs = (expected = 16): Pairs => {
   /** Numbers of pairs, and 1; at most half of the places are taken. */
   let table = new Uint32Array(capacity * 2)
   let size = 0
+  /** Of the first owner's keys that are small whole numbers, such as ids: their numbers, and 1. */
+  let direct = new Uint32Array(0)
+
+  const roomFor = (key: number) => {
+    if (key >= direct.length) {
+      const larger = new Uint32Array(Math.min(DIRECT, Math.max(1024, 2 ** Math.ceil(Math.log2(key + 1)))))
+      larger.set(direct)
+      direct = larger
+    }
+  }
 
   const placeOf = (owner: number, key: number): number => {
     const mask = table.length - 1
@@ -51,6 +63,7 @@ export const createPairs = (expected = 16): Pairs => {
     table = new Uint32Array(capacity * 2)
     const mask = table.length - 1
     for (let i = 0; i < size; i++) {
+      if (isDirect(owners[i]!, keys[i]!)) continue
       let place = hashOf(owners[i]!, keys[i]!) & mask
       while (table[place] !== 0) place = (place + 1) & mask
       table[place] = i + 1
@@ -70,17 +83,26 @@ export const createPairs = (expected = 16): Pairs => {
     of(owner, key) {
       // Minus zero is the same key.
       const plain = key + 0
-      const place = placeOf(owner, plain)
-      const found = table[place]!
+      if (isDirect(owner, plain)) {
+        roomFor(plain)
+        const known = direct[plain]!
+        if (known !== 0) return known - 1
+        owners[size] = owner
+        keys[size] = plain
+        direct[plain] = ++size
+        if (size === capacity) grow()
+        return size - 1
+      }
+      const at = placeOf(owner, plain)
+      const found = table[at]!
       if (found !== 0) return found - 1
       owners[size] = owner
       keys[size] = plain
-      table[place] = ++size
+      table[at] = ++size
       const number = size - 1
       if (size === capacity) grow()
       return number
     },
-    find: (owner, key) => table[placeOf(owner, key + 0)]! - 1,
-    bytes: () => capacity * 20,
+    bytes: () => capacity * 20 + direct.byteLength,
   }
 }

@@ -17,13 +17,13 @@ export const createPercentiles = (spec: SpecOf<'percentiles' | 'percentile_ranks
     let sorted = known.get(owner)
     if (!sorted) {
       const { keys, counts } = keyed
-      const buckets = keyed
-        .in(owner)
-        .slice()
-        .sort((a, b) => keys[a]! - keys[b]!)
+      const buckets = keyed.in(owner)
+      // Numbers alone are sorted much faster than by a function.
+      const values = Float64Array.from(buckets, bucket => keys[bucket]!).sort()
+      const byValue = new Map(Array.from(buckets, bucket => [keys[bucket]!, counts[bucket]!]))
       sorted = sortedFrom(
-        Float64Array.from(buckets, bucket => keys[bucket]!),
-        Float64Array.from(buckets, bucket => counts[bucket]!),
+        values,
+        values.map(value => byValue.get(value)!),
       )
       known.set(owner, sorted)
     }

@@ -8,7 +8,7 @@ import { numberedAs } from '../query/places.ts'
 import { viewOf } from '../query/segment-matcher.ts'
 import type { OrdinalSet } from '../query/sets.ts'
 import { toArray } from '../query/sets.ts'
-import type { Segment } from '../reader.ts'
+import type { Reader, Segment } from '../reader.ts'
 import {
   bytesOfAll,
   type Context,
@@ -20,6 +20,7 @@ import {
   type State,
 } from './aggregator.ts'
 import type { Batch } from './batch.ts'
+import { eventsIn } from './events.ts'
 import { narrowed, textOf } from './narrow.ts'
 
 /** The documents of one kind that aggregations look at, segment by segment. */
@@ -61,15 +62,21 @@ const walk = (inner: Inner, parts: readonly AggregatedPart[], context: Context) 
 const ONLY = Uint32Array.of(0)
 
 const statesOf = (inner: Inner, part: AggregatedPart, segment: Segment, context: Context): State[] => {
-  const { kind, query, evaluation } = part
+  const { kind, query } = part
   const view = viewOf(segment, numberedAs(kind), context.reader)
   const asks = () => {
     const text = textOf(narrowed(query, segment, view.header))
     return text.length > LONGEST ? undefined : `${inner[0]!.aggregation.spec.kind === 'global'} ${text}`
   }
   return context.kept.states({ segment, kind, query: asks }, () =>
-    collectAll(inner, { ...view, kind, elements: undefined }, batchOf(evaluation.matches(segment))),
+    collectAll(inner, { ...view, kind, elements: undefined }, batchIn(segment, part, context.reader)),
   )
+}
+
+const batchIn = (segment: Segment, { kind, query, evaluation }: AggregatedPart, reader: Reader): Batch => {
+  if (kind !== 'event' || query.op !== 'all') return batchOf(evaluation.matches(segment))
+  const list = eventsIn(segment, reader)
+  return { count: list?.length ?? segment.log, list, from: 0, owners: undefined, buckets: 1 }
 }
 
 /** Characters of a query for which results are kept. */

@@ -26,14 +26,14 @@ export const createSingle = (
   type: string,
   inner: Inner,
   context: Context,
-  lead: (at: At, batch: Batch) => { at: At; batch: Batch },
+  lead: (at: At, batch: Batch) => { at: At; batch: Batch; counts?: Float64Array },
 ): Aggregator => {
   const counts = createNumbers()
   return {
     collect(at, batch): SingleState {
       const inside = lead(at, batch)
       const states = collectAll(inner, inside.at, inside.batch)
-      const here = countsOf(inside.batch)
+      const here = inside.counts ?? countsOf(inside.batch)
       return { counts: here, inner: states, bytes: bytesOf(states, here) }
     },
     merge(state, owners) {

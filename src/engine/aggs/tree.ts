@@ -1,10 +1,11 @@
+import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
 import { createAutoDateHistogram } from './auto-date-histogram.ts'
 import { filtered } from './batch.ts'
 import { createComposite } from './composite.ts'
 import { createCardinality, createValueCount } from './counts.ts'
-import { elementsOf } from './elements.ts'
+import { elementsOf, type Role } from './elements.ts'
 import { createFilters } from './filters.ts'
 import { createHistogram, evenSteps } from './histogram.ts'
 import { createKeys, spaceOf } from './keys.ts'
@@ -56,12 +57,17 @@ const CREATE = {
   },
   // The walk hands over all documents to it.
   global: (_, inner, context) => createSingle('global', inner, context, (at, batch) => ({ at, batch })),
-  nested: (_, inner, context) =>
-    createSingle('nested', inner, context, (at, batch) =>
+  nested: (_, inner, context) => {
+    // Where all that is inside are filters, arguments that none of them lets through are not looked at.
+    const filters = inner.map(({ aggregation: { spec } }) => (spec.kind === 'filter' ? spec.query : undefined))
+    const onlyFilters = filters.length > 0 && !filters.includes(undefined)
+    const looksAt = (role: Role, kind: Kind) => filters.some(query => context.matching.mayMatch(query!, kind, role))
+    return createSingle('nested', inner, context, (at, batch) =>
       at.kind === 'event' || at.kind === 'call'
-        ? elementsOf(at, batch, context)
+        ? elementsOf(at, batch, context, onlyFilters ? looksAt : undefined)
         : { at, batch: { ...batch, count: 0 } },
-    ),
+    )
+  },
   reverse_nested: (_, inner, context) => createSingle('reverse_nested', inner, context, documentsOf),
   composite: createComposite,
   top_hits: (spec, _, context) => createTopHits(spec, context),
