@@ -1,5 +1,5 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
-import type { Aggregation } from './aggs/ast.ts'
+import type { Aggregations } from './aggs/ast.ts'
 import type { Node } from './ast.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
@@ -13,7 +13,7 @@ export interface SearchRequest {
   source: SourceFilter
   /** Up to which number the total is counted exactly: true without limit, false not at all. */
   trackTotal: boolean | number
-  aggregations?: readonly Aggregation[]
+  aggregations?: Aggregations
   /** A text that means the same aggregations at any moment, whatever the query; undefined where there is none. */
   aggregated?: string | undefined
 }

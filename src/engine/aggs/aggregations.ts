@@ -1,7 +1,8 @@
 import type { Limits } from '../../limits/index.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Aggregation } from '../../query/aggs/ast.ts'
+import type { Aggregations } from '../../query/aggs/ast.ts'
+import { runPipelines } from '../../query/aggs/pipelines/run.ts'
 import type { Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
@@ -26,7 +27,7 @@ export interface AggregatingOptions extends Stores {
 
 export interface AggregateRequest {
   request: SearchRequest
-  aggregations: readonly Aggregation[]
+  aggregations: Aggregations
   /** The network's name as it stands in `_index`. */
   index: string
   /** How a number of hits is written. */
@@ -72,8 +73,10 @@ export const createAggregating = (options: AggregatingOptions) => {
           }
       },
     }
-    const inner = createInner(aggregations, context)
+    const inner = createInner(aggregations.aggs, context)
     const parts = request.parts.map(({ kind, query }) => partOf(kind, query))
-    return aggregate(inner, { parts, everything: everything() }, context)
+    const results = aggregate(inner, { parts, everything: everything() }, context)
+    runPipelines(results, aggregations.aggs, aggregations.pipelines, { check: reader.check })
+    return results
   }
 }

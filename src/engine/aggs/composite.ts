@@ -35,7 +35,7 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       source: createSource(source.values, isTerms ? keys : undefined, context),
       keys,
       round: rounderOf(source),
-      chain: context.shared(() => createPairs()),
+      chain: context.shared(() => createPairs(true)),
     }
   })
   const keyed = createKeyed((at, batch, wantsInner) => {

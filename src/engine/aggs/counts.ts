@@ -46,7 +46,7 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
 export const createCardinality = ({ values }: SpecOf<'cardinality'>, context: Context): Aggregator => {
   const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
   const source = createSource(values, keys, context)
-  const pairs = createPairs()
+  const pairs = createPairs(true)
   const counts = createNumbers()
   return {
     collect(at, batch): Rows & State {

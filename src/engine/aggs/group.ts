@@ -133,7 +133,7 @@ const bySlots = (
 
 const byPairs = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
   const { owners, list, from } = batch
-  const pairs = createPairs()
+  const pairs = createPairs(false)
   const most = found.form === 'several' ? found.keys.length : batch.count
   const buckets = new Uint32Array(most)
   const ordinals = new Uint32Array(most)

@@ -31,7 +31,7 @@ interface KeyedState extends State, Rows {
 }
 
 export const createKeyed = (groupOf: (at: At, batch: Batch, wantsInner: boolean) => Grouped, inner: Inner): Keyed => {
-  const pairs = createPairs()
+  const pairs = createPairs(true)
   const counts = createNumbers()
   let order = new Uint32Array(0)
   let starts = new Uint32Array(1)

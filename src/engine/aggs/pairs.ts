@@ -20,13 +20,10 @@ const hashOf = (owner: number, key: number): number => {
   return (hash ^ (hash >>> 13)) >>> 0
 }
 
-const DIRECT = 2 ** 23
-const isDirect = (owner: number, key: number): boolean =>
-  owner === 0 && key >= 0 && key < DIRECT && Math.floor(key) === key
-
-export const createPairs = (expected = 16): Pairs => {
+const DIRECT = 2 ** 20
+/** `isLasting`: whether much is put into it, so that room for whole numbers pays. */
+export const createPairs = (isLasting: boolean): Pairs => {
   let capacity = 16
-  while (capacity < expected) capacity *= 2
   let owners = new Uint32Array(capacity)
   let keys = new Float64Array(capacity)
   /** Numbers of pairs, and 1; at most half of the places are taken. */
@@ -34,6 +31,9 @@ export const createPairs = (expected = 16): Pairs => {
   let size = 0
   /** Of the first owner's keys that are small whole numbers, such as ids: their numbers, and 1. */
   let direct = new Uint32Array(0)
+
+  const isDirect = (owner: number, key: number): boolean =>
+    isLasting && owner === 0 && key >= 0 && key < DIRECT && Math.floor(key) === key
 
   const roomFor = (key: number) => {
     if (key >= direct.length) {

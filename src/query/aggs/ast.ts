@@ -3,6 +3,7 @@ import type { Node, Value } from '../ast.ts'
 import type { Json } from '../json.ts'
 import type { Sort, SourceFilter } from '../request.ts'
 import type { Zone } from '../time-zone.ts'
+import type { Pipeline } from './pipelines/pipeline.ts'
 import type { Rounding } from './rounding.ts'
 
 /** A checked aggregation: what it computes, and what is computed in each of its buckets. */
@@ -11,8 +12,13 @@ export interface Aggregation {
   spec: Spec
   /** In the order of the request. */
   aggs: readonly Aggregation[]
+  /** What is computed from those inside, or from the buckets, in the order in which it can be. */
+  pipelines: readonly Pipeline[]
   meta?: Json
 }
+
+/** The aggregations of a request. */
+export type Aggregations = Pick<Aggregation, 'aggs' | 'pipelines'>
 
 /** The values that an aggregation looks at. */
 export interface Values {

@@ -1,51 +1,70 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { overLimit } from '../../limits/index.ts'
+import type { Json } from '../json.ts'
 import { type JsonNode, members, named, unexpected, where } from '../json-node.ts'
-import type { Aggregation } from './ast.ts'
+import type { Aggregation, Aggregations } from './ast.ts'
 import { AGGREGATIONS, REFUSED } from './kinds/index.ts'
 import type { AggregationKind, AggregationScope } from './kinds/kind.ts'
+import { PIPELINES, parsePipeline } from './pipelines/index.ts'
+import type { Pipeline } from './pipelines/pipeline.ts'
+import { orderPipelines } from './pipelines/tree.ts'
 
 /** Reads the aggregations of a request. */
-export const parseAggregations = (place: JsonNode, scope: AggregationScope): Aggregation[] => {
+export const parseAggregations = (place: JsonNode, scope: AggregationScope): Aggregations => {
   const counter = { left: scope.budget.limits.aggregations }
   return readAll(place, scope, [], counter)
+}
+
+interface Counter {
+  left: number
 }
 
 const readAll = (
   place: JsonNode,
   scope: AggregationScope,
-  around: readonly string[],
-  counter: { left: number },
-): Aggregation[] => {
-  if (around.length >= scope.budget.limits.aggregationDepth)
-    throw overLimit('aggregationDepth', scope.budget.limits, where(place))
-  return members(place, 'aggregations by name, such as {"names": {"terms": {"field": "event.raw"}}}').map(
-    ([name, at]) => {
-      if (counter.left-- <= 0) throw overLimit('aggregations', scope.budget.limits)
-      checkName(name, at)
-      return readOne(name, at, scope, around, counter)
-    },
-  )
+  around: readonly Pick<Aggregation, 'spec'>[],
+  counter: Counter,
+): Aggregations => {
+  const { limits } = scope.budget
+  if (around.length >= limits.aggregationDepth) throw overLimit('aggregationDepth', limits, where(place))
+  const aggs: Aggregation[] = []
+  const pipelines: Pipeline[] = []
+  for (const [name, at] of members(
+    place,
+    'aggregations by name, such as {"names": {"terms": {"field": "event.raw"}}}',
+  )) {
+    if (counter.left-- <= 0) throw overLimit('aggregations', limits)
+    checkName(name, at)
+    scope.budget.clauses(1, at)
+    const parts = partsOf(name, at)
+    const pipeline = parsePipeline(name, parts.type, parts.body, scope.budget)
+    if (pipeline) {
+      if (parts.inner) throw noneInside(name, parts.type, parts.inner)
+      pipelines.push({ ...pipeline, ...parts.meta })
+    } else aggs.push(readOne(name, parts, scope, around, counter))
+  }
+  return { aggs, pipelines: orderPipelines(pipelines, aggs, around.at(-1)) }
 }
 
-const readOne = (
-  name: string,
-  place: JsonNode,
-  scope: AggregationScope,
-  around: readonly string[],
-  counter: { left: number },
-): Aggregation => {
-  scope.budget.clauses(1, place)
+/** An aggregation's type, what stands under it, and what stands beside. */
+interface AggregationParts {
+  type: string
+  body: JsonNode
+  inner: JsonNode | undefined
+  meta: { meta?: Json }
+}
+
+const partsOf = (name: string, place: JsonNode): AggregationParts => {
   let inner: JsonNode | undefined
-  let meta: JsonNode | undefined
+  let meta: { meta?: Json } = {}
   let typed: [type: string, body: JsonNode] | undefined
   for (const [key, at] of members(place, 'an aggregation, such as {"terms": {"field": "event.raw"}}')) {
     if (key === 'aggs' || key === 'aggregations') {
       if (inner)
         throw refuse('parsing_exception', `${where(at)}: Found two sub aggregation definitions under [${name}]`)
       inner = at
-    } else if (key === 'meta') meta = at
+    } else if (key === 'meta') meta = { meta: at.value }
     else if (typed)
       throw refuse(
         'parsing_exception',
@@ -55,22 +74,39 @@ const readOne = (
   }
   if (!typed) throw refuse('parsing_exception', `${where(place)}: Missing definition for aggregation [${name}]`)
   const [type, body] = typed
-  const kind = kindOf(type, body)
-  const spec = kind.read(body, scope, { name, around })
-  if (inner && !kind.buckets && members(inner, 'aggregations').length > 0)
-    throw refuse(
-      'aggregation_initialization_exception',
-      `${where(inner)}: Aggregator [${name}] of type [${type}] cannot accept sub-aggregations`,
-    )
-  const aggs =
-    inner && kind.buckets ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, type], counter) : []
-  kind.check?.(body, spec, aggs)
-  return { name, spec, aggs, ...(meta && { meta: meta.value }) }
+  return { type, body, inner, meta }
 }
+
+const readOne = (
+  name: string,
+  { type, body, inner, meta }: AggregationParts,
+  scope: AggregationScope,
+  around: readonly Pick<Aggregation, 'spec'>[],
+  counter: Counter,
+): Aggregation => {
+  const kind = kindOf(type, body)
+  const spec = kind.read(body, scope, { name, around: around.map(({ spec }) => spec.kind) })
+  const isEmpty = inner && members(inner, 'aggregations').length === 0
+  if (inner && !isEmpty && !kind.buckets) throw noneInside(name, type, inner)
+  const inside =
+    inner && kind.buckets
+      ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, { spec }], counter)
+      : NOTHING
+  kind.check?.(body, spec, inside.aggs)
+  return { name, spec, ...inside, ...meta }
+}
+
+const NOTHING: Aggregations = { aggs: [], pipelines: [] }
+
+const noneInside = (name: string, type: string, place: JsonNode) =>
+  refuse(
+    'aggregation_initialization_exception',
+    `${where(place)}: Aggregator [${name}] of type [${type}] cannot accept sub-aggregations`,
+  )
 
 const kindOf = (type: string, place: JsonNode): AggregationKind => {
   if (Object.hasOwn(AGGREGATIONS, type)) return AGGREGATIONS[type as keyof typeof AGGREGATIONS]
-  const names = Object.keys(AGGREGATIONS)
+  const names = [...Object.keys(AGGREGATIONS), ...Object.keys(PIPELINES)]
   if (Object.hasOwn(REFUSED, type))
     throw refuse(
       'illegal_argument_exception',
