@@ -131,6 +131,12 @@ export const LIMITS = {
     ['an aggregation', 'levels of aggregations inside each other'],
     'Use composite, which takes several fields at one level.',
   ),
+  ranges: count(
+    256,
+    ILLEGAL,
+    ['an aggregation', 'ranges or filters'],
+    'Use histogram or terms, or several aggregations.',
+  ),
   buckets: count(
     65_536,
     'too_many_buckets_exception',

@@ -1,10 +1,9 @@
 import type { Kind } from '../../mapping/index.ts'
-import { FULL_LEVEL, levelOf } from '../index/segments.ts'
 import { isRowKind } from '../query/places.ts'
 import type { Reader, Segment } from '../reader.ts'
 import type { State } from './aggregator.ts'
 
-/** What aggregations found in segments that stay as they are, so that a dashboard computes new blocks alone. */
+/** What aggregations found in each segment, which stays as it is or is replaced: a dashboard computes new blocks alone. */
 export interface StateCache {
   /** Of the aggregations that a text stands for; undefined where nothing is to be kept. */
   of(text: string | undefined): Kept
@@ -91,8 +90,8 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version'>, c
           return entry.shared[place] as T
         },
         states({ segment, kind, query }, collect) {
-          const mayStay = levelOf(segment) === FULL_LEVEL && !isRowKind(kind)
-          const asks = mayStay ? query() : undefined
+          // Contracts and tokens change while the segment stays.
+          const asks = isRowKind(kind) ? undefined : query()
           if (asks === undefined) return collect()
           const key = `${segment.id} ${segment.revised} ${kind} ${asks}`
           const known = entry.states.get(key)

@@ -1,3 +1,4 @@
+import { overLimit } from '../../limits/index.ts'
 import type { CompositeSource, SpecOf } from '../../query/aggs/ast.ts'
 import type { Bucket, Buckets, Value as Shown } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
@@ -39,7 +40,7 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
     }
   })
   const keyed = createKeyed((at, batch, wantsInner) => {
-    const { combined, combinations } = combine(parts, at, batch)
+    const { combined, combinations } = combine(parts, at, batch, context)
     const ends = Uint32Array.from(combinations, (_, i) => i + 1)
     return group({ form: 'several', keys: combinations, ends }, combined, wantsInner)
   }, inner)
@@ -108,8 +109,16 @@ const rounderOf = (source: CompositeSource): Part['round'] => {
   return source.by === 'date_histogram' ? source.rounding.round : undefined
 }
 
+/** What a combination of a document takes while it is looked at. */
+const BYTES = 32
+
 /** Each document once for each combination of its values. */
-const combine = (parts: readonly Part[], at: At, batch: Batch): { combined: Batch; combinations: Float64Array } => {
+const combine = (
+  parts: readonly Part[],
+  at: At,
+  batch: Batch,
+  { limits }: Context,
+): { combined: Batch; combinations: Float64Array } => {
   let combined = batch
   let combinations = new Float64Array(batch.count)
   for (const { source, round, chain, spec } of parts) {
@@ -123,6 +132,7 @@ const combine = (parts: readonly Part[], at: At, batch: Batch): { combined: Batc
       list.push(before ? before[i]! : from + i)
       if (ownersBefore) owners.push(ownersBefore[i]!)
       next.push(chain.of(combinations[i]!, key))
+      if (next.length * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     }
     let done = 0
     const passed = (upTo: number) => {

@@ -2,6 +2,7 @@ import { fullType } from '../../decode/signature.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
+import { tooLong } from '../../query/simplify.ts'
 import { integersOf, OVERFLOW_SLOT, scaledOf } from '../index/terms.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
@@ -23,7 +24,7 @@ export const elementSource = (_kind: Kind, field: FieldPath, keys: Keys | undefi
           keys:
             roles.length === 0
               ? Float64Array.of(Number.NaN)
-              : Float64Array.from(roles, one => keyOf(ofRole(one), keys)),
+              : Float64Array.from(roles, one => (tooLong(field, ofRole(one)) ? Number.NaN : keyOf(ofRole(one), keys))),
           distinct: false,
         }
       },

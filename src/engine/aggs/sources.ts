@@ -2,6 +2,7 @@ import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { Values } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
+import { tooLong } from '../../query/simplify.ts'
 import { valueAt } from '../index/column-codec.ts'
 import { columnOf } from '../index/column-fields.ts'
 import { isShared } from '../query/column-conditions.ts'
@@ -110,7 +111,7 @@ const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, store
     let key = known.get(id)
     if (key === undefined) {
       const value = meaningOf(reader.signature(id))
-      key = value === null || value === undefined ? Number.NaN : keys ? keys.of(value) : Number(value)
+      key = value === null || value === undefined || tooLong(field, value) ? Number.NaN : keyOfValue(value, keys)
       known.set(id, key)
     }
     return key
@@ -143,6 +144,13 @@ const ofColumn = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: 
       const data = bounds && source.data(at)
       if (!data) return NOTHING
       if (bounds.greatest >= limit && Number.isFinite(bounds.greatest)) return records.read(at, batch)
+      // It stands for integers of both sorts.
+      if (
+        field.encoding === 'num' &&
+        bounds.greatest >= LONGS_END &&
+        foundOnlyIn(data, bounds.greatest).keys.includes(LONGS_END)
+      )
+        return records.read(at, batch)
       return convert ? mapped(foundOnlyIn(data, bounds.greatest), convert) : foundIn(data, bounds.greatest)
     },
   }
@@ -173,7 +181,7 @@ const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((st
     let key = known.get(stored)
     if (key === undefined) {
       const value = interpret(stored)
-      key = value === undefined ? Number.NaN : keyOf(value, keys)
+      key = value === undefined ? Number.NaN : keyOfValue(value, keys)
       if (known.size >= KNOWN) known.clear()
       known.set(stored, key)
     }
@@ -183,7 +191,7 @@ const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((st
 
 const KNOWN = 50_000
 
-const keyOf = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
+const keyOfValue = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
 
 /** Transactions stand for their hashes. */
 const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
@@ -228,7 +236,7 @@ const ofRecords = (kind: Kind, field: FieldPath, keys: Keys | undefined, { reade
         if (ordinal === before) for (let j = i > 1 ? ends[i - 2]! : 0; j < ends[i - 1]!; j++) all.push(all[j]!)
         else
           for (const value of read(positionOfOrdinal(at.header, numbered, ordinal))) {
-            const key = keyOf(value, keys)
+            const key = keyOfValue(value, keys)
             if (!all.includes(key, start)) all.push(key)
           }
         before = ordinal

@@ -1,3 +1,4 @@
+import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
@@ -6,6 +7,7 @@ import { filtered } from './batch.ts'
 import { createComposite } from './composite.ts'
 import { createCardinality, createValueCount } from './counts.ts'
 import { elementsOf, type Role } from './elements.ts'
+import { createExactTotal } from './exact.ts'
 import { createFilters } from './filters.ts'
 import { createHistogram, evenSteps } from './histogram.ts'
 import { createKeys, spaceOf } from './keys.ts'
@@ -24,8 +26,26 @@ import { createWeightedAvg } from './weighted-avg.ts'
 export const createInner = (aggregations: readonly Aggregation[], context: Context): Inner =>
   aggregations.map(aggregation => {
     const create = CREATE[aggregation.spec.kind] as Create<AggregationType>
-    return { aggregation, aggregator: create(aggregation.spec, createInner(aggregation.aggs, context), context) }
+    const aggregator = create(aggregation.spec, createInner(aggregation.aggs, context), context)
+    return { aggregation, aggregator: bounded(aggregator, context) }
   })
+
+/** Documents may multiply from level to level, where each has several values. */
+const bounded = (aggregator: Aggregator, { reader, limits }: Context): Aggregator => ({
+  ...aggregator,
+  collect(at, batch) {
+    reader.check()
+    if (batch.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    return aggregator.collect(at, batch)
+  },
+  result(owner) {
+    reader.check()
+    return aggregator.result(owner)
+  },
+})
+
+/** What a document in a bucket takes while it is looked at. */
+const BYTES = 32
 
 type Create<K extends AggregationType> = (spec: SpecOf<K>, inner: Inner, context: Context) => Aggregator
 
@@ -72,7 +92,8 @@ const CREATE = {
   composite: createComposite,
   top_hits: (spec, _, context) => createTopHits(spec, context),
   avg: numbers,
-  sum: numbers,
+  sum: (spec, inner, context) =>
+    spec.exact ? createExactTotal(spec as SpecOf<'sum'>, context) : numbers(spec, inner, context),
   min: numbers,
   max: numbers,
   stats: numbers,

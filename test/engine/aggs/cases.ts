@@ -647,6 +647,38 @@ export const CASES: readonly (readonly [name: string, kinds: string, body: objec
       },
     },
   ],
-  ['pipelines', 'tx', { aggs: { h: { date_histogram: { field: 'timestamp', fixed_interval: '10m' }, aggs: { s: { sum: { field: 'gasUsed.num' } }, d: { derivative: { buckets_path: 's' } }, c: { cumulative_sum: { buckets_path: 's' } }, x: { serial_diff: { buckets_path: 's', lag: 2 } } } }, best: { max_bucket: { buckets_path: 'h>s' } }, all: { stats_bucket: { buckets_path: 'h._count' } } } }],
-  ['sorted and selected', 'event', { aggs: { n: { terms: { field: 'event.raw', size: 10 }, aggs: { c: { cardinality: { field: 'address.raw' } }, b: { bucket_sort: { sort: [{ c: 'desc' }, { _key: 'asc' }], size: 3 } } } } } }],
+  [
+    'pipelines',
+    'tx',
+    {
+      aggs: {
+        h: {
+          date_histogram: { field: 'timestamp', fixed_interval: '10m' },
+          aggs: {
+            s: { sum: { field: 'gasUsed.num' } },
+            d: { derivative: { buckets_path: 's' } },
+            c: { cumulative_sum: { buckets_path: 's' } },
+            x: { serial_diff: { buckets_path: 's', lag: 2 } },
+          },
+        },
+        best: { max_bucket: { buckets_path: 'h>s' } },
+        all: { stats_bucket: { buckets_path: 'h._count' } },
+      },
+    },
+  ],
+  [
+    'sorted and selected',
+    'event',
+    {
+      aggs: {
+        n: {
+          terms: { field: 'event.raw', size: 10 },
+          aggs: {
+            c: { cardinality: { field: 'address.raw' } },
+            b: { bucket_sort: { sort: [{ c: 'desc' }, { _key: 'asc' }], size: 3 } },
+          },
+        },
+      },
+    },
+  ],
 ]

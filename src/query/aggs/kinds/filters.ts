@@ -1,4 +1,5 @@
-import { boolean, elements, isObject, known, members, string, unexpected } from '../../json-node.ts'
+import { overLimit } from '../../../limits/index.ts'
+import { boolean, elements, isObject, known, members, string, unexpected, where } from '../../json-node.ts'
 import { queriesOf } from './filter.ts'
 import type { AggregationKind } from './kind.ts'
 
@@ -14,6 +15,8 @@ export const filters: AggregationKind = {
       ? members(keys.filters, 'queries by name')
       : elements(keys.filters).map(at => [undefined, at] as const)
     if (list.length === 0) throw unexpected(keys.filters, 'queries by name or in a list, one at least')
+    const { limits } = scope.budget
+    if (list.length > limits.ranges) throw overLimit('ranges', limits, where(keys.filters))
     // Named ones are answered in the order of their names.
     const named = isNamed ? list.toSorted(([a], [b]) => (a! < b! ? -1 : 1)) : list
     const wantsOther =

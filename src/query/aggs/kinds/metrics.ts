@@ -11,7 +11,10 @@ const simple = (kind: 'avg' | 'sum' | 'min' | 'max' | 'stats', doc: string): Agg
   on: 'tx',
   buckets: false,
   read(place, scope) {
-    const keys = known(place, 'an object such as {"field": "gasUsed.num"}', KEYS, ['value_type'])
+    const names = kind === 'sum' ? ([...KEYS, 'exact'] as const) : KEYS
+    const keys = known<(typeof names)[number] | 'exact'>(place, 'an object such as {"field": "gasUsed.num"}', names, [
+      'value_type',
+    ])
     if (keys.script) throw scripts(keys.script)
     const values = readValues(place, keys, scope, 'numeric')
     const exact = keys.exact !== undefined && boolean(keys.exact)
@@ -22,7 +25,7 @@ const simple = (kind: 'avg' | 'sum' | 'min' | 'max' | 'stats', doc: string): Agg
 
 const isExact = ({ type }: { type: string }) => type === 'long'
 
-const KEYS = ['field', 'missing', 'format', 'exact', 'script'] as const
+const KEYS = ['field', 'missing', 'format', 'script'] as const
 
 export const avg = simple('avg', 'The mean of a number.')
 export const sum = simple(

@@ -1,4 +1,5 @@
-import { boolean, elements, type JsonNode, known, string, unexpected } from '../../json-node.ts'
+import { type Limits, overLimit } from '../../../limits/index.ts'
+import { boolean, elements, type JsonNode, known, string, unexpected, where } from '../../json-node.ts'
 import { readDouble } from '../../numbers.ts'
 import type { RangeOf } from '../ast.ts'
 import { readValues } from '../fields.ts'
@@ -18,7 +19,7 @@ export const range: AggregationKind = {
     return {
       kind: 'range',
       values,
-      ranges: rangesOf(place, keys.ranges, readDouble),
+      ranges: rangesOf(place, keys.ranges, readDouble, scope.budget.limits),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
       format: formatOf(scope, place, values, keys),
     }
@@ -32,9 +33,11 @@ export const rangesOf = (
   place: JsonNode,
   given: JsonNode | undefined,
   read: (place: JsonNode) => number,
+  limits: Limits,
 ): RangeOf[] => {
   const list = given === undefined ? [] : elements(given)
   if (list.length === 0) throw unexpected(given ?? place, 'a list of [ranges], one at least')
+  if (list.length > limits.ranges) throw overLimit('ranges', limits, where(given!))
   const value = (at: JsonNode | undefined) => (at === undefined || at.value === null ? undefined : read(at))
   const ranges = list.map(at => {
     const { key, from, to } = known(
