@@ -435,11 +435,11 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       { quary: {} },
-      'parsing_exception: quary: unknown key [quary]. Did you mean "query"? Known are query, sort, size, from, _source, track_total_hits.',
+      'parsing_exception: quary: unknown key [quary]. Did you mean "query"? Known are query, sort, size, from, _source, track_total_hits, aggs, aggregations.',
     ],
     [
       { ['x'.repeat(5000)]: {} },
-      `parsing_exception: ${'x'.repeat(99)}…: unknown key [${'x'.repeat(99)}…]. Known are query, sort, size, from, _source, track_total_hits.`,
+      `parsing_exception: ${'x'.repeat(99)}…: unknown key [${'x'.repeat(99)}…]. Known are query, sort, size, from, _source, track_total_hits, aggs, aggregations.`,
     ],
     [
       '[1,2]',

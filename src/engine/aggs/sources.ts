@@ -196,8 +196,7 @@ const keyOfValue = (value: Value, keys: Keys | undefined): number => (keys ? key
 /** Transactions stand for their hashes. */
 const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
   if (isRowKind(kind)) return undefined
-  const name = kind === 'trace' ? 'transactionPosition.num' : 'transactionIndex.num'
-  const place = lookup(kind, name)
+  const place = lookup(kind, 'transactionIndex.num') ?? lookup(kind, 'transactionPosition.num')
   const source = place && columnSource(kind, place, reader)
   if (!source) return undefined
   const numbered = numberedAs(kind)

@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Json } from '../json.ts'
-import { type JsonNode, members, named, unexpected, where } from '../json-node.ts'
+import { isObject, type JsonNode, members, named, unexpected, where } from '../json-node.ts'
 import type { Aggregation, Aggregations } from './ast.ts'
 import { AGGREGATIONS, REFUSED } from './kinds/index.ts'
 import type { AggregationKind, AggregationScope } from './kinds/kind.ts'
@@ -129,5 +129,7 @@ const checkName = (name: string, place: JsonNode) => {
 /** The member that holds them; both names are taken, one of them at a time. */
 export const aggregationsIn = (keys: { aggs?: JsonNode; aggregations?: JsonNode }): JsonNode | undefined => {
   if (keys.aggs && keys.aggregations) throw unexpected(keys.aggregations, 'either [aggs] or [aggregations]')
-  return keys.aggs ?? keys.aggregations
+  const given = keys.aggs ?? keys.aggregations
+  // None at all are not answered with an empty object.
+  return given && isObject(given.value) && given.value.size === 0 ? undefined : given
 }
