@@ -27,7 +27,7 @@ export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateW
 }
 
 /** As Java makes a long of a double. */
-const longOf = (value: number): bigint =>
+export const longOf = (value: number): bigint =>
   Number.isNaN(value) ? 0n : value >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(Math.max(value, -(2 ** 63))))
 
 const epochMillis: DateWriter = instant => {
