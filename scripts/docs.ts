@@ -21,6 +21,7 @@ import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { IGNORED_IN_CLAUSES } from '../src/query/json-node.ts'
 import { IGNORED_KEYS } from '../src/query/parse.ts'
+import { SEARCH, withTables } from './docs-search.ts'
 import { ROOMS } from './layers.ts'
 
 /**
@@ -186,4 +187,7 @@ const PARTS = {
 
 export const README = new URL('../README.md', import.meta.url)
 
-if (import.meta.main) writeFileSync(README, withGenerated(readFileSync(README, 'utf8')))
+if (import.meta.main) {
+  writeFileSync(README, withGenerated(readFileSync(README, 'utf8')))
+  writeFileSync(SEARCH, withTables(readFileSync(SEARCH, 'utf8')))
+}

@@ -3,6 +3,7 @@ import { type JsonNode, show, where } from '../json-node.ts'
 
 /** A number as text by a pattern such as `#,##0.00`, as Java's DecimalFormat writes it. */
 export const numberWriterOf = (place: JsonNode, pattern: string): ((value: number) => string) => {
+  if (pattern === '') return allDigits
   const [, prefix, integer, decimals = '', suffix] = pattern.length > LONGEST ? [] : (PATTERN.exec(pattern) ?? [])
   if (integer === undefined || `${integer}${decimals}`.replace(/[,.]/g, '') === '' || /[,.]$/.test(integer)) {
     throw refuse(
@@ -33,6 +34,14 @@ export const numberWriterOf = (place: JsonNode, pattern: string): ((value: numbe
   }
 }
 
+/** What Java makes of an empty pattern, which Grafana sends: all digits in groups, without the zero before a point. */
+const allDigits = (value: number): string => {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞'
+  const [whole, rest] = decimal(Math.abs(value)).split('.') as [string, string?]
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  return `${sign}${grouped(whole === '0' && rest ? '' : whole, 3)}${rest ? `.${rest}` : ''}`
+}
+
 const LONGEST = 100
 const QUOTED = /'[^']*'/g
 const PATTERN = /^((?:[^#0,.;'‰E]|'[^']*')*)(#[#,]*[0,]*|0[0,]*|)(?:\.(0*#*))?((?:[^#0,.;'‰E]|'[^']*')*)$/
@@ -48,7 +57,7 @@ const grouped = (digits: string, size: number): string => {
 
 /** Decimal digits of a number from 0 up, rounded to the even neighbour where it lies in the middle of two. */
 const halfEven = (value: number, places: number): string => {
-  if (value > Number.MAX_SAFE_INTEGER) return allDigits(value)
+  if (value > Number.MAX_SAFE_INTEGER) return decimal(value)
   const shortest = String(value)
   // Digits that do not tell the number from its neighbours are zeros.
   if (!shortest.includes('e') && (shortest.split('.')[1] ?? '').length <= places) return shortest
@@ -62,11 +71,13 @@ const halfEven = (value: number, places: number): string => {
   return Number(lower.at(-1)) % 2 === 0 ? lower : text
 }
 
-/** Of a large integer: the digits that tell it from its neighbours, and zeros. */
-const allDigits = (value: number): string => {
-  const [digits, exponent = '0'] = String(value).split('e') as [string, string?]
+/** The digits that tell a number from 0 up from its neighbours, and zeros, without an exponent. */
+const decimal = (value: number): string => {
+  const [digits, power] = String(value).split('e') as [string, string?]
+  if (power === undefined) return digits
   const [whole, rest = ''] = digits.split('.') as [string, string?]
-  return whole + rest.padEnd(Number(exponent), '0')
+  const exponent = Number(power)
+  return exponent < 0 ? `0.${'0'.repeat(-exponent - 1)}${whole}${rest}` : whole + rest.padEnd(exponent, '0')
 }
 
 const MOST_PLACES = 100

@@ -26,6 +26,7 @@ test('dates by names and by patterns of Java', () => {
     ['D', '364', '364'],
     ['S SSS SSSSSS', '0 000 000000', '0 000 000000'],
     ['X XX XXX', 'Z Z Z', '+01 +0100 +01:00'],
+    ['yyy ZZZZ XXXX', '1985 GMT Z', '1985 GMT+01:00 +0100'],
     ['x xx xxx Z ZZZZZ', '+00 +0000 +00:00 +0000 Z', '+01 +0100 +01:00 +0100 +01:00'],
     ['yyyy-MM-dd||epoch_millis', '1985-12-30', '1985-12-30'],
     ['yyyy[-MM]', '1985-12', '1985-12'],
@@ -47,7 +48,7 @@ test('seconds with their fraction', () => {
 })
 
 test('formats that are not understood are refused by name', () => {
-  for (const format of ['foo', "'a", 'yyyy{', 'VV', 'zzz', 'yyy', '', 'y'.repeat(101), 'constructor']) {
+  for (const format of ['foo', "'a", 'yyyy{', 'VV', 'zzz', 'yyyyy', '', 'y'.repeat(101), 'constructor']) {
     assert.throws(() => date(format, 0), /^ChainsieveError: aggs\.h\.format: invalid date format/)
   }
 })
@@ -73,6 +74,11 @@ test('numbers by patterns of Java', () => {
     ['$0.00', -2.5, '-$2.50'],
     ["'a#'0", 1, 'a#1'],
     ['00000', 1000, '01000'],
+    ['', 10000000001.051, '10,000,000,001.051'],
+    ['', 0.75, '.75'],
+    ['', -3, '-3'],
+    ['', 0, '0'],
+    ['', 1e-7, '.0000001'],
     ['#,##,###', 1234567.891, '1,234,568'],
     ['#,####.0', 1234567.891, '123,4567.9'],
     ['0', 123456789012345680000, '123456789012345680000'],
@@ -84,7 +90,18 @@ test('numbers by patterns of Java', () => {
 })
 
 test('patterns of numbers that are not understood are refused by name', () => {
-  for (const pattern of ['', 'abc', '0.00E0', '0;(0)', '#0#', '0.#0', '0.0,0', '0,', "'0", '#'.repeat(101)]) {
+  for (const pattern of ['abc', '0.00E0', '0;(0)', '#0#', '0.#0', '0.0,0', '0,', "'0", '#'.repeat(101)]) {
     assert.throws(() => numberWriterOf(place, pattern), /^ChainsieveError: aggs\.h\.format: invalid number format/)
   }
+})
+
+test('dates further away than dates of JavaScript reach, as sums of dates are', () => {
+  for (const instant of [1e17, -1e17, 9.2e18, 1e300, -1e300, Number.NaN]) {
+    for (const format of ['yyyy-MM-dd HH:mm:ss XXX', 'epoch_second', 'epoch_millis', 'YYYY-ww e D QQQ']) {
+      assert.match(date(format, instant, 'Europe/Berlin'), /^[-+ :.\dTZQ]+$/)
+    }
+  }
+  assert.equal(date('epoch_millis', 1e17), '100000000000000000')
+  assert.equal(date('epoch_second', 2.258890208803888e25), '9223372036854775.807')
+  assert.equal(date('yyyy-MM-dd', 9e15), '+287168-08-24')
 })

@@ -8,6 +8,8 @@ export interface BucketsPath {
   readonly place: JsonNode
   readonly text: string
   readonly steps: readonly Step[]
+  /** Names and keys of the steps, one after the other. */
+  readonly names: readonly string[]
 }
 
 export interface Step {
@@ -34,19 +36,22 @@ export const parsePath = (place: JsonNode, text: string): BucketsPath => {
     if (point === 0 || point > part.length - 2) throw bad()
     return { name: part.slice(0, point), key: part.slice(point + 1) }
   })
-  return { place, text, steps }
+  return { place, text, steps, names: flatten(steps) }
 }
 
 /** More steps than aggregations may lie in one another. */
 const LONGEST = 50
 
-/** The way on, once the first step is made. */
-export const withoutFirst = (path: BucketsPath): BucketsPath => ({ ...path, steps: path.steps.slice(1) })
+/** The way in each bucket, once the first step led to an aggregation with buckets: `h._count` is the count of each, too. */
+export const insideOf = (path: BucketsPath): BucketsPath => {
+  const names = path.names.slice(1)
+  return { ...path, names, text: names.length === 1 && names[0] === '_count' ? '_count' : path.text }
+}
 
 /** The number at the end of a path, NaN where a gap is skipped. Undefined where a bucket or an aggregation on the way is not there. */
 export const valueIn = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): number | undefined => {
-  const value = follow(bucket, flatten(path.steps), path)
-  if (value === undefined || (path.steps.length === 1 && path.text === '_count')) return value
+  const value = follow(bucket, path.names, 0, path)
+  if (value === undefined || path.text === '_count') return value
   const isGap = !Number.isFinite(value) || (bucket.docCount === 0 && gaps !== 'keep_values')
   return isGap ? (gaps === 'insert_zeros' ? 0 : Number.NaN) : value
 }
@@ -54,35 +59,39 @@ export const valueIn = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): num
 const flatten = (steps: readonly Step[]): string[] =>
   steps.flatMap(({ name, key }) => (key === undefined ? [name] : [name, key]))
 
-const follow = (bucket: Bucket, names: readonly string[], path: BucketsPath): number | undefined => {
-  const [name, ...rest] = names
+type Inside = Pick<Bucket, 'docCount' | 'results' | 'number'>
+
+/** `at`: which of the names comes next. */
+const follow = (bucket: Inside, names: readonly string[], at: number, path: BucketsPath): number | undefined => {
+  const name = names[at]
+  const isLast = at === names.length - 1
   if (name === undefined) throw noNumber(path, 'a bucket')
-  if (name === '_count' && rest.length === 0) return bucket.docCount
-  if (name === '_key' && rest.length === 0) {
+  if (name === '_count' && isLast) return bucket.docCount
+  if (name === '_key' && isLast) {
     if (bucket.number === undefined) throw noNumber(path, 'a key that is no number')
     return bucket.number
   }
   const result = bucket.results.get(name)
-  return result && followInto(result, rest, path)
+  return result && followInto(result, names, at + 1, path)
 }
 
-const followInto = (result: Result, names: readonly string[], path: BucketsPath): number | undefined => {
-  const [name, ...rest] = names
+const followInto = (result: Result, names: readonly string[], at: number, path: BucketsPath): number | undefined => {
+  const name = names[at]
   switch (result.is) {
     case 'metric': {
-      if (rest.length > 0) throw noNumber(path, 'no more than one name behind a metric')
+      if (at < names.length - 1) throw noNumber(path, 'no more than one name behind a metric')
       const value = result.number(name)
       if (value === undefined) throw name === undefined ? severalNumbers(path) : noSuchNumber(path, name)
       return value ?? Number.NaN
     }
     case 'bucket':
       if (name === undefined) throw noNumber(path, 'a bucket')
-      return follow(result as unknown as Bucket, names, path)
+      return follow(result, names, at, path)
     case 'buckets': {
-      if (name === '_bucket_count' && rest.length === 0) return result.buckets.length
+      if (name === '_bucket_count' && at === names.length - 1) return result.buckets.length
       if (name === undefined || !/^'.*'$/s.test(name)) throw noNumber(path, 'several buckets')
       const bucket = result.buckets.find(bucket => keyText(bucket) === name.slice(1, -1))
-      return bucket && follow(bucket, rest, path)
+      return bucket && follow(bucket, names, at + 1, path)
     }
     case 'hits':
       throw noNumber(path, 'hits')

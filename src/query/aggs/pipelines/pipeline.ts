@@ -5,7 +5,7 @@ import { elements, isObject, type JsonNode, known, members, named, string, unexp
 import type { Format } from '../metrics/metric.ts'
 import { numberWriterOf } from '../number-text.ts'
 import type { Bucket, Buckets, Metric, Results } from '../result.ts'
-import { type BucketsPath, type GapPolicy, parsePath, valueIn, withoutFirst } from './path.ts'
+import { type BucketsPath, type GapPolicy, insideOf, parsePath, valueIn } from './path.ts'
 
 /** One kind of pipeline aggregation: it computes with what other aggregations found. */
 export interface PipelineKind {
@@ -113,12 +113,4 @@ export const collect = (results: Results, path: BucketsPath, gaps: GapPolicy): {
     if (value !== undefined && !Number.isNaN(value)) found.push({ bucket, value })
   }
   return found
-}
-
-/** Behind `h>`; `h._count` is the count of each bucket, too. */
-const insideOf = (path: BucketsPath): BucketsPath => {
-  const key = path.steps[0]!.key
-  const rest = withoutFirst(path)
-  const inner = key === undefined ? rest : { ...rest, steps: [{ name: key, key: undefined }, ...rest.steps] }
-  return inner.steps.length === 1 && inner.steps[0]!.name === '_count' ? { ...inner, text: '_count' } : inner
 }

@@ -22,7 +22,9 @@ export const runPipelines = (
     if (result === undefined || !hasPipelines(agg)) continue
     if (result.is === 'bucket') runPipelines(result.results, agg.aggs, agg.pipelines, options)
     if (result.is !== 'buckets') continue
-    for (const bucket of result.buckets) runPipelines(bucket.results, agg.aggs, [], options)
+    if (agg.aggs.some(hasPipelines)) {
+      for (const bucket of result.buckets) runPipelines(bucket.results, agg.aggs, [], options)
+    }
     for (const pipeline of agg.pipelines) {
       options.check?.()
       if (pipeline.beside) {

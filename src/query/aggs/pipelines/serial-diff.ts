@@ -1,4 +1,3 @@
-import { Numeral } from '../../json.ts'
 import { integer, type JsonNode, unexpected } from '../../json-node.ts'
 import { alongHistogram } from './inside.ts'
 import { simpleValue } from './pipeline.ts'
@@ -23,7 +22,6 @@ export const serialDiff = alongHistogram(
 
 const lagOf = (place: JsonNode | undefined): number => {
   if (place === undefined) return 1
-  if (typeof place.value !== 'number' && !(place.value instanceof Numeral)) throw unexpected(place, EXPECTED)
   const lag = integer(place, EXPECTED)
   if (lag < 1) throw unexpected(place, EXPECTED)
   return lag
