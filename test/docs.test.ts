@@ -10,6 +10,8 @@ import { COMMANDS } from '../src/cli/commands/index.ts'
 import { loadConfig } from '../src/config/index.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
 import { KINDS, queryPaths } from '../src/mapping/index.ts'
+import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
+import type { AggregationKind } from '../src/query/aggs/kinds/kind.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { valuesOf } from '../src/query/predicate.ts'
@@ -112,11 +114,20 @@ test('examples over HTTP answer what the README shows', async t => {
       assert.equal(status, 200, JSON.stringify(answer))
     })
 
+  for (const [name, { example, on = 'event' }] of Object.entries<AggregationKind>(AGGREGATIONS))
+    await t.test(`the example of ${name} is an aggregation of ${on}`, async () => {
+      const one = { a: { [name]: example } }
+      const aggs = name === 'reverse_nested' ? { n: { nested: { path: 'args' }, aggs: one } } : one
+      const { status, answer } = await search(on, { size: 0, aggs })
+      assert.equal(status, 200, JSON.stringify(answer))
+      assert.ok((answer as { aggregations: unknown }).aggregations)
+    })
+
   await t.test('what is said not to be there is not there', async () => {
     const clauses = /Any other clause, such as ([\s\S]*?), is refused/.exec(readme)![1]!
     for (const [, name] of clauses.matchAll(/`(\w+)`/g))
       assert.equal((await search('event', { query: { [name!]: { event: 'a' } } })).status, 400, name)
-    for (const key of ['aggs', 'aggregations', 'search_after', 'pit', 'slice', 'collapse', 'suggest'])
+    for (const key of ['search_after', 'pit', 'slice', 'collapse', 'suggest'])
       assert.equal((await search('event', { [key]: {} })).status, 400, key)
   })
 })

@@ -123,6 +123,33 @@ export const LIMITS = {
     'Sort by the order of the chain (_doc, timestamp or blockNumber.num), which needs none, or narrow the query.',
   ),
 
+  // Aggregations.
+  aggregations: count(500, ILLEGAL, ['a search', 'aggregations'], 'Ask for some of them in another search.'),
+  aggregationDepth: count(
+    20,
+    ILLEGAL,
+    ['an aggregation', 'levels of aggregations inside each other'],
+    'Use composite, which takes several fields at one level.',
+  ),
+  ranges: count(
+    256,
+    ILLEGAL,
+    ['an aggregation', 'ranges or filters'],
+    'Use histogram or terms, or several aggregations.',
+  ),
+  buckets: count(
+    65_536,
+    'too_many_buckets_exception',
+    ['an answer', 'buckets'],
+    'Ask for longer intervals, a smaller size or a shorter time, or page through a composite aggregation.',
+  ),
+  aggregationMemory: bytes(
+    '300MB',
+    ILLEGAL,
+    ['a search', 'data to aggregate'],
+    'Narrow the query, or aggregate by a field with fewer values.',
+  ),
+
   // Searches of an account.
   waitingSearches: count(
     256,

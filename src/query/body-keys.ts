@@ -24,6 +24,8 @@ export const KEYS = [
   'script_fields',
   'decimals',
   'args_by_name',
+  'aggs',
+  'aggregations',
   'timeout',
 ] as const
 export type BodyKey = (typeof KEYS)[number]
@@ -54,6 +56,8 @@ export const BODY_KEYS: Record<BodyKey, { doc: string; limit?: string }> = {
   script_fields: { doc: 'Accepted where it is empty.', limit: 'Scripts are not run.' },
   decimals: { doc: '`dec` beside every integer in `_source`. Elasticsearch does not have it.' },
   args_by_name: { doc: 'The arguments once more, by their names. Elasticsearch does not have it.' },
+  aggs: { doc: 'Aggregations by their names.' },
+  aggregations: { doc: 'The same.' },
   timeout: { doc: 'Time after which the search is given up, with 408.' },
 }
 

@@ -1,8 +1,10 @@
 import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { createRecent } from '../lib/recent.ts'
+import { monthOf, startOfMonth } from './aggs/calendar.ts'
+import { periodsOf } from './aggs/offsets.ts'
 import { type JsonNode, show, where } from './json-node.ts'
-import { DAY, HOUR, MINUTE, SECOND, utc, type Zone } from './time-zone.ts'
+import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 
 /** A date as text, from milliseconds since 1970. */
 export type DateWriter = (instant: number) => string
@@ -10,24 +12,34 @@ export type DateWriter = (instant: number) => string
 /** The writer of a format: Elasticsearch's names, and patterns of Java letters. Of alternatives (`a||b`) the first one writes. */
 export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateWriter => {
   const first = format.split('||', 1)[0]!
-  if (first === 'epoch_millis') return instant => String(Math.trunc(instant))
+  if (first === 'epoch_millis') return epochMillis
   if (first === 'epoch_second') return epochSecond
   const pattern = PATTERNS.get(first.startsWith('strict_') ? first.slice(7) : first) ?? first
   const known = recent.get(pattern)
   const parts = known ?? partsOf(place, pattern)
   if (!known) recent.set(pattern, parts)
+  const periods = periodsOf(zone)
   return given => {
-    const instant = Math.trunc(given)
-    const time = localTimeOf(instant, zone(instant))
+    const instant = Number(longOf(given))
+    const time = localTimeOf(instant, periods(instant).offset)
     return parts.map(part => (typeof part === 'string' ? part : part(time))).join('')
   }
 }
 
-const epochSecond: DateWriter = instant => {
+/** As Java makes a long of a double. */
+export const longOf = (value: number): bigint =>
+  Number.isNaN(value) ? 0n : value >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(Math.max(value, -(2 ** 63))))
+
+const epochMillis: DateWriter = instant => {
   const millis = Math.trunc(instant)
-  const rest = ((millis % SECOND) + SECOND) % SECOND
-  const seconds = String((millis - rest) / SECOND)
-  return rest === 0 ? seconds : `${seconds}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`
+  return Number.isSafeInteger(millis) ? String(millis) : String(longOf(instant))
+}
+
+const epochSecond: DateWriter = instant => {
+  const millis = longOf(instant)
+  const rest = ((millis % 1000n) + 1000n) % 1000n
+  const seconds = String((millis - rest) / 1000n)
+  return rest === 0n ? seconds : `${seconds}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`
 }
 
 interface Time {
@@ -40,8 +52,9 @@ interface Time {
 
 const localTimeOf = (instant: number, offset: number): Time => {
   const local = instant + offset
-  const date = new Date(local)
-  return { local, offset, year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
+  const month = monthOf(local)
+  const year = Math.floor(month / 12)
+  return { local, offset, year, month: month - year * 12 + 1, day: Math.floor((local - startOfMonth(month)) / DAY) + 1 }
 }
 
 const DATE = 'uuuu-MM-dd'
@@ -139,9 +152,14 @@ const quarter = (count: number): Part | undefined =>
 
 const inDay = ({ local }: Time) => local - Math.floor(local / DAY) * DAY
 const hourOf = (time: Time) => Math.floor(inDay(time) / HOUR)
-const dayOfYear = ({ local, year }: Time) => Math.floor((local - utc(year, 1, 1)) / DAY) + 1
+const dayOfYear = ({ local, year }: Time) => Math.floor((local - startOfMonth(year * 12)) / DAY) + 1
 /** Days since Sunday. */
-const weekday = ({ local }: Time) => new Date(local).getUTCDay()
+const weekday = ({ local }: Time) => {
+  const days = Math.floor(local / DAY) + THURSDAY
+  return days - Math.floor(days / 7) * 7
+}
+/** The day of the week of 1 January 1970. */
+const THURSDAY = 4
 
 /** Weeks of Java without a language begin on Sundays, the first one of a year holds 1 January. */
 const weekOf = (time: Time): { year: number; week: number } => {

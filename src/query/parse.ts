@@ -1,5 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
+import { lastingText } from './aggs/lasting-text.ts'
+import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import type { Node } from './ast.ts'
 import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
@@ -65,6 +67,11 @@ export const parseSearch = (
   if (keys.collapse && size < 0)
     throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
   const collected: Collected = { names: [] }
+  const aggregated = aggregationsIn(keys)
+  if (aggregated && size < 0)
+    throw unexpected(keys.size!, 'a size from 0 on, beside aggregations: ask for all hits in another search')
+  if (aggregated && keys.min_score)
+    throw unexpected(keys.min_score, 'no [min_score] beside aggregations: ask for them in another search')
   return {
     parts: kinds.map(kind => {
       const innerHits: InnerHits[] = []
@@ -86,6 +93,10 @@ export const parseSearch = (
     ...(keys.collapse && { collapse: parseCollapse(keys.collapse, scope) }),
     ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
     ...(collected.names.length > 0 && { names: collected.names }),
+    ...(aggregated && {
+      aggregated: lastingText(aggregated.value),
+      aggregations: parseAggregations(aggregated, { kinds, now, nested: undefined, budget: createBudget(options) }),
+    }),
     ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
   }
 }

@@ -1,4 +1,5 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
+import type { Aggregations } from './aggs/ast.ts'
 import type { Node } from './ast.ts'
 import type { Named } from './collected.ts'
 import type { Score } from './score.ts'
@@ -25,6 +26,9 @@ export interface SearchRequest {
   /** What hits show beside `_source`. Absent where nothing is: such hits are written the quick way. */
   shown?: Shown
   collapse?: Collapse
+  aggregations?: Aggregations
+  /** A text that means the same aggregations at any moment, whatever the query; undefined where there is none. */
+  aggregated?: string | undefined
 }
 
 export interface RequestPart {

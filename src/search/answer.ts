@@ -83,12 +83,14 @@ export const answerRequest = (
       total: totalOf(total, asked, dialect),
       score: greatest === null || asked.collapse || hidesScores(asked) ? null : asFloat(greatest ?? 1),
     })
-  const writing = { index, out, totals: dialect.totals }
+  const writing = { index, out, ...dialect }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits, maxScore } = searcher.write(request, endingBy(options, started, request.timeout), writing)
+    const ending = endingBy(options, started, request.timeout)
+    const { total, hits, maxScore, aggregations } = searcher.write(request, ending, writing)
+    const tail = aggregations === undefined ? TAIL : encode(`]},"aggregations":${aggregations}}`)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(total, hits > 0 ? maxScore : null)), out.view(), TAIL) }
+    return { status: 200, body: joined(encode(head(total, hits > 0 ? maxScore : null)), out.view(), tail) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)

@@ -86,6 +86,11 @@ A query has more than 500 patterns for _source. Name an object for all that is i
 A query has more than 16 names of time zones. Write offsets such as +02:00, or times in UTC.
 A date format has more than 16 alternatives. Keep those that the dates of the query are written in.
 A query has more than 100MB of hits and keys to sort. Sort by the order of the chain (_doc, timestamp or blockNumber.num), which needs none, or narrow the query.
+A search has more than 500 aggregations. Ask for some of them in another search.
+An aggregation has more than 20 levels of aggregations inside each other. Use composite, which takes several fields at one level.
+An aggregation has more than 256 ranges or filters. Use histogram or terms, or several aggregations.
+An answer has more than 65536 buckets. Ask for longer intervals, a smaller size or a shorter time, or page through a composite aggregation.
+A search has more than 300MB of data to aggregate. Narrow the query, or aggregate by a field with fewer values.
 An account has more than 256 waiting searches. Wait for answers before asking more, or ask for more in one search.
 An account has more than 64MB of waiting searches. Wait for answers before asking more, or ask in smaller bodies.
 An account has more than 16 answers to "size": -1 under way. Read one to its end, or close its connection, before asking for the next.

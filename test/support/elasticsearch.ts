@@ -1,5 +1,5 @@
 /** A real Elasticsearch 7.17 to compare with, where one runs: its address by the environment, or where ours stands. */
-const URL = process.env.ELASTICSEARCH ?? 'http://127.0.0.1:9717'
+const URL = process.env.ELASTICSEARCH_7 ?? 'http://127.0.0.1:9717'
 
 export interface Elasticsearch {
   /** What it answers as JSON. */

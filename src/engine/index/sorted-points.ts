@@ -4,6 +4,8 @@ import { impossible } from '../../sqlite/damage.ts'
 export interface SortedPoints {
   readonly length: number
   readonly byteLength: number
+  /** All of them, to be read one after the other. */
+  readonly values: BigInt64Array | Float64Array
   /** Of the first value that comes from a bound on; the number of values where none does. */
   placeOf(bound: PointBound): number
 }
@@ -47,6 +49,7 @@ const integers = (buffer: ArrayBuffer): SortedPoints => {
   return {
     length,
     byteLength: buffer.byteLength,
+    values: new BigInt64Array(buffer),
     placeOf({ integer }) {
       if (!integer) return length
       const { high, low } = integer
@@ -66,6 +69,7 @@ const integers = (buffer: ArrayBuffer): SortedPoints => {
 const doubles = (values: Float64Array): SortedPoints => ({
   length: values.length,
   byteLength: values.byteLength,
+  values,
   placeOf({ value, behind }) {
     let from = 0
     let to = values.length

@@ -167,7 +167,7 @@ const argumentIds = (signature: number, reader: Reader): number[] => {
   return [...slots].map(slot => argumentField(signature, slot))
 }
 
-interface Role {
+export interface Role {
   signature: number
   position: number
   /** The postings of this role among those of the required values. */
@@ -177,7 +177,7 @@ interface Role {
   at: SegmentView
 }
 
-const matchRole = (node: Node, role: Role): OrdinalSet => {
+export const matchRole = (node: Node, role: Role): OrdinalSet => {
   const { at, reader, signature } = role
   reader.check()
   switch (node.op) {

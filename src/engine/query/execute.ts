@@ -4,12 +4,13 @@ import { logsBloomOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { renderResults } from '../../query/aggs/render.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
+import { createAggregating } from '../aggs/aggregations.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
-import type { Totals } from '../show/hits.ts'
-import { createHits, type DocumentShowing } from '../show/hits.ts'
+import { createHits, type DocumentShowing, type Totals } from '../show/hits.ts'
 import { findBest, type Part } from './best.ts'
 import { findCollapsed } from './collapse.ts'
 import { countAll } from './count.ts'
@@ -44,6 +45,8 @@ export interface Writing {
   out: ByteWriter
   /** How totals of inner hits are written: as a number where nothing is said. */
   totals?: Totals
+  /** Whether names of aggregations stand behind their types. */
+  typedKeys?: boolean
 }
 
 export interface Written {
@@ -51,6 +54,8 @@ export interface Written {
   hits: number
   /** Where scores are not all 1. */
   maxScore?: number
+  /** What stands under `aggregations`, as JSON text. */
+  aggregations?: string
 }
 
 export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
@@ -61,6 +66,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   const loading: Loading = { shown, exact, reader }
   const evaluation = createEvaluator(reader, exact)
   const written = createHits({ ...loading, evaluation, limits })
+  const aggregating = createAggregating({ reader, exact, ask: asking(exact), limits, hits: written })
 
   const prepare = (request: SearchRequest): Part[] => {
     const parts = request.parts.map(({ kind, query, postFilter }) => ({
@@ -70,7 +76,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     return withScores(request, parts, { reader, ask: asking(exact), exact })
   }
 
-  const find = (request: SearchRequest, options: SearchOptions, take: Take): Written => {
+  const find = (request: SearchRequest, options: SearchOptions, take: Take, writing?: Writing): Written => {
     reader.begin(() => check(options))
     try {
       const parts = prepare(request)
@@ -80,10 +86,20 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const scoring = parts[0]?.scoring
       const hits = found.slice(request.from)
       scoring?.mark(hits)
-      return { total, hits: take(hits), ...maxScore(request, parts, found, reader) }
+      return {
+        ...{ total, hits: take(hits) },
+        ...maxScore(request, parts, found, reader),
+        ...(request.aggregations && writing && { aggregations: aggregated(request, writing) }),
+      }
     } finally {
       reader.end()
     }
+  }
+
+  const aggregated = (request: SearchRequest, { index, totals, typedKeys = false }: Writing): string => {
+    const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
+    const results = aggregating({ request, aggregations: request.aggregations!, index, total })
+    return renderResults(results, typedKeys)
   }
 
   const findAll = (
@@ -144,7 +160,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const all = findAll(request, options, loadInto(hits, request, loading), after)
       return { ...all, pages: drained(all.pages, hits) }
     },
-    write: (request, options, writing) => find(request, options, takeInto(request, writing)),
+    write: (request, options, writing) => find(request, options, takeInto(request, writing), writing),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
     writeDocument: (kind, id, { index, out }, how) =>
       read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),

@@ -50,7 +50,7 @@ export const CALENDAR_UNITS: ReadonlyMap<string, CalendarUnit> = new Map(
 )
 
 /** Months since January of the year 0. Days are counted from 1 March of the year 0 on, so that a leap day comes last. */
-const monthOf = (local: number): number => {
+export const monthOf = (local: number): number => {
   const days = Math.floor(local / DAY) + DAYS_BEFORE_1970
   const era = Math.floor(days / ERA)
   const day = days - era * ERA
@@ -59,7 +59,8 @@ const monthOf = (local: number): number => {
   return (era * 400 + year) * 12 + Math.floor((5 * dayOfYear + 2) / 153) + 2
 }
 
-const startOfMonth = (month: number): number => {
+/** In milliseconds since 1970, from months since January of the year 0. */
+export const startOfMonth = (month: number): number => {
   const since = month - 2
   const years = Math.floor(since / 12)
   const days = years * 365 + Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400)

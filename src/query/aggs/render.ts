@@ -22,6 +22,7 @@ const renderResult = (result: Result, typedKeys: boolean): string => {
           ? `"buckets":{${buckets.map((bucket, i) => `${JSON.stringify(result.buckets[i]!.name)}:${bucket}`).join()}}`
           : `"buckets":[${buckets.join()}]`,
       )
+      for (const [name, value] of result.after ?? []) members.push(`${JSON.stringify(name)}:${renderValue(value)}`)
       break
     }
     case 'bucket':

@@ -19,6 +19,8 @@ export interface Buckets {
   type: string
   /** Members beside `buckets`, in the order in which Elasticsearch writes them. */
   members: Member[]
+  /** Members behind them. */
+  after?: Member[]
   /** Whether the buckets are written as an object, by their names. */
   keyed: boolean
   buckets: Bucket[]

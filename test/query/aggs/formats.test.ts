@@ -94,3 +94,14 @@ test('patterns of numbers that are not understood are refused by name', () => {
     assert.throws(() => numberWriterOf(place, pattern), /^ChainsieveError: aggs\.h\.format: invalid number format/)
   }
 })
+
+test('dates further away than dates of JavaScript reach, as sums of dates are', () => {
+  for (const instant of [1e17, -1e17, 9.2e18, 1e300, -1e300, Number.NaN]) {
+    for (const format of ['yyyy-MM-dd HH:mm:ss XXX', 'epoch_second', 'epoch_millis', 'YYYY-ww e D QQQ']) {
+      assert.match(date(format, instant, 'Europe/Berlin'), /^[-+ :.\dTZQ]+$/)
+    }
+  }
+  assert.equal(date('epoch_millis', 1e17), '100000000000000000')
+  assert.equal(date('epoch_second', 2.258890208803888e25), '9223372036854775.807')
+  assert.equal(date('yyyy-MM-dd', 9e15), '+287168-08-24')
+})

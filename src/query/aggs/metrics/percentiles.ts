@@ -10,13 +10,21 @@ export interface PercentileOptions {
 }
 
 /** Percents, from 0 to 100. */
-export const percentilesOf = (digest: Digest, percents: readonly number[], options: PercentileOptions): Metric => {
+export const percentilesOf = (
+  digest: Pick<Digest, 'quantile'>,
+  percents: readonly number[],
+  options: PercentileOptions,
+): Metric => {
   const at = (percent: number) => digest.quantile(percent / 100)
   return ofMany('tdigest_percentiles', percents, at, options)
 }
 
 /** The percents of the values that lie below some values. */
-export const percentileRanksOf = (digest: Digest, values: readonly number[], options: PercentileOptions): Metric => {
+export const percentileRanksOf = (
+  digest: Pick<Digest, 'rank'>,
+  values: readonly number[],
+  options: PercentileOptions,
+): Metric => {
   const at = (value: number) => digest.rank(value) * 100
   return ofMany('tdigest_percentile_ranks', values, at, options)
 }

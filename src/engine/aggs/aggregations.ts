@@ -1,0 +1,82 @@
+import type { Limits } from '../../limits/index.ts'
+import { overLimit } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Aggregations } from '../../query/aggs/ast.ts'
+import { runPipelines } from '../../query/aggs/pipelines/run.ts'
+import type { Results } from '../../query/aggs/result.ts'
+import { ALL, type Node } from '../../query/ast.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import { evaluate } from '../query/evaluate.ts'
+import { numberedAs } from '../query/places.ts'
+import { planQuery } from '../query/plan.ts'
+import { type Ask, viewOf } from '../query/segment-matcher.ts'
+import type { Hits } from '../show/hits.ts'
+import type { Context } from './aggregator.ts'
+import type { At, Batch } from './batch.ts'
+import { createStateCache } from './cache.ts'
+import { createMatching } from './matching.ts'
+import { type AggregatedPart, aggregate, batchOf } from './run.ts'
+import type { Stores } from './sources.ts'
+import { createInner } from './tree.ts'
+
+export interface AggregatingOptions extends Stores {
+  ask: Ask
+  limits: Limits
+  hits: Hits
+}
+
+export interface AggregateRequest {
+  request: SearchRequest
+  aggregations: Aggregations
+  /** The network's name as it stands in `_index`. */
+  index: string
+  /** How a number of hits is written. */
+  total(count: number): string
+}
+
+/** Computes aggregations, within a reader's transaction. */
+export const createAggregating = (options: AggregatingOptions) => {
+  const { reader, exact, ask, limits, hits } = options
+  const partOf = (kind: Kind, node: Node): AggregatedPart => ({
+    kind,
+    query: node,
+    evaluation: evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask }),
+  })
+
+  const cache = createStateCache(reader)
+
+  return ({ request, aggregations, index, total }: AggregateRequest): Results => {
+    const kept = cache.of(request.aggregated && `${request.parts.map(({ kind }) => kind)} ${request.aggregated}`)
+    const matching = createMatching({ reader, exact, ask })
+    const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL))
+    let left = limits.buckets
+    const refuseOver = (buckets: number) => {
+      if (buckets > left) throw overLimit('buckets', limits)
+    }
+    const context: Context = {
+      ...{ reader, exact, limits, hits, matching, index, total },
+      // Hits inside of buckets are of the same kinds.
+      request,
+      kept,
+      shared: kept.shared,
+      count(buckets) {
+        refuseOver(buckets)
+        left -= buckets
+      },
+      room: refuseOver,
+      *everywhere(): Generator<{ at: At; batch: Batch }> {
+        for (const { kind, evaluation } of everything())
+          for (const segment of reader.segments()) {
+            reader.check()
+            const at: At = { ...viewOf(segment, numberedAs(kind), reader), kind, elements: undefined }
+            yield { at, batch: batchOf(evaluation.matches(segment)) }
+          }
+      },
+    }
+    const inner = createInner(aggregations.aggs, context)
+    const parts = request.parts.map(({ kind, query }) => partOf(kind, query))
+    const results = aggregate(inner, { parts, everything: everything() }, context)
+    runPipelines(results, aggregations.aggs, aggregations.pipelines, { check: reader.check })
+    return results
+  }
+}

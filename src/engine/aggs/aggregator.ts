@@ -1,0 +1,116 @@
+import type { Limits } from '../../limits/index.ts'
+import type { Aggregation } from '../../query/aggs/ast.ts'
+import type { Result, Results } from '../../query/aggs/result.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import type { Hits } from '../show/hits.ts'
+import type { At, Batch } from './batch.ts'
+import type { Kept } from './cache.ts'
+import type { Matching } from './matching.ts'
+import type { Stores } from './sources.ts'
+
+/** What one aggregation finds in a part of the store: frozen data that does not depend on what is in other parts. */
+export interface State {
+  /** Bytes that it takes, with what is inside. */
+  readonly bytes: number
+}
+
+/** Computes one aggregation, in all buckets of the level above at once. A bucket above is named by its number; -1 is one without documents. */
+export interface Aggregator {
+  /** What some documents of a segment give. */
+  collect(at: At, batch: Batch): State
+  /** Adds that to what there is. `owners`: the numbers that its buckets above have here. */
+  merge(state: State, owners: Uint32Array): void
+  /** Once all is there; so many are the buckets above. */
+  finish(owners: number): void
+  result(owner: number): Result
+  /** What a path names in a bucket above: see result.ts. */
+  number(owner: number, steps: readonly string[], rest: string | undefined): number | null
+  /** Bytes that all that was merged takes. */
+  bytes(): number
+}
+
+export interface Context extends Stores {
+  limits: Limits
+  matching: Matching
+  hits: Hits
+  request: SearchRequest
+  index: string
+  kept: Kept
+  /** See `Kept`. */
+  shared<T>(make: () => T): T
+  /** Counts buckets of the answer, and refuses too many. */
+  count(buckets: number): void
+  /** Refuses too many before they are made. */
+  room(buckets: number): void
+  /** How a number of hits is written. */
+  total(count: number): string
+  /** All documents of the searched kinds. */
+  everywhere(): Iterable<{ at: At; batch: Batch }>
+}
+
+export type Inner = readonly { aggregation: Aggregation; aggregator: Aggregator }[]
+
+export const collectAll = (inner: Inner, at: At, batch: Batch): State[] =>
+  inner.map(({ aggregator }) => aggregator.collect(at, batch))
+
+export const mergeAll = (inner: Inner, states: readonly State[], owners: Uint32Array): void => {
+  for (let i = 0; i < inner.length; i++) inner[i]!.aggregator.merge(states[i]!, owners)
+}
+
+export const finishAll = (inner: Inner, owners: number): void => {
+  for (const { aggregator } of inner) aggregator.finish(owners)
+}
+
+export const resultsOf = (inner: Inner, owner: number): Results =>
+  new Map(
+    inner.map(({ aggregation, aggregator }) => {
+      const result = aggregator.result(owner)
+      return [aggregation.name, aggregation.meta === undefined ? result : { ...result, meta: aggregation.meta }] as [
+        string,
+        Result,
+      ]
+    }),
+  )
+
+/** What a path names inside of a bucket. */
+export const numberIn = (
+  inner: Inner,
+  owner: number,
+  steps: readonly string[],
+  rest: string | undefined,
+): number | null => {
+  const [step, ...more] = steps
+  const found = inner.find(({ aggregation }) => aggregation.name === step)
+  return found ? found.aggregator.number(owner, more, rest) : null
+}
+
+export const bytesOfAll = (inner: Inner): number => inner.reduce((sum, { aggregator }) => sum + aggregator.bytes(), 0)
+
+/** Bytes of states and of arrays. */
+export const bytesOf = (states: readonly State[], ...arrays: readonly { byteLength: number }[]): number =>
+  states.reduce((sum, { bytes }) => sum + bytes, 0) + arrays.reduce((sum, { byteLength }) => sum + byteLength, 100)
+
+/** An array that grows as places in it are used. */
+export const createNumbers = (fill = 0) => {
+  let values = new Float64Array(16).fill(fill)
+  return {
+    get values() {
+      return values
+    },
+    /** Room for so many. */
+    reserve(size: number) {
+      if (size <= values.length) return
+      const larger = new Float64Array(Math.max(size, values.length * 2)).fill(fill, values.length)
+      larger.set(values)
+      values = larger
+    },
+    bytes: () => values.byteLength,
+  }
+}
+
+/** The greatest of some numbers, and 1. */
+export const lengthFor = (owners: Uint32Array): number => {
+  let most = 0
+  for (let i = 0; i < owners.length; i++) if (owners[i]! >= most) most = owners[i]! + 1
+  return most
+}

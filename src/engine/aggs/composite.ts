@@ -1,0 +1,181 @@
+import { overLimit } from '../../limits/index.ts'
+import type { CompositeSource, SpecOf } from '../../query/aggs/ast.ts'
+import type { Bucket, Buckets, Value as Shown } from '../../query/aggs/result.ts'
+import type { Value } from '../../query/ast.ts'
+import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import type { At, Batch } from './batch.ts'
+import { group } from './group.ts'
+import { createKeyed } from './keyed.ts'
+import { createKeys, type Keys, spaceOf } from './keys.ts'
+import { firstOf } from './order.ts'
+import { createPairs, type Pairs } from './pairs.ts'
+import { listed } from './range.ts'
+import { createSource, type Source } from './sources.ts'
+import { eachValue, mapped } from './values.ts'
+
+/** One value of each combination. */
+interface Part {
+  spec: CompositeSource
+  source: Source
+  keys: Keys
+  /** From a value to the key of the bucket. */
+  round: ((value: number) => number) | undefined
+  /** Numbers the combinations up to this part by the one before and the key. */
+  chain: Pairs
+}
+
+/** In place of a value that is missing: below all others. */
+const NONE = -(2 ** 100)
+
+export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context: Context): Aggregator => {
+  const parts = spec.sources.map((source): Part => {
+    const keys = context.shared(() => createKeys(spaceOf(source.values), context.reader))
+    const isTerms = source.by === 'terms'
+    return {
+      spec: source,
+      source: createSource(source.values, isTerms ? keys : undefined, context),
+      keys,
+      round: rounderOf(source),
+      chain: context.shared(() => createPairs(true)),
+    }
+  })
+  const keyed = createKeyed((at, batch, wantsInner) => {
+    const { combined, combinations } = combine(parts, at, batch, context)
+    const ends = Uint32Array.from(combinations, (_, i) => i + 1)
+    return group({ form: 'several', keys: combinations, ends }, combined, wantsInner)
+  }, inner)
+
+  const valuesOf = (combination: number): number[] => {
+    const values: number[] = []
+    for (let i = parts.length - 1, at = combination; i >= 0; i--) {
+      const { chain } = parts[i]!
+      values.unshift(chain.keys[at]!)
+      at = chain.owners[at]!
+    }
+    return values
+  }
+  const compareWith = (a: readonly number[], b: readonly number[]): number => {
+    for (const [i, { spec, keys }] of parts.entries()) {
+      const [left, right] = [a[i]!, b[i]!]
+      if (left === right) continue
+      const order =
+        left === NONE ? -1 : right === NONE ? 1 : spec.by === 'terms' ? keys.compare(left, right) : left - right
+      if (order !== 0) return spec.descending ? -order : order
+    }
+    return 0
+  }
+  const after = spec.after?.map((value, i) => keyOfAfter(value, parts[i]!))
+  const shownOf = (values: readonly number[]): Map<string, Shown> =>
+    new Map(values.map((value, i) => [parts[i]!.spec.name, shown(value, parts[i]!)]))
+
+  return {
+    ...listed(keyed),
+    result(owner): Buckets {
+      const known = new Map<number, number[]>()
+      const of = (bucket: number): number[] => {
+        let values = known.get(bucket)
+        if (!values) {
+          values = valuesOf(keyed.keys[bucket]!)
+          known.set(bucket, values)
+        }
+        return values
+      }
+      const all = keyed.in(owner)
+      const left = after ? all.filter(bucket => compareWith(of(bucket), after) > 0) : all
+      const first = firstOf(left, spec.size, (a, b) => compareWith(of(a), of(b)))
+      context.count(first.length)
+      const last = first.at(-1)
+      return {
+        is: 'buckets',
+        type: 'composite',
+        members: last === undefined ? [] : [['after_key', shownOf(of(last))]],
+        keyed: false,
+        buckets: first.map(
+          (bucket): Bucket => ({
+            key: [['key', shownOf(of(bucket))]],
+            docCount: keyed.counts[bucket]!,
+            results: resultsOf(inner, bucket),
+          }),
+        ),
+      }
+    },
+    number: () => null,
+    bytes: () => keyed.bytes() + parts.reduce((sum, { chain, keys }) => sum + chain.bytes() + keys.bytes(), 0),
+  }
+}
+
+const rounderOf = (source: CompositeSource): Part['round'] => {
+  if (source.by === 'histogram') return value => Math.floor(value / source.interval) * source.interval
+  return source.by === 'date_histogram' ? source.rounding.round : undefined
+}
+
+/** What a combination of a document takes while it is looked at. */
+const BYTES = 32
+
+/** Each document once for each combination of its values. */
+const combine = (
+  parts: readonly Part[],
+  at: At,
+  batch: Batch,
+  { limits }: Context,
+): { combined: Batch; combinations: Float64Array } => {
+  let combined = batch
+  let combinations = new Float64Array(batch.count)
+  for (const { source, round, chain, spec } of parts) {
+    const read = source.read(at, combined)
+    const found = round ? mapped(read, round) : read
+    const list: number[] = []
+    const owners: number[] = []
+    const next: number[] = []
+    const { count, list: before, from, owners: ownersBefore } = combined
+    const add = (i: number, key: number) => {
+      list.push(before ? before[i]! : from + i)
+      if (ownersBefore) owners.push(ownersBefore[i]!)
+      next.push(chain.of(combinations[i]!, key))
+      if (next.length * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    }
+    let done = 0
+    const passed = (upTo: number) => {
+      for (; done < upTo; done++) if (spec.missingBucket) add(done, NONE)
+    }
+    eachValue(found, combined, (i, key) => {
+      if (i >= done) {
+        passed(i)
+        done = i + 1
+      }
+      add(i, key)
+    })
+    passed(count)
+    combined = {
+      count: list.length,
+      list: Uint32Array.from(list),
+      from: 0,
+      owners: ownersBefore && Uint32Array.from(owners),
+      buckets: batch.buckets,
+    }
+    combinations = Float64Array.from(next)
+  }
+  return { combined, combinations }
+}
+
+const keyOfAfter = (value: Value | null, { spec, keys }: Part): number => {
+  if (value === null) return NONE
+  return spec.by === 'terms' ? keys.of(value) : Number(value)
+}
+
+const shown = (key: number, { spec, keys }: Part): Shown => {
+  if (key === NONE) return null
+  if (spec.by === 'histogram') return key
+  if (spec.by === 'date_histogram') return spec.format ? spec.format(key) : BigInt(key)
+  const value = keys.value(key)
+  switch (spec.values.type) {
+    case 'keyword':
+      return String(value)
+    case 'double':
+      return Number(value)
+    case 'boolean':
+      return Boolean(value)
+    default:
+      return BigInt(value)
+  }
+}

@@ -1,0 +1,76 @@
+import type { SpecOf } from '../../query/aggs/ast.ts'
+import { cardinalityOf } from '../../query/aggs/metrics/cardinality.ts'
+import { valueCountOf } from '../../query/aggs/metrics/value-count.ts'
+import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
+import { group, type Rows } from './group.ts'
+import { createKeys, spaceOf } from './keys.ts'
+import { createPairs } from './pairs.ts'
+import { createSource } from './sources.ts'
+import { eachValue } from './values.ts'
+
+interface CountState extends State {
+  counts: Float64Array
+}
+
+export const createValueCount = ({ values, format }: SpecOf<'value_count'>, context: Context): Aggregator => {
+  // Texts are counted without telling them apart.
+  const keys = values.type === 'keyword' ? context.shared(() => createKeys(spaceOf(values), context.reader)) : undefined
+  const source = createSource(values, keys, context)
+  const counts = createNumbers()
+  return {
+    collect(at, batch): CountState {
+      const here = new Float64Array(batch.buckets)
+      const { owners } = batch
+      eachValue(source.read(at, batch), batch, i => {
+        here[owners ? owners[i]! : 0]!++
+      })
+      return { counts: here, bytes: bytesOf([], here) }
+    },
+    merge(state, owners) {
+      counts.reserve(lengthFor(owners))
+      for (let i = 0; i < owners.length; i++) counts.values[owners[i]!]! += (state as CountState).counts[i]!
+    },
+    finish() {},
+    result(owner) {
+      const count = counts.values[owner] ?? 0
+      const metric = valueCountOf(count)
+      const hasText = format && values.type !== 'date' && values.type !== 'boolean'
+      return hasText ? { ...metric, body: [...metric.body, ['value_as_string', format(count)]] } : metric
+    },
+    number: owner => counts.values[owner] ?? 0,
+    bytes: () => counts.bytes(),
+  }
+}
+
+/** Exact, so long as memory lasts. */
+export const createCardinality = ({ values }: SpecOf<'cardinality'>, context: Context): Aggregator => {
+  const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
+  const source = createSource(values, keys, context)
+  const pairs = createPairs(true)
+  const counts = createNumbers()
+  return {
+    collect(at, batch): Rows & State {
+      const { rows } = group(source.read(at, batch), batch, false)
+      const plain = { ...rows, counts: NO_COUNTS }
+      return { ...plain, bytes: bytesOf([], rows.owners, rows.keys) }
+    },
+    merge(state, owners) {
+      const { owners: rowOwners, keys: rowKeys } = state as Rows & State
+      counts.reserve(lengthFor(owners))
+      for (let i = 0; i < rowKeys.length; i++) {
+        const owner = owners[rowOwners[i]!]!
+        const before = pairs.size
+        if (pairs.of(owner, rowKeys[i]!) === before) counts.values[owner]!++
+      }
+    },
+    finish() {},
+    result(owner) {
+      const count = counts.values[owner] ?? 0
+      return cardinalityOf({ count: () => count })
+    },
+    number: owner => counts.values[owner] ?? 0,
+    bytes: () => pairs.bytes() + counts.bytes() + keys.bytes(),
+  }
+}
+
+const NO_COUNTS = new Float64Array(0)

@@ -1,0 +1,135 @@
+import { fullType } from '../../decode/signature.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import type { Value } from '../../query/ast.ts'
+import { valuesOf } from '../../query/predicate.ts'
+import { tooLong } from '../../query/simplify.ts'
+import { integersOf, OVERFLOW_SLOT, scaledOf } from '../index/terms.ts'
+import { numberedAs, positionOfOrdinal } from '../query/places.ts'
+import { type At, type Batch, ordinalAt } from './batch.ts'
+import type { Role } from './elements.ts'
+import type { Keys } from './keys.ts'
+import type { Source, Stores } from './sources.ts'
+import type { Found } from './values.ts'
+
+/** Values of a member of arguments. */
+export const elementSource = (_kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
+  const ofRole = OF_ROLE.get(field.field)
+  if (ofRole)
+    return {
+      read({ elements }) {
+        const { role, roles } = elements!
+        return {
+          form: 'few',
+          at: role,
+          keys:
+            roles.length === 0
+              ? Float64Array.of(Number.NaN)
+              : Float64Array.from(roles, one => (tooLong(field, ofRole(one)) ? Number.NaN : keyOf(ofRole(one), keys))),
+          distinct: false,
+        }
+      },
+    }
+  if (field.field === 'args.value.num' || field.field === 'args.value.scaled') return ofPoints(field, keys, stores)
+  return ofDocuments(field, keys, stores)
+}
+
+const OF_ROLE: ReadonlyMap<string, (role: Role) => Value> = new Map([
+  ['args.name', ({ input }: Role): Value => input.name],
+  ['args.pos', ({ position }: Role): Value => BigInt(position)],
+  ['args.value.type', ({ input }: Role): Value => fullType(input)],
+])
+
+const keyOf = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
+
+/** Numbers of arguments are in the index, by signature and position. */
+const ofPoints = (field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
+  const { reader } = stores
+  const isInteger = field.field === 'args.value.num'
+  const documents = ofDocuments(field, keys, stores)
+  return {
+    read(at, batch) {
+      const { elements } = at
+      const { documents: owners, role, roles } = elements!
+      const wanted = new Uint8Array(roles.length)
+      for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!] = 1
+      const all = new Float64Array(role.length).fill(Number.NaN)
+      for (let position = 0; position < OVERFLOW_SLOT; position++) {
+        let scattered: Float64Array | undefined
+        for (const [number, one] of roles.entries()) {
+          if (one.position !== position || !wanted[number]) continue
+          reader.check()
+          const id = (isInteger ? integersOf : scaledOf)(one.signature, position)
+          const values = reader.points.values(at.segment, id)?.values
+          if (!values) continue
+          const ordinals = reader.points.ordinals(at.segment, id)
+          scattered ??= new Float64Array(at.size).fill(Number.NaN)
+          if (values instanceof Float64Array) scatterDoubles(values, ordinals, scattered)
+          else scatterIntegers(values, ordinals, scattered, keys)
+        }
+        if (!scattered) continue
+        for (let i = 0; i < role.length; i++)
+          if (roles[role[i]!]!.position === position) all[i] = scattered[owners[i]!]!
+      }
+      const far = roles.some((one, number) => wanted[number] && one.position >= OVERFLOW_SLOT)
+      if (far) addFar(all, documents.read(at, batch), at, batch)
+      return { form: 'each', keys: all }
+    },
+  }
+}
+
+/** Positions that share a slot of the index. */
+const addFar = (all: Float64Array, found: Found, { elements }: At, batch: Batch) => {
+  if (found.form !== 'several') return
+  for (let i = 0; i < batch.count; i++) {
+    const start = i === 0 ? 0 : found.ends[i - 1]!
+    const element = ordinalAt(batch, i)
+    if (elements!.roles[elements!.role[element]!]!.position >= OVERFLOW_SLOT && start < found.ends[i]!)
+      all[element] = found.keys[start]!
+  }
+}
+
+const scatterDoubles = (values: Float64Array, ordinals: Uint32Array, target: Float64Array) => {
+  for (let i = 0; i < values.length; i++) target[ordinals[i]!] = values[i]!
+}
+
+const scatterIntegers = (
+  values: BigInt64Array,
+  ordinals: Uint32Array,
+  target: Float64Array,
+  keys: Keys | undefined,
+) => {
+  // Read by halves: a bigint for each would take most of the time.
+  const low = new Uint32Array(values.buffer, values.byteOffset, values.length * 2)
+  const high = new Int32Array(values.buffer, values.byteOffset, values.length * 2)
+  for (let i = 0; i < values.length; i++) {
+    const value = high[2 * i + 1]! * 2 ** 32 + low[2 * i]!
+    target[ordinals[i]!] = keys && !Number.isSafeInteger(value) ? keys.of(values[i]!) : value
+  }
+}
+
+const READ = 0x1f
+
+/** From the documents themselves. */
+const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => ({
+  read(at, batch) {
+    const { documents, role, roles } = at.elements!
+    const ends = new Uint32Array(batch.count)
+    const all: number[] = []
+    let before = -1
+    let args: unknown[] = []
+    for (let i = 0; i < batch.count; i++) {
+      const element = ordinalAt(batch, i)
+      const document = documents[element]!
+      if (document !== before) {
+        if ((i & READ) === 0) reader.check()
+        const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)])
+        args = (loaded?._source.args as unknown[] | null) ?? []
+        before = document
+      }
+      const { position } = roles[role[element]!]!
+      for (const value of valuesOf(field, { args: [args[position]] })) all.push(keyOf(value, keys))
+      ends[i] = all.length
+    }
+    return { form: 'several', keys: Float64Array.from(all), ends }
+  },
+})

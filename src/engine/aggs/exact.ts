@@ -1,0 +1,116 @@
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import type { SpecOf } from '../../query/aggs/ast.ts'
+import { createExactSum, type ExactSum } from '../../query/aggs/metrics/exact-sum.ts'
+import { sumOf } from '../../query/aggs/metrics/sum.ts'
+import { valueReader } from '../documents/record-values.ts'
+import { columnSource } from '../query/column-source.ts'
+import { INEXACT } from '../query/field-values.ts'
+import { numberedAs, positionOfOrdinal } from '../query/places.ts'
+import type { Aggregator, Context, State } from './aggregator.ts'
+import { type At, type Batch, ordinalAt } from './batch.ts'
+import { createSource, type Source } from './sources.ts'
+import { eachValue, gathered } from './values.ts'
+
+interface ExactState extends State {
+  totals: bigint[]
+}
+
+type Add = (i: number, value: number | bigint) => void
+
+/** A sum of integers of any size, without loss: also of those beyond 64 bits, which the field itself does not show. */
+export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: Context): Aggregator => {
+  const source = createSource({ ...values, missing: undefined }, undefined, context)
+  const missing = values.missing === undefined ? undefined : (values.missing as bigint)
+  const totals: bigint[] = []
+  return {
+    collect(at, batch): ExactState {
+      const sums: ExactSum[] = Array.from({ length: batch.buckets }, () => createExactSum())
+      const seen = missing === undefined ? undefined : new Uint8Array(batch.count)
+      const add: Add = (i, value) => {
+        const sum = sums[batch.owners ? batch.owners[i]! : 0]!
+        if (seen) seen[i] = 1
+        if (typeof value === 'number') sum.add(value)
+        else sum.addBig(value)
+      }
+      const field = values.fields[at.kind]
+      if (field) addAll(at, batch, { field, source, context }, add)
+      for (let i = 0; seen && i < batch.count; i++) if (seen[i] === 0) add(i, missing!)
+      return { totals: sums.map(sum => sum.total()), bytes: 100 + 48 * batch.buckets }
+    },
+    merge(state, owners) {
+      for (const [i, total] of (state as ExactState).totals.entries())
+        totals[owners[i]!] = (totals[owners[i]!] ?? 0n) + total
+    },
+    finish() {},
+    result(owner) {
+      const total = totals[owner] ?? 0n
+      const metric = sumOf({ sum: Number(total) }, format)
+      return { ...metric, body: [...metric.body, ['exact_value', String(total)]] }
+    },
+    number: owner => Number(totals[owner] ?? 0n),
+    bytes: () => totals.length * 48,
+  }
+}
+
+interface Reading {
+  field: FieldPath
+  source: Source
+  context: Context
+}
+
+const addAll = (at: At, batch: Batch, reading: Reading, add: Add): void =>
+  at.elements ? ofElements(at, batch, reading, add) : ofDocuments(at, batch, reading, add)
+
+const ofDocuments = (at: At, batch: Batch, { field, source, context }: Reading, add: Add) => {
+  const { reader } = context
+  const column = columnSource(at.kind, field, reader)
+  const bounds = column?.bounds(at)
+  if (column && !bounds) return
+  const read = valueReader(at.kind, field.field, reader.records)
+  if (!read || (bounds && (bounds.greatest < INEXACT || !Number.isFinite(bounds.greatest))))
+    return eachValue(source.read(at, batch), batch, add)
+  const numbered = numberedAs(at.kind)
+  for (let i = 0; i < batch.count; i++) {
+    if ((i & READ) === 0) reader.check()
+    const value = read(positionOfOrdinal(at.header, numbered, ordinalAt(batch, i)))
+    if (typeof value === 'number' || typeof value === 'bigint') add(i, value)
+  }
+}
+
+const READ = 0x1f
+
+/** The index holds integers of 64 bits; of what is not there, or not told exactly by a double, the document is asked. */
+const ofElements = (at: At, batch: Batch, { source, context }: Reading, add: Add) => {
+  const { documents, role, roles } = at.elements!
+  const numbers = gathered(source.read(at, batch), batch)
+  for (let i = 0; i < batch.count; i++) {
+    const number = numbers[i]!
+    if (Number.isSafeInteger(number)) {
+      add(i, number)
+      continue
+    }
+    const element = ordinalAt(batch, i)
+    const { position, input } = roles[role[element]!]!
+    if (!/^u?int\d*$/.test(input.type)) continue
+    context.reader.check()
+    const value = integerAt(at, documents[element]!, position, input.type, context)
+    if (value !== undefined) add(i, value)
+  }
+}
+
+const integerAt = (
+  { kind, header }: { kind: Kind; header: At['header'] },
+  ordinal: number,
+  position: number,
+  type: string,
+  { exact }: Context,
+): bigint | undefined => {
+  const [document] = exact.load(kind, [positionOfOrdinal(header, numberedAs(kind), ordinal)])
+  const args = document?._source.args as { value: { hex: string } }[] | null | undefined
+  const hex = args?.[position]?.value.hex
+  if (hex === undefined || hex.length > 66) return undefined
+  const value = BigInt(hex)
+  // Negative ones are shown in their own width.
+  const width = Number(/^int(\d+)$/.exec(type)?.[1] ?? (type === 'int' ? 256 : 0))
+  return width > 0 ? BigInt.asIntN(width, value) : value
+}

@@ -1,0 +1,165 @@
+import type { Batch } from './batch.ts'
+import { createPairs } from './pairs.ts'
+import { eachValue, type Found } from './values.ts'
+
+/** Buckets that a segment gives: each of one bucket above and one key. */
+export interface Rows {
+  owners: Uint32Array
+  keys: Float64Array
+  /** Documents. */
+  counts: Float64Array
+}
+
+export interface Grouped {
+  rows: Rows
+  /** The documents in these buckets; undefined where nobody asks. */
+  inner: Batch | undefined
+}
+
+/** Puts each document of a batch into a bucket for each of its values. */
+export const group = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
+  if (batch.count === 0) return EMPTY
+  if (found.form === 'few') {
+    const { names, keys } = distinctOf(found)
+    const slots = (keys.length + 1) * batch.buckets
+    if (slots <= 2 * batch.count + FEW_SLOTS) return bySlots(found.at, names, keys, batch, wantsInner)
+  }
+  return byPairs(found, batch, wantsInner)
+}
+
+const FEW_SLOTS = 1 << 12
+const EMPTY: Grouped = {
+  rows: { owners: new Uint32Array(0), keys: new Float64Array(0), counts: new Float64Array(0) },
+  inner: { count: 0, list: new Uint32Array(0), from: 0, owners: new Uint32Array(0), buckets: 0 },
+}
+
+/** The different keys, and which of them each place stands for; one behind the last for none. */
+const distinctOf = ({
+  keys,
+  distinct,
+}: Extract<Found, { form: 'few' }>): { names: Uint32Array | undefined; keys: Float64Array } => {
+  if (distinct) return { names: undefined, keys }
+  const numbers = new Map<number, number>()
+  const names = new Uint32Array(keys.length)
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]! + 0
+    if (i > 0 && key === keys[i - 1]) {
+      names[i] = names[i - 1]!
+      continue
+    }
+    let number = numbers.get(key)
+    if (number === undefined) {
+      number = numbers.size
+      numbers.set(key, number)
+    }
+    names[i] = number
+  }
+  return { names, keys: Float64Array.from(numbers.keys()) }
+}
+
+/** Counts in an array with a place for each bucket above and each key. */
+const bySlots = (
+  at: Uint8Array | Uint16Array | Uint32Array | undefined,
+  names: Uint32Array | undefined,
+  keys: Float64Array,
+  { count, list, from, owners, buckets }: Batch,
+  wantsInner: boolean,
+): Grouped => {
+  const stride = keys.length
+  const counts = new Uint32Array(stride * buckets)
+  if (!at) {
+    const name = names ? names[0]! : 0
+    if (owners) for (let i = 0; i < count; i++) counts[owners[i]! * stride + name]!++
+    else counts[name] = count
+  } else if (!owners && !names) {
+    if (list) for (let i = 0; i < count; i++) counts[at[list[i]!]!]!++
+    else for (let i = from, end = from + count; i < end; i++) counts[at[i]!]!++
+  } else if (!owners) {
+    if (list) for (let i = 0; i < count; i++) counts[names![at[list[i]!]!]!]!++
+    else for (let i = from, end = from + count; i < end; i++) counts[names![at[i]!]!]!++
+  } else if (!names) {
+    if (list) for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[list[i]!]!]!++
+    else for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[from + i]!]!++
+  } else {
+    for (let i = 0; i < count; i++) counts[owners[i]! * stride + names[at[list ? list[i]! : from + i]!]!]!++
+  }
+  let size = 0
+  for (let slot = 0; slot < counts.length; slot++) if (counts[slot] !== 0) size++
+  const rows: Rows = { owners: new Uint32Array(size), keys: new Float64Array(size), counts: new Float64Array(size) }
+  /** The number of the bucket, and 1, in place of the count. */
+  let row = 0
+  for (let owner = 0, slot = 0; owner < buckets; owner++)
+    for (let name = 0; name < stride; name++, slot++) {
+      const documents = counts[slot]!
+      if (documents === 0) continue
+      const key = keys[name]!
+      if (Number.isNaN(key)) {
+        counts[slot] = 0
+        continue
+      }
+      rows.owners[row] = owner
+      rows.keys[row] = key + 0
+      rows.counts[row] = documents
+      counts[slot] = ++row
+    }
+  const kept: Rows = {
+    owners: rows.owners.subarray(0, row),
+    keys: rows.keys.subarray(0, row),
+    counts: rows.counts.subarray(0, row),
+  }
+  if (!wantsInner) return { rows: kept, inner: undefined }
+  const inner = { list: new Uint32Array(count), owners: new Uint32Array(count) }
+  let inside = 0
+  for (let i = 0; i < count; i++) {
+    const ordinal = list ? list[i]! : from + i
+    const stored = at ? at[ordinal]! : 0
+    const bucket = counts[(owners ? owners[i]! * stride : 0) + (names ? names[stored]! : stored)]!
+    if (bucket === 0) continue
+    inner.list[inside] = ordinal
+    inner.owners[inside++] = bucket - 1
+  }
+  const all = inside === count && !list
+  return {
+    rows: kept,
+    inner: {
+      count: inside,
+      list: all ? undefined : inner.list.subarray(0, inside),
+      from: all ? from : 0,
+      owners: row === 1 ? undefined : inner.owners.subarray(0, inside),
+      buckets: row,
+    },
+  }
+}
+
+const byPairs = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
+  const { owners, list, from } = batch
+  const pairs = createPairs(false)
+  const most = found.form === 'several' ? found.keys.length : batch.count
+  const buckets = new Uint32Array(most)
+  const ordinals = new Uint32Array(most)
+  let counts = new Float64Array(64)
+  let size = 0
+  eachValue(found, batch, (i, key) => {
+    const pair = pairs.of(owners ? owners[i]! : 0, key)
+    if (pair >= counts.length) {
+      const larger = new Float64Array(counts.length * 2)
+      larger.set(counts)
+      counts = larger
+    }
+    counts[pair]!++
+    ordinals[size] = list ? list[i]! : from + i
+    buckets[size++] = pair
+  })
+  return {
+    rows: { owners: pairs.owners.slice(), keys: pairs.keys.slice(), counts: counts.slice(0, pairs.size) },
+    inner: wantsInner
+      ? {
+          count: size,
+          list: ordinals.subarray(0, size),
+          from: 0,
+          owners: buckets.subarray(0, size),
+          buckets: pairs.size,
+        }
+      : undefined,
+  }
+}

@@ -1,0 +1,127 @@
+import type { SpecOf } from '../../query/aggs/ast.ts'
+import { javaDouble } from '../../query/aggs/java-double.ts'
+import type { Bucket, Buckets } from '../../query/aggs/result.ts'
+import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import { group } from './group.ts'
+import { createKeyed } from './keyed.ts'
+import { bucketOrder } from './order.ts'
+import { createSource } from './sources.ts'
+import { mapped } from './values.ts'
+
+/** The steps of a histogram, from bucket to bucket. */
+export interface Steps {
+  round(value: number): number
+  next(key: number): number
+  /** At least as many as lie between two keys. */
+  count(first: number, last: number): number
+}
+
+type Spec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
+
+export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context: Context): Aggregator => {
+  const { values, hard, extended, minDocCount, format } = spec
+  const isDate = spec.kind === 'date_histogram'
+  const source = createSource(values, undefined, context)
+  const low = hard?.min === undefined ? Number.NEGATIVE_INFINITY : steps.round(hard.min)
+  const high = hard?.max ?? Number.POSITIVE_INFINITY
+  const keyOf = (value: number): number => {
+    const key = steps.round(value)
+    return key >= low && (isDate ? key < high || key === low : key <= high) ? key : Number.NaN
+  }
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => group(mapped(source.read(at, batch), keyOf), batch, wantsInner),
+    inner,
+  )
+  let order: ReturnType<typeof bucketOrder> | undefined
+
+  const bucketOf = (key: number, bucket: number): Bucket => {
+    const text = format?.(key)
+    return {
+      name: text ?? javaDouble(key),
+      key: [
+        ...(text === undefined ? [] : [['key_as_string', text] as [string, string]]),
+        ['key', isDate ? BigInt(key) : key],
+      ],
+      number: key,
+      docCount: bucket < 0 ? 0 : keyed.counts[bucket]!,
+      results: resultsOf(inner, bucket),
+    }
+  }
+
+  /** Also those without documents, from the first to the last, or as far as the bounds go. */
+  const filled = (buckets: readonly number[]): [key: number, bucket: number][] => {
+    const { keys } = keyed
+    const bounded = (edge: number | undefined) => (edge === undefined ? undefined : steps.round(edge))
+    const ends = [bounded(extended?.min), bounded(extended?.max), keys[buckets[0] ?? -1], keys[buckets.at(-1) ?? -1]]
+    const known = ends.filter(end => end !== undefined)
+    // Without documents, both bounds are needed.
+    if (known.length === 0 || (buckets.length === 0 && (extended?.min === undefined || extended.max === undefined)))
+      return []
+    const [first, last] = [Math.min(...known), Math.max(...known)]
+    context.room(countOf(steps, [first, last], context.limits.buckets))
+    const all: [number, number][] = []
+    let at = 0
+    for (let key = first; key <= last; key = steps.next(key)) {
+      while (at < buckets.length && keys[buckets[at]!]! < key) all.push([keys[buckets[at]!]!, buckets[at++]!])
+      if (at < buckets.length && keys[buckets[at]!] === key) all.push([key, buckets[at++]!])
+      else all.push([key, -1])
+    }
+    while (at < buckets.length) all.push([keys[buckets[at]!]!, buckets[at++]!])
+    return all
+  }
+
+  return {
+    collect: keyed.collect,
+    merge: keyed.merge,
+    finish: () => keyed.finish(),
+    result(owner): Buckets {
+      const { keys, counts } = keyed
+      const sorted = Array.from(keyed.in(owner)).sort((a, b) => keys[a]! - keys[b]!)
+      const shown =
+        minDocCount === 0
+          ? filled(sorted)
+          : sorted
+              .filter(bucket => counts[bucket]! >= minDocCount)
+              .map((bucket): [number, number] => [keys[bucket]!, bucket])
+      context.count(shown.length)
+      if (spec.order[0]!.by === '_key') {
+        if (!spec.order[0]!.ascending) shown.reverse()
+      } else {
+        order ??= bucketOrder(spec.order, keyed, inner, (a, b) => a - b)
+        const real = shown.filter(([, bucket]) => bucket >= 0).sort(([, a], [, b]) => order!(a, b))
+        const empty = shown.filter(([, bucket]) => bucket < 0)
+        const emptyFirst = spec.order[0]!.by === '_count' && spec.order[0]!.ascending
+        shown.splice(0, shown.length, ...(emptyFirst ? [...empty, ...real] : [...real, ...empty]))
+      }
+      return {
+        is: 'buckets',
+        type: spec.kind,
+        members: [],
+        keyed: spec.keyed,
+        buckets: shown.map(([key, bucket]) => bucketOf(key, bucket)),
+      }
+    },
+    number: () => null,
+    bytes: () => keyed.bytes(),
+  }
+}
+
+/** Where the estimate alone cannot tell whether they are too many, they are counted. */
+const countOf = (steps: Steps, [first, last]: [number, number], most: number): number => {
+  const estimate = steps.count(first, last)
+  if (estimate <= most || estimate > 2 * most) return estimate
+  let size = 0
+  for (let key = first; key <= last; key = steps.next(key)) size++
+  return size
+}
+
+/** Steps of a number. */
+export const evenSteps = (interval: number, offset: number): Steps => {
+  const keyOf = (index: number) => index * interval + offset
+  const indexOf = (value: number) => Math.floor((value - offset) / interval)
+  return {
+    round: value => keyOf(indexOf(value)),
+    next: key => keyOf(Math.round((key - offset) / interval) + 1),
+    count: (first, last) => Math.round((last - first) / interval) + 1,
+  }
+}

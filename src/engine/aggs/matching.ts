@@ -1,0 +1,107 @@
+import type { Kind } from '../../mapping/index.ts'
+import type { Queries } from '../../query/aggs/ast.ts'
+import { ALL, type Node } from '../../query/ast.ts'
+import { compile } from '../../query/predicate.ts'
+import { nested } from '../../query/simplify.ts'
+import { OVERFLOW_SLOT } from '../index/terms.ts'
+import { matchRole } from '../query/arguments.ts'
+import { type Evaluation, evaluate } from '../query/evaluate.ts'
+import { isExact, type Nested, planNested } from '../query/nested.ts'
+import { numberedAs, positionOfOrdinal } from '../query/places.ts'
+import { planQuery } from '../query/plan.ts'
+import type { Ask, SegmentView } from '../query/segment-matcher.ts'
+import { each, has, type OrdinalSet } from '../query/sets.ts'
+import { type At, type Batch, filtered } from './batch.ts'
+import type { Role } from './elements.ts'
+import type { Stores } from './sources.ts'
+
+/** Which documents, or elements of lists, match a query inside of an aggregation. */
+export interface Matching {
+  filter(queries: Queries, at: At, batch: Batch): Batch
+  /** Whether arguments of a role can match. */
+  mayMatch(queries: Queries, kind: Kind, role: Role): boolean
+}
+
+export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
+  const evaluations = new Map<Node, Evaluation>()
+  const tests = new Map<Node, ReturnType<typeof createElementTest>>()
+  const plans = new Map<Node, Nested>()
+  const planOf = (kind: Kind, node: Node): Nested => {
+    let found = plans.get(node)
+    if (!found) {
+      found = planNested(node, stores.reader, kind === 'call' ? 'call' : 'log')
+      plans.set(node, found)
+    }
+    return found
+  }
+  const evaluationOf = (kind: Kind, node: Node): Evaluation => {
+    let found = evaluations.get(node)
+    if (!found) {
+      found = evaluate({ kind, plan: planQuery(kind, node, stores.reader), reader: stores.reader, ask: stores.ask })
+      evaluations.set(node, found)
+    }
+    return found
+  }
+  return {
+    filter(queries, at, batch) {
+      const node = queries[at.kind] ?? ALL
+      if (node.op === 'all' || batch.count === 0) return batch
+      if (node.op === 'none') return { ...batch, count: 0 }
+      if (!at.elements) {
+        const set = bitsOf(evaluationOf(at.kind, node).matches(at.segment), at.size)
+        return filtered(batch, ordinal => (set[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)
+      }
+      let test = tests.get(node)
+      if (!test) {
+        test = createElementTest(at.kind, node, planOf(at.kind, node), stores)
+        tests.set(node, test)
+      }
+      return filtered(batch, test(at))
+    },
+    mayMatch(queries, kind, { signature, position }) {
+      const node = queries[kind] ?? ALL
+      return planOf(kind, node).forRole(signature, position).op !== 'none'
+    },
+  }
+}
+
+const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {
+  if (set.form === 'bits') return set.bits
+  const bits = new Uint32Array((size + 31) >>> 5)
+  each(set, ordinal => {
+    bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
+  })
+  return bits
+}
+
+/** Most conditions on arguments follow from their roles, or from the index; in doubt the document is asked. */
+const createElementTest = (kind: Kind, node: Node, plan: Nested, { reader, exact }: Stores) => {
+  const holds = compile(kind, nested('args', node))
+  return (at: At): ((element: number) => boolean) => {
+    const { roles, role, documents } = at.elements!
+    const numbered = numberedAs(kind)
+    const ask = (element: number): boolean => {
+      reader.check()
+      const [document] = exact.load(kind, [positionOfOrdinal(at.header, numbered, documents[element]!)])
+      const args = document?._source.args as unknown[] | undefined
+      const one = args?.[roles[role[element]!]!.position]
+      return one !== undefined && holds({ _id: '', _source: { args: [one] } })
+    }
+    const tests = roles.map(({ signature, position }): ((element: number) => boolean) => {
+      const left = plan.forRole(signature, position)
+      if (left.op === 'all') return () => true
+      if (left.op === 'none') return () => false
+      if (!isExact(left) || position >= OVERFLOW_SLOT || hasHexRange(left)) return ask
+      let set: OrdinalSet | undefined
+      return element => {
+        set ??= matchRole(left, { signature, position, postings: undefined, nested: plan, reader, at: viewOf(at) })
+        return has(set, documents[element]!)
+      }
+    })
+    return element => tests[role[element]!]!(element)
+  }
+}
+
+const hasHexRange = (node: Node): boolean => node.op === 'range' && node.field.field === 'args.value.hex'
+
+const viewOf = ({ segment, header, size }: At): SegmentView => ({ segment, header, size })

@@ -1,0 +1,117 @@
+import type { Format, RangeOf, SpecOf } from '../../query/aggs/ast.ts'
+import { javaDouble } from '../../query/aggs/java-double.ts'
+import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
+import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import { type At, type Batch, filtered } from './batch.ts'
+import type { Grouped } from './group.ts'
+import { createKeyed } from './keyed.ts'
+import { createSource } from './sources.ts'
+import { eachValue } from './values.ts'
+
+export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, context: Context): Aggregator => {
+  const { ranges, values, keyed: isKeyed } = spec
+  const source = createSource(values, undefined, context)
+  const keyed = createKeyed((at, batch, wantsInner) => {
+    const found = source.read(at, batch)
+    return choices(
+      batch,
+      wantsInner,
+      ranges.map(({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
+        const inside = new Uint8Array(batch.count)
+        eachValue(found, batch, (i, value) => {
+          if (value >= from && value < to) inside[i] = 1
+        })
+        return filtered(batch, (_, i) => inside[i] === 1)
+      }),
+    )
+  }, inner)
+  const isDate = spec.kind === 'date_range'
+  return {
+    ...listed(keyed),
+    result(owner): Buckets {
+      context.count(ranges.length)
+      const buckets = bucketsByKey(keyed, owner)
+      return {
+        is: 'buckets',
+        type: spec.kind,
+        members: [],
+        keyed: isKeyed,
+        buckets: ranges.map((range, i): Bucket => {
+          const bucket = buckets.get(i) ?? -1
+          const name = range.key ?? `${edge(range.from, spec.format)}-${edge(range.to, spec.format)}`
+          const members = [
+            ...(isKeyed ? [] : [['key', name] as Member]),
+            ...edgeMembers('from', range.from, spec.format),
+            ...edgeMembers('to', range.to, spec.format),
+          ]
+          return {
+            name,
+            key: members,
+            ...(isDate && range.from !== undefined && { number: range.from }),
+            docCount: keyed.counts[bucket] ?? 0,
+            results: resultsOf(inner, bucket),
+          }
+        }),
+      }
+    },
+    number: () => null,
+  }
+}
+
+const edge = (value: RangeOf['from'], format: Format | undefined): string =>
+  value === undefined ? '*' : (format?.(value) ?? javaDouble(value))
+
+const edgeMembers = (name: string, value: number | undefined, format: Format | undefined): Member[] => {
+  if (value === undefined) return []
+  return format
+    ? [
+        [name, value],
+        [`${name}_as_string`, format(value)],
+      ]
+    : [[name, value]]
+}
+
+export const listed = (
+  keyed: ReturnType<typeof createKeyed>,
+): Pick<Aggregator, 'collect' | 'merge' | 'finish' | 'bytes'> => ({
+  collect: keyed.collect,
+  merge: keyed.merge,
+  finish: () => keyed.finish(),
+  bytes: keyed.bytes,
+})
+
+/** The buckets of one above by their key. */
+export const bucketsByKey = (keyed: ReturnType<typeof createKeyed>, owner: number): Map<number, number> =>
+  new Map(Array.from(keyed.in(owner), bucket => [keyed.keys[bucket]!, bucket]))
+
+/** Buckets by the number of a choice: a document may lie in several. */
+export const choices = (batch: Batch, wantsInner: boolean, chosen: readonly Batch[]): Grouped => {
+  const { buckets } = batch
+  const slots = new Float64Array(chosen.length * buckets)
+  for (const [choice, { count, owners }] of chosen.entries())
+    for (let i = 0; i < count; i++) slots[choice * buckets + (owners ? owners[i]! : 0)]!++
+  const numbers = new Int32Array(slots.length).fill(-1)
+  let size = 0
+  for (let slot = 0; slot < slots.length; slot++) if (slots[slot]! > 0) numbers[slot] = size++
+  const rows = { owners: new Uint32Array(size), keys: new Float64Array(size), counts: new Float64Array(size) }
+  for (let slot = 0; slot < slots.length; slot++) {
+    const row = numbers[slot]!
+    if (row < 0) continue
+    rows.owners[row] = slot % buckets
+    rows.keys[row] = Math.floor(slot / buckets)
+    rows.counts[row] = slots[slot]!
+  }
+  if (!wantsInner) return { rows, inner: undefined }
+  const total = chosen.reduce((sum, { count }) => sum + count, 0)
+  const list = new Uint32Array(total)
+  const owners = new Uint32Array(total)
+  let at = 0
+  for (const [choice, one] of chosen.entries())
+    for (let i = 0; i < one.count; i++) {
+      list[at] = one.list ? one.list[i]! : one.from + i
+      owners[at++] = numbers[choice * buckets + (one.owners ? one.owners[i]! : 0)]!
+    }
+  return { rows, inner: { count: total, list, from: 0, owners, buckets: size } }
+}
+
+export type GroupOf = (at: At, batch: Batch, wantsInner: boolean) => Grouped

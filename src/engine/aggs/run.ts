@@ -1,0 +1,90 @@
+import { overLimit } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Aggregation } from '../../query/aggs/ast.ts'
+import type { Results } from '../../query/aggs/result.ts'
+import type { Node } from '../../query/ast.ts'
+import type { Evaluation } from '../query/evaluate.ts'
+import { numberedAs } from '../query/places.ts'
+import { viewOf } from '../query/segment-matcher.ts'
+import type { OrdinalSet } from '../query/sets.ts'
+import { toArray } from '../query/sets.ts'
+import type { Reader, Segment } from '../reader.ts'
+import {
+  bytesOfAll,
+  type Context,
+  collectAll,
+  finishAll,
+  type Inner,
+  mergeAll,
+  resultsOf,
+  type State,
+} from './aggregator.ts'
+import type { Batch } from './batch.ts'
+import { eventsIn } from './events.ts'
+import { narrowed, textOf } from './narrow.ts'
+
+/** The documents of one kind that aggregations look at, segment by segment. */
+export interface AggregatedPart {
+  kind: Kind
+  query: Node
+  evaluation: Evaluation
+}
+
+/** Computes aggregations over what some queries find. */
+export const aggregate = (
+  inner: Inner,
+  { parts, everything }: { parts: readonly AggregatedPart[]; everything: readonly AggregatedPart[] },
+  context: Context,
+): Results => {
+  const isGlobal = ({ aggregation }: { aggregation: Aggregation }) => aggregation.spec.kind === 'global'
+  walk(
+    inner.filter(one => !isGlobal(one)),
+    parts,
+    context,
+  )
+  walk(inner.filter(isGlobal), everything, context)
+  finishAll(inner, 1)
+  return resultsOf(inner, 0)
+}
+
+const walk = (inner: Inner, parts: readonly AggregatedPart[], context: Context) => {
+  if (inner.length === 0) return
+  const { reader, limits } = context
+  for (const segment of reader.segments())
+    for (const part of parts) {
+      reader.check()
+      const states = statesOf(inner, part, segment, context)
+      mergeAll(inner, states, ONLY)
+      if (bytesOfAll(inner) > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    }
+}
+
+const ONLY = Uint32Array.of(0)
+
+const statesOf = (inner: Inner, part: AggregatedPart, segment: Segment, context: Context): State[] => {
+  const { kind, query } = part
+  const view = viewOf(segment, numberedAs(kind), context.reader)
+  const asks = () => {
+    const text = textOf(narrowed(query, segment, view.header))
+    return text.length > LONGEST ? undefined : `${inner[0]!.aggregation.spec.kind === 'global'} ${text}`
+  }
+  return context.kept.states({ segment, kind, query: asks }, () =>
+    collectAll(inner, { ...view, kind, elements: undefined }, batchIn(segment, part, context.reader)),
+  )
+}
+
+const batchIn = (segment: Segment, { kind, query, evaluation }: AggregatedPart, reader: Reader): Batch => {
+  if (kind !== 'event' || query.op !== 'all') return batchOf(evaluation.matches(segment))
+  const list = eventsIn(segment, reader)
+  return { count: list?.length ?? segment.log, list, from: 0, owners: undefined, buckets: 1 }
+}
+
+/** Characters of a query for which results are kept. */
+const LONGEST = 10_000
+
+export const batchOf = (set: OrdinalSet): Batch => {
+  const shared = { owners: undefined, buckets: 1 }
+  if (set.form === 'run') return { ...shared, count: set.to - set.from, list: undefined, from: set.from }
+  const list = toArray(set)
+  return { ...shared, count: list.length, list, from: 0 }
+}

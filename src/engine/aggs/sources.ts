@@ -1,0 +1,264 @@
+import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import type { Values } from '../../query/aggs/ast.ts'
+import type { Value } from '../../query/ast.ts'
+import { valuesOf } from '../../query/predicate.ts'
+import { tooLong } from '../../query/simplify.ts'
+import { valueAt } from '../index/column-codec.ts'
+import { columnOf } from '../index/column-fields.ts'
+import { isShared } from '../query/column-conditions.ts'
+import { columnSource } from '../query/column-source.ts'
+import type { Documents } from '../query/documents.ts'
+import { INEXACT, interpreterOf, LONGS_END, recordReader } from '../query/field-values.ts'
+import { memberReader } from '../query/member-reader.ts'
+import { isRowKind, numberedAs, positionOfOrdinal } from '../query/places.ts'
+import { sparseReader } from '../query/sparse.ts'
+import type { Reader, StoredSignature } from '../reader.ts'
+import { PLACES, positionOf } from '../schema.ts'
+import { type At, type Batch, ordinalAt } from './batch.ts'
+import { blockIndexes, foundByBlock, foundIn, foundOnlyIn } from './columns.ts'
+import { elementSource } from './element-values.ts'
+import type { Keys } from './keys.ts'
+import { type Found, mapped, NOTHING, withMissing } from './values.ts'
+
+/** The values that an aggregation looks at, as numbers. */
+export interface Source {
+  read(at: At, batch: Batch): Found
+}
+
+export interface Stores {
+  reader: Reader
+  /** Documents whose integers can be computed with. */
+  exact: Documents
+}
+
+/**
+ * The values of a field: as numbers to compute with where `keys` is undefined, else as the numbers that stand for them there.
+ */
+export const createSource = (values: Values, keys: Keys | undefined, stores: Stores): Source => {
+  const sources = new Map<Kind, Source>()
+  const missing = values.missing === undefined ? undefined : keys ? keys.of(values.missing) : Number(values.missing)
+  return {
+    read(at, batch) {
+      const field = values.fields[at.kind]
+      if (!field) return withMissing(NOTHING, missing)
+      let source = sources.get(at.kind)
+      if (!source) {
+        source = field.list?.nested
+          ? elementSource(at.kind, field, keys, stores)
+          : sourceOf(at.kind, field, keys, stores)
+        sources.set(at.kind, source)
+      }
+      return withMissing(source.read(at, batch), missing)
+    },
+  }
+}
+
+const sourceOf = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source =>
+  ofPlace(kind, field, keys) ??
+  ofSignature(kind, field, keys, stores) ??
+  ofColumn(kind, field, keys, stores) ??
+  ofRecords(kind, field, keys, stores)
+
+/** What follows from where a document stands. */
+const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined): Source | undefined => {
+  const numbered = numberedAs(kind)
+  if (field === 'timestamp')
+    return {
+      read: at =>
+        foundByBlock(
+          at,
+          numbered,
+          at.header.times.map(time => time * 1000),
+          false,
+        ),
+    }
+  const isNumber = path === 'blockNumber.num' || path === 'firstSeen.num' || (kind === 'block' && path === 'number.num')
+  if (isNumber || (field === 'blockHash' && keys?.space === 'block'))
+    return {
+      read: at =>
+        foundByBlock(
+          at,
+          numbered,
+          Float64Array.from(at.header.times, (_, index) => at.header.first + index),
+          true,
+        ),
+    }
+  return undefined
+}
+
+/** Fields that follow from a log's or a call's signature. */
+const OF_SIGNATURE: Record<string, ((signature: StoredSignature) => Value | null | undefined) | undefined> = {
+  'log.signature': ({ topic }) => topic,
+  'event.event.raw': ({ event }) => event?.name,
+  'event.error': ({ error }) => error,
+  'event.probability': ({ event, probability }) => event && probability,
+  'call.method.raw': ({ event }) => event?.name,
+  'call.selector': ({ topic }) => topic,
+  'call.probability': ({ event, probability }) => event && probability,
+}
+
+const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source | undefined => {
+  const meaningOf = OF_SIGNATURE[`${kind}.${field.path}`]
+  if (!meaningOf) return undefined
+  const { reader } = stores
+  const column = columnSource(
+    kind === 'call' ? 'call' : 'log',
+    lookup(kind === 'call' ? 'call' : 'log', kind === 'call' ? 'selector' : 'signature')!,
+    reader,
+  )!
+  const known = new Map<number, number>()
+  const keyOf = (id: number): number => {
+    let key = known.get(id)
+    if (key === undefined) {
+      const value = meaningOf(reader.signature(id))
+      key = value === null || value === undefined || tooLong(field, value) ? Number.NaN : keyOfValue(value, keys)
+      known.set(id, key)
+    }
+    return key
+  }
+  const records = ofRecords(kind, field, keys, stores)
+  return {
+    read(at, batch) {
+      const bounds = column.bounds(at)
+      const data = column.data(at)
+      if (!bounds || !data) return NOTHING
+      const found = foundOnlyIn(data, bounds.greatest)
+      // What all share for whom there was no room tells nothing of one.
+      if (found.keys.some(id => !Number.isNaN(id) && isShared(id, reader))) return records.read(at, batch)
+      return mapped(found, keyOf)
+    },
+  }
+}
+
+const ofColumn = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source | undefined => {
+  const { reader } = stores
+  if (field.field === 'transactionHash' && keys?.space === 'transaction') return transactions(kind, stores)
+  const source = isRowKind(kind) ? undefined : columnSource(kind, field, reader)
+  if (!source) return undefined
+  const records = ofRecords(kind, field, keys, stores)
+  const convert = converter(field, keys, reader)
+  const limit = mayBeInexact(field, keys) ? INEXACT : Number.POSITIVE_INFINITY
+  return {
+    read(at, batch) {
+      const bounds = source.bounds(at)
+      const data = bounds && source.data(at)
+      if (!data) return NOTHING
+      if (bounds.greatest >= limit && Number.isFinite(bounds.greatest)) return records.read(at, batch)
+      // It stands for integers of both sorts.
+      if (
+        field.encoding === 'num' &&
+        bounds.greatest >= LONGS_END &&
+        foundOnlyIn(data, bounds.greatest).keys.includes(LONGS_END)
+      )
+        return records.read(at, batch)
+      return convert ? mapped(foundOnlyIn(data, bounds.greatest), convert) : foundIn(data, bounds.greatest)
+    },
+  }
+}
+
+/** Integers beyond 2^53 are the nearest doubles in a column: good enough to compute with, but not to tell them apart. */
+const mayBeInexact = ({ kind }: FieldPath, keys: Keys | undefined): boolean =>
+  keys !== undefined && (kind === 'quantity' || kind === 'amount' || kind === 'wide')
+
+/** From a column's number to what an aggregation looks at; undefined where that is the same. */
+const converter = (
+  field: FieldPath,
+  keys: Keys | undefined,
+  reader: Reader,
+): ((stored: number) => number) | undefined => {
+  const { kind, encoding } = field
+  if (kind === 'boolean' || kind === 'long') return undefined
+  if (kind === 'address') return keys?.space === 'address' ? undefined : textual(field, keys, reader)
+  if (encoding === 'num') return stored => (stored > LONGS_END ? Number.NaN : stored)
+  if (encoding === 'coin') return stored => stored / 1e18
+  return textual(field, keys, reader)
+}
+
+const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((stored: number) => number) => {
+  const interpret = interpreterOf(field, reader)
+  const known = new Map<number, number>()
+  return stored => {
+    let key = known.get(stored)
+    if (key === undefined) {
+      const value = interpret(stored)
+      key = value === undefined ? Number.NaN : keyOfValue(value, keys)
+      if (known.size >= KNOWN) known.clear()
+      known.set(stored, key)
+    }
+    return key
+  }
+}
+
+const KNOWN = 50_000
+
+const keyOfValue = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
+
+/** Transactions stand for their hashes. */
+const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
+  if (isRowKind(kind)) return undefined
+  const place = lookup(kind, 'transactionIndex.num') ?? lookup(kind, 'transactionPosition.num')
+  const source = place && columnSource(kind, place, reader)
+  if (!source) return undefined
+  const numbered = numberedAs(kind)
+  return {
+    read(at) {
+      const data = source.data(at)
+      if (!data) return NOTHING
+      const blocks = blockIndexes(at, numbered)
+      const keys = new Float64Array(at.size)
+      for (let i = 0; i < at.size; i++) {
+        const tx = valueAt(data, i)
+        keys[i] = tx < 0 ? Number.NaN : positionOf(at.header.first, 0) + blocks[i]! * PLACES + tx
+      }
+      return { form: 'each', keys }
+    },
+  }
+}
+
+/** Documents that are read between two looks at whether to go on. */
+const READ = 0x1f
+
+/** What neither a column nor the place tells: from the record of each document that is asked for, or from the document. */
+const ofRecords = (kind: Kind, field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => {
+  const read = valuesReader(kind, field, { reader, exact })
+  const numbered = numberedAs(kind)
+  return {
+    read(at, batch) {
+      const { count } = batch
+      const ends = new Uint32Array(count)
+      const all: number[] = []
+      let before = -1
+      for (let i = 0; i < count; i++) {
+        if ((i & READ) === 0) reader.check()
+        const ordinal = ordinalAt(batch, i)
+        const start = all.length
+        if (ordinal === before) for (let j = i > 1 ? ends[i - 2]! : 0; j < ends[i - 1]!; j++) all.push(all[j]!)
+        else
+          for (const value of read(positionOfOrdinal(at.header, numbered, ordinal))) {
+            const key = keyOfValue(value, keys)
+            if (!all.includes(key, start)) all.push(key)
+          }
+        before = ordinal
+        ends[i] = all.length
+      }
+      return { form: 'several', keys: Float64Array.from(all), ends }
+    },
+  }
+}
+
+const valuesReader = (kind: Kind, field: FieldPath, { reader, exact }: Stores): ((position: number) => Value[]) => {
+  const one = columnOf(kind, field) && field.kind === 'hex' ? undefined : recordReader(kind, field, reader)
+  if (one)
+    return position => {
+      const value = one(position)
+      return value === undefined ? [] : [value]
+    }
+  const some = isRowKind(kind) ? sparseReader(kind, field, reader) : memberReader(kind, field, reader)
+  return (
+    some ??
+    (position => {
+      const [document] = exact.load(kind, [position])
+      return document ? valuesOf(field, document._source) : []
+    })
+  )
+}

@@ -1,0 +1,149 @@
+import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
+import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
+import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
+import type { At, Batch } from './batch.ts'
+import { elementsOf } from './elements.ts'
+import { group } from './group.ts'
+import { createKeyed } from './keyed.ts'
+import { createKeys, type Keys, spaceOf } from './keys.ts'
+import { bucketOrder, edgeOf, firstOf } from './order.ts'
+import { createSource } from './sources.ts'
+import { type Found, mapped } from './values.ts'
+
+export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
+  const { values, size, shardSize, minDocCount } = spec
+  const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
+  const source = createSource(values, keys, context)
+  const wanted = wantedBy(spec, keys)
+  const found = (all: Found): Found => (wanted ? mapped(all, wanted) : all)
+  const keyed = createKeyed((at, batch, wantsInner) => group(found(source.read(at, batch)), batch, wantsInner), inner)
+  const rank = () => bucketOrder(spec.order, keyed, inner, keys.compare)
+  let order: ReturnType<typeof rank> | undefined
+
+  /** Most buckets are left out by their counts alone. */
+  const firstByCount = (all: Uint32Array, wanted: number, compare: ReturnType<typeof rank>): number[] => {
+    if (all.length <= 4 * wanted) return firstOf(all, wanted, compare)
+    const { ascending } = spec.order[0]!
+    const { counts } = keyed
+    const last = edgeOf(all, counts, wanted, ascending)
+    const better = all.filter(bucket => (ascending ? counts[bucket]! < last : counts[bucket]! > last))
+    const equal = all.filter(bucket => counts[bucket] === last)
+    return [...Array.from(better).sort(compare), ...firstOf(equal, wanted - better.length, compare)]
+  }
+
+  const bucketOf = (bucket: number): Bucket => ({
+    key: keyMembers(keys, keyed.keys[bucket]!, spec),
+    ...numberOf(values.type, keyed.keys[bucket]!),
+    docCount: keyed.counts[bucket]!,
+    results: resultsOf(inner, bucket),
+  })
+
+  const isNested = Object.values(values.fields).some(({ list }) => list?.nested)
+  const keysIn = (at: At, batch: Batch): Float64Array => {
+    const all = isNested ? elementsOf(at, batch, context) : { at, batch }
+    return group(found(source.read(all.at, all.batch)), all.batch, false).rows.keys
+  }
+
+  return {
+    collect: keyed.collect,
+    merge: keyed.merge,
+    finish(owners) {
+      if (minDocCount === 0)
+        for (const { at, batch } of context.everywhere())
+          for (const key of keysIn(at, batch)) for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
+      keyed.finish()
+    },
+    result(owner): Buckets {
+      order ??= rank()
+      const all = keyed.in(owner)
+      const { counts } = keyed
+      const shard =
+        spec.order[0]!.by === '_count' ? firstByCount(all, shardSize, order) : firstOf(all, shardSize, order)
+      const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
+      const shown = enough.slice(0, size)
+      const sum = (buckets: ArrayLike<number>) => {
+        let total = 0
+        for (let i = 0; i < buckets.length; i++) total += counts[buckets[i]!]!
+        return total
+      }
+      context.count(shown.length)
+      const others = sum(all) - sum(shard) + sum(enough) - sum(shown)
+      return {
+        is: 'buckets',
+        type: TYPES[values.type],
+        members: [
+          ['doc_count_error_upper_bound', 0n],
+          ['sum_other_doc_count', BigInt(others)],
+        ],
+        keyed: false,
+        buckets: shown.map(bucketOf),
+      }
+    },
+    number: () => null,
+    bytes: () => keyed.bytes() + keys.bytes(),
+  }
+}
+
+const TYPES: Record<ValueType, string> = {
+  keyword: 'sterms',
+  long: 'lterms',
+  boolean: 'lterms',
+  date: 'lterms',
+  double: 'dterms',
+}
+
+const numberOf = (type: ValueType, key: number): { number?: number } => (type === 'keyword' ? {} : { number: key })
+
+/** A key as Elasticsearch shows one of its type. */
+export const keyMembers = (
+  keys: Keys,
+  key: number,
+  { values: { type }, format }: Pick<SpecOf<'terms'>, 'values' | 'format'>,
+): Member[] => {
+  const value = keys.value(key)
+  switch (type) {
+    case 'keyword':
+      return [['key', String(value)]]
+    case 'boolean':
+      return [
+        ['key', value ? 1n : 0n],
+        ['key_as_string', value ? 'true' : 'false'],
+      ]
+    case 'double':
+      return [['key', Number(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+    default:
+      return [['key', BigInt(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+  }
+}
+
+/** Keeps the keys that are asked for; undefined where all are. */
+const wantedBy = (
+  { terms: { include, exclude, partition }, values }: SpecOf<'terms'>,
+  keys: Keys,
+): ((key: number) => number) | undefined => {
+  if (!include && !exclude && !partition) return undefined
+  const known = new Map<number, boolean>()
+  return key => {
+    let kept = known.get(key)
+    if (kept === undefined) {
+      const value = keys.value(key)
+      const text = values.type === 'boolean' ? String(Boolean(value)) : String(value)
+      kept =
+        (include?.(text) ?? true) &&
+        !(exclude?.(text) ?? false) &&
+        (!partition || partOf(text) % partition.of === partition.partition)
+      if (known.size >= KNOWN) known.clear()
+      known.set(key, kept)
+    }
+    return kept ? key : Number.NaN
+  }
+}
+
+const KNOWN = 100_000
+
+/** Which terms share a partition says nothing to anybody, as long as each has one. */
+const partOf = (text: string): number => {
+  let hash = 0
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return hash >>> 0
+}

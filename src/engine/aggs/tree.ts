@@ -1,0 +1,106 @@
+import { overLimit } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
+import type { Aggregator, Context, Inner } from './aggregator.ts'
+import { createAutoDateHistogram } from './auto-date-histogram.ts'
+import { filtered } from './batch.ts'
+import { createComposite } from './composite.ts'
+import { createCardinality, createValueCount } from './counts.ts'
+import { elementsOf, type Role } from './elements.ts'
+import { createExactTotal } from './exact.ts'
+import { createFilters } from './filters.ts'
+import { createHistogram, evenSteps } from './histogram.ts'
+import { createKeys, spaceOf } from './keys.ts'
+import { createNumbersOf } from './numbers.ts'
+import { createPercentiles } from './percentiles.ts'
+import { createRange } from './range.ts'
+import { documentsOf } from './reverse.ts'
+import { createSingle } from './single.ts'
+import { createSource } from './sources.ts'
+import { createTerms } from './terms.ts'
+import { createTopHits } from './top-hits.ts'
+import { presence } from './values.ts'
+import { createWeightedAvg } from './weighted-avg.ts'
+
+/** What computes some aggregations and those inside of them. */
+export const createInner = (aggregations: readonly Aggregation[], context: Context): Inner =>
+  aggregations.map(aggregation => {
+    const create = CREATE[aggregation.spec.kind] as Create<AggregationType>
+    const aggregator = create(aggregation.spec, createInner(aggregation.aggs, context), context)
+    return { aggregation, aggregator: bounded(aggregator, context) }
+  })
+
+/** Documents may multiply from level to level, where each has several values. */
+const bounded = (aggregator: Aggregator, { reader, limits }: Context): Aggregator => ({
+  ...aggregator,
+  collect(at, batch) {
+    reader.check()
+    if (batch.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    return aggregator.collect(at, batch)
+  },
+  result(owner) {
+    reader.check()
+    return aggregator.result(owner)
+  },
+})
+
+/** What a document in a bucket takes while it is looked at. */
+const BYTES = 32
+
+type Create<K extends AggregationType> = (spec: SpecOf<K>, inner: Inner, context: Context) => Aggregator
+
+const numbers: Create<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'> = (spec, _, context) =>
+  createNumbersOf(spec, context)
+const percentiles: Create<'percentiles' | 'percentile_ranks'> = (spec, _, context) => createPercentiles(spec, context)
+
+const CREATE = {
+  terms: createTerms,
+  histogram: (spec, inner, context) => createHistogram(spec, evenSteps(spec.interval, spec.offset), inner, context),
+  date_histogram: (spec, inner, context) => createHistogram(spec, spec.rounding, inner, context),
+  auto_date_histogram: createAutoDateHistogram,
+  range: createRange,
+  date_range: createRange,
+  filter: (spec, inner, context) =>
+    createSingle('filter', inner, context, (at, batch) => ({
+      at,
+      batch: context.matching.filter(spec.query, at, batch),
+    })),
+  filters: createFilters,
+  missing({ values }, inner, context) {
+    const keys =
+      values.type === 'keyword' ? context.shared(() => createKeys(spaceOf(values), context.reader)) : undefined
+    const source = createSource(values, keys, context)
+    return createSingle('missing', inner, context, (at, batch) => {
+      const has = presence(source.read(at, batch), batch)
+      return { at, batch: filtered(batch, (_, i) => has[i] === 0) }
+    })
+  },
+  // The walk hands over all documents to it.
+  global: (_, inner, context) => createSingle('global', inner, context, (at, batch) => ({ at, batch })),
+  nested: (_, inner, context) => {
+    // Where all that is inside are filters, arguments that none of them lets through are not looked at.
+    const filters = inner.map(({ aggregation: { spec } }) => (spec.kind === 'filter' ? spec.query : undefined))
+    const onlyFilters = filters.length > 0 && !filters.includes(undefined)
+    const looksAt = (role: Role, kind: Kind) => filters.some(query => context.matching.mayMatch(query!, kind, role))
+    return createSingle('nested', inner, context, (at, batch) =>
+      at.kind === 'event' || at.kind === 'call'
+        ? elementsOf(at, batch, context, onlyFilters ? looksAt : undefined)
+        : { at, batch: { ...batch, count: 0 } },
+    )
+  },
+  reverse_nested: (_, inner, context) => createSingle('reverse_nested', inner, context, documentsOf),
+  composite: createComposite,
+  top_hits: (spec, _, context) => createTopHits(spec, context),
+  avg: numbers,
+  sum: (spec, inner, context) =>
+    spec.exact ? createExactTotal(spec as SpecOf<'sum'>, context) : numbers(spec, inner, context),
+  min: numbers,
+  max: numbers,
+  stats: numbers,
+  extended_stats: numbers,
+  value_count: (spec, _, context) => createValueCount(spec, context),
+  cardinality: (spec, _, context) => createCardinality(spec, context),
+  percentiles,
+  percentile_ranks: percentiles,
+  weighted_avg: (spec, _, context) => createWeightedAvg(spec, context),
+} satisfies { [K in AggregationType]: Create<K> }

@@ -1,0 +1,120 @@
+import type { Batch } from './batch.ts'
+
+/** Values of a segment's documents as numbers: ids, numbers, or places among texts. NaN stands for none. */
+export type Found =
+  /** By ordinal, of few different ones: `keys[at[ordinal]]`. Without `at` all are the first. */
+  | {
+      form: 'few'
+      at: Uint8Array | Uint16Array | Uint32Array | undefined
+      keys: Float64Array
+      /** Whether no key occurs twice. */
+      distinct: boolean
+    }
+  /** By ordinal. */
+  | { form: 'each'; keys: Float64Array }
+  /** By place in the batch that was asked for: the values of the i-th stand from `ends[i - 1]` to `ends[i]`, ascending and distinct. */
+  | { form: 'several'; keys: Float64Array; ends: Uint32Array }
+
+export const NOTHING: Found = { form: 'few', at: undefined, keys: Float64Array.of(Number.NaN), distinct: true }
+
+/** All values by way of a function, which gives NaN for none. */
+export const mapped = (found: Found, map: (key: number) => number): Found => {
+  const keys = new Float64Array(found.keys.length)
+  let before = Number.NaN
+  let result = Number.NaN
+  for (let i = 0; i < keys.length; i++) {
+    const key = found.keys[i]!
+    if (key !== before) {
+      before = key
+      result = Number.isNaN(key) ? key : map(key)
+    }
+    keys[i] = result
+  }
+  if (found.form === 'few') return { ...found, keys, distinct: false }
+  return found.form === 'each' ? { form: 'each', keys } : withoutRepeats({ ...found, keys })
+}
+
+/** Of one document two values may have become one. */
+const withoutRepeats = ({ keys, ends }: Extract<Found, { form: 'several' }>): Found => {
+  const kept = new Float64Array(keys.length)
+  const newEnds = new Uint32Array(ends.length)
+  let size = 0
+  for (let i = 0; i < ends.length; i++) {
+    const start = size
+    for (let j = i === 0 ? 0 : ends[i - 1]!; j < ends[i]!; j++) {
+      const key = keys[j]!
+      if (Number.isNaN(key) || (size > start && kept.subarray(start, size).includes(key))) continue
+      kept[size++] = key
+    }
+    newEnds[i] = size
+  }
+  return { form: 'several', keys: kept.subarray(0, size), ends: newEnds }
+}
+
+/** One value in place of none. */
+export const withMissing = (found: Found, key: number | undefined): Found => {
+  if (key === undefined) return found
+  if (found.form !== 'several') {
+    const keys = found.keys.map(one => (Number.isNaN(one) ? key : one))
+    return found.form === 'few' ? { ...found, keys, distinct: false } : { form: 'each', keys }
+  }
+  const { ends } = found
+  const empty = ends.reduce((sum, end, i) => sum + (end === (i === 0 ? 0 : ends[i - 1]!) ? 1 : 0), 0)
+  const keys = new Float64Array(found.keys.length + empty)
+  const newEnds = new Uint32Array(ends.length)
+  let size = 0
+  for (let i = 0; i < ends.length; i++) {
+    const start = i === 0 ? 0 : ends[i - 1]!
+    if (start === ends[i]) keys[size++] = key
+    for (let j = start; j < ends[i]!; j++) keys[size++] = found.keys[j]!
+    newEnds[i] = size
+  }
+  return { form: 'several', keys, ends: newEnds }
+}
+
+/** Calls for each value with its place in the batch; those without one are passed over. */
+export const eachValue = (found: Found, batch: Batch, visit: (i: number, key: number) => void) => {
+  const { count, list, from } = batch
+  const { keys } = found
+  if (found.form === 'several') {
+    for (let i = 0, j = 0; i < count; i++) for (; j < found.ends[i]!; j++) visit(i, keys[j]!)
+    return
+  }
+  const at = found.form === 'few' ? found.at : undefined
+  const isOne = found.form === 'few' && !at
+  for (let i = 0; i < count; i++) {
+    const ordinal = list ? list[i]! : from + i
+    const key = isOne ? keys[0]! : at ? keys[at[ordinal]!]! : keys[ordinal]!
+    if (!Number.isNaN(key)) visit(i, key)
+  }
+}
+
+/** One value for each of a batch, NaN where there is none; of several the first. */
+export const gathered = (found: Found, batch: Batch): Float64Array => {
+  const all = new Float64Array(batch.count)
+  const { count, list, from } = batch
+  const { keys } = found
+  if (found.form === 'several') {
+    all.fill(Number.NaN)
+    for (let i = 0; i < count; i++) {
+      const start = i === 0 ? 0 : found.ends[i - 1]!
+      if (start < found.ends[i]!) all[i] = keys[start]!
+    }
+  } else if (found.form === 'few' && !found.at) all.fill(keys[0]!)
+  else if (found.form === 'few') {
+    const at = found.at!
+    if (list) for (let i = 0; i < count; i++) all[i] = keys[at[list[i]!]!]!
+    else for (let i = 0; i < count; i++) all[i] = keys[at[from + i]!]!
+  } else if (list) for (let i = 0; i < count; i++) all[i] = keys[list[i]!]!
+  else all.set(keys.subarray(from, from + count))
+  return all
+}
+
+/** Whether each of a batch has a value. */
+export const presence = (found: Found, batch: Batch): Uint8Array => {
+  const has = new Uint8Array(batch.count)
+  eachValue(found, batch, i => {
+    has[i] = 1
+  })
+  return has
+}

@@ -1,0 +1,148 @@
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import type { Node, Value } from '../ast.ts'
+import type { Json } from '../json.ts'
+import type { Sort, SourceFilter } from '../request.ts'
+import type { Zone } from '../time-zone.ts'
+import type { Pipeline } from './pipelines/pipeline.ts'
+import type { Rounding } from './rounding.ts'
+
+/** A checked aggregation: what it computes, and what is computed in each of its buckets. */
+export interface Aggregation {
+  name: string
+  spec: Spec
+  /** In the order of the request. */
+  aggs: readonly Aggregation[]
+  /** What is computed from those inside, or from the buckets, in the order in which it can be. */
+  pipelines: readonly Pipeline[]
+  meta?: Json
+}
+
+/** The aggregations of a request. */
+export type Aggregations = Pick<Aggregation, 'aggs' | 'pipelines'>
+
+/** The values that an aggregation looks at. */
+export interface Values {
+  /** The field as each kind has it; a kind without it has no values. */
+  fields: Partial<Record<Kind, FieldPath>>
+  type: ValueType
+  /** Stands for the value of documents without one. */
+  missing: Value | undefined
+}
+
+/** How values are compared and shown. Dates are milliseconds since 1970. */
+export type ValueType = 'keyword' | 'long' | 'double' | 'boolean' | 'date'
+
+export interface Order {
+  /** `_count`, `_key`, or the way to a number of an aggregation inside. */
+  by: string
+  ascending: boolean
+}
+
+/** Which terms become buckets. */
+export interface Terms {
+  /** Undefined: all. */
+  include: ((text: string) => boolean) | undefined
+  exclude: ((text: string) => boolean) | undefined
+  partition: { partition: number; of: number } | undefined
+}
+
+/** Numbers are those of the histogram: milliseconds where it is one of dates. */
+export interface HistogramSpec {
+  minDocCount: number
+  order: readonly Order[]
+  keyed: boolean
+  format: Format | undefined
+  /** Buckets are made up to these. */
+  extended: Edges | undefined
+  /** Values beyond are left out. */
+  hard: Edges | undefined
+}
+
+export interface Edges {
+  min: number | undefined
+  max: number | undefined
+}
+
+/** Writes a key. */
+export type Format = (value: number) => string
+
+export interface RangeOf {
+  key: string | undefined
+  from: number | undefined
+  to: number | undefined
+}
+
+export type CompositeSource = { name: string; values: Values; descending: boolean; missingBucket: boolean } & (
+  | { by: 'terms' }
+  | { by: 'histogram'; interval: number }
+  | { by: 'date_histogram'; rounding: Rounding; format: Format | undefined; parse: (text: string) => number }
+)
+
+export type Queries = Partial<Record<Kind, Node>>
+
+export type Spec =
+  | {
+      kind: 'terms'
+      values: Values
+      size: number
+      shardSize: number
+      minDocCount: number
+      order: readonly Order[]
+      terms: Terms
+      format: Format | undefined
+      showErrors: boolean
+    }
+  | ({ kind: 'histogram'; values: Values; interval: number; offset: number } & HistogramSpec)
+  | ({ kind: 'date_histogram'; values: Values; rounding: Rounding } & HistogramSpec)
+  | {
+      kind: 'auto_date_histogram'
+      values: Values
+      buckets: number
+      zone: Zone
+      format: Format | undefined
+      least: string | undefined
+    }
+  | {
+      kind: 'range' | 'date_range'
+      values: Values
+      ranges: readonly RangeOf[]
+      keyed: boolean
+      format: Format | undefined
+    }
+  | { kind: 'filter'; query: Queries }
+  | {
+      kind: 'filters'
+      /** Without names they are answered as a list. */
+      filters: readonly { name: string | undefined; query: Queries }[]
+      other: string | undefined
+    }
+  | { kind: 'missing'; values: Values }
+  | { kind: 'global' }
+  | { kind: 'nested'; path: string }
+  | { kind: 'reverse_nested' }
+  | {
+      kind: 'composite'
+      sources: readonly CompositeSource[]
+      size: number
+      after: readonly (Value | null)[] | undefined
+    }
+  | { kind: 'top_hits'; size: number; from: number; sort: Sort[]; source: SourceFilter }
+  | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: Values; format: Format | undefined; exact: boolean }
+  | { kind: 'extended_stats'; values: Values; format: Format | undefined; sigma: number }
+  | { kind: 'value_count'; values: Values; format: Format | undefined }
+  | { kind: 'cardinality'; values: Values; precision: number }
+  | {
+      kind: 'percentiles' | 'percentile_ranks'
+      values: Values
+      /** Percents, or values whose ranks are wanted. */
+      of: readonly number[]
+      keyed: boolean
+      compression: number
+      hdrDigits: number | undefined
+      format: Format | undefined
+    }
+  | { kind: 'weighted_avg'; value: Values; weight: Values; format: Format | undefined }
+
+export type AggregationType = Spec['kind']
+export type SpecOf<K extends AggregationType> = OfType<Spec, K>
+type OfType<S, K> = S extends { kind: infer T } ? (K & T extends never ? never : S) : never

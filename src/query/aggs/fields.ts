@@ -1,0 +1,81 @@
+import { refuse } from '../../lib/errors.ts'
+import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
+import { ALL, type Value } from '../ast.ts'
+import { createDateReader } from '../dates.ts'
+import { boolean, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
+import { readDouble, readLong } from '../numbers.ts'
+import { checkKnown, onField } from '../scope.ts'
+import type { Values, ValueType } from './ast.ts'
+import type { AggregationScope } from './kinds/kind.ts'
+
+/** Which values an aggregation works on. */
+export type Wanted = 'any' | 'numeric'
+
+/** The field that an aggregation names, as each kind of the search has it, with what stands in for a missing value. */
+export const readValues = (
+  place: JsonNode,
+  given: { field?: JsonNode | undefined; missing?: JsonNode | undefined },
+  scope: AggregationScope,
+  wanted: Wanted,
+): Values => {
+  if (given.field === undefined) throw unexpected(place, 'an object with [field]')
+  const at = given.field
+  const name = string(at, 'the name of a field')
+  const fields: Partial<Record<Kind, FieldPath>> = {}
+  let declared: FieldPath | undefined
+  let known = false
+  for (const kind of scope.kinds) {
+    // Tells fields that nothing has, and looks away from what is out of sight.
+    const field = lookup(kind, name)
+    if (!field) continue
+    known = true
+    if (declared && !areAlike(declared, field))
+      throw refuse(
+        'illegal_argument_exception',
+        `${where(at)}: [${name}] is a ${declared.es} of one entity and a ${field.es} of another: search for one of them.`,
+      )
+    declared ??= field
+    if (field.es === 'text') throw fielddata(field, at)
+    if (onField(name, at, { ...scope, kind }, () => EVERY).node.op === 'all') fields[kind] = field
+  }
+  if (!known) checkKnown(name, at, scope)
+  const type: ValueType = typeOf(Object.values(fields), declared)
+  if (wanted === 'numeric' && declared?.es === 'keyword')
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(at)}: Field [${name}] of type [keyword] is not supported for this aggregation, which needs numbers, dates or booleans.`,
+    )
+  return { fields, type, missing: given.missing && missingOf(given.missing, type, scope) }
+}
+
+const areAlike = (a: FieldPath, b: FieldPath): boolean => a.es === b.es || (NUMBERS.has(a.es) && NUMBERS.has(b.es))
+const NUMBERS: ReadonlySet<string> = new Set(['long', 'double'])
+
+const typeOf = (fields: readonly FieldPath[], declared: FieldPath | undefined): ValueType => {
+  const types = new Set((fields.length > 0 ? fields : declared ? [declared] : []).map(({ es }) => es))
+  if (types.size > 1) return 'double'
+  const [type = 'keyword'] = types
+  return type === 'text' ? 'keyword' : type
+}
+
+const fielddata = ({ path }: FieldPath, at: JsonNode) =>
+  refuse(
+    'illegal_argument_exception',
+    `${where(at)}: Text fields are not optimised for operations that require per-document field data like aggregations and sorting, so these operations are disabled by default. Please use a keyword field instead: [${path}.raw].`,
+  )
+
+const missingOf = (place: JsonNode, type: ValueType, scope: AggregationScope): Value => {
+  switch (type) {
+    case 'keyword':
+      return scalar(place, 'a text')
+    case 'boolean':
+      if (place.value === 1 || place.value === 0) return place.value === 1
+      return boolean(place)
+    case 'date':
+      return createDateReader(scope).read(place, scalar(place, 'a date'), false)
+    case 'double':
+      return readDouble(place)
+    case 'long':
+      return readLong({ path: 'missing' } as FieldPath, place).floor
+  }
+}

@@ -1,0 +1,26 @@
+import { known } from '../../json-node.ts'
+import { readValues } from '../fields.ts'
+import { count } from '../options.ts'
+import type { AggregationKind } from './kind.ts'
+import { scripts } from './terms.ts'
+
+export const cardinality: AggregationKind = {
+  doc: 'How many distinct values there are.',
+  example: { field: 'address.raw' },
+  buckets: false,
+  read(place, scope) {
+    const keys = known(place, 'an object such as {"field": "address.raw"}', KEYS, [
+      'rehash',
+      'execution_hint',
+      'value_type',
+    ])
+    if (keys.script) throw scripts(keys.script)
+    return {
+      kind: 'cardinality',
+      values: readValues(place, keys, scope, 'any'),
+      precision: count(keys.precision_threshold, 0, 3000),
+    }
+  },
+}
+
+const KEYS = ['field', 'missing', 'precision_threshold', 'script'] as const

@@ -1,0 +1,90 @@
+import { refuse } from '../../lib/errors.ts'
+import { elements, integer, isObject, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
+import { readDouble } from '../numbers.ts'
+import type { Aggregation, Order } from './ast.ts'
+
+/** An integer from a least one on. */
+export const count = (place: JsonNode | undefined, least: number, fallback: number): number => {
+  if (place === undefined) return fallback
+  const value = integer(place, `an integer from ${least} on`)
+  if (value >= least) return value
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: expected an integer from ${least} on, received ${value}.`,
+  )
+}
+
+export const number = (place: JsonNode | undefined): number | undefined =>
+  place === undefined || place.value === null ? undefined : readDouble(place)
+
+/** `{"_count": "desc"}`, or a list of such: what is equal is ordered by what follows, and at last by the key. */
+export const readOrder = (place: JsonNode | undefined, fallback: readonly Order[]): readonly Order[] => {
+  if (place === undefined) return fallback
+  const orders = elements(place).flatMap(at => {
+    const given = members(at, 'an object such as {"_count": "desc"}')
+    if (given.length !== 1) throw unexpected(at, 'an object with one key, or a list of such')
+    return given.map(([by, direction]): Order => ({ by: NAMES.get(by) ?? by, ascending: isAscending(direction) }))
+  })
+  return orders.length === 0 ? fallback : orders
+}
+
+/** Names of before. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['_term', '_key'],
+  ['_time', '_key'],
+])
+
+const isAscending = (place: JsonNode): boolean => {
+  const text = string(place, '"asc" or "desc"').toLowerCase()
+  if (text !== 'asc' && text !== 'desc') throw unexpected(place, '"asc" or "desc"')
+  return text === 'asc'
+}
+
+/** The steps of a way to a number, such as `a>b[95.0]` or `a.avg`: the last one may name one number of several. */
+export const pathOf = (path: string): { steps: string[]; rest: string | undefined } => {
+  const steps = path.split('>').map(step => step.trim())
+  const last = steps.pop()!
+  const bracket = /^(.+)\[([^\]]*)\]$/.exec(last)
+  if (bracket) return { steps: [...steps, bracket[1]!], rest: bracket[2]! }
+  const dot = last.indexOf('.')
+  return dot < 0
+    ? { steps: [...steps, last], rest: undefined }
+    : { steps: [...steps, last.slice(0, dot)], rest: last.slice(dot + 1) }
+}
+
+/** Refuses an order that goes by what is not inside, or by what has no number. */
+export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: readonly Aggregation[]): void => {
+  for (const { by } of order) {
+    if (by === '_count' || by === '_key') continue
+    const bad = (why: string) =>
+      refuse(
+        'aggregation_execution_exception',
+        `${where(place)}: Invalid aggregation order path [${by}]. ${why} Order by _count, _key, or an aggregation inside that gives one number, such as {"the_sum": "desc"}.`,
+      )
+    let inside = aggs
+    const { steps, rest } = pathOf(by)
+    for (const [i, step] of steps.entries()) {
+      const found = inside.find(({ name }) => name === step)
+      const isLast = i === steps.length - 1
+      if (isLast && step === '_count' && i > 0) break
+      if (!found) throw bad(`The aggregation [${step}] is not there.`)
+      const { kind } = found.spec
+      if (!isLast && !SINGLE.has(kind)) throw bad(`[${step}] has several buckets.`)
+      if (!isLast || (SINGLE.has(kind) && (rest === undefined || rest === 'doc_count' || rest === '_count'))) {
+        inside = found.aggs
+        continue
+      }
+      const needsName = SEVERAL.has(kind)
+      if (needsName && rest === undefined)
+        throw bad(`[${step}] gives several numbers: name one, such as [${step}.avg].`)
+      if (!needsName && !ONE.has(kind)) throw bad(`[${step}] gives no number.`)
+      if (!needsName && rest !== undefined && rest !== 'value') throw bad(`[${step}] gives one number only.`)
+    }
+  }
+}
+
+const SINGLE: ReadonlySet<string> = new Set(['filter', 'missing', 'global', 'nested', 'reverse_nested'])
+const ONE: ReadonlySet<string> = new Set(['avg', 'sum', 'min', 'max', 'value_count', 'cardinality', 'weighted_avg'])
+const SEVERAL: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks'])
+
+export const isEmptyObject = (place: JsonNode): boolean => isObject(place.value) && place.value.size === 0

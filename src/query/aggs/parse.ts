@@ -1,0 +1,135 @@
+import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { overLimit } from '../../limits/index.ts'
+import type { Json } from '../json.ts'
+import { isObject, type JsonNode, members, named, unexpected, where } from '../json-node.ts'
+import type { Aggregation, Aggregations } from './ast.ts'
+import { AGGREGATIONS, REFUSED } from './kinds/index.ts'
+import type { AggregationKind, AggregationScope } from './kinds/kind.ts'
+import { PIPELINES, parsePipeline } from './pipelines/index.ts'
+import type { Pipeline } from './pipelines/pipeline.ts'
+import { orderPipelines } from './pipelines/tree.ts'
+
+/** Reads the aggregations of a request. */
+export const parseAggregations = (place: JsonNode, scope: AggregationScope): Aggregations => {
+  const counter = { left: scope.budget.limits.aggregations }
+  return readAll(place, scope, [], counter)
+}
+
+interface Counter {
+  left: number
+}
+
+const readAll = (
+  place: JsonNode,
+  scope: AggregationScope,
+  around: readonly Pick<Aggregation, 'spec'>[],
+  counter: Counter,
+): Aggregations => {
+  const { limits } = scope.budget
+  if (around.length >= limits.aggregationDepth) throw overLimit('aggregationDepth', limits, where(place))
+  const aggs: Aggregation[] = []
+  const pipelines: Pipeline[] = []
+  for (const [name, at] of members(
+    place,
+    'aggregations by name, such as {"names": {"terms": {"field": "event.raw"}}}',
+  )) {
+    if (counter.left-- <= 0) throw overLimit('aggregations', limits)
+    checkName(name, at)
+    scope.budget.clauses(1, at)
+    const parts = partsOf(name, at)
+    const pipeline = parsePipeline(name, parts.type, parts.body, scope.budget)
+    if (pipeline) {
+      if (parts.inner) throw noneInside(name, parts.type, parts.inner)
+      pipelines.push({ ...pipeline, ...parts.meta })
+    } else aggs.push(readOne(name, parts, scope, around, counter))
+  }
+  return { aggs, pipelines: orderPipelines(pipelines, aggs, around.at(-1)) }
+}
+
+/** An aggregation's type, what stands under it, and what stands beside. */
+interface AggregationParts {
+  type: string
+  body: JsonNode
+  inner: JsonNode | undefined
+  meta: { meta?: Json }
+}
+
+const partsOf = (name: string, place: JsonNode): AggregationParts => {
+  let inner: JsonNode | undefined
+  let meta: { meta?: Json } = {}
+  let typed: [type: string, body: JsonNode] | undefined
+  for (const [key, at] of members(place, 'an aggregation, such as {"terms": {"field": "event.raw"}}')) {
+    if (key === 'aggs' || key === 'aggregations') {
+      if (inner)
+        throw refuse('parsing_exception', `${where(at)}: Found two sub aggregation definitions under [${name}]`)
+      inner = at
+    } else if (key === 'meta') meta = { meta: at.value }
+    else if (typed)
+      throw refuse(
+        'parsing_exception',
+        `${where(at)}: Found two aggregation type definitions in [${name}]: [${typed[0]}] and ${named(key)}`,
+      )
+    else typed = [key, at]
+  }
+  if (!typed) throw refuse('parsing_exception', `${where(place)}: Missing definition for aggregation [${name}]`)
+  const [type, body] = typed
+  return { type, body, inner, meta }
+}
+
+const readOne = (
+  name: string,
+  { type, body, inner, meta }: AggregationParts,
+  scope: AggregationScope,
+  around: readonly Pick<Aggregation, 'spec'>[],
+  counter: Counter,
+): Aggregation => {
+  const kind = kindOf(type, body)
+  const spec = kind.read(body, scope, { name, around: around.map(({ spec }) => spec.kind) })
+  const isEmpty = inner && members(inner, 'aggregations').length === 0
+  if (inner && !isEmpty && !kind.buckets) throw noneInside(name, type, inner)
+  const inside =
+    inner && kind.buckets
+      ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, { spec }], counter)
+      : NOTHING
+  kind.check?.(body, spec, inside.aggs)
+  return { name, spec, ...inside, ...meta }
+}
+
+const NOTHING: Aggregations = { aggs: [], pipelines: [] }
+
+const noneInside = (name: string, type: string, place: JsonNode) =>
+  refuse(
+    'aggregation_initialization_exception',
+    `${where(place)}: Aggregator [${name}] of type [${type}] cannot accept sub-aggregations`,
+  )
+
+const kindOf = (type: string, place: JsonNode): AggregationKind => {
+  if (Object.hasOwn(AGGREGATIONS, type)) return AGGREGATIONS[type as keyof typeof AGGREGATIONS]
+  const names = [...Object.keys(AGGREGATIONS), ...Object.keys(PIPELINES)]
+  if (Object.hasOwn(REFUSED, type))
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: the aggregation [${type}] is not supported. ${REFUSED[type]} Supported are ${names.join(', ')}.`,
+    )
+  throw refuse(
+    'parsing_exception',
+    `${where(place)}: Unknown aggregation type ${named(type)}.${didYouMean(type, names)} Supported are ${names.join(', ')}.`,
+  )
+}
+
+const checkName = (name: string, place: JsonNode) => {
+  if (/[[\]>]/.test(name) || name === '')
+    throw refuse(
+      'parsing_exception',
+      `${where(place)}: Invalid aggregation name ${named(name)}. Aggregation names can contain any character except '[', ']', and '>'`,
+    )
+}
+
+/** The member that holds them; both names are taken, one of them at a time. */
+export const aggregationsIn = (keys: { aggs?: JsonNode; aggregations?: JsonNode }): JsonNode | undefined => {
+  if (keys.aggs && keys.aggregations) throw unexpected(keys.aggregations, 'either [aggs] or [aggregations]')
+  const given = keys.aggs ?? keys.aggregations
+  // None at all are not answered with an empty object.
+  return given && isObject(given.value) && given.value.size === 0 ? undefined : given
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { createSearcher } from '../../../src/engine/query/execute.ts'
+import { createByteWriter } from '../../../src/lib/bytes.ts'
+import type { Kind } from '../../../src/mapping/index.ts'
+import { parseSearch } from '../../../src/query/parse.ts'
+import { oddBlocks, oddEvents } from '../../support/odd.ts'
+import { createTestStore, generatedBlocks, type TestStore } from '../../support/store.ts'
+
+describe('aggregations over a store', () => {
+  let store: TestStore
+  before(() => {
+    store = createTestStore([], { run: [1, 3], events: oddEvents })
+    store.add(oddBlocks(12, 1000))
+    store.add(generatedBlocks(3))
+  })
+  after(() => store.close())
+
+  const ask = (kind: Kind, aggs: object): Record<string, unknown> => {
+    const out = createByteWriter(1 << 10)
+    const request = parseSearch(JSON.stringify({ size: 0, aggs }), [kind], 0)
+    const searcher = createSearcher(store.reader)
+    const written = searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, { index: 'x', out })
+    return JSON.parse(written.aggregations!) as Record<string, unknown>
+  }
+
+  it('sums amounts of transactions to the last digit, also those beyond 64 bits', () => {
+    const total = store
+      .all('tx')
+      .reduce((sum, { _source }) => sum + BigInt((_source.value as { raw: string } | null)?.raw ?? 0), 0n)
+    assert.ok(total > 2n ** 64n)
+    assert.deepStrictEqual(ask('tx', { a: { sum: { field: 'value.num', exact: true } } }), {
+      a: { value: Number(total), exact_value: String(total) },
+    })
+  })
+
+  it('sums arguments to the last digit', () => {
+    const integers = store.all('event').flatMap(({ _source }) =>
+      ((_source.args ?? []) as { value: { hex: string; num: unknown; type: string } }[]).flatMap(({ value }) => {
+        const width = /^(u?)int(\d*)$/.exec(value.type)
+        if (value.type === 'bool') return [BigInt(value.hex)]
+        if (!width) return []
+        return [width[1] ? BigInt(value.hex) : BigInt.asIntN(Number(width[2] || 256), BigInt(value.hex))]
+      }),
+    )
+    const total = integers.reduce((sum, one) => sum + one, 0n)
+    assert.ok(integers.some(one => one > 2n ** 64n) && integers.some(one => one < 0n))
+    const { a } = ask('event', {
+      a: { nested: { path: 'args' }, aggs: { s: { sum: { field: 'args.value.num', exact: true } } } },
+    })
+    assert.equal((a as { s: { exact_value: string } }).s.exact_value, String(total))
+  })
+
+  it('refuses too many buckets before it makes them', () => {
+    const seconds = { field: 'timestamp', fixed_interval: '1s', extended_bounds: { min: 0, max: 1_700_000_000_000 } }
+    const started = performance.now()
+    assert.throws(() => ask('tx', { a: { date_histogram: seconds } }), {
+      code: 'too_many_buckets_exception',
+      next: 'refuse',
+    })
+    assert.throws(() => ask('tx', { a: { histogram: { field: 'gasUsed.num', interval: 1e-3 } } }), {
+      code: 'too_many_buckets_exception',
+    })
+    assert.ok(performance.now() - started < 2000)
+  })
+
+  it('refuses what takes more memory than there is', () => {
+    let inner: object = { a: { value_count: { field: 'topics' } } }
+    for (let i = 0; i < 15; i++) inner = { a: { terms: { field: 'topics', size: 1 }, aggs: inner } }
+    assert.throws(() => ask('log', inner), { next: 'refuse', code: 'illegal_argument_exception' })
+  })
+})

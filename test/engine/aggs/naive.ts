@@ -1,0 +1,118 @@
+import { type Kind, lookup } from '../../../src/mapping/index.ts'
+import { type Document, valuesOf } from '../../../src/query/predicate.ts'
+
+/** A random aggregation of the kinds that the model knows. */
+export interface Question {
+  type:
+    | 'terms'
+    | 'histogram'
+    | 'date_histogram'
+    | 'missing'
+    | 'nested'
+    | 'sum'
+    | 'stats'
+    | 'cardinality'
+    | 'value_count'
+  field: string
+  inside: Question[]
+}
+
+type Source = Record<string, unknown>
+
+const bodyOf = ({ type, field }: Question): object => {
+  switch (type) {
+    case 'terms':
+      return { field, size: 10_000 }
+    case 'histogram':
+      return { field, interval: 7, min_doc_count: 1 }
+    case 'date_histogram':
+      return { field, fixed_interval: '1m', min_doc_count: 1 }
+    case 'nested':
+      return { path: 'args' }
+    default:
+      return { field }
+  }
+}
+
+export const requestOf = (questions: readonly Question[]): object =>
+  Object.fromEntries(
+    questions.map((question, i) => [
+      `a${i}`,
+      {
+        [question.type]: bodyOf(question),
+        ...(question.inside.length > 0 && { aggs: requestOf(question.inside) }),
+      },
+    ]),
+  )
+
+/** What is answered, by looking at every document: as plain as can be. */
+export const answerOf = (questions: readonly Question[], kind: Kind, sources: readonly Source[]): object =>
+  Object.fromEntries(questions.map((question, i) => [`a${i}`, one(question, kind, sources)]))
+
+const one = ({ type, field: name, inside }: Question, kind: Kind, sources: readonly Source[]): object => {
+  const field = lookup(kind, name)!
+  const isNested = (source: Source) =>
+    'args' in source && Array.isArray(source.args) && source.args.length === 1 && source.alone === true
+  const values = (source: Source): (string | number | boolean)[] =>
+    (field.list?.nested === true) !== isNested(source)
+      ? []
+      : [
+          ...new Set(
+            valuesOf(field, source).map(value =>
+              typeof value !== 'bigint' ? value : Number.isSafeInteger(Number(value)) ? Number(value) : String(value),
+            ),
+          ),
+        ]
+  const all = sources.flatMap(values)
+  const numbers = all.map(Number)
+  const bucket = (some: readonly Source[]) => ({ doc_count: some.length, ...answerOf(inside, kind, some) })
+  const buckets = (keysOf: (source: Source) => (string | number)[]) => {
+    const groups = new Map<string | number, Source[]>()
+    for (const source of sources)
+      for (const key of new Set(keysOf(source))) {
+        const group = groups.get(key)
+        if (group) group.push(source)
+        else groups.set(key, [source])
+      }
+    return Array.from(groups, ([key, some]) => ({ key, ...bucket(some) })).sort((a, b) =>
+      String(a.key) < String(b.key) ? -1 : 1,
+    )
+  }
+  const sum = numbers.reduce((total, number) => total + number, 0)
+  switch (type) {
+    case 'terms':
+      return {
+        buckets: buckets(source => values(source).map(value => (typeof value === 'boolean' ? Number(value) : value))),
+      }
+    case 'histogram':
+      return { buckets: buckets(source => values(source).map(value => Math.floor(Number(value) / 7) * 7)) }
+    case 'date_histogram':
+      return { buckets: buckets(source => values(source).map(value => Math.floor(Number(value) / 60_000) * 60_000)) }
+    case 'missing':
+      return bucket(sources.filter(source => values(source).length === 0))
+    case 'nested': {
+      const elements = sources.flatMap(({ args }) =>
+        Array.isArray(args) ? args.map((element: unknown) => ({ args: [element], alone: true })) : [],
+      )
+      return bucket(elements)
+    }
+    case 'sum':
+      return { value: sum }
+    case 'stats':
+      return numbers.length === 0
+        ? { count: 0, min: null, max: null, avg: null, sum: 0 }
+        : {
+            count: numbers.length,
+            min: Math.min(...numbers),
+            max: Math.max(...numbers),
+            avg: sum / numbers.length,
+            sum,
+          }
+    case 'cardinality':
+      return { value: new Set(all).size }
+    case 'value_count':
+      return { value: all.length }
+  }
+}
+
+export const sourcesOf = (documents: readonly Document[]): Source[] => documents.map(({ _source }) => _source as Source)

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { createByteWriter } from '../../../src/lib/bytes.ts'
+import { type FieldPath, KINDS, type Kind, queryPaths } from '../../../src/mapping/index.ts'
+import { parseSearch } from '../../../src/query/parse.ts'
+import { compile, type Document } from '../../../src/query/predicate.ts'
+import { oddBlocks, oddEvents } from '../../support/odd.ts'
+import { arbitraryQuery } from '../../support/queries.ts'
+import { stringifyLossless } from '../../support/scenarios.ts'
+import {
+  createTestStore,
+  demoBlocks,
+  demoEvents,
+  excerptOf,
+  generatedBlocks,
+  type TestStore,
+} from '../../support/store.ts'
+import { answerOf, type Question, requestOf, sourcesOf } from './naive.ts'
+
+// What columns, index and caches give must be what the documents themselves say.
+
+/** Cases of each kind; `CASES=5000 npm test -- aggs/property` looks further. */
+const CASES = Number(process.env.CASES ?? 120)
+const SEED = Number(process.env.SEED ?? 1)
+const NOW = Date.UTC(2025, 0, 1, 1)
+
+describe('random aggregations over many small segments are those of a plain model', () => {
+  let store: TestStore
+  let searcher: Searcher
+  let documents: Record<Kind, Document[]>
+  before(() => {
+    store = createTestStore([], { run: [1, 1, 2, 1, 3, 1, 1, 5], events: [...oddEvents, ...demoEvents()] })
+    store.add(demoBlocks().slice(0, 40))
+    store.add(oddBlocks(12, 1000))
+    store.add(generatedBlocks(4).map((raw, i) => excerptOf(raw, index => index % 13 === i)))
+    documents = Object.fromEntries(KINDS.map(kind => [kind, store.all(kind)])) as Record<Kind, Document[]>
+    searcher = createSearcher(store.reader)
+  })
+  after(() => store.close())
+  for (const kind of KINDS)
+    it(kind, () => {
+      const all = documents[kind]
+      const queries = fc.oneof(fc.constant({ match_all: {} }), arbitraryQuery(kind, all.slice(0, 60)))
+      fc.assert(
+        fc.property(arbitraryQuestions(kind), queries, (questions, query) => {
+          const text = stringifyLossless({ size: 0, query, aggs: requestOf(questions) })
+          const request = parseSearch(text, [kind], NOW)
+          const holds = compile(kind, request.parts[0]!.query)
+          const expected = answerOf(questions, kind, sourcesOf(all.filter(holds)))
+          for (const _ of ['anew', 'as it is kept']) {
+            const out = createByteWriter(1 << 10)
+            const { aggregations } = searcher.write(
+              request,
+              { deadline: Number.POSITIVE_INFINITY },
+              { index: 'x', out },
+            )
+            assert.deepStrictEqual(
+              plain(JSON.parse(aggregations!.replace(/("key":)(-?\d{16,})(?=[,}])/g, '$1"$2"'))),
+              plain(expected),
+            )
+          }
+        }),
+        { numRuns: CASES, seed: SEED },
+      )
+    })
+})
+
+const arbitraryQuestions = (kind: Kind): fc.Arbitrary<Question[]> => {
+  const paths = [...queryPaths(kind).values()].filter(({ es }) => es !== 'text')
+  const named = (test: (path: FieldPath) => boolean) => paths.filter(test).map(({ path }) => path)
+  const any = named(() => true)
+  const numbers = named(({ es }) => es === 'long' || es === 'double' || es === 'boolean')
+  const dates = named(({ es }) => es === 'date')
+  const one = (depth: number): fc.Arbitrary<Question> => {
+    const leaf = (type: Question['type'], fields: readonly string[]) =>
+      fc.constantFrom(...fields).map((field): Question => ({ type, field, inside: [] }))
+    const metrics = [leaf('cardinality', any), leaf('value_count', any), leaf('sum', numbers), leaf('stats', numbers)]
+    if (depth === 0) return fc.oneof(...metrics)
+    const bucket = (type: Question['type'], fields: readonly string[]) =>
+      fc
+        .tuple(fc.constantFrom(...fields), fc.array(one(depth - 1), { maxLength: 2 }))
+        .map(([field, inside]): Question => ({ type, field, inside }))
+    return fc.oneof(
+      ...metrics,
+      bucket('terms', any),
+      bucket('terms', any),
+      bucket(
+        'histogram',
+        named(({ es }) => es === 'long'),
+      ),
+      bucket('date_histogram', dates),
+      bucket('missing', any),
+    )
+  }
+  const withNested = (question: fc.Arbitrary<Question[]>) =>
+    kind === 'event' || kind === 'call'
+      ? fc.oneof(
+          question,
+          fc
+            .array(one(2), { minLength: 1, maxLength: 2 })
+            .map((inside): Question[] => [{ type: 'nested', field: 'args.name', inside }]),
+        )
+      : question
+  return withNested(fc.array(one(2), { minLength: 1, maxLength: 3 }))
+}
+
+/** Buckets by their keys, numbers as far as the order of adding does not matter. */
+const plain = (value: unknown): unknown => {
+  if (typeof value === 'number') return Number(value.toPrecision(10))
+  if (Array.isArray(value)) return value.map(plain).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !/_as_string$|_error_upper_bound$|^sum_other_doc_count$/.test(name))
+      .map(([name, inner]) => [name, name === 'key' ? String(inner) : plain(inner)])
+      .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+  )
+}
