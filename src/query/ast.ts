@@ -67,13 +67,13 @@ export interface Exact {
 }
 
 /**
- * Canonical values, by what the field's encoding compares as: `long` → bigint within 64 bits, `double` → number,
+ * Canonical values, by what the field's encoding compares as: `long` → bigint within 64 bits, `integer` → bigint, `double` → number,
  * `instant` → milliseconds since 1970 as number, in whole seconds, `boolean` → boolean, `hex` → lower-case text, `exact`
  * and `token` → text.
  */
 export type Value = bigint | number | boolean | string
 
-/** One bound at least, at most one lower and one upper. Those of `long` and `instant` are always inclusive. */
+/** One bound at least, at most one lower and one upper. Those of `long`, `integer` and `instant` are always inclusive. */
 export interface Bounds {
   readonly gt?: Value
   readonly gte?: Value

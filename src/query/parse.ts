@@ -1,24 +1,17 @@
 import { refuse } from '../lib/errors.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { ALL, type Node } from './ast.ts'
+import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
+import { parseCollapse } from './collapse.ts'
 import { lowerClause } from './dsl/index.ts'
 import { parseJson } from './json.ts'
-import {
-  bodyNode,
-  boolean,
-  elements,
-  integer,
-  isObject,
-  type JsonNode,
-  known,
-  string,
-  unexpected,
-  where,
-} from './json-node.ts'
-import type { SearchRequest, SourceFilter } from './request.ts'
+import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
+import { type Parameters, withParameters } from './parameters.ts'
+import { REFUSED_KEYS } from './refused.ts'
+import type { InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
+import { parseShown, type ShownScope } from './shown.ts'
 import { parseSort } from './sort.ts'
 
 /**
@@ -29,11 +22,19 @@ export const parseSearch = (
   body: string | undefined,
   kinds: readonly Kind[],
   now: number,
-  options: BudgetOptions = {},
+  options: ParseOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
-  const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
-  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
+  const lower = (place: JsonNode | undefined, kind: Kind, taken: Pick<Scope, 'innerHits' | 'marks'> = {}): Node =>
+    // Each kind reads the same clauses, which count once.
+    parseQuery(place, { kind, kinds, now, ...taken }, createBudget(options))
+  const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
+  const root = bodyNode(withParameters(given, options.parameters ?? []))
+  checkRefused(root)
+  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [
+    ...Object.keys(IGNORED_KEYS),
+    ...REFUSED_KEYS.keys(),
+  ])
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
   if (size >= 0 && from + size > MAX_WINDOW) {
@@ -42,44 +43,53 @@ export const parseSearch = (
       `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
+  const scope: ShownScope = {
+    kinds,
+    limits,
+    queries: place =>
+      Object.fromEntries(
+        kinds.map(kind => {
+          const marks: Node[] = []
+          lower(place, kind, { marks })
+          return [kind, marks]
+        }),
+      ),
+  }
+  if (keys.collapse && size < 0)
+    throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
   return {
-    // Each kind reads the same clauses, which count once.
-    parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, { kind, kinds, now }, createBudget(options)) })),
+    parts: kinds.map(kind => {
+      const innerHits: InnerHits[] = []
+      const marks: Node[] | undefined = keys.highlight || keys.collapse ? [] : undefined
+      const query = lower(keys.query, kind, { innerHits, marks })
+      return {
+        ...{ kind, query },
+        ...(keys.post_filter && { postFilter: lower(keys.post_filter, kind) }),
+        ...(marks && { marks }),
+        ...(innerHits.length > 0 && { innerHits }),
+      }
+    }),
     sort: parseSort(keys.sort, kinds, limits),
     from,
     size,
-    source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    ...parseShown(keys, scope),
+    ...(keys.collapse && { collapse: parseCollapse(keys.collapse, scope) }),
+    ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
   }
 }
 
-const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
-
-/**
- * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
- * `highlight` and the further ones that would add something to a hit add nothing.
- */
-export const IGNORED_KEYS = [
-  'docvalue_fields',
-  'explain',
-  'fields',
-  'highlight',
-  'profile',
-  'script_fields',
-  'seq_no_primary_term',
-  'stats',
-  'stored_fields',
-  'timeout',
-  'track_scores',
-  'version',
-] as const
+export interface ParseOptions extends BudgetOptions {
+  /** Those of the URL. */
+  parameters?: Parameters | undefined
+}
 
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
 const parseQuery = (
   place: JsonNode | undefined,
-  scope: Pick<Scope, 'kind' | 'kinds' | 'now'>,
+  scope: Pick<Scope, 'kind' | 'kinds' | 'now' | 'innerHits' | 'marks'>,
   budget: Budget,
 ): Node => {
   if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
@@ -101,36 +111,20 @@ const parseFrom = (place: JsonNode): number => {
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
 }
 
+/** Milliseconds, undefined where there is no limit. */
+const parseTimeout = (place: JsonNode): number | undefined => {
+  const text = scalar(place, EXPECTED_TIME)
+  if (text === '-1' || text === '0') return undefined
+  const [, amount, unit] = /^(\d{1,12}(?:\.\d{1,9})?) *(nanos|micros|ms|s|m|h|d)$/i.exec(text) ?? []
+  if (amount === undefined || unit === undefined) throw unexpected(place, EXPECTED_TIME)
+  return Number(amount) * UNITS[unit.toLowerCase() as keyof typeof UNITS]
+}
+
+const UNITS = { nanos: 1e-6, micros: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const EXPECTED_TIME = 'a time with its unit, such as "10s"'
+
 const parseTrackTotal = (place: JsonNode): boolean | number => {
   if (typeof place.value !== 'number') return boolean(place)
   if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
   return place.value
-}
-
-/** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
-const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
-  const { value } = place
-  if (typeof value === 'boolean') return value
-  if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
-  const { includes, include, excludes, exclude } = known(
-    place,
-    'an object such as {"includes": ["event", "args"]}',
-    ['includes', 'excludes', 'include', 'exclude'],
-    [],
-  )
-  const all = (...places: (JsonNode | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
-  return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
-}
-
-const checkedPatterns = (
-  { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },
-  limits: Limits,
-): SourceFilter => {
-  if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
-  const read = (at: JsonNode) => {
-    const pattern = string(at, 'the name of a field, or a list of names')
-    if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
-    return pattern
-  }
-  return { includes: includes.map(read), excludes: excludes.map(read) }
 }

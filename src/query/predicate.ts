@@ -4,6 +4,7 @@ import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mappin
 import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
 import { compileCompare } from './compare.ts'
+import { integerIn } from './digits.ts'
 import { nearTo } from './fuzzy.ts'
 import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
@@ -33,6 +34,30 @@ export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Val
   const values: Value[] = []
   collect(source, stepsOf(field, undefined), 0, raw => READ[field.compare](field, raw, values))
   return values
+}
+
+/** The values of a field as `_source` shows them, through all lists on the way. Of an element of a nested `list`, those of its members. */
+export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
+  const values: unknown[] = []
+  collect(source, stepsOf(field, list), 0, raw => {
+    const integer = field.compare === 'integer' ? integerIn(raw) : undefined
+    if (field.compare !== 'integer') values.push(raw)
+    else if (integer !== undefined) values.push(String(integer))
+  })
+  return values
+}
+
+/** A value as `_source` shows it, canonical as in the query tree. Of a text, its first word. */
+export const readValue = (field: FieldPath, raw: unknown): Value | undefined => {
+  const values: Value[] = []
+  READ[field.compare](field, raw, values)
+  return values[0]
+}
+
+/** Whether an element of a nested list fulfils a condition on its members. */
+export const compileElement = (node: Node, list: string): ((element: Record<string, unknown>) => boolean) => {
+  const test = compileNode(node, list, undefined)
+  return element => test(element, { _id: '', _source: {} })
 }
 
 /** `source` is the document's, or an element of one of its lists. */
@@ -136,6 +161,7 @@ const hasValue = (field: FieldPath, list: string | undefined): Test => {
   return source => {
     let found = false
     collect(source, steps, 0, raw => {
+      if (field.compare === 'integer' && integerIn(raw) === undefined) return
       found ||= ignoreAbove === undefined || String(raw).length <= ignoreAbove
     })
     return found
@@ -147,9 +173,17 @@ const hasValue = (field: FieldPath, list: string | undefined): Test => {
  * ways to ask and no members.
  */
 const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
-  const path = '' in ENCODINGS[field.kind] ? field.field : field.path
+  const path =
+    field.compare === 'integer'
+      ? field.path.slice(0, -DEC.length)
+      : '' in ENCODINGS[field.kind]
+        ? field.field
+        : field.path
   return (list === undefined ? path : path.slice(list.length + 1)).split('.')
 }
+
+/** What digits are worked out of stands in the object that they would be a member of. */
+const DEC = '.dec'
 
 /** Hands over every value at the path that is not null, through all lists on the way. */
 const collect = (value: unknown, steps: readonly string[], step: number, found: (raw: unknown) => void): void => {
@@ -175,6 +209,10 @@ const READ = {
   },
   long: (_, raw, values) => {
     values.push(BigInt(isRawJson(raw) ? raw.rawJSON : (raw as number | bigint)))
+  },
+  integer: (_, raw, values) => {
+    const integer = integerIn(raw)
+    if (integer !== undefined) values.push(integer)
   },
   double: (_, raw, values) => {
     values.push(Number(raw))

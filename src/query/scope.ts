@@ -4,6 +4,7 @@ import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.
 import { ALL, NONE, type Node } from './ast.ts'
 import type { Budget } from './budget.ts'
 import { type JsonNode, named, scalar, where } from './json-node.ts'
+import type { InnerHits } from './request.ts'
 import { ids, or } from './simplify.ts'
 
 /** What a clause is read against. */
@@ -17,6 +18,10 @@ export interface Scope {
   nested: string | undefined
   /** What the query may still ask for. */
   budget: Budget
+  /** Where clauses put what they want to be shown of what they found; undefined where nothing of it is shown. */
+  innerHits?: InnerHits[] | undefined
+  /** Where conditions on fields are put down that may mark words of hits; undefined where nothing is marked. */
+  marks?: Node[] | undefined
 }
 
 /**
@@ -30,7 +35,9 @@ export const onField = (name: string, place: JsonNode, scope: Scope, make: (fiel
     return NONE
   }
   const node = make(field)
-  return isInSight(field, scope) ? node : NONE
+  if (!isInSight(field, scope)) return NONE
+  scope.marks?.push(node)
+  return node
 }
 
 /** Every field at or below a path, so far as it is in sight: `value` stands for `value.num`, `value.coin` and so on. */

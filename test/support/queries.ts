@@ -125,7 +125,7 @@ const conditionOn = (field: FieldPath, values: readonly Value[], options: QueryO
     const fuzzy = near.map(({ it, at, how, options }) => ({ query: misspelt(String(it), at, how), ...options }))
     kinds.push({ weight: 2, arbitrary: fuzzy.map(it => ({ match: { [name]: it } })) })
   }
-  if (field.es === 'keyword' || field.es === 'text') {
+  if ((field.es === 'keyword' || field.es === 'text') && field.compare !== 'integer') {
     const beginning = fc.tuple(value, fc.nat(12)).map(([it, length]) => String(it).slice(0, length))
     kinds.push({ weight: 2, arbitrary: beginning.map(it => ({ prefix: { [name]: it } })) })
   }
@@ -173,6 +173,7 @@ const OTHERS: Record<FieldPath['compare'], Value[]> = {
   exact: ['', 'value', 'Transfer', '0x0000000000000000000000000000000000000000', 'uint256'],
   token: ['transfer', 'swap', '0x0000000000000000000000000000000000000000'],
   long: [0n, 1n, -1n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)],
+  integer: [0n, 1n, -1n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n + 1n, 10n ** 24n, 2n ** 256n - 1n, -(2n ** 255n)],
   double: [0, 1, -1.5, 1e-6, 1e21],
   boolean: [true, false],
   instant: [0, Date.UTC(2024, 0, 1), Date.UTC(2024, 1, 29, 12)],
@@ -200,6 +201,12 @@ const spelling = (field: FieldPath, value: Value, options: QueryOptions): fc.Arb
       if (!options.asElasticsearch || (integer < 2n ** 51n && integer > -(2n ** 51n))) ways.push(`${integer}.5`)
       if (previous >= -(2n ** 63n)) ways.push(previous)
       if (!options.asElasticsearch && integer >= 0n) ways.push(`0x${integer.toString(16)}`)
+      break
+    }
+    case 'integer': {
+      const integer = value as bigint
+      ways.push(integer, String(integer), integer + 1n, integer - 1n, `${integer}.5`, `${integer}.0`)
+      if (integer >= 0n) ways.push(`0x${integer.toString(16)}`)
       break
     }
     case 'double':

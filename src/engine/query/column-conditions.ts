@@ -26,7 +26,8 @@ export interface ColumnCondition {
 
 /** What a condition on a field that has a column means for its numbers. `never` where no document can fulfil it. */
 export const conditionOf = (leaf: Leaf, reader: Reader): ColumnCondition | 'never' => {
-  const { kind, encoding } = leaf.field
+  const { kind, encoding, compare } = leaf.field
+  if (compare === 'integer') return ofIntegers(leaf)
   switch (kind) {
     case 'address':
       return ofAddresses(leaf, reader)
@@ -149,6 +150,15 @@ const ofLongs = (leaf: Leaf): ColumnCondition | 'never' => {
   if (lte !== undefined) high = min(high, toBigint(lte))
   if (lt !== undefined) high = min(high, toBigint(lt) - 1n)
   return between(low, high)
+}
+
+/** Of any size: longs with no bound of their own. */
+const ofIntegers = (leaf: Leaf): ColumnCondition | 'never' => {
+  if (leaf.op === 'in') return oneInteger(leaf.values.map(toBigint).filter(value => value >= 0n))
+  if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
+  const { gte, lte } = leaf.bounds
+  const high = lte === undefined ? LARGEST : min(toBigint(lte), LARGEST)
+  return between(gte === undefined ? 0n : max(toBigint(gte), 0n), high)
 }
 
 const LARGEST = 2n ** 256n - 1n

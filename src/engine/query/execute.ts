@@ -4,22 +4,22 @@ import { logsBloomOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Node } from '../../query/ast.ts'
-import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import { and } from '../../query/simplify.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
-import { createHits } from '../show/hits.ts'
+import type { Totals } from '../show/hits.ts'
+import { createHits, type DocumentShowing } from '../show/hits.ts'
 import { findBest, type Part } from './best.ts'
-import { createDocuments, type Documents } from './documents.ts'
-import { evaluate } from './evaluate.ts'
+import { findCollapsed } from './collapse.ts'
+import { countAll } from './count.ts'
+import { createDocuments } from './documents.ts'
+import { createEvaluator } from './evaluator.ts'
 import { hold } from './held.ts'
 import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
-import { planQuery } from './plan.ts'
-import type { Ask } from './segment-matcher.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
 
@@ -34,13 +34,15 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
-  writeDocument(kind: Kind, id: string, writing: Writing): boolean
+  writeDocument(kind: Kind, id: string, writing: Writing, how?: DocumentShowing): boolean
 }
 
 export interface Writing {
   /** The network's name as it stands in `_index`. */
   index: string
   out: ByteWriter
+  /** How totals of inner hits are written: as a number where nothing is said. */
+  totals?: Totals
 }
 
 export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
@@ -49,12 +51,13 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
   const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
   const loading: Loading = { shown, exact, reader }
-  const written = createHits(loading)
+  const evaluation = createEvaluator(reader, exact)
+  const written = createHits({ ...loading, evaluation, limits })
 
   const prepare = (request: SearchRequest): Part[] =>
-    request.parts.map(({ kind, query }) => ({
+    request.parts.map(({ kind, query, postFilter }) => ({
       kind,
-      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) }),
+      evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query),
     }))
 
   const find = (request: SearchRequest, options: SearchOptions, take: Take): { total: number; hits: number } => {
@@ -62,7 +65,8 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     try {
       const parts = prepare(request)
       const total = countAll(request, parts, reader)
-      const found = findBest(request, parts, { exact, reader, limits })
+      const find = request.collapse ? findCollapsed : findBest
+      const found = find(request, parts, { exact, reader, limits })
       return { total, hits: take(found.slice(request.from)) }
     } finally {
       reader.end()
@@ -94,8 +98,8 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     }
   }
 
-  const takeInto = (request: SearchRequest, { index, out }: Writing): Take => {
-    const write = written.writer(request, index)
+  const takeInto = (request: SearchRequest, { index, out, totals }: Writing): Take => {
+    const write = written.writer(request, index, totals)
     return found => write(found, out)
   }
 
@@ -123,8 +127,8 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     },
     write: (request, options, writing) => find(request, options, takeInto(request, writing)),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
-    writeDocument: (kind, id, { index, out }) =>
-      read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out))),
+    writeDocument: (kind, id, { index, out }, how) =>
+      read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),
     similar: request =>
       read(() =>
         similarContracts(reader, request)?.map(({ position, similarity }) => ({
@@ -139,25 +143,4 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
 /** What a page has put into a list, each time. */
 function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {
   for (const _ of pages) yield list.splice(0)
-}
-
-const asking = (documents: Documents): Ask => {
-  const tests = new Map<Node, ReturnType<typeof compile>>()
-  return (kind, node, positions) => {
-    const test = tests.get(node) ?? compile(kind, node)
-    tests.set(node, test)
-    return documents.load(kind, positions).map(document => document !== undefined && test(document))
-  }
-}
-
-const countAll = ({ trackTotal }: SearchRequest, parts: Part[], reader: Reader): number => {
-  if (trackTotal === false) return -1
-  const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal
-  let total = 0
-  for (const segment of reader.segments()) {
-    reader.check()
-    for (const { evaluation } of parts) total += evaluation.count(segment)
-    if (total >= most) return most
-  }
-  return total
 }

@@ -221,7 +221,7 @@ const MAX_NAMES = 1000
 type Planner = (leaf: Leaf, reader: Reader) => Plan | undefined
 
 const blockNumber: Planner = leaf => {
-  if (leaf.field.encoding === 'num') return { by: 'blocks', runs: runsOf(leaf) }
+  if (leaf.field.encoding === 'num' || leaf.field.encoding === 'dec') return { by: 'blocks', runs: runsOf(leaf) }
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op === 'range') {
     const test = testOf(leaf)

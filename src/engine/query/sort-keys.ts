@@ -113,6 +113,7 @@ const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   kind === 'boolean' ||
   kind === 'long' ||
   encoding === 'num' ||
+  encoding === 'dec' ||
   encoding === 'padded' ||
   // Amounts that a double does not tell apart are the same in coins, so that another key decides.
   (encoding === 'coin' && last)

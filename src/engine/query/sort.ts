@@ -24,6 +24,8 @@ export interface Found {
   position: number
   /** What it is sorted by, beside its position. */
   keys: (Key | null)[]
+  /** 1 where nothing else is said. */
+  score?: number
 }
 
 export interface SortKeys {
@@ -176,6 +178,7 @@ interface ValuesFrom {
 
 const missingOr = (value: Value | undefined, field: FieldPath, order: Sort['order']): unknown => {
   if (value === undefined) return missingValue(field, order)
+  if (field.compare === 'integer') return String(value)
   return typeof value === 'bigint' ? long(value, asJson) : value
 }
 
@@ -201,7 +204,8 @@ const valueReader = (
   }
 }
 
-const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
+/** What stands for a missing value in a hit's `sort`. */
+export const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
   const last = order === 'asc'
   switch (field?.compare) {
     case 'long':

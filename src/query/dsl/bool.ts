@@ -9,10 +9,11 @@ export const bool: Clause = {
   example: { filter: [{ term: { event: 'transfer' } }], must_not: { term: { 'blockNumber.num': 1 } } },
   lower(place, scope, inner) {
     const keys = known(place, 'an object', KEYS)
-    const nodes = (at: JsonNode | undefined) =>
-      at === undefined ? [] : elements(at).map(clause => inner(clause, scope))
+    const nodes = (at: JsonNode | undefined, within = scope) =>
+      at === undefined ? [] : elements(at).map(clause => inner(clause, within))
     const required = [...nodes(keys.must), ...nodes(keys.filter)]
-    const forbidden = nodes(keys.must_not)
+    // What must not be found is neither shown nor marked.
+    const forbidden = nodes(keys.must_not, { ...scope, innerHits: undefined, marks: undefined })
     const optional = nodes(keys.should)
     const spec = keys.minimum_should_match
     const clauses = required.length + forbidden.length + optional.length

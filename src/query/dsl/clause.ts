@@ -8,6 +8,8 @@ import type { Scope } from '../scope.ts'
 export interface Clause {
   /** What it means, for the reference docs. */
   doc: string
+  /** What is not as in Elasticsearch, for the reference docs. */
+  limit?: string
   /** The body of a working clause, for the reference docs. */
   example: unknown
   /** What the example searches. Default: events. */

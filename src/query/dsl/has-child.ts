@@ -1,7 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { childrenOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
-import { boolean, integer, type JsonNode, known, named, unexpected, unknownKey, where } from '../json-node.ts'
+import { takeInnerHits } from '../inner-hits.ts'
+import { boolean, integer, type JsonNode, known, named, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
 import { child } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
@@ -13,7 +15,6 @@ export const hasChild: Clause = {
   lower(place, scope, inner) {
     const keys = known(place, 'an object such as {"type": "event", "query": {…}}', KEYS)
     const { type, query, ignore_unmapped, inner_hits } = keys
-    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', SUPPORTED)
     if (type === undefined) throw unexpected(place, "an object with [type]: [has_child] requires 'type' field")
     if (query === undefined) throw unexpected(place, "an object with [query]: [has_child] requires 'query' field")
     const ignoresUnmapped = ignore_unmapped !== undefined && boolean(ignore_unmapped)
@@ -33,14 +34,18 @@ export const hasChild: Clause = {
       const of = scope.kinds.join(', ')
       throw noRelation(type, `[has_child] ${of} has no children of type ${named(name)}.`, name, possible)
     }
-    const node = inner(query, { ...scope, kind, kinds: [kind] })
-    return childrenOf(scope.kind).includes(kind) ? child(kind, node, min, max) : NONE
+    const here = childrenOf(scope.kind).includes(kind)
+    const outer = here ? scope : { ...scope, innerHits: undefined }
+    const own: InnerHits[] = []
+    const within = { ...scope, kind, kinds: [kind], marks: undefined, innerHits: inner_hits && own }
+    const node = inner(query, within)
+    takeInnerHits(inner_hits, node, own, { by: 'child', name, inner: within, outer, lower: inner })
+    return here ? child(kind, node, min, max) : NONE
   },
 }
 
-const SUPPORTED = ['type', 'query', 'min_children', 'max_children', 'ignore_unmapped'] as const
 /** A score is the same for every hit, so its mode makes no difference. */
-const KEYS = [...SUPPORTED, 'score_mode', 'inner_hits'] as const
+const KEYS = ['type', 'query', 'min_children', 'max_children', 'ignore_unmapped', 'score_mode', 'inner_hits'] as const
 
 const childCount = (place: JsonNode, name: string, least: number): number => {
   const count = integer(place, `an integer from ${least} on`)

@@ -1,7 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { parentsOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
-import { boolean, known, named, unexpected, unknownKey, where } from '../json-node.ts'
+import { takeInnerHits } from '../inner-hits.ts'
+import { boolean, known, named, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
 import { parent } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
@@ -12,7 +14,6 @@ export const hasParent: Clause = {
   lower(place, scope, inner) {
     const keys = known(place, 'an object such as {"parent_type": "tx", "query": {…}}', KEYS)
     const { parent_type, type, query, ignore_unmapped, score, inner_hits } = keys
-    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', SUPPORTED)
     if (score !== undefined) boolean(score)
     if (type !== undefined && parent_type !== undefined)
       throw refuse(
@@ -32,11 +33,15 @@ export const hasParent: Clause = {
       const of = scope.kinds.join(', ')
       throw noRelation(given, `[has_parent] ${of} has no parent of type ${named(name)}.`, name, possible)
     }
-    const node = inner(query, { ...scope, kind, kinds: [kind] })
-    return parentsOf(scope.kind).includes(kind) ? parent(kind, node) : NONE
+    const here = parentsOf(scope.kind).includes(kind)
+    const outer = here ? scope : { ...scope, innerHits: undefined }
+    const own: InnerHits[] = []
+    const within = { ...scope, kind, kinds: [kind], marks: undefined, innerHits: inner_hits && own }
+    const node = inner(query, within)
+    takeInnerHits(inner_hits, node, own, { by: 'parent', name, inner: within, outer, lower: inner })
+    return here ? parent(kind, node) : NONE
   },
 }
 
-const SUPPORTED = ['parent_type', 'type', 'query', 'ignore_unmapped'] as const
 /** A score is the same for every hit, so whether the parent gives it makes no difference. */
-const KEYS = [...SUPPORTED, 'score', 'score_mode', 'inner_hits'] as const
+const KEYS = ['parent_type', 'type', 'query', 'ignore_unmapped', 'score', 'score_mode', 'inner_hits'] as const

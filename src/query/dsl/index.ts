@@ -2,6 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Node } from '../ast.ts'
 import { type JsonNode, members, named, unexpected, where } from '../json-node.ts'
+import { REFUSED_CLAUSES } from '../refused.ts'
 import type { Scope } from '../scope.ts'
 import { bool } from './bool.ts'
 import type { Clause } from './clause.ts'
@@ -50,6 +51,9 @@ export const lowerClause = (place: JsonNode, scope: Scope): Node => {
   if (first === undefined) throw unexpected(place, 'a query clause, such as {"term": {…}}')
   const [name, body] = first
   const clause: Clause | undefined = Object.hasOwn(CLAUSES, name) ? CLAUSES[name as keyof typeof CLAUSES] : undefined
+  const why = REFUSED_CLAUSES.get(name)
+  if (clause === undefined && why !== undefined)
+    throw refuse('parsing_exception', `${where(body)}: the query ${named(name)} is not supported. ${why}`)
   if (clause === undefined) {
     const names = Object.keys(CLAUSES)
     throw refuse(

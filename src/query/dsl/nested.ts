@@ -2,7 +2,9 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { nestedPaths } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
-import { boolean, known, named, string, unexpected, unknownKey, where } from '../json-node.ts'
+import { takeInnerHits } from '../inner-hits.ts'
+import { boolean, known, named, string, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
 import { nested as nestedNode } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
@@ -15,7 +17,6 @@ export const nested: Clause = {
   lower(place, scope, inner) {
     const keys = known(place, 'an object such as {"path": "args", "query": {…}}', KEYS)
     const { path: pathPlace, query, ignore_unmapped, inner_hits } = keys
-    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', ['path', 'query', 'ignore_unmapped'])
     if (pathPlace === undefined) throw unexpected(place, 'an object with [path]')
     if (query === undefined) throw unexpected(place, 'an object with [query]')
     const path = string(pathPlace, 'the name of a nested list')
@@ -27,8 +28,13 @@ export const nested: Clause = {
     }
     const lists = scope.kinds.flatMap(nestedPaths)
     if (lists.includes(path)) {
-      const node = inner(query, { ...scope, nested: path })
-      return nestedPaths(scope.kind).includes(path) ? nestedNode(path, node) : NONE
+      const here = nestedPaths(scope.kind).includes(path)
+      const outer = here ? scope : { ...scope, innerHits: undefined }
+      const own: InnerHits[] = []
+      const within = { ...scope, nested: path, innerHits: inner_hits && own }
+      const node = inner(query, within)
+      takeInnerHits(inner_hits, node, own, { by: 'nested', name: path, inner: within, outer, lower: inner })
+      return here ? nestedNode(path, node) : NONE
     }
     if (ignore_unmapped !== undefined && boolean(ignore_unmapped)) return NONE
     const there = lists.length > 0 ? `Nested lists are ${lists.join(', ')}.` : 'It has none.'

@@ -27,10 +27,11 @@ export const prefix: Clause = {
 
 /** What begins with a text lies between it and the text whose last character is the next one. */
 const beginsWith = (field: FieldPath, place: JsonNode): Node => {
-  if (field.es !== 'keyword' && field.es !== 'text') {
+  if ((field.es !== 'keyword' && field.es !== 'text') || field.compare === 'integer') {
+    const what = field.compare === 'integer' ? 'holds integers' : `is of type [${field.es}]`
     throw refuse(
       'query_shard_exception',
-      `${where(place)}: prefix works on keyword and text fields, and [${field.path}] is of type [${field.es}].`,
+      `${where(place)}: prefix works on keyword and text fields, and [${field.path}] ${what}.`,
     )
   }
   const given = scalar(place, 'a text')
