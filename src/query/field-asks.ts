@@ -1,11 +1,12 @@
 import { refuse } from '../lib/errors.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
-import { printerOf } from './date-print.ts'
+import { dateWriterOf } from './date-text.ts'
 import { boolean, elements, type JsonNode, known, string, unexpected, where } from './json-node.ts'
 import type { FieldAsk } from './request.ts'
 import { checkKnown } from './scope.ts'
 import { globMatches } from './source-filter.ts'
+import { UTC } from './time-zone.ts'
 
 /** Whether values are asked for as `_source` has them, or as the columns of Elasticsearch do: sorted, and none of text. */
 export type AskedAs = 'fields' | 'docvalue_fields'
@@ -65,7 +66,7 @@ const checkAsk = (field: FieldPath, { at, as, pattern, format, limits }: Checked
       `${where(at)}: Field [${field.path}] of type [${field.es}] doesn't support formats. Dates alone have them.`,
     )
   if (format.length > limits.text) throw overLimit('text', limits, where(at))
-  printerOf(format, where(at))
+  dateWriterOf(at, format, UTC)
 }
 
 /** The fields of a kind that a name or a pattern means, by the name that they are shown under. */

@@ -1,9 +1,10 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { compareValues, type Value } from './ast.ts'
-import { type DatePrinter, printerOf } from './date-print.ts'
+import { dateWriterOf } from './date-text.ts'
 import { type AskedAs, META, pathsOf } from './field-asks.ts'
 import { rawValuesOf, readValue } from './predicate.ts'
 import type { FieldAsk } from './request.ts'
+import { UTC } from './time-zone.ts'
 
 type Source = Record<string, unknown>
 
@@ -81,7 +82,7 @@ const docValues = (field: FieldPath, source: Source): unknown[] => {
 
 const shownAs = (field: FieldPath, format: string | undefined): ((raw: unknown) => unknown) => {
   if (field.compare !== 'instant') return raw => raw
-  const print: DatePrinter = printerOf(format ?? formatOf(field), field.path)
+  const print = dateWriterOf({ path: field.path, value: null }, format ?? formatOf(field), UTC)
   return raw => print(readValue(field, raw) as number)
 }
 
