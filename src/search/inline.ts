@@ -39,6 +39,8 @@ export interface InlineOptions {
 }
 
 const BUDGET_MS = 2
+/** So many times the budget may pass by the clock while others have the processor. */
+const MOST_BUDGETS = 4
 /** A store that could not be opened is tried again with the first answer after so long. */
 const AGAIN_MS = 1_000
 /** Larger bodies take long to be read alone. */
@@ -72,8 +74,11 @@ export const createInline = ({ limits, budgetMs = BUDGET_MS, mayShare = () => fa
     const used = clock()
     const options = {
       deadline: Number.POSITIVE_INFINITY,
-      // The system is asked for the processor's time only where the query may have had too much of it.
-      yields: () => time() - started > budgetMs && clock() - used > budgetMs,
+      yields() {
+        const elapsed = time() - started
+        // The system is asked for the processor's time only where the query may have had too much of it.
+        return elapsed > budgetMs && (clock() - used > budgetMs || elapsed > MOST_BUDGETS * budgetMs)
+      },
     }
     const handOver = () => {
       credit.handedOver(account, shape, time() - started)
