@@ -1,10 +1,11 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import { ALL, type Value } from '../ast.ts'
+import type { Value } from '../ast.ts'
 import { createDateReader } from '../dates.ts'
 import { boolean, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
 import { readDouble, readLong } from '../numbers.ts'
 import { checkKnown, onField } from '../scope.ts'
+import { EVERY } from '../score.ts'
 import type { Values, ValueType } from './ast.ts'
 import type { AggregationScope } from './kinds/kind.ts'
 
