@@ -54,7 +54,7 @@ describe('marks are those of Elasticsearch', () => {
       whole,
       {
         bool: {
-          must_not: [{ match: { name: 'zzz' } }],
+          must_not: [{ match: { name: 'fox' } }],
           filter: [{ match: { name: 'lazy' } }],
           should: [{ match: { name: 'dog' } }, { match: { name: 'cat' } }],
         },
