@@ -5,6 +5,9 @@ import { toggle } from '../src/config/kinds.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
 import { openFunctions } from '../src/decode/functions.ts'
 import { parseRegistry, parseTokens } from '../src/decode/registry.ts'
+import { ENDPOINTS } from '../src/http/es/index.ts'
+import { EVERYWHERE, OF_INDEXES, OF_SHARDS } from '../src/http/es/parameters.ts'
+import { READ_ONLY, UNSUPPORTED } from '../src/http/es/refused.ts'
 import { LIMITS, type Limit } from '../src/limits/index.ts'
 import {
   type Comparison,
@@ -17,27 +20,30 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
+import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
+import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { IGNORED_IN_CLAUSES } from '../src/query/json-node.ts'
-import { IGNORED_KEYS } from '../src/query/parse.ts'
-import { SEARCH, withTables } from './docs-search.ts'
+import { SEARCH_PARAMETERS } from '../src/query/parameters.ts'
+import { REFUSED_AGGREGATIONS, REFUSED_CLAUSES, REFUSED_KEYS } from '../src/query/refused.ts'
 import { ROOMS } from './layers.ts'
 
 /**
- * Writes the parts of the README that the code knows better, between `<!-- generated: name -->` and `<!-- end -->`:
+ * Writes the parts of the README and of docs/compatibility.md that the code knows better, between `<!-- generated: name -->` and `<!-- end -->`:
  * `npm run docs`. A test fails while they are stale.
  */
-export const withGenerated = (readme: string): string => {
-  const missing = new Set(Object.keys(PARTS))
-  const text = readme.replace(MARKED, (_, open: string, name: string, close: string) => {
-    const part = PARTS[name as keyof typeof PARTS]
-    if (!part)
-      throw new Error(`README.md: there is no generated part ${name}. Known are ${Object.keys(PARTS).join(', ')}`)
-    missing.delete(name)
+type Parts = Readonly<Record<string, () => string>>
+
+export const withGenerated = (page: string, parts: Parts = README_PARTS, name = 'README.md'): string => {
+  const missing = new Set(Object.keys(parts))
+  const text = page.replace(MARKED, (_, open: string, id: string, close: string) => {
+    const part = parts[id]
+    if (!part) throw new Error(`${name}: there is no generated part ${id}. Known are ${Object.keys(parts).join(', ')}`)
+    missing.delete(id)
     return `${open}\n${part()}\n${close}`
   })
-  if (missing.size > 0) throw new Error(`README.md has no place for the generated parts ${[...missing].join(', ')}`)
+  if (missing.size > 0) throw new Error(`${name} has no place for the generated parts ${[...missing].join(', ')}`)
   return text
 }
 
@@ -110,7 +116,8 @@ const clauses = () =>
 
 const ignored = () =>
   [
-    `In the body: ${IGNORED_KEYS.map(code).join(', ')}.`,
+    ...Object.entries(IGNORED_KEYS).map(([name, why]) => `In the body, ${code(name)}: ${why}.`),
+    `Refused by name: ${Object.keys(REFUSED_KEYS).map(code).join(', ')}.`,
     `In any clause: ${IGNORED_IN_CLAUSES.map(code).join(', ')}.`,
   ].join('\n')
 
@@ -120,6 +127,7 @@ const TYPES = {
   exact: 'keyword',
   token: 'text',
   long: 'long',
+  integer: 'integer in digits',
   double: 'double',
   boolean: 'boolean',
   instant: 'date',
@@ -173,7 +181,7 @@ const registry = () => {
   return `It knows ${count(events.length)} declarations of events under ${count(topics.size)} topics, ${count(functions.size)} functions by their selector, and the decimals of ${count(tokens.length)} tokens.`
 }
 
-const PARTS = {
+const README_PARTS = {
   commands,
   'command-options': commandOptions,
   settings,
@@ -183,11 +191,96 @@ const PARTS = {
   fields: () => KINDS.map(fieldsOf).join('\n\n'),
   rooms,
   registry,
-} satisfies Record<string, () => string>
+} satisfies Parts
+
+/** How far something is supported, and what of it is not. */
+const supportOf = (limit: string | undefined) => (limit === undefined ? 'full' : 'partial')
+
+const endpoints = () =>
+  table(
+    ['Endpoint', 'Methods', 'Support', 'What it answers'],
+    ENDPOINTS.map(({ paths, methods, doc, limit }) => [
+      paths.map(path => code(`/${path}`)).join(' '),
+      methods.join(', '),
+      supportOf(limit),
+      limit === undefined ? doc : `${doc} ${limit}`,
+    ]),
+  )
+
+const refusals = (head: string, all: ReadonlyMap<string, string>) => () =>
+  table(
+    [head, 'What to use in its place'],
+    Array.from(all, ([name, why]) => [code(name), why]),
+  )
+
+const parameters = () =>
+  table(
+    ['URL parameter', 'Meaning'],
+    [
+      ...Object.entries(SEARCH_PARAMETERS).map(([name, { doc }]) => [code(name), doc]),
+      [
+        EVERYWHERE.map(code).join(' '),
+        'Of every endpoint: `filter_path` chooses what is answered; the others change nothing but the form.',
+      ],
+      [
+        OF_INDEXES.map(code).join(' '),
+        'Where names of indexes are taken: what is done about names and patterns that stand for none.',
+      ],
+      [OF_SHARDS.map(code).join(' '), 'Accepted; they choose among shards and copies, of which there is one.'],
+    ],
+  )
+
+const documented = (head: string, all: Record<string, { doc: string; limit?: string }>) => () =>
+  table(
+    [head, 'Support', 'Meaning'],
+    Object.entries(all).map(([name, { doc, limit }]) => [
+      code(name),
+      supportOf(limit),
+      limit === undefined ? doc : `${doc} ${limit}`,
+    ]),
+  )
+
+const COMPATIBILITY_PARTS: Parts = {
+  endpoints,
+  'read-only': () => READ_ONLY.map(code).join(', '),
+  'refused-endpoints': refusals('Endpoint', UNSUPPORTED),
+  parameters,
+  keys: documented('Key', BODY_KEYS),
+  'refused-keys': refusals('Key', REFUSED_KEYS),
+  'supported-clauses': documented('Clause', CLAUSES),
+  'refused-clauses': refusals('Clause', REFUSED_CLAUSES),
+  'refused-aggregations': refusals('Aggregation', REFUSED_AGGREGATIONS),
+}
 
 export const README = new URL('../README.md', import.meta.url)
 
-if (import.meta.main) {
-  writeFileSync(README, withGenerated(readFileSync(README, 'utf8')))
-  writeFileSync(SEARCH, withTables(readFileSync(SEARCH, 'utf8')))
-}
+/** Where a pipeline aggregation stands, in words. */
+const STANDS = { beside: 'beside', 'in buckets': 'in buckets', 'in histogram': 'in a histogram' } as const
+
+const pipelines = () =>
+  table(
+    ['Pipeline', 'Stands', 'What it finds', 'Example'],
+    [
+      ...Object.entries(PIPELINES).map(([name, { doc, example, stands }]) => [
+        code(name),
+        STANDS[stands],
+        doc,
+        code(JSON.stringify(example)),
+      ]),
+      ...Object.entries(REFUSED_PIPELINES).map(([name, instead]) => [code(name), 'refused', instead, '']),
+    ],
+  )
+
+/** Pages with generated parts. */
+export const PAGES: readonly { name: string; url: URL; parts: Parts }[] = [
+  { name: 'README.md', url: README, parts: README_PARTS },
+  {
+    name: 'docs/compatibility.md',
+    url: new URL('../docs/compatibility.md', import.meta.url),
+    parts: COMPATIBILITY_PARTS,
+  },
+  { name: 'docs/search.md', url: new URL('../docs/search.md', import.meta.url), parts: { pipelines } },
+]
+
+if (import.meta.main)
+  for (const { name, url, parts } of PAGES) writeFileSync(url, withGenerated(readFileSync(url, 'utf8'), parts, name))

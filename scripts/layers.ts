@@ -111,7 +111,7 @@ export const ROOMS: Record<string, Room> = {
   },
   http: {
     is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
-    may: ['limits', 'search', 'rules', 'mapping', 'accounts', 'config', 'lib'],
+    may: ['limits', 'search', 'query', 'rules', 'mapping', 'accounts', 'config', 'lib'],
     types: ['ingest', 'alerts', 'delivery'],
     packages: ['hono', '@hono/node-server'],
   },

@@ -12,14 +12,12 @@ import type { Alerting } from './alerting/service.ts'
 import { simulate, simulateRule } from './alerting/simulate.ts'
 import { testRule } from './alerting/test.ts'
 import { authenticate } from './auth.ts'
-import { limitBodies } from './body.ts'
+import { type Bodies, limitBodies } from './body.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
-import { get } from './es/get.ts'
+import { dispatch } from './es/dispatch.ts'
+import { ENDPOINTS } from './es/index.ts'
 import { info } from './es/info.ts'
-import { search } from './es/search.ts'
-import { similar } from './es/similar.ts'
-import { suggest } from './es/suggest.ts'
 import { health, status } from './status.ts'
 
 export interface Services {
@@ -28,7 +26,7 @@ export interface Services {
   status(): Status | Promise<Status>
   /** Absent where this process serves no rules. */
   alerting?: Alerting | undefined
-
+  bodies: Bodies
   limits: Limits
   log: Log
 }
@@ -39,6 +37,7 @@ export const createApp = ({
   accounts,
   status: statusOf,
   alerting,
+  bodies,
   limits,
   log,
 }: Services): Hono<Env> => {
@@ -56,19 +55,12 @@ export const createApp = ({
   route(['GET'], '/health', health)
 
   app.use(authenticate(token => accounts.verify(token)))
-  app.use(limitBodies(limits))
+  app.use(limitBodies(bodies))
   route(['GET'], '/status', status(statusOf))
   route(['GET'], '/', info)
 
-  const base = '/:technology/:blockchain/:network/es'
-  const es = `${base}/:entity`
-  route(['GET'], base, info)
-  route(['GET'], `${base}/suggest`, suggest(service, log))
-  route(['GET', 'POST'], `${es}/search`, search(service, limits, log))
-  route(['GET', 'POST'], `${es}/_search`, search(service, limits, log))
-  route(['GET'], `${es}/_doc/:id`, get(service, log))
-  route(['GET'], `${base}/contract/:id/similar`, similar(service, log))
-  route(['GET'], `${es}/:id`, get(service, log))
+  // Paths below it have a table of their own, with what Elasticsearch answers there.
+  app.all('/:technology/:blockchain/:network/es/*', dispatch(ENDPOINTS, { service, limits, log }))
 
   if (alerting) {
     const rules = '/alerting/rules'

@@ -3,7 +3,10 @@ import type { Account } from '../accounts/index.ts'
 import { refuse } from '../lib/errors.ts'
 import { type Context, type Env, header } from './context.ts'
 
-/** Lets through whoever shows a valid token, as a bearer token, as the password of basic authentication, or as `?access_token=`. */
+/**
+ * Lets through whoever shows a valid token: as a bearer token, as the password of basic authentication, as an API key of Elasticsearch's
+ * clients (base64 of `id:token`, or of the token, or the token itself), or as `?access_token=`.
+ */
 export const authenticate =
   (verify: (token: string) => Account | undefined): MiddlewareHandler<Env> =>
   async (c, next) => {
@@ -26,8 +29,13 @@ const tokenOf = (c: Context): string => {
     const text = Buffer.from(credentials, 'base64').toString()
     return text.slice(text.indexOf(':') + 1)
   }
+  if (/^apikey$/i.test(scheme)) {
+    if (credentials.startsWith('cs_')) return credentials
+    const text = Buffer.from(credentials, 'base64').toString()
+    return text.slice(text.indexOf(':') + 1)
+  }
   throw denied(
-    'The Authorization header is not understood: send "Bearer <token>", or "Basic" with the token as password.',
+    'The Authorization header is not understood: send "Bearer <token>", "Basic" with the token as password, or "ApiKey" with the token as key.',
   )
 }
 

@@ -17,6 +17,13 @@ export interface Held {
 }
 
 export type Context = HonoContext<Env>
+
+/** A request and its answer, as far as errors and long answers need to know them: a context is one. */
+export interface Exchange {
+  req: { method: string; path: string; raw: Pick<Request, 'signal'> }
+  env?: Env['Bindings']
+}
+
 export type Handler = (c: Context) => Response | Promise<Response>
 
 /** The path that routes are matched with: `//` is `/` (clients join paths carelessly), and a slash at the end is as good as none. */
@@ -29,11 +36,18 @@ export const pathOf = (request: Request): string => {
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
 }
 
+type HeaderName =
+  | 'accept'
+  | 'authorization'
+  | 'content-encoding'
+  | 'content-length'
+  | 'if-match'
+  | 'if-none-match'
+  | 'user-agent'
+
 /** A header of the request, without building what the standard's Headers would be built from. */
-export const header = (
-  c: Context,
-  name: 'authorization' | 'content-encoding' | 'content-length' | 'if-match' | 'if-none-match',
-): string | undefined => (c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name))
+export const header = (c: Context, name: HeaderName): string | undefined =>
+  c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name)
 
 /** Who asks, and for how long. */
 export const askedBy = (c: Context) => ({ account: c.get('account').id, signal: whileConnected(c) })
@@ -51,5 +65,5 @@ export const whileConnected = (c: Context): AbortSignal => {
   return controller.signal
 }
 
-export const disconnected = (c: Context): boolean =>
+export const disconnected = (c: Exchange): boolean =>
   c.env?.outgoing ? c.env.outgoing.destroyed && !c.env.outgoing.writableFinished : c.req.raw.signal.aborted

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
-import { type Context, disconnected, type Handler } from './context.ts'
+import { disconnected, type Exchange, type Handler } from './context.ts'
 import { JSON_TYPE } from './json.ts'
 
 /** An error in Elasticsearch's shape; `more` is what this error says beyond it. */
@@ -28,6 +28,12 @@ const errorOf = (status: number, type: string, reason: string, more?: Record<str
   status,
 })
 
+/** What `error` of an answer tells of a refusal: in each of its causes, too, since some clients show nothing else. */
+export const causeOf = ({ code: type, message: reason, details }: ChainsieveError) => ({
+  root_cause: [{ type, reason, ...details }],
+  ...{ type, reason, ...details },
+})
+
 /** A body with faults, all of which are told. */
 export const invalid = (faults: readonly Fault[]): Response => {
   const [first, ...others] = faults.map(({ message }) => message)
@@ -35,16 +41,20 @@ export const invalid = (faults: readonly Fault[]): Response => {
   return errorResponse(400, 'validation_exception', reason, undefined, { faults })
 }
 
-/** A refusal is 400, and its code is its type; these have a status of their own. */
-const STATUS: Record<string, number> = {
-  security_exception: 401,
-  index_not_found_exception: 404,
-  resource_not_found_exception: 404,
-  precondition_failed_exception: 412,
-  content_too_large_exception: 413,
-  unsupported_media_type_exception: 415,
-  search_timeout_exception: 429,
-}
+/** These have a status of their own. */
+const STATUS: ReadonlyMap<string, number> = new Map([
+  ['security_exception', 401],
+  ['index_not_found_exception', 404],
+  ['aliases_not_found_exception', 404],
+  ['resource_not_found_exception', 404],
+  ['search_context_missing_exception', 404],
+  ['method_not_allowed_exception', 405],
+  // Clients repeat a search that is answered 429 or 503, and no other.
+  ['search_timeout_exception', 408],
+  ['precondition_failed_exception', 412],
+  ['content_too_large_exception', 413],
+  ['unsupported_media_type_exception', 415],
+])
 
 /** What the system refuses, told without the names of files. */
 const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = new Map([
@@ -53,6 +63,15 @@ const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = n
   ['file_busy', [503, 'What this changes is being changed by another process: ask again in a moment.']],
 ])
 
+/** A refusal is 400 and its code is its type; what may be asked again is 429, since clients answer a 503 by asking again at once. */
+const statusOf = ({ code, next }: ChainsieveError): number => STATUS.get(code) ?? (next === 'retry' ? 429 : 400)
+
+const refusal = (error: ChainsieveError): Response => {
+  const status = statusOf(error)
+  const headers = { ...HEADERS[error.code], ...JSON_TYPE }
+  return new Response(JSON.stringify({ error: causeOf(error), status }), { status, headers })
+}
+
 const HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
 }
@@ -60,14 +79,14 @@ const HEADERS: Record<string, Record<string, string>> = {
 /** Whatever a handler throws ends here, once: told to the caller, and logged where it is not the caller's fault. */
 export const renderError =
   (log: Log) =>
-  (error: unknown, c: Context): Response => {
-    if (error instanceof ChainsieveError && error.next === 'refuse')
-      return errorResponse(STATUS[error.code] ?? 400, error.code, error.message, HEADERS[error.code])
+  (error: unknown, c: Exchange): Response => {
+    if (error instanceof ChainsieveError && error.next === 'refuse') return refusal(error)
 
-    // Clients answer a 503 by asking again at once; 429 they take to heart.
     if (error instanceof ChainsieveError && error.next === 'retry') {
+      const status = statusOf(error)
       const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
-      return errorResponse(429, error.code, error.message, { 'retry-after': String(seconds) })
+      const headers = status === 429 ? { 'retry-after': String(seconds) } : {}
+      return errorResponse(status, error.code, error.message, headers)
     }
 
     // A search that was given up because its client went away is no fault, and nobody is there to read an answer.

@@ -10,18 +10,21 @@ export class ChainsieveError extends Error {
   readonly code: string
   /** For `retry`: the least number of milliseconds to wait, where the other side said so. */
   readonly retryAfterMs: number | undefined
+  /** What is told beside the message, by the names that its readers know. */
+  readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(
     next: 'refuse' | 'retry' | 'stop',
     code: string,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number } = {},
+    options: { cause?: unknown; retryAfterMs?: number; details?: Readonly<Record<string, unknown>> } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ChainsieveError'
     this.next = next
     this.code = code
     this.retryAfterMs = options.retryAfterMs
+    this.details = options.details
   }
 }
 

@@ -169,6 +169,13 @@ export const LIMITS = {
     ['an account', 'answers to "size": -1 under way'],
     'Read one to its end, or close its connection, before asking for the next.',
   ),
+  searches: count(1_000, ILLEGAL, ['a request', 'searches (_msearch)'], 'Spread them over several requests.'),
+  documents: bytes(
+    '64MB',
+    ILLEGAL,
+    ['a request', 'documents (_mget)'],
+    'Ask for fewer of them, or for less of each by [_source].',
+  ),
   unreadStream: duration(
     '60s',
     REJECTED,

@@ -2,15 +2,22 @@ import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
 import { lastingText } from './aggs/lasting-text.ts'
 import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
-import { ALL, type Node } from './ast.ts'
+import type { Node } from './ast.ts'
+import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
-import { lowerClause } from './dsl/index.ts'
+import { parseCollapse } from './collapse.ts'
+import type { Collected } from './collected.ts'
+import { lowerScored } from './dsl/index.ts'
 import { parseJson } from './json.ts'
-import { bodyNode, boolean, integer, isObject, type JsonNode, known, unexpected, where } from './json-node.ts'
-import type { SearchRequest } from './request.ts'
+import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
+import { readDouble } from './numbers.ts'
+import { type Parameters, withParameters } from './parameters.ts'
+import { REFUSED_KEYS } from './refused.ts'
+import type { InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
+import { EVERY, type Score, type Scored } from './score.ts'
+import { parseShown, type ShownScope } from './shown.ts'
 import { parseSort } from './sort.ts'
-import { parseSource } from './source.ts'
 
 /**
  * Reads the body of a search over these kinds. `now` is the moment that date math counts from, in milliseconds since 1970.
@@ -20,11 +27,23 @@ export const parseSearch = (
   body: string | undefined,
   kinds: readonly Kind[],
   now: number,
-  options: BudgetOptions = {},
+  options: ParseOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
-  const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
-  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
+  const lower = (
+    place: JsonNode | undefined,
+    kind: Kind,
+    taken: Pick<Scope, 'innerHits' | 'marks' | 'collected'> = {},
+  ): Scored =>
+    // Each kind reads the same clauses, which count once.
+    parseQuery(place, { kind, kinds, now, index: options.index, ...taken }, createBudget(options))
+  const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
+  const root = bodyNode(withParameters(given, options.parameters ?? []))
+  checkRefused(root)
+  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [
+    ...Object.keys(IGNORED_KEYS),
+    ...REFUSED_KEYS.keys(),
+  ])
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
   if (size >= 0 && from + size > MAX_WINDOW) {
@@ -33,55 +52,71 @@ export const parseSearch = (
       `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
+  const scope: ShownScope = {
+    kinds,
+    limits,
+    queries: place =>
+      Object.fromEntries(
+        kinds.map(kind => {
+          const marks: Node[] = []
+          lower(place, kind, { marks })
+          return [kind, marks]
+        }),
+      ),
+  }
+  if (keys.collapse && size < 0)
+    throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
+  const collected: Collected = { names: [] }
   const aggregated = aggregationsIn(keys)
   if (aggregated && size < 0)
     throw unexpected(keys.size!, 'a size from 0 on, beside aggregations: ask for all hits in another search')
+  if (aggregated && keys.min_score)
+    throw unexpected(keys.min_score, 'no [min_score] beside aggregations: ask for them in another search')
   return {
-    // Each kind reads the same clauses, which count once.
-    parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, { kind, kinds, now }, createBudget(options)) })),
+    parts: kinds.map(kind => {
+      const innerHits: InnerHits[] = []
+      const marks: Node[] | undefined = keys.highlight || keys.collapse ? [] : undefined
+      const { node: query, score } = lower(keys.query, kind, { innerHits, marks, collected })
+      return {
+        ...{ kind, query },
+        ...(score && !isOne(score) && { score }),
+        ...(keys.post_filter && { postFilter: lower(keys.post_filter, kind).node }),
+        ...(marks && { marks }),
+        ...(innerHits.length > 0 && { innerHits }),
+      }
+    }),
     sort: parseSort(keys.sort, kinds, limits),
     from,
     size,
-    source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    ...parseShown(keys, scope),
+    ...(keys.collapse && { collapse: parseCollapse(keys.collapse, scope) }),
+    ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
+    ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
       aggregated: lastingText(aggregated.value),
       aggregations: parseAggregations(aggregated, { kinds, now, nested: undefined, budget: createBudget(options) }),
     }),
+    ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
   }
 }
 
-const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits', 'aggs', 'aggregations'] as const
-
-/**
- * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
- * `highlight` and the further ones that would add something to a hit add nothing.
- */
-export const IGNORED_KEYS = [
-  'docvalue_fields',
-  'explain',
-  'fields',
-  'highlight',
-  'profile',
-  'script_fields',
-  'seq_no_primary_term',
-  'stats',
-  'stored_fields',
-  'timeout',
-  'track_scores',
-  'version',
-] as const
+export interface ParseOptions extends BudgetOptions {
+  /** Those of the URL. */
+  parameters?: Parameters | undefined
+  /** The network's name as it stands in `_index`. */
+  index?: string | undefined
+}
 
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
-const parseQuery = (
-  place: JsonNode | undefined,
-  scope: Pick<Scope, 'kind' | 'kinds' | 'now'>,
-  budget: Budget,
-): Node => {
-  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
-  return lowerClause(place, { ...scope, nested: undefined, budget })
+/** What every hit has where nothing is scored, too. */
+const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1
+
+const parseQuery = (place: JsonNode | undefined, scope: Omit<Scope, 'nested' | 'budget'>, budget: Budget): Scored => {
+  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return EVERY
+  return lowerScored(place, { ...scope, nested: undefined, budget })
 }
 
 const parseSize = (place: JsonNode): number => {
@@ -98,6 +133,18 @@ const parseFrom = (place: JsonNode): number => {
   if (from >= 0) return from
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
 }
+
+/** Milliseconds, undefined where there is no limit. */
+const parseTimeout = (place: JsonNode): number | undefined => {
+  const text = scalar(place, EXPECTED_TIME)
+  if (text === '-1' || text === '0') return undefined
+  const [, amount, unit] = /^(\d{1,12}(?:\.\d{1,9})?) *(nanos|micros|ms|s|m|h|d)$/i.exec(text) ?? []
+  if (amount === undefined || unit === undefined) throw unexpected(place, EXPECTED_TIME)
+  return Number(amount) * UNITS[unit.toLowerCase() as keyof typeof UNITS]
+}
+
+const UNITS = { nanos: 1e-6, micros: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const EXPECTED_TIME = 'a time with its unit, such as "10s"'
 
 const parseTrackTotal = (place: JsonNode): boolean | number => {
   if (typeof place.value !== 'number') return boolean(place)

@@ -5,11 +5,17 @@ import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/hits.ts'
-import { createByteWriter } from '../lib/bytes.ts'
-import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
+import { createByteWriter, newBytes } from '../lib/bytes.ts'
+import { refuse } from '../lib/errors.ts'
+import { filterJson } from '../lib/filter-json.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
+import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { asFloat } from '../query/similarity.ts'
+import { type Dialect, NATIVE } from './dialect.ts'
+import type { Getting, Wanted } from './service.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
@@ -35,6 +41,9 @@ export interface AnswerOptions extends SearchOptions {
   now?: number
   /** Whether the account may have one more long answer. */
   mayStream?: boolean
+  /** Those of the URL, which win over the body. */
+  parameters?: Parameters | undefined
+  dialect?: Dialect | undefined
   /** Goes on behind this hit with an answer that was begun elsewhere. */
   after?: Cursor | undefined
 }
@@ -53,30 +62,40 @@ export const answerSearch = (
     body,
     KINDS.filter(kind => kinds.includes(kind)),
     options.now ?? Date.now(),
-    { limits: options.limits, check: () => check(options) },
+    { limits: options.limits, check: () => check(options), parameters: options.parameters, index },
   )
-  return answerRequest(searcher, index, request, options, started)
+  return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE)
 }
 
 export const answerRequest = (
   searcher: Searcher,
   index: string,
-  request: SearchRequest,
+  asked: SearchRequest,
   options: AnswerOptions,
   started = performance.now(),
 ): Reply => {
-  const writing = { index, out }
+  const { dialect = NATIVE } = options
+  const request = countedFor(asked, dialect)
+  /** Without a greatest score it is 1; null where there are no hits. */
+  const head = (total: number, greatest: number | undefined | null) =>
+    headOf({
+      started,
+      total: totalOf(total, asked, dialect),
+      score: greatest === null || asked.collapse || hidesScores(asked) ? null : asFloat(greatest ?? 1),
+    })
+  const writing = { index, out, ...dialect }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits, aggregations } = searcher.write(request, options, writing)
+    const ending = endingBy(options, started, request.timeout)
+    const { total, hits, maxScore, aggregations } = searcher.write(request, ending, writing)
     const tail = aggregations === undefined ? TAIL : encode(`]},"aggregations":${aggregations}}`)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(started, total, request, hits > 0)), out.view(), tail) }
+    return { status: 200, body: joined(encode(head(total, hits > 0 ? maxScore : null)), out.view(), tail) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
-  const { total, pages, at } = searcher.writePages(request, options, writing, after)
-  const begun = after ? undefined : head(started, total, request, total !== 0)
+  const { total, pages, at, maxScore } = searcher.writePages(request, options, writing, after)
+  const begun = after ? undefined : head(total, total !== 0 ? maxScore : null)
   let ended = false
   const parts = streamed(begun, pages, () => {
     ended = true
@@ -84,10 +103,54 @@ export const answerRequest = (
   return { status: 200, body: { parts, at, ended: () => ended } }
 }
 
-export const answerGet = (searcher: Searcher, index: string, kind: Kind, id: string): Reply => {
+/** A deadline that the request itself sets; a long answer has none but that of each of its parts. */
+const endingBy = (options: AnswerOptions, started: number, timeout: number | undefined): AnswerOptions =>
+  timeout === undefined || started + timeout >= options.deadline ? options : { ...options, deadline: started + timeout }
+
+export const answerGet = (
+  searcher: Searcher,
+  index: string,
+  kind: Kind,
+  id: string,
+  { source, bare = false }: Getting = {},
+): Reply => {
   out.clear()
-  if (searcher.writeDocument(kind, id, { index, out })) return { status: 200, body: out.take() }
+  if (searcher.writeDocument(kind, id, { index, out }, { source, bare })) return { status: 200, body: out.take() }
+  if (bare) throw refuse('resource_not_found_exception', `Document not found [${index}-${kind}]/[${kind}]/[${id}]`)
   return json(404, { _index: `${index}-${kind}`, _type: kind, _id: id, found: false })
+}
+
+/** Documents one after another; whoever asks for many is stopped between two of them. */
+export const answerDocuments = (
+  searcher: Searcher,
+  index: string,
+  wanted: readonly Wanted[],
+  options: AnswerOptions,
+): Reply => {
+  const { limits = DEFAULT_LIMITS, dialect = NATIVE } = options
+  out.clear()
+  out.ascii('{"docs":[')
+  for (const [i, one] of wanted.entries()) {
+    check(options)
+    if (out.length > limits.documents) throw overLimit('documents', limits)
+    if (i > 0) out.ascii(',')
+    if ('instead' in one) out.text(one.instead)
+    else if (!searcher.writeDocument(one.kind, one.id, { index, out }, { source: one.source }))
+      out.text(JSON.stringify({ _index: `${index}-${one.kind}`, _type: one.kind, _id: one.id, found: false }))
+  }
+  out.ascii(']}')
+  return filtered({ status: 200, body: out.take() }, dialect)
+}
+
+/** What the dialect leaves of an answer. */
+export const filtered = (reply: Reply, { filterPath }: Dialect): Reply => {
+  if (!filterPath || filterPath.length === 0) return reply
+  const { body, status } = reply
+  if (body instanceof Uint8Array) return { status, body: filterJson(body, filterPath) }
+  throw refuse(
+    'illegal_argument_exception',
+    'The URL parameter [filter_path] does not go with "size": -1: choose what is shown by [_source].',
+  )
 }
 
 /** The likeness stands in place of the score. */
@@ -150,7 +213,7 @@ function* streamed(
 const out = createByteWriter(1 << 16)
 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  const whole = newBytes(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const part of parts) {
     whole.set(part, at)
@@ -167,8 +230,21 @@ const json = (status: number, body: unknown): Reply => ({ status, body: encode(J
 
 const TAIL = encode(']}}')
 
-const head = (started: number, total: number, { sort }: SearchRequest, any: boolean): string => {
-  const score = any && !hidesScores(sort) ? 1 : null
+/** One hit more than is asked for is counted where it has to be told whether there are more. */
+const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest =>
+  totals === 'object' && typeof request.trackTotal === 'number'
+    ? { ...request, trackTotal: request.trackTotal + 1 }
+    : request
+
+/** The member `total`, with its comma. */
+const totalOf = (counted: number, { trackTotal }: SearchRequest, { totals }: Dialect): string => {
+  if (totals === 'integer') return `"total":${counted},`
+  if (trackTotal === false) return ''
+  const more = typeof trackTotal === 'number' && counted > trackTotal
+  return `"total":{"value":${more ? trackTotal : counted},"relation":"${more ? 'gte' : 'eq'}"},`
+}
+
+const headOf = ({ started, total, score }: { started: number; total: string; score: number | null }): string => {
   const took = Math.round(performance.now() - started)
-  return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
+  return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{${total}"max_score":${score},"hits":[`
 }

@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { NATIVE } from './dialect.ts'
 import { createInline } from './inline.ts'
 import type { Search } from './reader-thread.ts'
 import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './service.ts'
@@ -34,7 +36,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   let ids = 0
   const nextId = () => ++ids
   const streams = createStreams({ threads, limits, nextId })
-  const inline = createInline({ limits, ...(inlineMs !== undefined && { budgetMs: inlineMs }) })
+  const inline = createInline({
+    ...{ limits, mayShare: () => threads.busy() < SPARE },
+    ...(inlineMs !== undefined && { budgetMs: inlineMs }),
+  })
 
   const storeOf = (network: string): string => {
     const store = stores(network).get(network)
@@ -42,7 +47,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     return store
   }
 
-  const answer = async (message: Extract<Message, { type: 'get' | 'suggest' | 'similar' }>, asking: Asking) => {
+  const answer = async (
+    message: Extract<Message, { type: 'get' | 'documents' | 'suggest' | 'similar' }>,
+    asking: Asking,
+  ) => {
     const { account, signal } = asking
     const { id } = message
     const reply = await threads.ask({ id, account, signal, lane: 'cheap', bytes: 0, message: () => message })
@@ -77,10 +85,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   return {
     networks: wanted => [...stores(wanted).keys()],
     async search(asking) {
-      const { network, entities, body, account } = asking
+      const { network, account: _account, signal: _signal, ...asked } = asking
       asking.signal.throwIfAborted()
-      const asked = { type: 'search', ...searchOf(network), entities, body } as const
-      return inline.search(asked, account) ?? search(asked, asking)
+      const message = { type: 'search', ...searchOf(network), ...asked } as const
+      return (await inline.search(message, asking)) ?? search(message, asking)
     },
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
     async suggest({ q, size, ...asking }) {
@@ -93,11 +101,24 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       return answer({ type: 'similar', id: nextId(), store, index, request: { address, size } }, asking)
     },
     async get(asking) {
-      const { entity, id: document } = asking
+      const { entity, id: document, source, bare } = asking
       asking.signal.throwIfAborted()
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
-      const asked = { type: 'get', id: nextId(), store, index, entity, document } as const
-      return inline.get(asked, asking.account) ?? answer(asked, asking)
+      const asked = { type: 'get', id: nextId(), store, index, entity, document, source, bare } as const
+      return (await inline.get(asked, asking)) ?? answer(asked, asking)
+    },
+    documents: async ({ wanted, filterPath, ...asking }) => {
+      const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
+      const dialect = { ...NATIVE, filterPath }
+      return answer({ type: 'documents', id: nextId(), store, index, deadlineMs, wanted, dialect }, asking)
+    },
+    async holdings({ network, account, signal }) {
+      const id = nextId()
+      const asked = { id, account, signal, lane: 'cheap', bytes: 0 } as const
+      const store = storeOf(network)
+      const { message } = await threads.ask({ ...asked, message: () => ({ type: 'holdings', id, store }) })
+      if (message.type !== 'holdings') throw new Error(`a reading thread answered ${message.type}`)
+      return message.holdings
     },
     async ranges(network) {
       const store = stores(network).get(network)
@@ -116,5 +137,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
 }
 
 const START_AFTER_MS = 250
+/** Processors that are left beside the main thread and one for whoever asks. */
+const SPARE = availableParallelism() - 2
 
 const indexOf = (network: string) => network.replaceAll('/', '-')

@@ -13,20 +13,34 @@ import type { SearchRequest } from '../query/request.ts'
 import { readDamage } from '../sqlite/damage.ts'
 import {
   type AnswerOptions,
+  answerDocuments,
   answerGet,
   answerRequest,
-  answerSearch,
   answerSimilar,
   answerSuggest,
   type Parts,
   type Reply,
 } from './answer.ts'
+import type { Dialect } from './dialect.ts'
+import { answerForm } from './forms.ts'
+import { holdingsOf } from './holdings.ts'
 import { type OpenStore, openStore } from './open-store.ts'
+import type { Getting, Holdings, Searching, Wanted } from './service.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
   | Search
-  | { type: 'get'; id: number; store: string; index: string; entity: string; document: string }
+  | ({ type: 'get'; id: number; store: string; index: string; entity: string; document: string } & Getting)
+  | {
+      type: 'documents'
+      id: number
+      store: string
+      index: string
+      deadlineMs: number
+      wanted: readonly Wanted[]
+      dialect: Dialect
+    }
+  | { type: 'holdings'; id: number; store: string }
   | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
   | { type: 'similar'; id: number; store: string; index: string; request: SimilarRequest }
   | { type: 'ranges'; id: number; store: string }
@@ -45,7 +59,7 @@ export type Search = {
   now: number
   deadlineMs: number
   mayStream: boolean
-} & ({ type: 'search'; entities: string; body: Uint8Array | undefined } | { type: 'request'; request: SearchRequest })
+} & (({ type: 'search' } & Searching) | { type: 'request'; request: SearchRequest })
 
 export type FromReader =
   | { type: 'ready' }
@@ -55,6 +69,7 @@ export type FromReader =
   /** The task has made room for others, and is to be asked anew. */
   | { type: 'yielded'; id: number }
   | { type: 'ranges'; id: number; ranges: { from: number; to: number }[] }
+  | { type: 'holdings'; id: number; holdings: Holdings }
   | { type: 'failed'; id: number; failure: Failure }
 
 export interface ReaderData {
@@ -117,7 +132,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     const answered =
       search.type === 'request'
         ? answerRequest(searcher, index, search.request, asked)
-        : answerSearch(searcher, index, search.entities, textOf(search.body), asked)
+        : answerForm(searcher, search, textOf(search.body), asked)
     return { ...answered, options }
   }
 
@@ -138,8 +153,16 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     }
   }
 
-  const tellDocument = ({ id, store, index, entity, document }: Extract<ToReader, { type: 'get' }>) => {
-    const { status, body } = answerGet(opened(store).searcher, index, entity as Kind, document)
+  const tellDocument = ({ id, store, index, entity, document, ...how }: Extract<ToReader, { type: 'get' }>) => {
+    const { status, body } = answerGet(opened(store).searcher, index, entity as Kind, document, how)
+    send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
+  }
+
+  const tellDocuments = ({ id, store, index, wanted, dialect, deadlineMs }: Documents) => {
+    const options = createOptions(deadlineMs)
+    options.begin(id)
+    const asked = Object.assign(options, { limits, dialect })
+    const { status, body } = answerDocuments(opened(store).searcher, index, wanted, asked)
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
@@ -159,6 +182,10 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       }
       case 'get':
         return tellDocument(message)
+      case 'documents':
+        return tellDocuments(message)
+      case 'holdings':
+        return tell({ type: 'holdings', id: message.id, holdings: holdingsOf(opened(message.store), message.store) })
       case 'suggest':
         return tellSuggestions(message)
       case 'similar': {
@@ -193,6 +220,8 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   })
   tell({ type: 'ready' })
 }
+
+type Documents = Extract<ToReader, { type: 'documents' }>
 
 interface Opened extends OpenStore {
   /** Made when it is first asked. */

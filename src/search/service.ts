@@ -1,3 +1,8 @@
+import type { Kind } from '../mapping/index.ts'
+import type { Parameters } from '../query/parameters.ts'
+import type { SourceFilter } from '../query/request.ts'
+import type { Dialect } from './dialect.ts'
+
 /**
  * What the HTTP room and the command line ask of the search room. Bodies travel as bytes, so that the event loop neither
  * parses a large query nor builds a large answer.
@@ -5,12 +10,52 @@
 export interface SearchService {
   /** Networks that can be searched, as `technology/blockchain/network`; all that are there now where the one that is wanted is not known. */
   networks(wanted?: string): string[]
-  search(request: Asking & { entities: string; body: Uint8Array | undefined }): Promise<Answer>
+  search(request: Asking & Searching): Promise<Answer>
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
   /** Contracts whose codes have most in common with that of the contract at an address. */
   similar(request: Asking & { address: string; size: number }): Promise<Answer>
-  get(request: Asking & { entity: string; id: string }): Promise<Answer>
+  get(request: Asking & { entity: string; id: string } & Getting): Promise<Answer>
+  /** Several documents at once, in their order. */
+  documents(
+    request: Asking & { wanted: readonly Wanted[]; filterPath?: readonly string[] | undefined },
+  ): Promise<Answer>
+  /** How many documents of each kind there are, and how many bytes they take. */
+  holdings(request: Asking): Promise<Holdings>
+}
+
+export interface Searching {
+  /** Names of kinds, comma-joined; nothing is found where there is none. */
+  entities: string
+  body: Uint8Array | undefined
+  /** Those of the URL, which win over the body. */
+  parameters?: Parameters | undefined
+  /** That of `…/search/` by default. */
+  dialect?: Dialect | undefined
+  /** What is told of what is found: the hits by default. */
+  form?: Form | undefined
+}
+
+/**
+ * `count`: how many there are. `validity`: whether the query is a good one, `why` also says why it is none. `match`: whether one document
+ * is among what is found.
+ */
+export type Form = { tell: 'count' } | { tell: 'validity'; why: boolean } | { tell: 'match'; kind: Kind; id: string }
+
+/** How a document is shown. */
+export interface Getting {
+  /** All of it by default. */
+  source?: SourceFilter | undefined
+  /** Whether `_source` stands alone. */
+  bare?: boolean | undefined
+}
+
+/** A document that is asked for, or what is told in its place. */
+export type Wanted = { kind: Kind; id: string; source: SourceFilter } | { instead: string }
+
+export interface Holdings {
+  counts: Record<Kind, number>
+  bytes: number
 }
 
 export interface Asking {

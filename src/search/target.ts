@@ -1,27 +1,74 @@
-import { refuse } from '../lib/errors.ts'
+import { ChainsieveError } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { fits } from '../lib/wildcard.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 
 /** What a search or a get is about: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface Target {
   network: string
-  /** Comma-joined, each one once. */
+  /** Comma-joined, each one once; empty where none is left. */
   entities: string
 }
 
-/** Refuses a network that cannot be searched and an entity that is not known, as Elasticsearch does an index that is not there. */
-export const findTarget = (network: string, entities: string, networks: readonly string[]): Target => {
-  const index = `${network}/${entities}`
-  checkNetwork(network, networks, index)
-  const names = [...new Set(entities.split(',').map(name => name.trim()))]
-  const unknown = names.find(name => !KINDS.includes(name as Kind))
-  if (unknown !== undefined)
-    throw notFound(
-      index,
-      `there is no entity ${JSON.stringify(unknown)}.${didYouMean(unknown, KINDS)} (known: ${KINDS.join(', ')})`,
-    )
-  return { network, entities: names.join(',') }
+/** Elasticsearch's options for names of indexes. */
+export interface IndexOptions {
+  /** Names that are not known are left out. */
+  ignoreUnavailable?: boolean
+  /** False: patterns that fit no name are refused. */
+  allowNoIndices?: boolean
+  /** Kinds by their old name, document types: only these. */
+  types?: readonly string[] | undefined
 }
+
+/**
+ * What the names of indexes mean: kinds, kinds with the network before them (and what the closed service put before that: `0006-`), the
+ * network for all of its kinds, patterns, `_all`, and behind a pattern names with a minus. Refuses a network that cannot be searched and
+ * a name that is not known, as Elasticsearch does an index that is not there.
+ */
+export const findTarget = (
+  network: string,
+  expression: string,
+  networks: readonly string[],
+  { ignoreUnavailable = false, allowNoIndices = true, types }: IndexOptions = {},
+): Target => {
+  checkNetwork(network, networks, `${network}/${expression}`)
+  const kinds = new Set<Kind>()
+  let hadPattern = false
+  for (const name of expression.split(',').map(it => it.trim())) {
+    const isPattern = name.includes('*') || name === '_all'
+    if (hadPattern && name.startsWith('-')) for (const kind of kindsOf(network, name.slice(1))) kinds.delete(kind)
+    else {
+      const found = kindsOf(network, name)
+      if (found.length === 0 && (isPattern ? !allowNoIndices : !ignoreUnavailable))
+        throw unknownName(network, expression, name)
+      for (const kind of found) kinds.add(kind)
+    }
+    hadPattern ||= isPattern
+  }
+  if (kinds.size === 0 && !allowNoIndices) throw unknownName(network, expression, expression)
+  const all = types === undefined || types.some(type => type === '_doc' || type === '_all')
+  return { network, entities: [...kinds].filter(kind => all || types.includes(kind)).join(',') }
+}
+
+/** The kind of one document's index; undefined where the name is none of one kind. */
+export const findKind = (network: string, name: string): Kind | undefined => {
+  const kinds = kindsOf(network, name)
+  return kinds.length === 1 ? kinds[0] : undefined
+}
+
+const kindsOf = (network: string, name: string): readonly Kind[] => {
+  if (name === '_all') return KINDS
+  const index = indexOf(network)
+  if (name.includes('*')) return KINDS.filter(kind => [kind, `${index}-${kind}`].some(known => fits(known, name)))
+  const plain = name.replace(/^\d{4}-/, '')
+  const kind = KINDS.find(it => it === name || plain === `${index}-${it}`)
+  if (kind !== undefined) return [kind]
+  const [technology, blockchain] = network.split('/')
+  return [index, technology, blockchain].includes(name) ? KINDS : []
+}
+
+/** The network as it stands in names of indexes. */
+export const indexOf = (network: string): string => network.replaceAll('/', '-')
 
 /** Refuses a network that cannot be searched. `index` is what was asked for, by its path. */
 export const checkNetwork = (network: string, networks: readonly string[], index = network): void => {
@@ -30,5 +77,16 @@ export const checkNetwork = (network: string, networks: readonly string[], index
   throw notFound(index, `there is no network ${network}.${didYouMean(network, networks)} (${known})`)
 }
 
-const notFound = (index: string, why: string) =>
-  refuse('index_not_found_exception', `no such index [${index.replaceAll('/', '-')}]: ${why}`)
+const unknownName = (network: string, expression: string, name: string) =>
+  notFound(
+    `${network}/${expression}`,
+    name.includes('*')
+      ? `no entity fits ${JSON.stringify(name)} (known: ${KINDS.join(', ')})`
+      : `there is no entity ${JSON.stringify(name)}.${didYouMean(name, KINDS)} (known: ${KINDS.join(', ')})`,
+  )
+
+const notFound = (path: string, why: string) => {
+  const index = path.replaceAll('/', '-')
+  const details = { 'resource.type': 'index_or_alias', 'resource.id': index, index_uuid: '_na_', index }
+  return new ChainsieveError('refuse', 'index_not_found_exception', `no such index [${index}]: ${why}`, { details })
+}

@@ -8,12 +8,13 @@ import type { Services } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
-import { appOf, echo, MAINNET, send, TOKEN } from './support.ts'
+import { appOf, bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []
 after(() => Promise.all(servers.map(server => server.close(0))))
 const start = async (services: Partial<Services> = {}) => {
-  const server = await listen(appOf(services), { host: '127.0.0.1', port: 0 })
+  const { app, direct } = bothOf(services)
+  const server = await listen(app, { direct, host: '127.0.0.1', port: 0 })
   servers.push(server)
   return { server, search: `${server.url}/${MAINNET}/es/tx/search/` }
 }
@@ -156,7 +157,7 @@ test('bodies that are held at once are bounded, by account and in all, and given
   // Of what says no size, and of what is compressed, it is seen while it comes in.
   assert.equal((await post(TOKEN, body, { 'transfer-encoding': 'chunked' })).status, 429)
   assert.equal((await post(TOKEN, gzipSync(body), { 'content-encoding': 'gzip' })).status, 429)
-  assert.equal((await send(`${search}?q=1`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 400)
+  assert.equal((await send(`${search}?qq=1`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 400)
 
   waiting.push(post('cs_other', body))
   await new Promise(resolve => setTimeout(resolve, 50))

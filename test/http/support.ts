@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import { createApp, type Services } from '../../src/http/app.ts'
+import { createBodies } from '../../src/http/body.ts'
+import { createDirect } from '../../src/http/direct.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { byKind, KINDS } from '../../src/mapping/index.ts'
+import { NATIVE } from '../../src/search/dialect.ts'
 import type { Answer, Asking, SearchService } from '../../src/search/service.ts'
 
 export const TOKEN = 'cs_good'
@@ -11,11 +16,25 @@ export const MAINNET = 'ethereum/ethereum/mainnet'
 
 const json = (value: unknown, status = 200): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) })
 
+/** 36 documents. */
+export const COUNTS = byKind(KINDS, kind => KINDS.indexOf(kind) + 1)
+
 /** Answers every call with what it was called with. */
 export const echo: SearchService = {
   networks: () => [MAINNET, 'ethereum/gnosis/mainnet'],
-  search: async ({ body, ...asking }) =>
-    json({ ...asked(asking), body: body === undefined ? null : Buffer.from(body).toString() }),
+  search: async ({ body, parameters = [], dialect = NATIVE, ...asking }) =>
+    json({
+      ...asked(asking),
+      body: body === undefined ? null : Buffer.from(body).toString(),
+      ...(parameters.length > 0 && { parameters }),
+      ...(isDeepStrictEqual(dialect, NATIVE) ? {} : { dialect }),
+    }),
+  documents: async ({ filterPath, ...asking }) =>
+    json({ ...asked(asking), ...(filterPath && filterPath.length > 0 && { filterPath }) }),
+  holdings: async asking => {
+    asked(asking)
+    return { counts: COUNTS, bytes: 36_000 }
+  },
   suggest: async asking => json(asked(asking)),
   similar: async asking => json(asked(asking)),
   get: async asking => json(asked(asking), asking.id === 'absent' ? 404 : 200),
@@ -27,15 +46,26 @@ const asked = <T extends Asking>({ signal: _, account, ...call }: T) => {
   return call
 }
 
-export const appOf = (services: Partial<Services> = {}) =>
-  createApp({
+const servicesOf = (services: Partial<Services>): Services => {
+  const limits = services.limits ?? { ...DEFAULT_LIMITS, body: 1_000 }
+  return {
     search: echo,
     accounts: { verify: token => (token === TOKEN ? ALICE : undefined) },
     status: () => ({ version: '0', networks: [] }),
-    limits: { ...DEFAULT_LIMITS, body: 1_000 },
+    bodies: createBodies(limits),
     log: silent,
     ...services,
-  })
+    limits,
+  }
+}
+
+export const appOf = (services: Partial<Services> = {}) => createApp(servicesOf(services))
+
+/** The app, and what answers before it, as they stand in a server. */
+export const bothOf = (services: Partial<Services> = {}) => {
+  const all = servicesOf(services)
+  return { app: createApp(all), direct: createDirect(all) }
+}
 
 export interface Reply {
   status: number

@@ -59,11 +59,12 @@ const ofPoints = (field: FieldPath, keys: Keys | undefined, stores: Stores): Sou
           if (one.position !== position || !wanted[number]) continue
           reader.check()
           const id = (isInteger ? integersOf : scaledOf)(one.signature, position)
-          const column = reader.numbers(at.segment.id, id)
-          if (!column) continue
+          const values = reader.points.values(at.segment, id)?.values
+          if (!values) continue
+          const ordinals = reader.points.ordinals(at.segment, id)
           scattered ??= new Float64Array(at.size).fill(Number.NaN)
-          if (column.values instanceof Float64Array) scatterDoubles(column.values, column.ordinals, scattered)
-          else scatterIntegers(column.values, column.ordinals, scattered, keys)
+          if (values instanceof Float64Array) scatterDoubles(values, ordinals, scattered)
+          else scatterIntegers(values, ordinals, scattered, keys)
         }
         if (!scattered) continue
         for (let i = 0; i < role.length; i++)

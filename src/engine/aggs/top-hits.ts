@@ -66,7 +66,7 @@ export const createTopHits = ({ size, from, sort, source }: SpecOf<'top_hits'>, 
       const found = (best[owner] ?? []).slice(from)
       out.clear()
       const hits = context.hits.writer(request, context.index)(found, out)
-      const score = hits > 0 && !hidesScores(sort) ? '1.0' : 'null'
+      const score = hits > 0 && !hidesScores({ sort }) ? '1.0' : 'null'
       const total = context.total(counts.values[owner] ?? 0)
       return {
         is: 'hits',

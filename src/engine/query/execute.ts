@@ -5,23 +5,23 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { renderResults } from '../../query/aggs/render.ts'
-import type { Node } from '../../query/ast.ts'
-import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import { and } from '../../query/simplify.ts'
 import { createAggregating } from '../aggs/aggregations.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
-import { createHits } from '../show/hits.ts'
+import { createHits, type DocumentShowing, type Totals } from '../show/hits.ts'
 import { findBest, type Part } from './best.ts'
-import { createDocuments, type Documents } from './documents.ts'
-import { evaluate } from './evaluate.ts'
+import { findCollapsed } from './collapse.ts'
+import { countAll } from './count.ts'
+import { createDocuments } from './documents.ts'
+import { asking, createEvaluator } from './evaluator.ts'
 import { hold } from './held.ts'
 import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
-import { planQuery } from './plan.ts'
-import type { Ask } from './segment-matcher.ts'
+import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
 
@@ -36,63 +36,70 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
-  writeDocument(kind: Kind, id: string, writing: Writing): boolean
+  writeDocument(kind: Kind, id: string, writing: Writing, how?: DocumentShowing): boolean
 }
 
 export interface Writing {
   /** The network's name as it stands in `_index`. */
   index: string
   out: ByteWriter
-  dialect?: Dialect
-}
-
-/** How answers are written. */
-export interface Dialect {
-  /** Totals as a number, or as an object that says whether it is exact. */
-  totals: 'integer' | 'object'
+  /** How totals of inner hits are written: as a number where nothing is said. */
+  totals?: Totals
   /** Whether names of aggregations stand behind their types. */
-  typedKeys: boolean
+  typedKeys?: boolean
 }
 
 export interface Written {
   total: number
   hits: number
+  /** Where scores are not all 1. */
+  maxScore?: number
   /** What stands under `aggregations`, as JSON text. */
   aggregations?: string
 }
 
-export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
+export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
   const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
   const loading: Loading = { shown, exact, reader }
-  const written = createHits(loading)
+  const evaluation = createEvaluator(reader, exact)
+  const written = createHits({ ...loading, evaluation, limits })
   const aggregating = createAggregating({ reader, exact, ask: asking(exact), limits, hits: written })
 
-  const prepare = (request: SearchRequest): Part[] =>
-    request.parts.map(({ kind, query }) => ({
+  const prepare = (request: SearchRequest): Part[] => {
+    const parts = request.parts.map(({ kind, query, postFilter }) => ({
       kind,
-      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) }),
+      evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query),
     }))
+    return withScores(request, parts, { reader, ask: asking(exact), exact })
+  }
 
   const find = (request: SearchRequest, options: SearchOptions, take: Take, writing?: Writing): Written => {
     reader.begin(() => check(options))
     try {
       const parts = prepare(request)
       const total = countAll(request, parts, reader)
-      const found = findBest(request, parts, { exact, reader, limits })
-      const hits = take(found.slice(request.from))
-      return { total, hits, ...(request.aggregations && writing && { aggregations: aggregated(request, writing) }) }
+      const find = request.collapse ? findCollapsed : findBest
+      const found = find(bestFirst(request, parts), parts, { exact, reader, limits })
+      const scoring = parts[0]?.scoring
+      const hits = found.slice(request.from)
+      scoring?.mark(hits)
+      return {
+        ...{ total, hits: take(hits) },
+        ...maxScore(request, parts, found, reader),
+        ...(request.aggregations && writing && { aggregations: aggregated(request, writing) }),
+      }
     } finally {
       reader.end()
     }
   }
 
-  const aggregated = (request: SearchRequest, { index, dialect }: Writing): string => {
-    const total = (count: number) => (dialect?.totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
+  const aggregated = (request: SearchRequest, { index, totals, typedKeys = false }: Writing): string => {
+    const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
     const results = aggregating({ request, aggregations: request.aggregations!, index, total })
-    return renderResults(results, dialect?.typedKeys ?? false)
+    return renderResults(results, typedKeys)
   }
 
   const findAll = (
@@ -109,19 +116,25 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     try {
       const parts = prepare(request)
       const total = after ? -1 : countAll(request, parts, reader)
-      if (isChainOrder(request)) return { total, pages: walked(), at }
+      const max = maxScore(request, parts, undefined, reader)
+      if (isChainOrder(request)) return { total, pages: walked(), at, ...max }
       // Another order than the chain's has to be known whole before the first hit.
       const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
       const held = hold(findBest(all, parts, { exact, reader, limits }))
       const from = after ? held.behind(after) : request.from
-      return { total, pages: pagesOf(held, from, { reader, take, progress }), at }
+      const scoring = parts[0]?.scoring
+      const marking: Take = found => {
+        scoring?.mark(found)
+        return take(found)
+      }
+      return { total, pages: pagesOf(held, from, { reader, take: marking, progress }), at, ...max }
     } finally {
       reader.end()
     }
   }
 
-  const takeInto = (request: SearchRequest, { index, out }: Writing): Take => {
-    const write = written.writer(request, index)
+  const takeInto = (request: SearchRequest, { index, out, totals }: Writing): Take => {
+    const write = written.writer(request, index, totals)
     return found => write(found, out)
   }
 
@@ -149,8 +162,8 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     },
     write: (request, options, writing) => find(request, options, takeInto(request, writing), writing),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
-    writeDocument: (kind, id, { index, out }) =>
-      read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out))),
+    writeDocument: (kind, id, { index, out }, how) =>
+      read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),
     similar: request =>
       read(() =>
         similarContracts(reader, request)?.map(({ position, similarity }) => ({
@@ -165,25 +178,4 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
 /** What a page has put into a list, each time. */
 function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {
   for (const _ of pages) yield list.splice(0)
-}
-
-const asking = (documents: Documents): Ask => {
-  const tests = new Map<Node, ReturnType<typeof compile>>()
-  return (kind, node, positions) => {
-    const test = tests.get(node) ?? compile(kind, node)
-    tests.set(node, test)
-    return documents.load(kind, positions).map(document => document !== undefined && test(document))
-  }
-}
-
-const countAll = ({ trackTotal }: SearchRequest, parts: Part[], reader: Reader): number => {
-  if (trackTotal === false) return -1
-  const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal
-  let total = 0
-  for (const segment of reader.segments()) {
-    reader.check()
-    for (const { evaluation } of parts) total += evaluation.count(segment)
-    if (total >= most) return most
-  }
-  return total
 }

@@ -1,17 +1,15 @@
 import type { Handler } from '../context.ts'
 import { json } from '../json.ts'
+import { type Endpoint, told } from './endpoint.ts'
 
-/**
- * `GET /` and `GET …/es/`: what clients ask a server before they ask it anything else. They go by the version, which is that of
- * the dialect that is spoken here, and by the tagline, letter by letter.
- */
-export const info: Handler = () => json(INFO)
-
-const INFO = {
+/** What clients ask a server before they ask it anything else. They go by the version, which is that of the dialect that is spoken here, and by the tagline, letter by letter. */
+export const INFO = {
   name: 'chainsieve',
   cluster_name: 'chainsieve',
   cluster_uuid: 'chainsieve',
   version: {
+    // opensearch-java reads it, and every other client takes it.
+    distribution: 'opensearch',
     number: '7.17.0',
     build_flavor: 'default',
     build_type: 'unknown',
@@ -23,4 +21,14 @@ const INFO = {
     minimum_index_compatibility_version: '6.0.0-beta1',
   },
   tagline: 'You Know, for Search',
+}
+
+/** `GET /` */
+export const info: Handler = () => json(INFO)
+
+export const about: Endpoint = {
+  paths: [''],
+  methods: ['GET'],
+  doc: 'Name and version, as clients ask for them first; with HEAD whether the server answers.',
+  handle: () => told(INFO),
 }

@@ -1,17 +1,22 @@
-import type { Log } from '../../lib/log.ts'
-import type { Limits } from '../../limits/index.ts'
-import type { SearchService } from '../../search/service.ts'
+import { SEARCH_PARAMETERS } from '../../query/parameters.ts'
 import { sendAnswer } from '../answer.ts'
-import { readBody } from '../body.ts'
-import { askedBy, type Handler } from '../context.ts'
-import { checkParameters, targetOf } from './path.ts'
+import { askedBy } from '../context.ts'
+import { dialectOf } from './dialect.ts'
+import type { Endpoint } from './endpoint.ts'
+import { targetOf } from './indexes.ts'
+import { OF_SHARDS } from './parameters.ts'
+import { BODY_PARAMETERS, bodyOf } from './request-body.ts'
 
-/** `POST …/es/<entity>[,<entity>]/search/`, or GET with or without a body. */
-export const search =
-  (service: SearchService, limits: Limits, log: Log): Handler =>
-  async c => {
-    const target = targetOf(c, service)
-    checkParameters(c)
-    const body = await readBody(c, limits)
-    return sendAnswer(c, log, await service.search({ ...target, body, ...askedBy(c) }))
-  }
+export const search: Endpoint = {
+  paths: ['{index}/search', '_search', '{index}/_search', '{index}/{type}/_search'],
+  methods: ['GET', 'POST'],
+  doc: 'Searches. `{index}/search` answers with an integer as the total, as before version 7, `_search` with an object.',
+  parameters: [...Object.keys(SEARCH_PARAMETERS), ...OF_SHARDS, ...BODY_PARAMETERS, 'type', 'typed_keys'],
+  async handle(call) {
+    const { c, service, log, pairs } = call
+    const target = targetOf(call)
+    const body = await bodyOf(call)
+    const dialect = dialectOf(call)
+    return sendAnswer(c, log, await service.search({ ...target, body, parameters: pairs, dialect, ...askedBy(c) }))
+  },
+}

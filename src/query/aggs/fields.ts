@@ -1,10 +1,11 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import { ALL, type Value } from '../ast.ts'
+import type { Value } from '../ast.ts'
 import { createDateReader } from '../dates.ts'
 import { boolean, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
 import { readDouble, readLong } from '../numbers.ts'
 import { checkKnown, onField } from '../scope.ts'
+import { EVERY } from '../score.ts'
 import type { Values, ValueType } from './ast.ts'
 import type { AggregationScope } from './kinds/kind.ts'
 
@@ -36,7 +37,7 @@ export const readValues = (
       )
     declared ??= field
     if (field.es === 'text') throw fielddata(field, at)
-    if (onField(name, at, { ...scope, kind }, () => ALL).op === 'all') fields[kind] = field
+    if (onField(name, at, { ...scope, kind }, () => EVERY).node.op === 'all') fields[kind] = field
   }
   if (!known) checkKnown(name, at, scope)
   const type: ValueType = typeOf(Object.values(fields), declared)

@@ -67,7 +67,7 @@ const aggregationsOf = (store: TestStore, kinds: string, body: object): unknown 
   const { aggregations } = searcher.write(
     request,
     { deadline: Number.POSITIVE_INFINITY },
-    { index: 'x', out, dialect: { totals: 'object', typedKeys: true } },
+    { index: 'x', out, totals: 'object', typedKeys: true },
   )
   return JSON.parse(aggregations!)
 }

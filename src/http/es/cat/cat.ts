@@ -1,0 +1,135 @@
+import { fits } from '../../../lib/wildcard.ts'
+import type { Kind } from '../../../mapping/index.ts'
+import { askedBy } from '../../context.ts'
+import { healthOf } from '../cluster.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { aliasesOf, indexName, kindsOf } from '../indexes.ts'
+import { uuidOf } from '../indices.ts'
+import { INFO } from '../info.ts'
+import { namesIn } from '../parameters.ts'
+import { bytesOf } from '../stats.ts'
+import { type Column, clockColumns, shownBytes, shownTable, TABLE_PARAMETERS, textOf } from './table.ts'
+
+export const catIndices: Endpoint = {
+  paths: ['_cat/indices', '_cat/indices/{index}'],
+  methods: ['GET'],
+  doc: 'A line for each index: documents and bytes.',
+  limit: 'As text or JSON; of the columns only those that are shown by default.',
+  parameters: [...TABLE_PARAMETERS, 'health', 'pri', 'include_unloaded_segments', 'expand_wildcards'],
+  async handle(call) {
+    const { c, service, network } = call
+    const kinds = kindsOf(call)
+    const holdings = await service.holdings({ network, ...askedBy(c) })
+    const size: Column<Kind> = {
+      ...{ aliases: ['ss', 'storeSize'], doc: 'store size of primaries & replicas', right: true },
+      value: kind => shownBytes(call, bytesOf(holdings, [kind])),
+      order: kind => bytesOf(holdings, [kind]),
+    }
+    const columns: Record<string, Column<Kind>> = {
+      health: { aliases: ['h'], doc: 'current health status', value: () => 'green' },
+      status: { aliases: ['s'], doc: 'open/close status', value: () => 'open' },
+      index: { aliases: ['i', 'idx'], doc: 'index name', value: kind => indexName(call, kind) },
+      uuid: { aliases: ['id'], doc: 'index uuid', value: kind => uuidOf(indexName(call, kind)) },
+      pri: {
+        aliases: ['p', 'shards.primary', 'shardsPrimary'],
+        doc: 'number of primary shards',
+        right: true,
+        value: () => '1',
+      },
+      rep: {
+        aliases: ['r', 'shards.replica', 'shardsReplica'],
+        doc: 'number of replica shards',
+        right: true,
+        value: () => '0',
+      },
+      'docs.count': {
+        ...{ aliases: ['dc', 'docsCount'], doc: 'available docs', right: true },
+        value: kind => String(holdings.counts[kind]),
+        order: kind => holdings.counts[kind],
+      },
+      'docs.deleted': { aliases: ['dd', 'docsDeleted'], doc: 'deleted docs', right: true, value: () => '0' },
+      'store.size': size,
+      'pri.store.size': { ...size, aliases: [], doc: 'store size of primaries' },
+    }
+    const health = call.parameters.get('health') ?? 'green'
+    return shownTable(call, { columns, rows: health === 'green' ? kinds : [] })
+  },
+}
+
+export const catCount: Endpoint = {
+  paths: ['_cat/count', '_cat/count/{index}'],
+  methods: ['GET', 'POST'],
+  doc: 'How many documents there are.',
+  parameters: TABLE_PARAMETERS,
+  async handle(call) {
+    const { c, service, network } = call
+    const kinds = kindsOf(call)
+    const { counts } = await service.holdings({ network, ...askedBy(c) })
+    const count = kinds.reduce((sum, kind) => sum + counts[kind], 0)
+    const columns: Record<string, Column<number>> = {
+      ...clockColumns<number>(),
+      count: { aliases: ['dc', 'docs.count', 'docsCount'], doc: 'the document count', value: String },
+    }
+    return shownTable(call, { columns, rows: [count] })
+  },
+}
+
+export const catHealth: Endpoint = {
+  paths: ['_cat/health'],
+  methods: ['GET'],
+  doc: 'The health of the cluster in one line.',
+  parameters: [...TABLE_PARAMETERS, 'ts'],
+  handle(call) {
+    const health = healthOf(kindsOf(call).length)
+    const number = (doc: string, value: string): Column<null> => ({ doc, right: true, value: () => value })
+    const shards = String(health.active_shards)
+    const columns: Record<string, Column<null>> = {
+      ...clockColumns<null>(),
+      cluster: { aliases: ['cl'], doc: 'cluster name', value: () => INFO.cluster_name },
+      status: { aliases: ['st'], doc: 'health status', value: () => health.status },
+      'node.total': number('total number of nodes', '1'),
+      'node.data': number('number of nodes that can store data', '1'),
+      shards: number('total number of shards', shards),
+      pri: number('number of primary shards', shards),
+      relo: number('number of relocating nodes', '0'),
+      init: number('number of initializing nodes', '0'),
+      unassign: number('number of unassigned shards', '0'),
+      pending_tasks: number('number of pending tasks', '0'),
+      max_task_wait_time: number('wait time of longest task pending', '-'),
+      active_shards_percent: number('active number of shards in percent', '100.0%'),
+    }
+    return shownTable(call, { columns, rows: [null] })
+  },
+}
+
+export const catAliases: Endpoint = {
+  paths: ['_cat/aliases', '_cat/aliases/{names}'],
+  methods: ['GET'],
+  doc: 'A line for each other name of an index.',
+  parameters: [...TABLE_PARAMETERS, 'expand_wildcards'],
+  handle(call) {
+    const patterns = namesIn(call.path.get('names') ?? '*')
+    const rows = kindsOf(call).flatMap(kind =>
+      aliasesOf(call, kind)
+        .filter(alias => patterns.some(pattern => fits(alias, pattern)))
+        .map(alias => ({ alias, index: indexName(call, kind) })),
+    )
+    const none = (doc: string) => ({ doc, value: () => '-' })
+    const columns: Record<string, Column<(typeof rows)[number]>> = {
+      alias: { aliases: ['a'], doc: 'alias name', value: row => row.alias },
+      index: { aliases: ['i', 'idx'], doc: 'index alias points to', value: row => row.index },
+      filter: none('filter'),
+      'routing.index': none('index routing'),
+      'routing.search': none('search routing'),
+      is_write_index: none('write index'),
+    }
+    return shownTable(call, { columns, rows })
+  },
+}
+
+export const cat: Endpoint = {
+  paths: ['_cat'],
+  methods: ['GET'],
+  doc: 'Names of these tables.',
+  handle: () => textOf(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
+}

@@ -1,0 +1,126 @@
+import { refuse } from '../../lib/errors.ts'
+import { KINDS } from '../../mapping/index.ts'
+import { askedBy } from '../context.ts'
+import { type Call, type Endpoint, told } from './endpoint.ts'
+import { indexName, kindsOf } from './indexes.ts'
+import { INFO } from './info.ts'
+import { namesIn, OF_CLUSTER } from './parameters.ts'
+
+/** The one node that clients are told of. */
+export const NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
+
+export const healthOf = (shards: number) => ({
+  ...{
+    cluster_name: INFO.cluster_name,
+    status: 'green',
+    timed_out: false,
+    number_of_nodes: 1,
+    number_of_data_nodes: 1,
+  },
+  ...{ active_primary_shards: shards, active_shards: shards, relocating_shards: 0, initializing_shards: 0 },
+  ...{ unassigned_shards: 0, unassigned_primary_shards: 0, delayed_unassigned_shards: 0, number_of_pending_tasks: 0 },
+  ...{ number_of_in_flight_fetch: 0, task_max_waiting_in_queue_millis: 0, active_shards_percent_as_number: 100 },
+})
+
+const INDEX_HEALTH = {
+  ...{ status: 'green', number_of_shards: 1, number_of_replicas: 0, active_primary_shards: 1, active_shards: 1 },
+  ...{ relocating_shards: 0, initializing_shards: 0, unassigned_shards: 0 },
+}
+
+export const clusterHealth: Endpoint = {
+  paths: ['_cluster/health', '_cluster/health/{index}'],
+  methods: ['GET'],
+  doc: 'Green wherever it answers. How far the network is indexed stands in `/status`.',
+  parameters: [
+    ...[...OF_CLUSTER, 'level', 'wait_for_status', 'wait_for_nodes', 'wait_for_events', 'wait_for_active_shards'],
+    ...['wait_for_no_relocating_shards', 'wait_for_no_initializing_shards'],
+  ],
+  handle(call) {
+    const kinds = kindsOf(call)
+    const detailed = ['indices', 'shards'].includes(call.parameters.get('level') ?? '')
+    const indices = detailed && { indices: Object.fromEntries(kinds.map(it => [indexName(call, it), INDEX_HEALTH])) }
+    return told({ ...healthOf(kinds.length), ...indices })
+  },
+}
+
+export const clusterStats: Endpoint = {
+  paths: ['_cluster/stats'],
+  methods: ['GET'],
+  doc: 'Documents and bytes of the network, and the version.',
+  limit: 'Members about operating system, JVM, caches and plugins are left out.',
+  parameters: OF_CLUSTER,
+  async handle({ c, service, network }) {
+    const { counts, bytes } = await service.holdings({ network, ...askedBy(c) })
+    const count = KINDS.reduce((sum, kind) => sum + counts[kind], 0)
+    const shards = { total: KINDS.length, primaries: KINDS.length, replication: 0 }
+    return told({
+      _nodes: { total: 1, successful: 1, failed: 0 },
+      ...{ cluster_name: INFO.cluster_name, cluster_uuid: INFO.cluster_uuid, timestamp: Date.now(), status: 'green' },
+      indices: { count: KINDS.length, shards, docs: { count, deleted: 0 }, store: { size_in_bytes: bytes } },
+      nodes: { count: { total: 1, data: 1 }, versions: [INFO.version.number] },
+    })
+  },
+}
+
+export const clusterSettings: Endpoint = {
+  paths: ['_cluster/settings'],
+  methods: ['GET'],
+  doc: 'None is set.',
+  parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults'],
+  handle: ({ parameters }) =>
+    told({ persistent: {}, transient: {}, ...(parameters.get('include_defaults') === 'true' && { defaults: {} }) }),
+}
+
+export const nodes: Endpoint = {
+  paths: ['_nodes', '_nodes/{names}', '_nodes/{name}/{names}'],
+  methods: ['GET'],
+  doc: 'The one node. Its address is not told, since clients that sniff would leave out the path: have them not sniff.',
+  parameters: [...OF_CLUSTER, 'flat_settings'],
+  handle(call) {
+    checkNodeNames(call)
+    return told({
+      _nodes: { total: 1, successful: 1, failed: 0 },
+      cluster_name: INFO.cluster_name,
+      nodes: {
+        [NODE.id]: {
+          ...{ name: NODE.name, host: NODE.ip, ip: NODE.ip, version: INFO.version.number },
+          ...{ build_flavor: INFO.version.build_flavor, build_type: 'unknown', build_hash: 'unknown' },
+          ...{ roles: ['data', 'ingest', 'master'], attributes: {} },
+        },
+      },
+    })
+  },
+}
+
+/** Nodes and parts of what is told of them; there is one node, and nothing more to tell. */
+const checkNodeNames = ({ path }: Call): void => {
+  const names = ['name', 'names'].flatMap(name => namesIn(path.get(name) ?? ''))
+  const unknown = names.find(name => !NODE_NAMES.includes(name))
+  if (unknown === undefined) return
+  throw refuse(
+    'illegal_argument_exception',
+    `The endpoint [_nodes/${unknown.slice(0, 80)}] is not supported. Figures of the server are at /status.`,
+  )
+}
+
+const NODE_NAMES = ['_all', '_local', 'http', 'transport', 'settings', 'os', 'process', 'plugins', 'ingest', NODE.id]
+
+export const searchShards: Endpoint = {
+  paths: ['_search_shards', '{index}/_search_shards'],
+  methods: ['GET', 'POST'],
+  doc: 'One shard for each index.',
+  parameters: ['local', 'preference', 'routing'],
+  handle(call) {
+    const kinds = kindsOf(call)
+    return told({
+      nodes: { [NODE.id]: { name: NODE.name, ephemeral_id: NODE.id, transport_address: NODE.ip, attributes: {} } },
+      indices: Object.fromEntries(kinds.map(kind => [indexName(call, kind), {}])),
+      shards: kinds.map(kind => [shardOf(call, kind)]),
+    })
+  },
+}
+
+const shardOf = (call: Call, kind: (typeof KINDS)[number]) => ({
+  ...{ state: 'STARTED', primary: true, node: NODE.id, relocating_node: null, shard: 0, index: indexName(call, kind) },
+  allocation_id: { id: NODE.id },
+})

@@ -1,0 +1,65 @@
+import { refuse } from '../../lib/errors.ts'
+import { filterJson } from '../../lib/filter-json.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Limits } from '../../limits/index.ts'
+import type { SearchService } from '../../search/service.ts'
+import { checkNetwork } from '../../search/target.ts'
+import type { Handler } from '../context.ts'
+import { errorResponse, unknownRoute, wrongMethod } from '../errors.ts'
+import { PRODUCT } from '../json.ts'
+import type { Call, Endpoint, Method, Told } from './endpoint.ts'
+import { checkParameters, filterPathOf, OF_INDEXES, parametersOf } from './parameters.ts'
+import { notSupported, READ_ONLY_CODE } from './refused.ts'
+import { createRoutes } from './routes.ts'
+
+/** Answers everything below `/:technology/:blockchain/:network/es`. */
+export const dispatch = (
+  endpoints: readonly Endpoint[],
+  { service, limits, log }: { service: SearchService; limits: Limits; log: Log },
+): Handler => {
+  const find = createRoutes(endpoints)
+  return async c => {
+    const [, technology, blockchain, name, , ...segments] = c.req.path.split('/').map(decoded)
+    const method = (c.req.method === 'HEAD' ? 'GET' : c.req.method) as Method
+    const found = find(segments)
+    const one = found?.endpoints.get(method)
+    if (!one) {
+      const allowed = [...(found?.endpoints.keys() ?? [])]
+      const why = notSupported(method, segments, found !== undefined)
+      if (why?.code === READ_ONLY_CODE) return errorResponse(405, why.code, why.message, { allow: allowed.join(', ') })
+      if (why) throw why
+      return found ? wrongMethod(allowed)(c) : unknownRoute(c)
+    }
+    const { endpoint, path } = one
+    const network = `${technology}/${blockchain}/${name}`
+    checkNetwork(network, service.networks(network), [network, path.get('index')].filter(Boolean).join('/'))
+    const pairs = parametersOf(c)
+    checkParameters(c, pairs, [...(endpoint.parameters ?? []), ...(path.has('index') ? OF_INDEXES : [])])
+    const parameters = new Map(pairs)
+    const filterPath = filterPathOf(parameters, limits)
+    return shown(await endpoint.handle({ c, service, limits, log, network, path, parameters, pairs, filterPath }), {
+      parameters,
+      filterPath,
+    })
+  }
+}
+
+const decoded = (segment: string): string => {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw refuse('illegal_argument_exception', `The path has [${segment.slice(0, 80)}], which is no URL encoding.`)
+  }
+}
+
+const shown = (
+  answer: Told | Response,
+  { parameters, filterPath }: Pick<Call, 'parameters' | 'filterPath'>,
+): Response => {
+  if (answer instanceof Response) return answer
+  const { value, status = 200 } = answer
+  const text = JSON.stringify(value, null, parameters.has('pretty') && parameters.get('pretty') !== 'false' ? 2 : 0)
+  const body = filterPath.length > 0 ? filterJson(Buffer.from(text), filterPath) : text
+  return new Response(body, { status, headers: PRODUCT })
+}

@@ -1,0 +1,55 @@
+import type { Log } from '../../lib/log.ts'
+import type { Limits } from '../../limits/index.ts'
+import type { Parameters } from '../../query/parameters.ts'
+import type { SearchService } from '../../search/service.ts'
+import type { Context } from '../context.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** One endpoint of `/{technology}/{blockchain}/{network}/es`. Whatever takes GET takes HEAD. */
+export interface Endpoint {
+  /**
+   * Below `…/es`: `{index}/_search`. `{index}` stands for names of indexes, `{type}` for the kind where old clients repeat it, `{document}`
+   * for an id that is no name of an endpoint, `{id}`, `{name}` and `{names}` for anything.
+   */
+  paths: readonly string[]
+  methods: readonly Method[]
+  /** What it answers, for the reference docs. */
+  doc: string
+  /** What is not as in Elasticsearch, for the reference docs. */
+  limit?: string
+  /** URL parameters that it takes beside those that all take. */
+  parameters?: readonly string[]
+  handle(call: Call): Told | Response | Promise<Told | Response>
+}
+
+/** What an endpoint is given. */
+export interface Call {
+  c: Context
+  service: SearchService
+  limits: Limits
+  log: Log
+  /** `technology/blockchain/network`; it can be searched. */
+  network: string
+  /** Segments of the path by the names that stand for them. */
+  path: ReadonlyMap<string, string>
+  /** Of the URL, the last one of each name. */
+  parameters: ReadonlyMap<string, string>
+  /** The same as they came. */
+  pairs: Parameters
+  /** What of the answer is wanted. */
+  filterPath: readonly string[]
+}
+
+/** JSON that is not text yet. */
+export interface Told {
+  value: unknown
+  status?: number
+}
+
+export const told = (value: unknown, status = 200): Told => ({ value, status })
+
+/** Members of an answer that a search of one shard gives. */
+export const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
+/** The same of what asks indexes. */
+export const ASKED_SHARDS = { total: 1, successful: 1, failed: 0 }

@@ -1,0 +1,41 @@
+import { refuse } from '../../lib/errors.ts'
+import { KINDS, type Kind } from '../../mapping/index.ts'
+import { findTarget, indexOf, type Target } from '../../search/target.ts'
+import type { Call } from './endpoint.ts'
+import { isOn, namesIn } from './parameters.ts'
+
+/** What the names of indexes in the path mean, all kinds where there is none. */
+export const targetOf = (call: Call, expression = call.path.get('index') ?? '_all'): Target => {
+  const { network, service, path, parameters } = call
+  const types = path.get('type') ?? parameters.get('type')
+  return findTarget(network, expression, service.networks(network), {
+    ignoreUnavailable: isOn(call, 'ignore_unavailable'),
+    allowNoIndices: parameters.get('allow_no_indices') !== 'false',
+    types: types === undefined || types === '' ? undefined : namesIn(types),
+  })
+}
+
+export const kindsOf = (call: Call): Kind[] => {
+  const { entities } = targetOf(call)
+  return KINDS.filter(kind => entities.split(',').includes(kind))
+}
+
+/** The one kind that a document's path names. */
+export const kindOf = (call: Call): Kind => {
+  const { entities } = targetOf(call)
+  const [kind, ...more] = entities.split(',')
+  if (kind && more.length === 0) return kind as Kind
+  throw refuse(
+    'illegal_argument_exception',
+    `A document is of one entity, not of [${entities}]: to look in several, search for ids.`,
+  )
+}
+
+export const indexName = ({ network }: Pick<Call, 'network'>, kind: Kind): string => `${indexOf(network)}-${kind}`
+
+/** Other names of a kind's index. */
+export const aliasesOf = ({ network }: Pick<Call, 'network'>, kind: Kind): string[] => [kind, indexOf(network)].sort()
+
+/** Something of each index by its name. */
+export const byIndex = <T>(call: Call, make: (kind: Kind) => T): Record<string, T> =>
+  Object.fromEntries(kindsOf(call).map(kind => [indexName(call, kind), make(kind)]))

@@ -1,0 +1,57 @@
+import { fits } from '../../lib/wildcard.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { type Call, type Endpoint, told } from './endpoint.ts'
+import { byIndex } from './indexes.ts'
+import { isOn, namesIn, OF_CLUSTER } from './parameters.ts'
+import { pathsIn, propertiesOf } from './properties.ts'
+
+/** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
+export const mappingsOf = (call: Call, kind: Kind): unknown => {
+  const mapping = { properties: propertiesOf(kind) }
+  return isTyped(call) ? { [kind]: mapping } : mapping
+}
+
+const isTyped = (call: Call): boolean =>
+  call.parameters.has('include_type_name') ? isOn(call, 'include_type_name') : call.path.has('type')
+
+const PARAMETERS = [...OF_CLUSTER, 'include_type_name', 'include_defaults'] as const
+
+export const mapping: Endpoint = {
+  paths: [
+    ...['_mapping', '_mappings', '_mapping/_all', '_mapping/{type}'],
+    ...['{index}/_mapping', '{index}/_mappings', '{index}/_mapping/_all', '{index}/_mapping/{type}'],
+    '{index}/{type}/_mapping',
+  ],
+  methods: ['GET'],
+  doc: 'The mapping of each index; by document type with `include_type_name` or with a type in the path, as in version 6.',
+  parameters: PARAMETERS,
+  handle: call => told(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
+}
+
+export const fieldMapping: Endpoint = {
+  paths: [
+    ...['_mapping/field/{names}', '_mapping/{type}/field/{names}'],
+    ...['{index}/_mapping/field/{names}', '{index}/_mapping/{type}/field/{names}'],
+  ],
+  methods: ['GET'],
+  doc: 'The mapping of fields, by the names that are asked for.',
+  parameters: PARAMETERS,
+  handle(call) {
+    const patterns = namesIn(call.path.get('names')!)
+    return told(
+      byIndex(call, kind => {
+        const fields = Object.fromEntries(
+          pathsIn(propertiesOf(kind))
+            .filter(
+              ([path, { type }]) => type !== undefined && type !== 'nested' && patterns.some(it => fits(path, it)),
+            )
+            .map(([path, { fields: _, ...property }]) => [
+              path,
+              { full_name: path, mapping: { [path.slice(path.lastIndexOf('.') + 1)]: property } },
+            ]),
+        )
+        return { mappings: isTyped(call) ? { [kind]: fields } : fields }
+      }),
+    )
+  },
+}

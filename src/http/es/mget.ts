@@ -1,0 +1,82 @@
+import { ChainsieveError, refuse } from '../../lib/errors.ts'
+import { overLimit } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { type JsonNode, known, list, scalar, string, unexpected } from '../../query/json-node.ts'
+import { sourceOf } from '../../query/parameters.ts'
+import type { SourceFilter } from '../../query/request.ts'
+import { parseSource } from '../../query/source.ts'
+import type { Wanted } from '../../search/service.ts'
+import { sendAnswer } from '../answer.ts'
+import { askedBy } from '../context.ts'
+import { causeOf } from '../errors.ts'
+import type { Call, Endpoint } from './endpoint.ts'
+import { targetOf } from './indexes.ts'
+import { BODY_PARAMETERS, jsonOf } from './request-body.ts'
+
+export const mget: Endpoint = {
+  paths: ['_mget', '{index}/_mget', '{index}/{type}/_mget'],
+  methods: ['GET', 'POST'],
+  doc: 'Several documents by their ids, of any kinds.',
+  limit: '`stored_fields` is refused.',
+  parameters: [
+    ...BODY_PARAMETERS,
+    ...['_source', '_source_includes', '_source_excludes', 'preference', 'realtime', 'refresh', 'routing', 'type'],
+  ],
+  async handle(call) {
+    const { c, service, log, network, filterPath } = call
+    const body = await jsonOf(call)
+    const { docs, ids } = known(body, 'an object such as {"ids": ["0x…"]}', ['docs', 'ids'], [])
+    const wanted = [...(docs ? docsOf(call, docs) : []), ...(ids ? idsOf(call, ids) : [])]
+    if (wanted.length === 0)
+      throw refuse('action_request_validation_exception', 'Validation Failed: 1: no documents to get;')
+    if (wanted.length > call.limits.values) throw overLimit('values', call.limits)
+    return sendAnswer(c, log, await service.documents({ network, wanted, filterPath, ...askedBy(c) }))
+  },
+}
+
+const idsOf = (call: Call, place: JsonNode): Wanted[] => {
+  const source = sourceFilter(call, undefined)
+  return list(place, 'a list of ids').map(at => wantedOf(call, call.path.get('index'), scalar(at, 'an id'), source))
+}
+
+const docsOf = (call: Call, place: JsonNode): Wanted[] =>
+  list(place, 'a list of documents').map(at => {
+    const { _id, _index, _source, stored_fields } = known(
+      at,
+      'an object such as {"_index": "tx", "_id": "0x…"}',
+      TAKEN,
+      HARMLESS,
+    )
+    if (_id === undefined) throw refuse('action_request_validation_exception', `${at.path}: id is missing;`)
+    if (isGiven(stored_fields)) throw unexpected(stored_fields, 'nothing: ask for [_source]')
+    const index = isGiven(_index) ? string(_index, 'the name of an index') : call.path.get('index')
+    return wantedOf(call, index, scalar(_id, 'an id'), sourceFilter(call, isGiven(_source) ? _source : undefined))
+  })
+
+const TAKEN = ['_id', '_index', '_source', 'stored_fields'] as const
+/** Harmless: the Java client sends some of them as null. */
+const HARMLESS = ['_type', 'routing', '_routing', 'version', 'version_type']
+
+const isGiven = (place: JsonNode | undefined): place is JsonNode => place !== undefined && place.value !== null
+
+const sourceFilter = ({ pairs, limits }: Call, own: JsonNode | undefined): SourceFilter =>
+  parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)
+
+/** A document of an index that is not there is told so in its place. */
+const wantedOf = (call: Call, index: string | undefined, id: string, source: SourceFilter): Wanted => {
+  if (index === undefined)
+    throw refuse(
+      'action_request_validation_exception',
+      `Validation Failed: 1: index is missing for [${id.slice(0, 80)}];`,
+    )
+  try {
+    const { entities } = targetOf(call, index)
+    if (entities === '' || entities.includes(','))
+      throw refuse('illegal_argument_exception', `A document is of one entity, not of [${index.slice(0, 80)}].`)
+    return { kind: entities as Kind, id, source }
+  } catch (error) {
+    if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error
+    const told = { _index: index, _type: null, _id: id, error: causeOf(error) }
+    return { instead: JSON.stringify(told) }
+  }
+}

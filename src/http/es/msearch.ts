@@ -1,0 +1,168 @@
+import { refuse } from '../../lib/errors.ts'
+import { filterJson } from '../../lib/filter-json.ts'
+import { overLimit } from '../../limits/index.ts'
+import { parseJson } from '../../query/json.ts'
+import { bodyNode, elements, isObject, type JsonNode, known, string } from '../../query/json-node.ts'
+import { findTarget, type Target } from '../../search/target.ts'
+import { sendAnswer } from '../answer.ts'
+import { askedBy } from '../context.ts'
+import { renderError } from '../errors.ts'
+import { dialectOf } from './dialect.ts'
+import type { Call, Endpoint } from './endpoint.ts'
+import { isOn, namesIn, OF_SHARDS } from './parameters.ts'
+import { bodyOf } from './request-body.ts'
+
+/** Searches of one request that run at the same time, unless it asks for fewer. */
+const AT_ONCE = 4
+
+export const msearch: Endpoint = {
+  paths: ['_msearch', '{index}/_msearch', '{index}/{type}/_msearch'],
+  methods: ['GET', 'POST'],
+  doc: 'Several searches in one request, as lines of JSON: a header, then a body, for each.',
+  limit:
+    'An item that cannot be read is told in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
+  parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
+  async handle(call) {
+    const { c, log, filterPath } = call
+    const started = performance.now()
+    const items = itemsOf(call, await bodyOf(call))
+    const { signal } = askedBy(c)
+    const answers = inOrder(items, atOnce(call), item => answerOf(call, item, signal))
+    const whole = filterPath.length > 0
+    const body = streamed(answers, started)
+    if (!whole) return sendAnswer(c, log, { status: 200, body })
+    const bytes = new Uint8Array(await new Response(body).arrayBuffer())
+    return sendAnswer(c, log, { status: 200, body: filterJson(bytes, filterPath) })
+  },
+}
+
+const atOnce = ({ parameters }: Call): number => {
+  const given = Number(parameters.get('max_concurrent_searches') ?? AT_ONCE)
+  if (!Number.isSafeInteger(given) || given < 1)
+    throw refuse('illegal_argument_exception', 'The URL parameter [max_concurrent_searches] must be positive.')
+  return Math.min(given, AT_ONCE)
+}
+
+interface Item {
+  header: Uint8Array
+  body: Uint8Array
+}
+
+const NEWLINE = 10
+
+/** The lines in pairs. Empty ones between two searches are passed over, as in Elasticsearch. */
+const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): Item[] => {
+  if (body === undefined) throw refuse('parse_exception', 'request body or source parameter is required')
+  if (body.at(-1) !== NEWLINE)
+    throw refuse('illegal_argument_exception', 'The msearch request must be terminated by a newline [\n]')
+  const items: Item[] = []
+  let at = 0
+  const line = (): Uint8Array => {
+    const end = body.indexOf(NEWLINE, at)
+    const found = body.subarray(at, end)
+    at = end + 1
+    return found
+  }
+  while (at < body.length) {
+    const header = line()
+    if (header.length === 0 && items.length > 0 && isBlank(body.subarray(at))) break
+    if (at >= body.length)
+      throw refuse('illegal_argument_exception', `The header of search ${items.length + 1} has no body behind it.`)
+    if (items.length === limits.searches) throw overLimit('searches', limits)
+    items.push({ header, body: line() })
+  }
+  if (items.length === 0)
+    throw refuse('action_request_validation_exception', 'Validation Failed: 1: no requests added;')
+  return items
+}
+
+const isBlank = (bytes: Uint8Array): boolean => bytes.every(byte => byte === NEWLINE || byte === 13 || byte === 32)
+
+/** What is asked of each item, whatever it may be answered: its JSON text with the status in it. */
+const answerOf = async (call: Call, { header, body }: Item, signal: AbortSignal): Promise<Uint8Array> => {
+  const { c, service } = call
+  try {
+    const target = headerOf(call, header)
+    // In memory of its own, which can be handed to a thread.
+    const own = body.length === 0 ? undefined : Uint8Array.from(body)
+    const account = c.get('account').id
+    const dialect = { ...dialectOf(call), filterPath: undefined }
+    const asked = { ...target, body: own, parameters: call.pairs, dialect, account, signal }
+    const answer = await service.search(asked)
+    if (answer.body instanceof Uint8Array) return withStatus(answer.body, answer.status)
+    await answer.body.cancel()
+    throw refuse('illegal_argument_exception', 'All hits ("size": -1) are given by _search, not in _msearch.')
+  } catch (error) {
+    return new Uint8Array(await renderError(call.log)(error, c).arrayBuffer())
+  }
+}
+
+/** `{"took": …}` with a member more. */
+const withStatus = (json: Uint8Array, status: number): Uint8Array =>
+  Buffer.concat([json.subarray(0, -1), Buffer.from(`,"status":${status}}`)])
+
+const HEADER_KEYS = ['index', 'indices', 'ignore_unavailable', 'allow_no_indices', 'type', 'types'] as const
+/** Options that change nothing here, as in the URL. */
+const HARMLESS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
+
+const headerOf = (call: Call, line: Uint8Array): Target => {
+  const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
+  const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))
+  const keys = known(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS)
+  const { network, service, path } = call
+  const index = namesAt(keys.index ?? keys.indices) ?? path.get('index') ?? '_all'
+  const types = namesAt(keys.type ?? keys.types) ?? path.get('type') ?? call.parameters.get('type')
+  return findTarget(network, index, service.networks(network), {
+    ignoreUnavailable: flagAt(keys.ignore_unavailable) ?? isOn(call, 'ignore_unavailable'),
+    allowNoIndices: flagAt(keys.allow_no_indices) ?? true,
+    types: types === undefined ? undefined : namesIn(types),
+  })
+}
+
+/** Names as a list or as text with commas; undefined where there are none. */
+const namesAt = (place: JsonNode | undefined): string | undefined => {
+  if (place === undefined || place.value === null || isObject(place.value)) return undefined
+  const names = elements(place).map(at => string(at, 'the name of an index'))
+  return names.length === 0 || names.join('') === '' ? undefined : names.join(',')
+}
+
+const flagAt = (place: JsonNode | undefined): boolean | undefined =>
+  place === undefined ? undefined : place.value === true || place.value === 'true'
+
+/** Works on some at once and gives what comes of them in their order. */
+async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) => Promise<R>): AsyncGenerator<R> {
+  const running: Promise<R>[] = []
+  let next = 0
+  const begin = () => {
+    const one = work(all[next++]!)
+    // What fails is told when its turn has come.
+    one.catch(() => {})
+    running.push(one)
+  }
+  while (next < all.length || running.length > 0) {
+    while (next < all.length && running.length < atOnce) begin()
+    yield await running.shift()!
+  }
+}
+
+/** The whole answer, part by part: however many searches there are, few answers are held at once. */
+const streamed = (answers: AsyncGenerator<Uint8Array>, started: number): ReadableStream<Uint8Array> => {
+  let before = '{"responses":['
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await answers.next()
+        if (done) {
+          const took = Math.round(performance.now() - started)
+          controller.enqueue(Buffer.from(`],"took":${took}}`))
+          controller.close()
+          return
+        }
+        controller.enqueue(Buffer.concat([Buffer.from(before), value]))
+        before = ','
+      },
+      cancel: async () => void (await answers.return(undefined)),
+    },
+    { highWaterMark: 1 },
+  )
+}

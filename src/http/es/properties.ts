@@ -1,0 +1,82 @@
+import { ENCODINGS, type Encoding, type Field, isList, type Kind, MAPPING } from '../../mapping/index.ts'
+
+/** A mapping's properties as Elasticsearch declares them. */
+export interface Properties {
+  [name: string]: Property
+}
+
+export interface Property {
+  type?: string
+  properties?: Properties
+  fields?: Properties
+  [option: string]: unknown
+}
+
+/** How one encoding of a field is declared; undefined where it is not. */
+export type Declare = (field: Field, encoding: Encoding) => Property | undefined
+
+/** The properties of a kind; members such as `value.hex` lie in an object of their own. */
+export const propertiesOf = (kind: Kind, declare: Declare = declared): Properties =>
+  propertiesIn(MAPPING[kind].fields, declare)
+
+const propertiesIn = (fields: (typeof MAPPING)[Kind]['fields'], declare: Declare): Properties => {
+  const all: Properties = {}
+  for (const [name, field] of Object.entries(fields)) {
+    if (isList(field)) {
+      const properties = propertiesIn(field.members, declare)
+      all[name] = { ...(field.list === 'nested' && { type: 'nested' }), properties }
+    } else {
+      const property = propertyOf(field, declare)
+      if (property) put(all, name.split('.'), property)
+    }
+  }
+  return all
+}
+
+const put = (all: Properties, [first, ...rest]: string[], property: Property): void => {
+  if (rest.length === 0) {
+    all[first!] = property
+    return
+  }
+  all[first!] ??= { properties: {} }
+  put(all[first!]!.properties!, rest, property)
+}
+
+const propertyOf = (field: Field, declare: Declare): Property | undefined => {
+  const encodings = Object.entries<Encoding>(ENCODINGS[field.kind]).flatMap(([name, encoding]) => {
+    const property = declare(field, encoding)
+    return property ? [[name, property] as const] : []
+  })
+  if (encodings.length === 0) return undefined
+  const own = encodings.find(([name]) => name === '')?.[1]
+  const inner = Object.fromEntries(encodings.filter(([name]) => name !== ''))
+  if (own === undefined) return { properties: inner }
+  return Object.keys(inner).length === 0 ? own : { ...own, fields: inner }
+}
+
+const declared: Declare = (field, { es, ignoreAbove, compare }) => ({
+  type: es,
+  ...(ignoreAbove !== undefined && { ignore_above: ignoreAbove }),
+  ...(compare === 'instant' && {
+    format: field.kind === 'seconds' ? 'epoch_second' : 'strict_date_hour_minute_second',
+  }),
+  ...(field.hidden && { index: false }),
+})
+
+/** What a path of a mapping names: a property, or one of its further encodings. */
+export const propertyAt = (properties: Properties, path: string): Property | undefined => {
+  let inner: Properties | undefined = properties
+  let found: Property | undefined
+  for (const name of path.split('.')) {
+    found = inner && Object.hasOwn(inner, name) ? inner[name] : undefined
+    inner = found && { ...found.properties, ...found.fields }
+  }
+  return found
+}
+
+/** Every path of a mapping with what it names, objects before what is in them. */
+export const pathsIn = (properties: Properties, prefix = ''): [path: string, property: Property][] =>
+  Object.entries(properties).flatMap(([name, property]): [string, Property][] => [
+    [`${prefix}${name}`, property],
+    ...pathsIn({ ...property.properties, ...property.fields }, `${prefix}${name}.`),
+  ])

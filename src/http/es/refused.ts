@@ -1,0 +1,72 @@
+import { type ChainsieveError, refuse } from '../../lib/errors.ts'
+import type { Method } from './endpoint.ts'
+
+export const READ_ONLY_CODE = 'method_not_allowed_exception'
+
+/** Names of endpoints that would change something. */
+export const READ_ONLY = [
+  ...['_bulk', '_create', '_update', '_update_by_query', '_delete_by_query', '_reindex', '_aliases', '_alias', '_doc'],
+  ...['_mapping', '_mappings', '_settings', '_rollover', '_shrink', '_split', '_clone', '_close', '_open', '_freeze'],
+  ...['_unfreeze', '_block', '_forcemerge', '_flush', '_cache', '_template', '_index_template', '_component_template'],
+  ...['_data_stream', '_ingest', '_snapshot', '_scripts', '_ilm', '_slm', '_transform', '_rollup', '_enrich', '_ccr'],
+] as const
+
+/** Endpoints that are not supported, with what to use in their place. */
+export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
+  ['_search/template', 'Templates are not supported: fill it in before it is sent, and ask _search.'],
+  ['_msearch/template', 'Templates are not supported: fill them in before they are sent, and ask _msearch.'],
+  ['_render', 'Templates are not supported.'],
+  ['_async_search', 'A search is answered at once: ask _search.'],
+  ['_sql', 'SQL is not supported: ask _search.'],
+  ['_query', 'ES|QL is not supported: ask _search.'],
+  ['_esql', 'ES|QL is not supported: ask _search.'],
+  ['_eql', 'EQL is not supported: ask _search.'],
+  ['_plugins', 'Plugins are not supported: ask _search.'],
+  ['_opendistro', 'Plugins are not supported: ask _search.'],
+  ['_terms_enum', 'Ask _search for a terms aggregation with include, or …/es/suggest/ for names.'],
+  ['_termvectors', 'Term vectors are not kept.'],
+  ['_mtermvectors', 'Term vectors are not kept.'],
+  ['_rank_eval', 'Ask _search.'],
+  ['_knn_search', 'Vectors are not kept: contracts like another one are at …/es/contract/{address}/similar/.'],
+  ['_graph', 'Ask _search for aggregations.'],
+  ['_mvt', 'Documents have no places on a map.'],
+  ['_suggest', 'Ask …/es/suggest/.'],
+  ['_percolate', 'Queries that wait for documents are alert rules: see /alerting/rules/.'],
+  ['_cluster/state', 'Ask _cluster/health, _mapping, _settings or _alias.'],
+  ['_nodes/stats', 'Ask /status.'],
+  ['_tasks', 'Ask /status.'],
+  ['_license', 'There is no licence to ask for.'],
+  ['_xpack', 'Features of X-Pack are not supported.'],
+  ['_security', 'Accounts are made by the operator: chainsieve token create --account NAME.'],
+  ['_watcher', 'Alert rules are at /alerting/rules/.'],
+  ['_ml', 'Machine learning is not supported.'],
+])
+
+/** Why a path of Elasticsearch's is not answered; undefined where it is no path of it. */
+export const notSupported = (
+  method: Method,
+  segments: readonly string[],
+  otherMethods: boolean,
+): ChainsieveError | undefined => {
+  const from = segments.findIndex(segment => segment.startsWith('_') && segment !== '_all')
+  const names = from < 0 ? [] : segments.slice(from)
+  const [name, second] = names
+  if (method !== 'GET') {
+    if (name !== undefined && READ_ONLY.some(it => it === name)) return readOnly(name)
+    // The making or the removal of an index.
+    if (segments.length === 1 && name === undefined && method !== 'POST') return readOnly(segments[0]!)
+  }
+  if (name === undefined) return undefined
+  if (otherMethods) return undefined
+  const why = UNSUPPORTED.get(`${name}/${second}`) ?? UNSUPPORTED.get(name)
+  return refuse(
+    'illegal_argument_exception',
+    `The endpoint [${names.join('/').slice(0, 100)}] is not supported. ${why ?? 'docs/compatibility.md lists those that are.'}`,
+  )
+}
+
+const readOnly = (what: string) =>
+  refuse(
+    READ_ONLY_CODE,
+    `[${what.slice(0, 100)}] would change documents or how they are kept, and this server is read only: documents come from the chain.`,
+  )

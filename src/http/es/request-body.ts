@@ -1,0 +1,32 @@
+import { refuse } from '../../lib/errors.ts'
+import { parseJson } from '../../query/json.ts'
+import { bodyNode, type JsonNode } from '../../query/json-node.ts'
+import { readBody } from '../body.ts'
+import type { Call } from './endpoint.ts'
+
+/** URL parameters that hold the body. */
+export const BODY_PARAMETERS = ['source', 'source_content_type'] as const
+
+/** The body, or what stands in its place in the URL; undefined where there is neither. */
+export const bodyOf = async ({ c, limits, parameters }: Call): Promise<Uint8Array | undefined> => {
+  const body = await readBody(c, limits)
+  const source = parameters.get('source')
+  return body ?? (source === undefined || source === '' ? undefined : Buffer.from(source))
+}
+
+/** The body as text; undefined where there is none. */
+export const textOf = async (call: Call): Promise<string | undefined> => {
+  const body = await bodyOf(call)
+  if (body === undefined) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (error) {
+    throw refuse('parsing_exception', 'The body is not UTF-8.', error)
+  }
+}
+
+/** The body as JSON with the places of its values; an empty object where there is none. */
+export const jsonOf = async (call: Call): Promise<JsonNode> => {
+  const text = await textOf(call)
+  return bodyNode(text === undefined || text.trim() === '' ? new Map() : parseJson(text, call.limits))
+}

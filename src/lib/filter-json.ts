@@ -1,0 +1,168 @@
+import { createByteWriter } from './bytes.ts'
+import { fits } from './wildcard.ts'
+
+/**
+ * What patterns such as `hits.hits._id` leave of JSON text, byte for byte: `*` stands for any characters of a name and `**` for one name
+ * or more, lists are passed through, and a pattern that begins with `-` takes away. An object or list of which nothing is left is left out.
+ */
+export const filterJson = (json: Uint8Array, patterns: readonly string[]): Uint8Array<ArrayBuffer> => {
+  const includes = patterns.filter(it => !it.startsWith('-')).map(parsePattern)
+  const excludes = patterns.filter(it => it.startsWith('-')).map(it => parsePattern(it.slice(1)))
+  const included = includes.length > 0 ? pass(json, includes, true) : json
+  return excludes.length > 0 ? pass(included, excludes, false) : new Uint8Array(included)
+}
+
+/** Names from the top down: one, and those below it. */
+interface Pattern {
+  any: boolean
+  matches(name: string): boolean
+  below: Pattern | undefined
+}
+
+/** A dot parts names, but for one behind a backslash. */
+const parsePattern = (text: string): Pattern => {
+  const names = text.split(/(?<!\\)\./).map(part => part.replaceAll('\\.', '.'))
+  const of = (name: string, below: Pattern | undefined) => ({
+    any: name === '**',
+    matches: (it: string) => fits(it, name),
+    below,
+  })
+  return names.reduceRight<Pattern | undefined>((below, name) => of(name, below), undefined)!
+}
+
+/** What is left of the patterns below a member, or `whole` where one ends at it. */
+const below = (patterns: Iterable<Pattern>, name: string): ReadonlySet<Pattern> | 'whole' => {
+  const rest = new Set<Pattern>()
+  for (const pattern of patterns) {
+    if (!pattern.matches(name)) continue
+    if (pattern.below === undefined) return 'whole'
+    rest.add(pattern.below)
+    if (pattern.any) rest.add(pattern)
+  }
+  return rest
+}
+
+const pass = (json: Uint8Array, patterns: readonly Pattern[], includes: boolean): Uint8Array<ArrayBuffer> => {
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
+  const out = createByteWriter(1 << 12)
+  let at = 0
+
+  const skipSpace = () => {
+    while (bytes[at] === SPACE || bytes[at] === 10 || bytes[at] === 13 || bytes[at] === 9) at++
+  }
+
+  const skipString = () => {
+    for (at++; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++
+    at++
+  }
+
+  /** Goes behind the value at `at`. */
+  const skipValue = () => {
+    let depth = 0
+    do {
+      skipSpace()
+      const byte = bytes[at]
+      if (byte === QUOTE) skipString()
+      else {
+        if (byte === OPEN || byte === OPEN_LIST) depth++
+        else if (byte === CLOSE || byte === CLOSE_LIST) depth--
+        else if (byte !== COMMA && byte !== COLON) {
+          while (at < bytes.length && !ENDS[bytes[at]!]) at++
+          continue
+        }
+        at++
+      }
+    } while (depth > 0)
+  }
+
+  const copyValue = () => {
+    skipSpace()
+    const start = at
+    skipValue()
+    out.bytes(bytes, start, at)
+  }
+
+  const readName = (): string => {
+    const start = at
+    skipString()
+    const name = bytes.toString('utf8', start + 1, at - 1)
+    return name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name
+  }
+
+  /** Writes what is left of the value at `at`; false where that is nothing. */
+  const value = (rest: Iterable<Pattern>): boolean => {
+    skipSpace()
+    if (bytes[at] === OPEN) return members(rest)
+    if (bytes[at] === OPEN_LIST) return elements(rest)
+    if (includes) {
+      skipValue()
+      return false
+    }
+    copyValue()
+    return true
+  }
+
+  const members = (rest: Iterable<Pattern>): boolean => {
+    const before = out.length
+    let any = false
+    out.byte(bytes[at++]!)
+    for (skipSpace(); bytes[at] !== CLOSE; skipSpace()) {
+      if (bytes[at] === COMMA) at++
+      skipSpace()
+      const beforeMember = out.length
+      if (any) out.byte(COMMA)
+      const start = at
+      const name = readName()
+      const end = at
+      skipSpace()
+      at++
+      const inner = below(rest, name)
+      out.bytes(bytes, start, end)
+      out.byte(COLON)
+      if (member(inner)) any = true
+      else out.truncate(beforeMember)
+    }
+    return closed(before, any)
+  }
+
+  const member = (inner: ReadonlySet<Pattern> | 'whole'): boolean => {
+    if (inner !== 'whole' && inner.size > 0) return value(inner)
+    if ((inner === 'whole') === includes) {
+      copyValue()
+      return true
+    }
+    skipValue()
+    return false
+  }
+
+  const elements = (rest: Iterable<Pattern>): boolean => {
+    const before = out.length
+    let any = false
+    out.byte(bytes[at++]!)
+    for (skipSpace(); bytes[at] !== CLOSE_LIST; skipSpace()) {
+      if (bytes[at] === COMMA) at++
+      const beforeElement = out.length
+      if (any) out.byte(COMMA)
+      if (value(rest)) any = true
+      else out.truncate(beforeElement)
+    }
+    return closed(before, any)
+  }
+
+  const closed = (before: number, any: boolean): boolean => {
+    out.byte(bytes[at++]!)
+    if (!any) out.truncate(before)
+    return any
+  }
+
+  skipSpace()
+  const isList = bytes[at] === OPEN_LIST
+  if (!value(patterns)) return Buffer.from(isList ? '[]' : '{}') as Uint8Array<ArrayBuffer>
+  return out.take()
+}
+
+const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c]
+const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
+/** Bytes that end a number or a word. */
+const ENDS = new Uint8Array(256)
+for (const byte of [SPACE, 9, 10, 13, COMMA, CLOSE, CLOSE_LIST, COLON]) ENDS[byte] = 1

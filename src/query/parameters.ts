@@ -1,0 +1,165 @@
+import { refuse } from '../lib/errors.ts'
+import type { Json, JsonObject } from './json.ts'
+import { isObject } from './json-node.ts'
+
+/** URL parameters of a search, as they were written. */
+export type Parameters = readonly (readonly [name: string, value: string])[]
+
+/** The body of a search with what the URL says beside it, which wins. */
+export const withParameters = (body: Json, parameters: Parameters): Json => {
+  if (parameters.length === 0 || !isObject(body)) return body
+  const given = new Map(parameters)
+  const merged = new Map(body)
+  for (const [name, value] of given) if (isParameter(name)) parameterOf(name).put?.(merged, value)
+  putSource(merged, given)
+  putQuery(merged, given)
+  if (isTrue(given.get('rest_total_hits_as_int'))) checkAccurate(merged)
+  return merged
+}
+
+type Body = Map<string, Json>
+
+interface Parameter {
+  /** For the reference docs. */
+  doc: string
+  /** Those without are read together with others. */
+  put?(body: Body, value: string): void
+}
+
+const same =
+  (name: string) =>
+  (body: Body, value: string): void =>
+    void body.set(name, value)
+const flag =
+  (name: string) =>
+  (body: Body, value: string): void =>
+    void body.set(name, value === '' ? 'true' : value)
+const names =
+  (name: string) =>
+  (body: Body, value: string): void =>
+    void body.set(name, listOf(value))
+
+/** Parameters that say what a search answers. */
+export const SEARCH_PARAMETERS = {
+  q: { doc: 'A query in the syntax of `query_string`, in place of the query of the body.' },
+  df: { doc: 'The field of words of `q` that name none.' },
+  default_operator: { doc: 'How words of `q` are joined: `and` or `or`.' },
+  analyze_wildcard: { doc: 'Of `q`, as in `query_string`.' },
+  analyzer: { doc: 'Of `q`, as in `query_string`.' },
+  lenient: { doc: 'Of `q`, as in `query_string`.' },
+  size: { doc: 'As in the body.', put: same('size') },
+  from: { doc: 'As in the body.', put: same('from') },
+  sort: { doc: 'Fields, each as `field` or `field:desc`, behind the sort keys of the body.', put: putSort },
+  _source: { doc: '`true`, `false`, or the names that are shown.' },
+  _source_includes: { doc: 'Names of what is shown of `_source`.' },
+  _source_excludes: { doc: 'Names of what is not.' },
+  // Their names before version 7.
+  _source_include: { doc: 'The older name of `_source_includes`.' },
+  _source_exclude: { doc: 'The older name of `_source_excludes`.' },
+  docvalue_fields: { doc: 'As in the body.', put: names('docvalue_fields') },
+  stored_fields: { doc: 'As in the body.', put: names('stored_fields') },
+  track_total_hits: { doc: 'As in the body.', put: putTotal },
+  rest_total_hits_as_int: { doc: 'The total is a number, as before version 7.' },
+  track_scores: { doc: 'As in the body.', put: flag('track_scores') },
+  version: { doc: 'As in the body.', put: flag('version') },
+  seq_no_primary_term: { doc: 'As in the body.', put: flag('seq_no_primary_term') },
+  explain: { doc: 'As in the body.', put: flag('explain') },
+  stats: { doc: 'As in the body.', put: names('stats') },
+  timeout: { doc: 'As in the body.', put: same('timeout') },
+  terminate_after: { doc: 'As in the body.', put: same('terminate_after') },
+} satisfies Record<string, Parameter>
+
+export type ParameterName = keyof typeof SEARCH_PARAMETERS
+
+const isParameter = (name: string): name is ParameterName => Object.hasOwn(SEARCH_PARAMETERS, name)
+const parameterOf = (name: ParameterName): Parameter => SEARCH_PARAMETERS[name]
+
+/** Comes behind the sort keys of the body, as in Elasticsearch. */
+function putSort(body: Body, value: string): void {
+  const own = body.get('sort')
+  const before: readonly Json[] = own === undefined ? [] : Array.isArray(own) ? own : [own]
+  body.set('sort', [...before, ...listOf(value).map(sortKey)])
+}
+
+const sortKey = (text: string): Json => {
+  const [, name, order] = /^(.*):([^:]*)$/s.exec(text) ?? []
+  if (name === undefined || order === undefined) return text
+  if (order === 'asc' || order === 'desc') return new Map([[name, order]])
+  throw refuse('illegal_argument_exception', `The URL parameter [sort] has [${order}] where it needs asc or desc.`)
+}
+
+function putTotal(body: Body, value: string): void {
+  const number = /^-?\d{1,15}$/.test(value) ? Number(value) : undefined
+  // As in Elasticsearch, -1 means none.
+  body.set('track_total_hits', number === -1 ? false : (number ?? (value === '' ? 'true' : value)))
+}
+
+const putSource = (body: Body, given: ReadonlyMap<string, string>): void => {
+  const source = given.get('_source')
+  const flag = source === 'true' || source === 'false' ? source === 'true' : undefined
+  const named = source === undefined || source === '' || flag !== undefined ? undefined : listOf(source)
+  const includes = listIn(given, '_source_includes', '_source_include') ?? named
+  const excludes = listIn(given, '_source_excludes', '_source_exclude')
+  if (includes === undefined && excludes === undefined) {
+    if (source !== undefined) body.set('_source', flag ?? true)
+    return
+  }
+  body.set(
+    '_source',
+    flag === false
+      ? false
+      : new Map<string, Json>([
+          ['includes', includes ?? []],
+          ['excludes', excludes ?? []],
+        ]),
+  )
+}
+
+/** As `_source` in the body, of requests that have nothing else in it. */
+export const sourceOf = (parameters: Parameters): Json => {
+  const body: Body = new Map()
+  putSource(body, new Map(parameters))
+  return body.get('_source') ?? true
+}
+
+/** Options of `q` by their names in `query_string`. */
+const OF_QUERY: readonly (readonly [parameter: string, option: string])[] = [
+  ['df', 'default_field'],
+  ['default_operator', 'default_operator'],
+  ['analyze_wildcard', 'analyze_wildcard'],
+  ['analyzer', 'analyzer'],
+  ['lenient', 'lenient'],
+]
+
+const putQuery = (body: Body, given: ReadonlyMap<string, string>): void => {
+  const query = given.get('q')
+  const options = OF_QUERY.filter(([parameter]) => given.has(parameter))
+  if (query === undefined) {
+    const [first] = options
+    if (first === undefined) return
+    throw refuse('illegal_argument_exception', `The URL parameter [${first[0]}] has no meaning without [q].`)
+  }
+  const clause: JsonObject = new Map<string, Json>([
+    ['query', query],
+    ...options.map(([parameter, option]) => [option, given.get(parameter)!] as const),
+  ])
+  body.set('query', new Map([['query_string', clause]]))
+}
+
+const checkAccurate = (body: Body): void => {
+  const tracked = body.get('track_total_hits')
+  if (typeof tracked !== 'number') return
+  throw refuse(
+    'illegal_argument_exception',
+    `[rest_total_hits_as_int] cannot be used if the tracking of total hits is not accurate, got ${tracked}`,
+  )
+}
+
+export const isTrue = (value: string | undefined): boolean => value === '' || value === 'true'
+
+const listIn = (given: ReadonlyMap<string, string>, ...names: string[]): string[] | undefined => {
+  const value = names.map(name => given.get(name)).find(it => it !== undefined && it !== '')
+  return value === undefined ? undefined : listOf(value)
+}
+
+const listOf = (value: string): string[] => value.split(',').filter(it => it !== '')

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sameAnswer, sameNumbers } from '../../scripts/clients/compare.ts'
+import { RECORDINGS, readRecordings } from '../../scripts/clients/recordings.ts'
+import { replayBodies, replayClients, replayPanels } from '../../scripts/clients/replay.ts'
+import { startDemo, summary } from '../../scripts/clients/run.ts'
+
+/** Of the calls of each client that Elasticsearch answers, so many are accepted here at least. */
+const LEAST: Record<string, number> = {
+  ...{ es7: 51, es713: 51, es8: 51, es9: 51, os2: 51, os3: 52, eslegacy: 34 },
+  ...{ 'py-es7': 37, 'py-es8': 35, 'py-es9': 34, 'py-os': 36 },
+  ...{ 'java-hlrc': 16, 'elasticsearch-java': 18, 'opensearch-java': 17, 'go-olivere': 19, go: 13 },
+  ...{ eland: 4, elasticdump: 3, 'elasticsearch-dbapi': 1, bodies: 30, grafana: 1, 'opensearch-dashboards': 0 },
+}
+
+const recordings = readRecordings()
+
+test('what unmodified clients send is answered as Elasticsearch 7.17 does', {
+  skip: recordings ? false : `there are no recordings at ${RECORDINGS}`,
+}, async t => {
+  const server = await startDemo(t)
+  const outcomes = [
+    ...(await replayClients(server, recordings!)),
+    ...(await replayBodies(server, recordings!)),
+    ...(await replayPanels(server, recordings!)),
+  ]
+  const rows = summary(outcomes)
+  assert.deepEqual([...rows.keys()].sort(), Object.keys(LEAST).sort())
+  for (const [client, { here }] of rows) {
+    const faults = outcomes.filter(it => it.client === client && it.fault).map(it => `${it.call}: ${it.fault}`)
+    assert.ok(here >= LEAST[client]!, `${client}: ${here} of at least ${LEAST[client]}\n${faults.join('\n')}`)
+  }
+})
+
+test('what differs is seen', () => {
+  const hits = (total: number, ...ids: string[]) => ({
+    hits: { total: { value: total, relation: 'eq' }, hits: ids.map(_id => ({ _id })) },
+  })
+  assert.equal(sameAnswer({}, hits(2, 'a', 'b'), hits(2, 'b', 'a')), undefined)
+  assert.equal(sameAnswer({}, hits(2, 'a', 'b'), hits(2, 'a', 'c')), 'hits: other ids')
+  assert.match(sameAnswer({}, hits(2, 'a'), hits(3, 'a'))!, /^hits\.total/)
+  assert.equal(sameNumbers({ a: [1, 2] }, { a: [1, 2.0000000001] }, ''), undefined)
+  assert.match(sameNumbers({ a: [1, 2] }, { a: [1, 2.1] }, '')!, /^\.a\[1\]: 2, here 2.1/)
+  assert.match(sameNumbers({ a: 1 }, { a: 1, b: 1 }, '')!, /not in the reference/)
+  assert.equal(sameNumbers({ values: { '50.0': 100 } }, { values: { '50.0': 101 } }, ''), undefined)
+})
