@@ -42,6 +42,8 @@ export interface InlineOptions {
 const BUDGET_MS = 2
 /** The first queries of a process run code that V8 has not compiled yet; threads take a tenth of a second to start. */
 const COLD = { queries: 10, budgetMs: 40 }
+/** So many times the budget may pass by the clock while others have the processor. */
+const MOST_BUDGETS = 4
 /** A store that could not be opened is tried again with the first answer after so long. */
 const AGAIN_MS = 1_000
 /** Larger bodies take long to be read alone. */
@@ -78,8 +80,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     const used = clock()
     const options = {
       deadline: Number.POSITIVE_INFINITY,
-      // The system is asked for the processor's time only where the query may have had too much of it.
-      yields: () => time() - started > budget && clock() - used > budget,
+      yields() {
+        const elapsed = time() - started
+        // The system is asked for the processor's time only where the query may have had too much of it.
+        return elapsed > budget && (clock() - used > budget || elapsed > MOST_BUDGETS * budget)
+      },
     }
     const handOver = () => {
       credit.handedOver(account, shape, time() - started)

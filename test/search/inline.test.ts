@@ -81,15 +81,15 @@ test('the main thread answers byte for byte what a reading thread does', async t
   )
   for (const [i, [entities, body]] of SEARCHES.entries()) {
     await nextTurn()
-    assert.equal(textOf(search(entities, body)), textOf(due[i]!), `${entities} ${body}`)
+    assert.equal(textOf(await search(entities, body)), textOf(due[i]!), `${entities} ${body}`)
   }
   for (const id of [hash, '0xabc']) {
     await nextTurn()
-    assert.equal(textOf(get('block', id)), textOf(await pool.get({ ...whose, entity: 'block', id })))
+    assert.equal(textOf(await get('block', id)), textOf(await pool.get({ ...whose, entity: 'block', id })))
   }
   for (const body of ['{', '{"quary": 1}', '{"query": {"term": {"hush": 1}}}', '{"size": 10001}'])
-    assert.throws(() => search('tx', body), { next: 'refuse' }, body)
-  assert.equal(inline.search({ ...asked, store: '/nowhere' }, by(1)), undefined)
+    await assert.rejects(async () => search('tx', body), { next: 'refuse' }, body)
+  assert.equal(await inline.search({ ...asked, store: '/nowhere' }, by(1)), undefined)
 })
 
 test('a pool answers itself what is quick, and a thread what it hands over', async t => {
@@ -121,7 +121,7 @@ test('a pool answers itself what is quick, and a thread what it hands over', asy
 test('a query that is handed over in the middle leaves nothing behind, wherever that is', async t => {
   const whole = await setUp(t)
   for (const [entities, body] of SEARCHES) {
-    const due = textOf(whole.search(entities, body))
+    const due = textOf(await whole.search(entities, body))
     let handed = 0
     for (let budgetMs = 0; budgetMs < 2_000; budgetMs = Math.ceil((budgetMs + 1) * 1.2)) {
       const { inline, search } = await setUp(t, { budgetMs, now: ticking() })
@@ -176,7 +176,7 @@ test('one connection that has handed over again and again goes on answering', as
   const [entities, body] = SEARCHES[2]!
   for (let i = 0; i < 20; i++) assert.equal(await search('event', DEAR, i), undefined)
   for (let i = 0; i < 100; i++) {
-    await nextTurn()
+    await new Promise(resolve => setTimeout(resolve, 20))
     const answer = await search(entities, body, 100 + i)
     if (answer) return assert.match(textOf(answer), new RegExp(transaction!.hash))
   }
@@ -185,10 +185,9 @@ test('one connection that has handed over again and again goes on answering', as
 
 test('long answers and large bodies are left to threads', async t => {
   const { search } = await setUp(t)
-  assert.equal(search('block', '{"size": -1}'), undefined)
-  await nextTurn()
-  assert.equal(search('block', `{"size": 1}${' '.repeat(20_000)}`), undefined)
-  assert.ok(search('block', '{"size": 1}'))
+  assert.equal(await search('block', '{"size": -1}'), undefined)
+  assert.equal(await search('block', `{"size": 1}${' '.repeat(20_000)}`), undefined)
+  assert.ok(await search('block', '{"size": 1}'))
 })
 
 test('a store is seen as it is at each query', async t => {
@@ -198,7 +197,7 @@ test('a store is seen as it is at each query', async t => {
   await nextTurn()
   const blocksNow = async () => {
     await nextTurn()
-    const text = textOf(inline.search({ ...asked, store: growing.path, entities: 'block' }, by(1)))
+    const text = textOf(await inline.search({ ...asked, store: growing.path, entities: 'block' }, by(1)))
     return JSON.parse(text.slice('200 '.length)).hits.total as number
   }
   assert.equal(await blocksNow(), 2)
@@ -220,7 +219,7 @@ test('a store that is locked or is none is left to threads, without waiting', as
   const started = performance.now()
   for (const path of [locked.name, join(folder, 'absent.sqlite')]) {
     await nextTurn()
-    assert.equal(inline.search({ ...asked, store: path }, by(1)), undefined)
+    assert.equal(await inline.search({ ...asked, store: path }, by(1)), undefined)
   }
   assert.ok(performance.now() - started < 2_000)
 })
