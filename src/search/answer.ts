@@ -56,14 +56,20 @@ export const answerSearch = (
   options: AnswerOptions,
 ): Reply => {
   const started = performance.now()
-  const kinds = entities.split(',') as Kind[]
-  const request = parseSearch(
-    body,
-    KINDS.filter(kind => kinds.includes(kind)),
-    options.now ?? Date.now(),
-    { limits: options.limits, check: () => check(options), parameters: options.parameters },
-  )
+  const request = readSearch(body, entities, options)
   return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE)
+}
+
+/** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
+export const readSearch = (body: string | undefined, entities: string, options: AnswerOptions): SearchRequest => {
+  const { limits, parameters, now = Date.now() } = options
+  const names = entities.split(',')
+  const kinds = KINDS.filter(kind => names.includes(kind))
+  const request = parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
+    ...{ limits, parameters },
+    check: () => check(options),
+  })
+  return kinds.length > 0 ? request : { ...request, parts: [] }
 }
 
 export const answerRequest = (

@@ -1,17 +1,14 @@
 import type { Searcher } from '../engine/query/execute.ts'
-import { check } from '../engine/query/options.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
-import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseJson } from '../query/json.ts'
 import { isObject, named } from '../query/json-node.ts'
-import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { canonicalId } from '../query/scope.ts'
 import { and, ids } from '../query/simplify.ts'
-import { type AnswerOptions, answerSearch, filtered, type Reply } from './answer.ts'
+import { type AnswerOptions, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
 import { NATIVE } from './dialect.ts'
 import type { Form, Searching } from './service.ts'
 
@@ -90,7 +87,7 @@ const FORMS = { count, validity, match } satisfies { [T in Form['tell']]: Answer
 
 /** A body that holds a query and nothing else. */
 const readQuery = (body: string | undefined, entities: string, options: AnswerOptions): SearchRequest => {
-  const { limits = DEFAULT_LIMITS, now = Date.now(), parameters } = options
+  const { limits = DEFAULT_LIMITS } = options
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   if (isObject(given))
     for (const name of given.keys())
@@ -99,16 +96,7 @@ const readQuery = (body: string | undefined, entities: string, options: AnswerOp
           'parsing_exception',
           `request does not support ${named(name)}.${didYouMean(name, ['query'])} Its body holds a [query] alone.`,
         )
-  const kinds = entities.split(',') as Kind[]
-  return parseSearch(
-    body,
-    KINDS.filter(kind => kinds.includes(kind)),
-    now,
-    {
-      ...{ limits, parameters },
-      check: () => check(options),
-    },
-  )
+  return readSearch(body, entities, options)
 }
 
 const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
