@@ -57,7 +57,7 @@ export const answerSearch = (
 ): Reply => {
   const started = performance.now()
   const request = readSearch(body, entities, options)
-  return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE)
+  return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE, options)
 }
 
 /** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
@@ -137,14 +137,14 @@ export const answerDocuments = (
       out.text(JSON.stringify({ _index: `${index}-${one.kind}`, _type: one.kind, _id: one.id, found: false }))
   }
   out.ascii(']}')
-  return filtered({ status: 200, body: out.take() }, dialect)
+  return filtered({ status: 200, body: out.take() }, dialect, options)
 }
 
 /** What the dialect leaves of an answer. */
-export const filtered = (reply: Reply, { filterPath }: Dialect): Reply => {
+export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerOptions): Reply => {
   if (!filterPath || filterPath.length === 0) return reply
   const { body, status } = reply
-  if (body instanceof Uint8Array) return { status, body: filterJson(body, filterPath) }
+  if (body instanceof Uint8Array) return { status, body: filterJson(body, filterPath, () => check(options)) }
   throw refuse(
     'illegal_argument_exception',
     'The URL parameter [filter_path] does not go with "size": -1: choose what is shown by [_source].',

@@ -28,6 +28,7 @@ export const answerForm = (
   return filtered(
     FORMS[form.tell](searcher, { index, entities, body, form: form as never }, options),
     dialect ?? NATIVE,
+    options,
   )
 }
 
