@@ -83,8 +83,11 @@ test('the main thread answers byte for byte what a reading thread does', async t
     await nextTurn()
     assert.equal(textOf(get('block', id)!), textOf(await pool.get({ ...whose, entity: 'block', id })))
   }
-  for (const body of ['{', '{"quary": 1}', '{"query": {"term": {"hush": 1}}}', '{"size": 10001}'])
+  for (const body of ['{', '{"quary": 1}', '{"query": {"term": {"hush": 1}}}', '{"size": 10001}']) {
+    await nextTurn()
     assert.throws(() => search('tx', body), { next: 'refuse' }, body)
+  }
+  await nextTurn()
   assert.equal(inline.search({ ...asked, store: '/nowhere' }, 1), undefined)
 })
 
