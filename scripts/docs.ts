@@ -20,12 +20,12 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
-import { BODY_KEYS } from '../src/query/body-keys.ts'
+import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
+import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { IGNORED_IN_CLAUSES } from '../src/query/json-node.ts'
 import { SEARCH_PARAMETERS } from '../src/query/parameters.ts'
-import { IGNORED_KEYS } from '../src/query/parse.ts'
 import { REFUSED_AGGREGATIONS, REFUSED_CLAUSES, REFUSED_KEYS } from '../src/query/refused.ts'
 import { ROOMS } from './layers.ts'
 
@@ -116,7 +116,8 @@ const clauses = () =>
 
 const ignored = () =>
   [
-    `In the body: ${IGNORED_KEYS.map(code).join(', ')}.`,
+    ...Object.entries(IGNORED_KEYS).map(([name, why]) => `In the body, ${code(name)}: ${why}.`),
+    `Refused by name: ${Object.keys(REFUSED_KEYS).map(code).join(', ')}.`,
     `In any clause: ${IGNORED_IN_CLAUSES.map(code).join(', ')}.`,
   ].join('\n')
 
@@ -126,6 +127,7 @@ const TYPES = {
   exact: 'keyword',
   token: 'text',
   long: 'long',
+  integer: 'integer in digits',
   double: 'double',
   boolean: 'boolean',
   instant: 'date',
@@ -252,6 +254,23 @@ const COMPATIBILITY_PARTS: Parts = {
 
 export const README = new URL('../README.md', import.meta.url)
 
+/** Where a pipeline aggregation stands, in words. */
+const STANDS = { beside: 'beside', 'in buckets': 'in buckets', 'in histogram': 'in a histogram' } as const
+
+const pipelines = () =>
+  table(
+    ['Pipeline', 'Stands', 'What it finds', 'Example'],
+    [
+      ...Object.entries(PIPELINES).map(([name, { doc, example, stands }]) => [
+        code(name),
+        STANDS[stands],
+        doc,
+        code(JSON.stringify(example)),
+      ]),
+      ...Object.entries(REFUSED_PIPELINES).map(([name, instead]) => [code(name), 'refused', instead, '']),
+    ],
+  )
+
 /** Pages with generated parts. */
 export const PAGES: readonly { name: string; url: URL; parts: Parts }[] = [
   { name: 'README.md', url: README, parts: README_PARTS },
@@ -260,6 +279,7 @@ export const PAGES: readonly { name: string; url: URL; parts: Parts }[] = [
     url: new URL('../docs/compatibility.md', import.meta.url),
     parts: COMPATIBILITY_PARTS,
   },
+  { name: 'docs/search.md', url: new URL('../docs/search.md', import.meta.url), parts: { pipelines } },
 ]
 
 if (import.meta.main)

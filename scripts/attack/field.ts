@@ -98,6 +98,7 @@ const COMPARE: Record<FieldPath['compare'], Comparer> = {
       return word < wanted ? -1 : word > wanted ? 1 : 0
     }
   },
+  integer: (_value, _field, unknown) => unknown('digits, which no document shows'),
   long: (value, _, unknown) => {
     const said = textOf(value)
     if (typeof value === 'boolean') throw new Refusal('no number')

@@ -57,6 +57,7 @@ export const fieldTest = (
     if (reading.kinds.some(kind => lookup(kind, name) !== undefined)) return () => false
     return name.startsWith('_') ? reading.unknown(name) : refuse(`no field ${name}`)
   }
+  if (field.compare === 'integer') return reading.unknown(name)
   const test = make(field)
   return sees(field, list) ? inside => test(valuesAt(inside, stepsOf(field, list))) : () => false
 }

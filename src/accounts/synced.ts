@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { promises } from 'node:fs'
 
 /**
  * Resolves when all that was written before the call outlives a power cut. Whoever asks while the disk works waits for one more turn of it,
@@ -26,7 +26,7 @@ export const createSynced = (sync: () => Promise<void>): (() => Promise<void>) =
 
 /** Has the disk take what SQLite has written to a log of commits, on a thread that nobody waits for. */
 export const syncLog = (database: string) => async (): Promise<void> => {
-  const log = await open(`${database}-wal`, 'r+')
+  const log = await promises.open(`${database}-wal`, 'r+')
   try {
     await log.datasync()
   } finally {

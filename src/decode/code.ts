@@ -1,4 +1,5 @@
 import { keccakHex } from '../lib/keccak.ts'
+import { lazy } from '../lib/lazy.ts'
 import { endsRun, nextOf, OP, pushed } from './bytecode.ts'
 import { explore, type Value } from './machine.ts'
 import { type Program, readProgram } from './program.ts'
@@ -131,13 +132,12 @@ const STANDARDS: Readonly<Record<string, readonly string[]>> = {
 
 const selectorOfText = (signature: string): string => keccakHex(signature).slice(0, 10)
 
-const REQUIRED = Object.entries(STANDARDS).map(([name, functions]) => ({
-  name,
-  selectors: functions.map(selectorOfText),
-}))
+const required = lazy(() =>
+  Object.entries(STANDARDS).map(([name, functions]) => ({ name, selectors: functions.map(selectorOfText) })),
+)
 
 const standardOf = (own: ReadonlySet<string>): string | null =>
-  REQUIRED.find(({ selectors }) => selectors.every(selector => own.has(selector)))?.name ?? null
+  required().find(({ selectors }) => selectors.every(selector => own.has(selector)))?.name ?? null
 
 /**
  * The words that reach a LOG as its first topic, each followed from the beginning of the block that pushes it. One that is still

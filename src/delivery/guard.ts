@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { refuse } from '../lib/errors.ts'
+import { lazy } from '../lib/lazy.ts'
 
 /** Keeps deliveries from reaching what is not on the public internet: rules are written by others than the operator. */
 export interface Guard {
@@ -17,12 +18,12 @@ export const createGuard = (allowed: readonly string[]): Guard => {
     const bytes = parseAddress(address)
     if (bytes === undefined) return 'no IP address'
     if (open.some(range => contains(range, bytes))) return undefined
-    const mapped = contains(MAPPED, bytes) ? bytes.subarray(12) : undefined
+    const mapped = contains(mappedRange(), bytes) ? bytes.subarray(12) : undefined
     // The operating system connects to a mapped address by IPv4, so it is judged as that.
     if (mapped !== undefined) return refused(mapped.join('.'))
-    const found = (bytes.length === 4 ? V4 : V6).find(({ range }) => contains(range, bytes))
+    const found = (bytes.length === 4 ? v4() : v6()).find(({ range }) => contains(range, bytes))
     if (found) return found.why
-    return bytes.length === 16 && !contains(GLOBAL_UNICAST, bytes) ? 'not a public address' : undefined
+    return bytes.length === 16 && !contains(globalUnicast(), bytes) ? 'not a public address' : undefined
   }
 
   return {
@@ -78,10 +79,10 @@ const contains = ({ bytes, bits }: Range, address: Uint8Array): boolean => {
 }
 
 const table = (rows: readonly (readonly [range: string, why: string])[]) =>
-  rows.map(([range, why]) => ({ range: parseRange(range), why }))
+  lazy(() => rows.map(([range, why]) => ({ range: parseRange(range), why })))
 
 /** Of the IANA registries of special-purpose addresses whatever is not globally reachable, and where clouds keep their metadata. */
-const V4 = table([
+const v4 = table([
   ['0.0.0.0/8', 'an address of this host'],
   ['10.0.0.0/8', 'a private address'],
   ['100.64.0.0/10', 'an address of carrier-grade NAT'],
@@ -100,11 +101,11 @@ const V4 = table([
   ['240.0.0.0/4', 'a reserved address'],
 ])
 
-const MAPPED = parseRange('::ffff:0:0/96')
-const GLOBAL_UNICAST = parseRange('2000::/3')
+const mappedRange = lazy(() => parseRange('::ffff:0:0/96'))
+const globalUnicast = lazy(() => parseRange('2000::/3'))
 
 /** The first ones lie outside 2000::/3 and are listed for their names; of the rest, transition mechanisms lead to IPv4 unseen. */
-const V6 = table([
+const v6 = table([
   ['::/128', 'an address of this host'],
   ['::1/128', 'a loopback address'],
   ['64:ff9b::/96', 'a NAT64 address'],

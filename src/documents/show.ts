@@ -71,6 +71,7 @@ export const INTEGERS: Record<FieldKind, (value: Integer, big: BigIntegers) => u
   integers: long,
   double: Number,
   integer256: long,
+  decimal: String,
   address: rawHex,
   hex: rawHex,
   hexList: rawHex,

@@ -64,6 +64,7 @@ const BY_KIND = {
   integers: value => (value as unknown[]).map(Number),
   double: integerOf('double'),
   integer256: integerOf('integer256'),
+  decimal: integerOf('decimal'),
 } as const satisfies Record<FieldKind, Shown>
 
 /** Objects with the members of the mapping that they carry. */

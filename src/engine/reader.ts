@@ -7,7 +7,7 @@ import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createRecords, type Records } from './documents/record-reader.ts'
 import { type ColumnCache, createColumnCache } from './index/column-cache.ts'
-import { type Column, readColumn } from './index/points.ts'
+import { createPointsCache, type PointsCache } from './index/points-cache.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
 import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
@@ -67,8 +67,8 @@ export interface Reader {
   /** The terms of a range that one segment has. */
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
-  /** Values of a field in ascending order beside their ordinals. */
-  numbers(segment: number, field: number): Column | undefined
+  /** Numbers of arguments by segment and field. */
+  readonly points: PointsCache
   /** Doc values by segment and field; see column-fields.ts. */
   readonly columns: ColumnCache
   close(): void
@@ -95,7 +95,6 @@ const createReader = (db: Db): Reader => {
   const selectNames = db.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id')
   const selectName = db.prepare('SELECT name FROM name WHERE id = ?').pluck()
   const postings = createPostingsReader(db)
-  const selectNumbers = db.prepare('SELECT vals, ords FROM num WHERE segment = ? AND field = ?').raw()
   const selectPositions = byKind(ROW_KINDS, kind =>
     db.prepare(`SELECT pos FROM "${kind}" WHERE pos BETWEEN ? AND ? ORDER BY pos`).pluck(),
   )
@@ -103,6 +102,7 @@ const createReader = (db: Db): Reader => {
   const [key0, key1] = keys.all() as [number, number]
 
   const columns = createColumnCache(db)
+  const points = createPointsCache(db)
   let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
@@ -125,6 +125,7 @@ const createReader = (db: Db): Reader => {
     }
     headers = left
     columns.keep(segments)
+    points.keep(segments)
     postings.keep(segments)
     const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
     if (more.length) {
@@ -212,10 +213,7 @@ const createReader = (db: Db): Reader => {
     postingsBetween: (first, last) => postings.between(first, last),
     termsBetween: postings.within,
     ordinals: postings.ordinals,
-    numbers(segment, field) {
-      const row = selectNumbers.get(segment, field) as [Buffer, Buffer] | undefined
-      return row && readColumn(field, ...row)
-    },
+    points,
     columns,
     close: () => void db.close(),
   }

@@ -1,10 +1,10 @@
 import type { Log } from '../lib/log.ts'
 import type { Answer } from '../search/service.ts'
-import type { Context } from './context.ts'
+import type { Exchange } from './context.ts'
 import { JSON_TYPE, PRODUCT } from './json.ts'
 
 /** Sends what a service answered, whole or chunk by chunk as the client takes it. */
-export const sendAnswer = (c: Context, log: Log, { status, body }: Answer): Response =>
+export const sendAnswer = (c: Exchange, log: Log, { status, body }: Answer): Response =>
   new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
     status,
     headers: status < 300 ? PRODUCT : JSON_TYPE,
@@ -14,7 +14,7 @@ export const sendAnswer = (c: Context, log: Log, { status, body }: Answer): Resp
  * An answer that fails half-way breaks its connection: that is the only way left to tell the client that what it got is not
  * all.
  */
-const breakable = (c: Context, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
+const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const reader = stream.getReader()
   let left = false
   let failed = false

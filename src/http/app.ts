@@ -12,7 +12,7 @@ import type { Alerting } from './alerting/service.ts'
 import { simulate, simulateRule } from './alerting/simulate.ts'
 import { testRule } from './alerting/test.ts'
 import { authenticate } from './auth.ts'
-import { limitBodies } from './body.ts'
+import { type Bodies, limitBodies } from './body.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { dispatch } from './es/dispatch.ts'
@@ -26,7 +26,7 @@ export interface Services {
   status(): Status | Promise<Status>
   /** Absent where this process serves no rules. */
   alerting?: Alerting | undefined
-
+  bodies: Bodies
   limits: Limits
   log: Log
 }
@@ -37,6 +37,7 @@ export const createApp = ({
   accounts,
   status: statusOf,
   alerting,
+  bodies,
   limits,
   log,
 }: Services): Hono<Env> => {
@@ -54,7 +55,7 @@ export const createApp = ({
   route(['GET'], '/health', health)
 
   app.use(authenticate(token => accounts.verify(token)))
-  app.use(limitBodies(limits))
+  app.use(limitBodies(bodies))
   route(['GET'], '/status', status(statusOf))
   route(['GET'], '/', info)
 

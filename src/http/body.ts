@@ -5,15 +5,20 @@ import zlib from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
 import { type Limits, overLimit, overNow } from '../limits/index.ts'
-import { type Context, type Env, header } from './context.ts'
+import { type Context, type Env, type Held, header } from './context.ts'
 
-/** Bounds the bytes of bodies that are held at once; those of a request are given back when it is answered. */
-export const limitBodies = (limits: Limits): MiddlewareHandler<Env> => {
+/** The bytes of bodies that are held at once, in all and by account. */
+export interface Bodies {
+  /** Of a request of an account; what it holds is given back when it is closed. */
+  open(account: number): Held & { close(): void }
+}
+
+/** Bounds them. */
+export const createBodies = (limits: Limits): Bodies => {
   let all = 0
   const byAccount = new Map<number, number>()
 
-  return async (c, next) => {
-    const { id } = c.get('account')
+  const open = (id: number) => {
     let held = 0
     const check = (bytes: number) => {
       if ((byAccount.get(id) ?? 0) + bytes > limits.queuedBodiesByAccount)
@@ -27,18 +32,32 @@ export const limitBodies = (limits: Limits): MiddlewareHandler<Env> => {
       if (own === 0) byAccount.delete(id)
       else byAccount.set(id, own)
     }
-    const add = (bytes: number) => {
-      check(bytes)
-      move(bytes)
+    return {
+      check,
+      add(bytes: number) {
+        check(bytes)
+        move(bytes)
+      },
+      close() {
+        if (held > 0) move(-held)
+      },
     }
-    c.set('held', { check, add })
+  }
+  return { open }
+}
+
+/** What a request holds of bodies is given back when it is answered. */
+export const limitBodies =
+  (bodies: Bodies): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const held = bodies.open(c.get('account').id)
+    c.set('held', held)
     try {
       await next()
     } finally {
-      if (held > 0) move(-held)
+      held.close()
     }
   }
-}
 
 /**
  * The body of a request, undefined where it has none. Also that of a GET, which standard Request objects do not have but

@@ -17,6 +17,13 @@ export interface Held {
 }
 
 export type Context = HonoContext<Env>
+
+/** A request and its answer, as far as errors and long answers need to know them: a context is one. */
+export interface Exchange {
+  req: { method: string; path: string; raw: Pick<Request, 'signal'> }
+  env?: Env['Bindings']
+}
+
 export type Handler = (c: Context) => Response | Promise<Response>
 
 /** The path that routes are matched with: `//` is `/` (clients join paths carelessly), and a slash at the end is as good as none. */
@@ -58,5 +65,5 @@ export const whileConnected = (c: Context): AbortSignal => {
   return controller.signal
 }
 
-export const disconnected = (c: Context): boolean =>
+export const disconnected = (c: Exchange): boolean =>
   c.env?.outgoing ? c.env.outgoing.destroyed && !c.env.outgoing.writableFinished : c.req.raw.signal.aborted

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
-import { type Context, disconnected, type Handler } from './context.ts'
+import { disconnected, type Exchange, type Handler } from './context.ts'
 import { JSON_TYPE } from './json.ts'
 
 /** An error in Elasticsearch's shape; `more` is what this error says beyond it. */
@@ -79,7 +79,7 @@ const HEADERS: Record<string, Record<string, string>> = {
 /** Whatever a handler throws ends here, once: told to the caller, and logged where it is not the caller's fault. */
 export const renderError =
   (log: Log) =>
-  (error: unknown, c: Context): Response => {
+  (error: unknown, c: Exchange): Response => {
     if (error instanceof ChainsieveError && error.next === 'refuse') return refusal(error)
 
     if (error instanceof ChainsieveError && error.next === 'retry') {

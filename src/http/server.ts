@@ -7,6 +7,7 @@ import { type Log, silent } from '../lib/log.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { limitConnections } from './connections.ts'
 import type { Env } from './context.ts'
+import type { Direct } from './direct.ts'
 import { errorResponse, rawError } from './errors.ts'
 
 export interface HttpServer {
@@ -18,6 +19,8 @@ export interface HttpServer {
 }
 
 export interface ListenOptions {
+  /** What may answer before the app. */
+  direct?: Direct
   host: string
   port: number
   limits?: Limits
@@ -29,7 +32,7 @@ const CHECK_MS = 2_000
 
 export const listen = async (
   app: Hono<Env>,
-  { host, port, limits = DEFAULT_LIMITS, log = silent }: ListenOptions,
+  { direct = () => false, host, port, limits = DEFAULT_LIMITS, log = silent }: ListenOptions,
 ): Promise<HttpServer> => {
   const listener = getRequestListener((request, env) => app.fetch(request, env as Env['Bindings']), {
     hostname: host,
@@ -45,7 +48,7 @@ export const listen = async (
       connectionsCheckingInterval: CHECK_MS,
       maxHeaderSize: limits.headers,
     },
-    (incoming, outgoing) => void listener(incoming, outgoing),
+    (incoming, outgoing) => void (direct(incoming, outgoing) || listener(incoming, outgoing)),
   )
   // Whether a client may send on is said when its body is about to be read.
   server.on('checkContinue', (incoming, outgoing) => void listener(incoming, outgoing))

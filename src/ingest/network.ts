@@ -69,6 +69,9 @@ export const prepareStore = (data: string, network: string, log: Log): string =>
   return store
 }
 
+/** Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it. A server has no memory to spare. */
+const YOUNG_MB = { watch: 24, follow: 24, index: 96, import: 96 } as const satisfies Record<Job['type'], number>
+
 export const startIndexing = ({
   data,
   network,
@@ -87,8 +90,7 @@ export const startIndexing = ({
     { network, data, store, abis: abiFolder(data), job, storeBatch, limits, port: port2 } satisfies IndexerData & {
       port: unknown
     },
-    // Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it.
-    { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: 96 } },
+    { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB[job.type] } },
   )
   let report = NOTHING
   let error: Error | null = null

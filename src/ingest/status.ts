@@ -1,5 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { promises, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AlertCounts } from '../alerts/alert-store.ts'
@@ -151,13 +150,13 @@ const FRESH_MS = 5000
 export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
   const path = join(data, FILE)
   const publish = async () => {
-    await writeFile(`${path}.new`, JSON.stringify(await status()), { mode: PRIVATE_FILE })
-    await rename(`${path}.new`, path)
+    await promises.writeFile(`${path}.new`, JSON.stringify(await status()), { mode: PRIVATE_FILE })
+    await promises.rename(`${path}.new`, path)
   }
   const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"' })
   return async () => {
     end()
-    await rm(path, { force: true })
+    await promises.rm(path, { force: true })
   }
 }
 

@@ -132,7 +132,7 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
     view: (start = 0, end = length) => buffer.subarray(start, end),
     take() {
-      const copy = new Uint8Array(length)
+      const copy = newBytes(length)
       copy.set(buffer.subarray(0, length))
       return copy
     },
@@ -145,6 +145,10 @@ export const createByteWriter = (capacity = 1024): ByteWriter => {
     },
   }
 }
+
+/** An array in memory of its own, to be written to as a whole: nobody clears it before. */
+export const newBytes = (length: number): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer)
 
 /** Bytes up to which a loop copies an array faster than a call; the same of a part of it, of which a view is to be made. */
 const FEW = 12

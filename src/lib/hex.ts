@@ -38,18 +38,21 @@ const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8A
 const ZERO = 48
 const X = 120
 
-const tableOf = (characters: string): Uint8Array => {
+const LOWER_DIGITS = Buffer.from('0123456789abcdef')
+const EITHER_DIGITS = Buffer.from('0123456789abcdefABCDEF')
+
+const tableOf = (digits: Buffer): Uint8Array => {
   const table = new Uint8Array(256)
-  for (const character of characters) table[character.charCodeAt(0)] = 1
+  for (const digit of digits) table[digit] = 1
   return table
 }
-const LOWER = tableOf('0123456789abcdef')
-const EITHER = tableOf('0123456789abcdefABCDEF')
+const LOWER = tableOf(LOWER_DIGITS)
+const EITHER = tableOf(EITHER_DIGITS)
 
-const pairsOf = (table: Uint8Array): Uint8Array => {
+const pairsOf = (digits: Buffer): Uint8Array => {
   const pairs = new Uint8Array(2 ** 16)
-  for (let a = 0; a < 256; a++) for (let b = 0; b < 256; b++) pairs[a * 256 + b] = table[a]! & table[b]!
+  for (const a of digits) for (const b of digits) pairs[a * 256 + b] = 1
   return pairs
 }
-const LOWER_PAIRS = pairsOf(LOWER)
-const EITHER_PAIRS = pairsOf(EITHER)
+const LOWER_PAIRS = pairsOf(LOWER_DIGITS)
+const EITHER_PAIRS = pairsOf(EITHER_DIGITS)

@@ -20,6 +20,7 @@ export type FieldKind =
   | 'integers'
   | 'double'
   | 'integer256'
+  | 'decimal'
 
 /** How Elasticsearch types one encoding of a field. */
 export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date'
@@ -27,15 +28,18 @@ export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date'
 /**
  * What two values of an encoding are compared as.
  * `hex`: hex text without letter case, as lower-case text. `exact`: text with letter case. `token`: one token of
- * Elasticsearch's standard analysis. `long`: 64-bit integer. `double`: IEEE double. `instant`: milliseconds since 1970.
+ * Elasticsearch's standard analysis. `long`: 64-bit integer. `integer`: one of any size, written in decimal digits. `double`: IEEE double.
+ * `instant`: milliseconds since 1970.
  */
-export type Comparison = 'hex' | 'exact' | 'token' | 'long' | 'double' | 'boolean' | 'instant'
+export type Comparison = 'hex' | 'exact' | 'token' | 'long' | 'integer' | 'double' | 'boolean' | 'instant'
 
 export interface Encoding {
   es: EsType
   compare: Comparison
   /** Longest text that is indexed, in characters; longer values stay in `_source` but match nothing. */
   ignoreAbove?: number
+  /** `_source` has it only where it is asked for by name. */
+  apart?: true
 }
 
 const LONGEST = 256
@@ -43,6 +47,7 @@ const hex: Encoding = { es: 'keyword', compare: 'hex', ignoreAbove: LONGEST }
 const exact: Encoding = { es: 'keyword', compare: 'exact', ignoreAbove: LONGEST }
 const token: Encoding = { es: 'text', compare: 'token' }
 const long: Encoding = { es: 'long', compare: 'long' }
+const integer: Encoding = { es: 'keyword', compare: 'integer', apart: true }
 const double: Encoding = { es: 'double', compare: 'double' }
 const instant: Encoding = { es: 'date', compare: 'instant' }
 
@@ -51,12 +56,14 @@ const instant: Encoding = { es: 'date', compare: 'instant' }
  *
  * - `address`: EIP-55 checksummed 20 bytes.
  * - `hex`: bytes of any length. `hexList`: a list of them. `hexNumber`: an integer shown as hex text only.
- * - `quantity`: unsigned integer shown as `{num, raw}`; `num` is null where it does not fit a signed 64-bit long.
+ * - `quantity`: unsigned integer shown as `{num, raw}`; `num` is null where it does not fit a signed 64-bit long. `dec` has all digits of
+ *   an integer; it is searched and sorted by as one.
  * - `wide`: unsigned integer shown as `{padded, raw}`; `padded` has 64 hex digits, for sorting.
  * - `amount`: `{num, coin, padded, raw}`; `coin` is the amount in the chain's native unit.
  * - `seconds`: a date shown as epoch seconds. `datetime`: a date shown as `YYYY-MM-DDThh:mm:ss` in UTC.
  * - `text`: text with an exact `raw` sub-field. `keyword`: exact text.
  * - `integers`: a list of small integers.
+ * - `decimal`: all digits of an integer that another field shows.
  * - `integer256`: JSON integer or null where the value does not fit a signed 64-bit long; never a `raw`.
  */
 export const ENCODINGS = {
@@ -64,9 +71,9 @@ export const ENCODINGS = {
   hex: { '': hex },
   hexList: { '': hex },
   hexNumber: { '': hex },
-  quantity: { num: long, raw: hex },
-  wide: { padded: hex, raw: hex },
-  amount: { num: long, coin: double, padded: hex, raw: hex },
+  quantity: { num: long, raw: hex, dec: integer },
+  wide: { padded: hex, raw: hex, dec: integer },
+  amount: { num: long, coin: double, padded: hex, raw: hex, dec: integer },
   boolean: { '': { es: 'boolean', compare: 'boolean' } },
   seconds: { '': instant },
   datetime: { '': instant },
@@ -76,6 +83,7 @@ export const ENCODINGS = {
   integers: { '': long },
   double: { '': double },
   integer256: { '': long },
+  decimal: { '': integer },
 } as const satisfies Record<FieldKind, Record<string, Encoding>>
 
 /** Where the values of a field come from. */
@@ -176,6 +184,7 @@ export const is: Record<FieldKind, Maker> = {
   integers: maker('integers'),
   double: maker('double'),
   integer256: maker('integer256'),
+  decimal: maker('decimal'),
 }
 
 export const list = (

@@ -1,11 +1,32 @@
+import { lazy } from '../lib/lazy.ts'
+
 /**
  * Elasticsearch's standard analysis: words by the rules of Unicode's annex 29, in lower case. A text without capitals that
  * is a single word comes out as it is.
  */
 export const analyze = (text: string): string[] => {
   if (ONE_WORD.test(text)) return cut(text.toLowerCase())
-  return (text.match(WORD) ?? []).filter(word => !NO_WORD.test(word)).flatMap(word => cut(lowerCase(word)))
+  return (text.match(words()) ?? []).filter(word => !noWord().test(word)).flatMap(word => cut(lowerCase(word)))
 }
+
+/** A word of a text, and where it stands in it, in UTF-16 units. */
+export interface Token {
+  word: string
+  start: number
+  end: number
+}
+
+/** As `analyze`, with the places of the words. */
+export const tokensOf = (text: string): Token[] =>
+  Array.from(text.matchAll(words())).flatMap(({ 0: written, index }) => {
+    if (noWord().test(written)) return []
+    if (written.length <= LONGEST_TOKEN)
+      return [{ word: lowerCase(written), start: index, end: index + written.length }]
+    return cut(written).map((piece, i) => {
+      const start = index + i * LONGEST_TOKEN
+      return { word: lowerCase(piece), start, end: start + piece.length }
+    })
+  })
 
 /** The common case, quickly: an address, or the name of an event. */
 const ONE_WORD = /^[a-zA-Z0-9]+$/
@@ -44,8 +65,11 @@ const RUN = r`(?:${KATAKANA}${X})+|(?:${LETTER}${X}|${DIGIT}${X}|(?<=${LETTER}${
 const JOINED = r`(?:${UNDERSCORE}${X})*(?:${RUN})(?:(?:${UNDERSCORE}${X})+(?:${RUN}))*(?:${UNDERSCORE}${X})*`
 const EMOJI = r`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${X}`
 /** Underscores alone are no word, but are taken in one piece, so that a long row of them costs no more than its length. */
-const WORD = new RegExp(
-  r`${HAN}${X}|${HIRAGANA}${X}|(?:${SOUTHEAST_ASIAN}${X})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${X})+`,
-  'gu',
+const words = lazy(
+  () =>
+    new RegExp(
+      r`${HAN}${X}|${HIRAGANA}${X}|(?:${SOUTHEAST_ASIAN}${X})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${X})+`,
+      'gu',
+    ),
 )
-const NO_WORD = new RegExp(r`^(?:${UNDERSCORE}${X})+$`, 'u')
+const noWord = lazy(() => new RegExp(r`^(?:${UNDERSCORE}${X})+$`, 'u'))

@@ -1,5 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Nearness } from './fuzzy.ts'
+import type { Pattern } from './pattern.ts'
 
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
@@ -19,6 +20,16 @@ export type Node =
   | { readonly op: 'range'; readonly field: FieldPath; readonly bounds: Bounds }
   /** The field, a text or a keyword, has a value that is near to a text. Of a text field: one of its words is. */
   | { readonly op: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness }
+  /** The field has a value that a pattern matches whole. Of a text field: one of its words is. */
+  | { readonly op: 'pattern'; readonly field: FieldPath; readonly pattern: Pattern }
+  /** The words of a text field hold these in a row, with at most `slop` moves. Of the last one with `prefix` only the beginning. */
+  | {
+      readonly op: 'phrase'
+      readonly field: FieldPath
+      readonly words: readonly string[]
+      readonly slop: number
+      readonly prefix: boolean
+    }
   /** The field has an indexed value: not null, not an empty list, and not longer than the encoding's `ignoreAbove`. */
   | { readonly op: 'exists'; readonly field: FieldPath }
   /** The document's id is one of these. Hex parts in lower case. */
@@ -67,13 +78,13 @@ export interface Exact {
 }
 
 /**
- * Canonical values, by what the field's encoding compares as: `long` → bigint within 64 bits, `double` → number,
+ * Canonical values, by what the field's encoding compares as: `long` → bigint within 64 bits, `integer` → bigint, `double` → number,
  * `instant` → milliseconds since 1970 as number, in whole seconds, `boolean` → boolean, `hex` → lower-case text, `exact`
  * and `token` → text.
  */
 export type Value = bigint | number | boolean | string
 
-/** One bound at least, at most one lower and one upper. Those of `long` and `instant` are always inclusive. */
+/** One bound at least, at most one lower and one upper. Those of `long`, `integer` and `instant` are always inclusive. */
 export interface Bounds {
   readonly gt?: Value
   readonly gte?: Value

@@ -198,9 +198,16 @@ const FACES = {
   hex: { '': textFace },
   hexList: { '': textFace },
   hexNumber: { '': numberFace },
-  quantity: { '': exactInteger, num: exactInteger, raw: rawInteger },
-  wide: { '': exactInteger, padded: paddedInteger, raw: rawInteger },
-  amount: { '': exactInteger, num: exactInteger, coin: exactCoin, padded: paddedInteger, raw: rawInteger },
+  quantity: { '': exactInteger, num: exactInteger, dec: exactInteger, raw: rawInteger },
+  wide: { '': exactInteger, dec: exactInteger, padded: paddedInteger, raw: rawInteger },
+  amount: {
+    '': exactInteger,
+    num: exactInteger,
+    dec: exactInteger,
+    coin: exactCoin,
+    padded: paddedInteger,
+    raw: rawInteger,
+  },
   boolean: { '': booleanFace },
   seconds: { '': numberFace },
   datetime: { '': datetimeFace },
@@ -210,6 +217,7 @@ const FACES = {
   integers: { '': numberFace },
   double: { '': numberFace },
   integer256: { '': numberFace },
+  decimal: { '': numberFace },
 } as const satisfies {
   [kind in FieldKind]: Record<keyof (typeof ENCODINGS)[kind] | '', (value: never) => Face | undefined>
 }
@@ -335,7 +343,7 @@ const readScaled = (value: bigint, { type, decimals }: Element, found: Face[]): 
 const INTEGER = /^(u?)int(\d+)$/
 
 /** Undefined where the value is no integer and no boolean. Negative ones stand in two's complement of their width. */
-const integerOf = ({ type, hex }: Element): bigint | undefined => {
+export const integerOf = ({ type, hex }: Pick<Element, 'type' | 'hex'>): bigint | undefined => {
   if (type === 'bool') return BigInt(hex)
   const [, unsigned, bits] = INTEGER.exec(type) ?? []
   if (bits === undefined) return undefined

@@ -4,7 +4,7 @@ import { analyze, LONGEST_TOKEN } from './analysis.ts'
 import { type Bounds, NONE, type Node, type Value } from './ast.ts'
 import { createDateReader, type DateReader, type DateScope } from './dates.ts'
 import { boolean, type JsonNode, named, scalar, where } from './json-node.ts'
-import { readDouble, readLong } from './numbers.ts'
+import { readDouble, readInteger, readLong, type Whole } from './numbers.ts'
 import { isIn, range, tooLong } from './simplify.ts'
 
 /** The field equals the value, as the field's encoding compares. */
@@ -34,6 +34,8 @@ const textOf = (field: FieldPath, place: JsonNode): string => {
 
 const equalsText = (field: FieldPath, place: JsonNode): Node => {
   const text = textOf(field, place)
+  // What is shown as hex begins so.
+  if (field.compare === 'hex' && !text.startsWith('0x')) return NONE
   return tooLong(field, text) ? NONE : isIn(field, [text])
 }
 
@@ -51,6 +53,10 @@ const EQUALS = {
     const { floor, exact } = readLong(field, place)
     return exact ? isIn(field, [floor]) : NONE
   },
+  integer: (field, place) => {
+    const { floor, exact } = readInteger(place)
+    return exact ? isIn(field, [floor]) : NONE
+  },
   double: (field, place) => isIn(field, [readDouble(place)]),
   boolean: (field, place) => isIn(field, [readBoolean(place)]),
   // A date that leaves something open, such as a day, equals every moment of it.
@@ -63,16 +69,18 @@ type ReadBound = (field: FieldPath, place: JsonNode, bound: Bound, dates: DateRe
 
 const textBound: ReadBound = (field, place, bound) => ({ [bound]: textOf(field, place) })
 
+/** Between two integers, bounds move inwards. */
+const integerBound = ({ floor, exact }: Whole, bound: Bound): Bounds => {
+  if (exact) return { [bound]: floor }
+  return bound === 'gt' || bound === 'gte' ? { gte: floor + 1n } : { lte: floor }
+}
+
 const BOUND = {
   hex: textBound,
   exact: textBound,
   token: textBound,
-  // Between two integers, bounds move inwards.
-  long: (field, place, bound) => {
-    const { floor, exact } = readLong(field, place)
-    if (exact) return { [bound]: floor }
-    return bound === 'gt' || bound === 'gte' ? { gte: floor + 1n } : { lte: floor }
-  },
+  long: (field, place, bound) => integerBound(readLong(field, place), bound),
+  integer: (_, place, bound) => integerBound(readInteger(place), bound),
   double: (_, place, bound) => ({ [bound]: readDouble(place) }),
   boolean: (_, place, bound) => ({ [bound]: readBoolean(place) }),
   // What a date leaves open is rounded so that `gt` and `lt` exclude all of it and `gte` and `lte` include it.

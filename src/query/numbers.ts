@@ -11,11 +11,17 @@ export interface Whole {
 
 /** An integer or decimal number, or a 0x-hex integer, without loss; refused where it lies outside of 64 bits. */
 export const readLong = (field: FieldPath, place: JsonNode): Whole => {
-  const text = numeric(place)
-  const whole = HEX.test(text) ? { floor: BigInt(text), exact: true } : wholeOf(text)
-  if (whole === undefined) throw notANumber(place, 'an integer, as a number, as decimal text or as 0x-hex text')
+  const whole = readInteger(place)
   const least = whole.exact ? LEAST_LONG : LEAST_LONG - 1n
   if (whole.floor < least || whole.floor > GREATEST_LONG) throw outOfRange(field, place, whole)
+  return whole
+}
+
+/** The same of an integer of any size. */
+export const readInteger = (place: JsonNode): Whole => {
+  const text = numeric(place)
+  const whole = HEX.test(text) ? { floor: BigInt(text), exact: true } : wholeOf(text)
+  if (whole === undefined) throw notANumber(place, EXPECTED_INTEGER)
   return whole
 }
 
@@ -38,6 +44,7 @@ const numeric = (place: JsonNode): string => {
 }
 
 const LONGEST = 400
+const EXPECTED_INTEGER = 'an integer, as a number, as decimal text or as 0x-hex text'
 const HEX = /^0[xX][0-9a-fA-F]+$/
 const DECIMAL = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/
 
@@ -48,8 +55,8 @@ const wholeOf = (text: string): Whole | undefined => {
   const scale = Number(exponent) - after.length
   const signed = sign === '-' ? -digits : digits
   if (digits === 0n) return { floor: 0n, exact: true }
-  // Far more digits than a long has; the number itself no longer matters.
-  if (scale > 2 * LONGEST) return { floor: signed << 64n, exact: true }
+  // Far more digits than any integer of a chain has; the number itself no longer matters.
+  if (scale > 2 * LONGEST) return { floor: signed << 300n, exact: true }
   if (scale >= 0) return { floor: signed * 10n ** BigInt(scale), exact: true }
   if (scale < -2 * LONGEST) return { floor: signed < 0n ? -1n : 0n, exact: false }
   const unit = 10n ** BigInt(-scale)

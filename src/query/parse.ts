@@ -1,29 +1,20 @@
 import { refuse } from '../lib/errors.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import { ALL, type Node } from './ast.ts'
+import type { Node } from './ast.ts'
+import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
-import { lowerClause } from './dsl/index.ts'
+import { parseCollapse } from './collapse.ts'
+import type { Collected } from './collected.ts'
+import { lowerScored } from './dsl/index.ts'
 import { parseJson } from './json.ts'
-import {
-  bodyNode,
-  boolean,
-  elements,
-  inside,
-  integer,
-  isObject,
-  type JsonNode,
-  known,
-  named,
-  scalar,
-  string,
-  unexpected,
-  where,
-} from './json-node.ts'
+import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
+import { readDouble } from './numbers.ts'
 import { type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
-import type { SearchRequest, SourceFilter } from './request.ts'
+import type { InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
+import { EVERY, type Score, type Scored } from './score.ts'
+import { parseShown, type ShownScope } from './shown.ts'
 import { parseSort } from './sort.ts'
 
 /**
@@ -37,10 +28,20 @@ export const parseSearch = (
   options: ParseOptions = {},
 ): SearchRequest => {
   const { limits } = createBudget(options)
+  const lower = (
+    place: JsonNode | undefined,
+    kind: Kind,
+    taken: Pick<Scope, 'innerHits' | 'marks' | 'collected'> = {},
+  ): Scored =>
+    // Each kind reads the same clauses, which count once.
+    parseQuery(place, { kind, kinds, now, index: options.index, ...taken }, createBudget(options))
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
-  checkSupported(root)
-  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [...IGNORED_KEYS, 'timeout'])
+  checkRefused(root)
+  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [
+    ...Object.keys(IGNORED_KEYS),
+    ...REFUSED_KEYS.keys(),
+  ])
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
   if (size >= 0 && from + size > MAX_WINDOW) {
@@ -49,62 +50,62 @@ export const parseSearch = (
       `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
+  const scope: ShownScope = {
+    kinds,
+    limits,
+    queries: place =>
+      Object.fromEntries(
+        kinds.map(kind => {
+          const marks: Node[] = []
+          lower(place, kind, { marks })
+          return [kind, marks]
+        }),
+      ),
+  }
+  if (keys.collapse && size < 0)
+    throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
+  const collected: Collected = { names: [] }
   return {
-    // Each kind reads the same clauses, which count once.
-    parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, { kind, kinds, now }, createBudget(options)) })),
+    parts: kinds.map(kind => {
+      const innerHits: InnerHits[] = []
+      const marks: Node[] | undefined = keys.highlight || keys.collapse ? [] : undefined
+      const { node: query, score } = lower(keys.query, kind, { innerHits, marks, collected })
+      return {
+        ...{ kind, query },
+        ...(score && !isOne(score) && { score }),
+        ...(keys.post_filter && { postFilter: lower(keys.post_filter, kind).node }),
+        ...(marks && { marks }),
+        ...(innerHits.length > 0 && { innerHits }),
+      }
+    }),
     sort: parseSort(keys.sort, kinds, limits),
     from,
     size,
-    source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
-    ...timeoutIn(root),
-  }
-}
-
-const checkSupported = (root: JsonNode): void => {
-  if (!isObject(root.value)) return
-  for (const name of root.value.keys()) {
-    const why = REFUSED_KEYS.get(name)
-    if (why !== undefined) throw refuse('illegal_argument_exception', `${named(name)} is not supported. ${why}`)
+    ...parseShown(keys, scope),
+    ...(keys.collapse && { collapse: parseCollapse(keys.collapse, scope) }),
+    ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
+    ...(collected.names.length > 0 && { names: collected.names }),
+    ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
   }
 }
 
 export interface ParseOptions extends BudgetOptions {
   /** Those of the URL. */
   parameters?: Parameters | undefined
+  /** The network's name as it stands in `_index`. */
+  index?: string | undefined
 }
-
-const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
-export type BodyKey = (typeof KEYS)[number]
-
-/**
- * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
- * `highlight` and the further ones that would add something to a hit add nothing.
- */
-export const IGNORED_KEYS = [
-  'docvalue_fields',
-  'explain',
-  'fields',
-  'highlight',
-  'profile',
-  'script_fields',
-  'seq_no_primary_term',
-  'stats',
-  'stored_fields',
-  'track_scores',
-  'version',
-] as const
 
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 
-const parseQuery = (
-  place: JsonNode | undefined,
-  scope: Pick<Scope, 'kind' | 'kinds' | 'now'>,
-  budget: Budget,
-): Node => {
-  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return ALL
-  return lowerClause(place, { ...scope, nested: undefined, budget })
+/** What every hit has where nothing is scored, too. */
+const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1
+
+const parseQuery = (place: JsonNode | undefined, scope: Omit<Scope, 'nested' | 'budget'>, budget: Budget): Scored => {
+  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return EVERY
+  return lowerScored(place, { ...scope, nested: undefined, budget })
 }
 
 const parseSize = (place: JsonNode): number => {
@@ -120,11 +121,6 @@ const parseFrom = (place: JsonNode): number => {
   const from = integer(place, 'an integer: the number of hits to skip')
   if (from >= 0) return from
   throw refuse('illegal_argument_exception', `${where(place)}: [from] parameter cannot be negative but was [${from}].`)
-}
-
-const timeoutIn = (root: JsonNode): Pick<SearchRequest, 'timeout'> => {
-  const value = isObject(root.value) ? root.value.get('timeout') : undefined
-  return value === undefined ? {} : { timeout: parseTimeout(inside(root, 'timeout', value)) }
 }
 
 /** Milliseconds, undefined where there is no limit. */
@@ -143,32 +139,4 @@ const parseTrackTotal = (place: JsonNode): boolean | number => {
   if (typeof place.value !== 'number') return boolean(place)
   if (place.value < 0) throw unexpected(place, 'true, false or a number from 0 on')
   return place.value
-}
-
-/** `true`, `"pattern"`, `["pattern"]` or `{"includes": …, "excludes": …}`. */
-export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
-  const { value } = place
-  if (typeof value === 'boolean') return value
-  if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
-  const { includes, include, excludes, exclude } = known(
-    place,
-    'an object such as {"includes": ["event", "args"]}',
-    ['includes', 'excludes', 'include', 'exclude'],
-    [],
-  )
-  const all = (...places: (JsonNode | undefined)[]) => places.flatMap(at => (at === undefined ? [] : elements(at)))
-  return checkedPatterns({ includes: all(includes, include), excludes: all(excludes, exclude) }, limits)
-}
-
-const checkedPatterns = (
-  { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },
-  limits: Limits,
-): SourceFilter => {
-  if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
-  const read = (at: JsonNode) => {
-    const pattern = string(at, 'the name of a field, or a list of names')
-    if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
-    return pattern
-  }
-  return { includes: includes.map(read), excludes: excludes.map(read) }
 }

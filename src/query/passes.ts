@@ -30,6 +30,8 @@ export const mapChildren = (node: Node, change: (inner: Node, kind?: Kind) => No
     case 'in':
     case 'range':
     case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
     case 'exists':
     case 'ids':
     case 'compare':

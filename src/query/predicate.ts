@@ -4,8 +4,11 @@ import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mappin
 import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
 import { compileCompare } from './compare.ts'
+import { integerIn } from './digits.ts'
 import { nearTo } from './fuzzy.ts'
-import { canonicalId } from './scope.ts'
+import { canonicalId } from './meta.ts'
+import { matcherOf } from './pattern.ts'
+import { hasPhrase } from './phrase.ts'
 import { isWithin } from './simplify.ts'
 import { isRawJson } from './source-filter.ts'
 
@@ -29,16 +32,37 @@ export const compile = (_kind: Kind, node: Node, relatives?: Relatives): ((docum
 }
 
 /** The indexed values of a field, canonical as in the query tree. Of a text field: its words. */
-export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Value[] => {
-  const values: Value[] = []
-  collect(source, stepsOf(field, undefined), 0, raw => READ[field.compare](field, raw, values))
+export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Value[] =>
+  readerOf(field, undefined)(source)
+
+/** The values of a field as `_source` shows them, through all lists on the way. Of an element of a nested `list`, those of its members. */
+export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
+  const values: unknown[] = []
+  collect(source, stepsOf(field, list), 0, raw => {
+    const integer = field.compare === 'integer' ? integerIn(raw) : undefined
+    if (field.compare !== 'integer') values.push(raw)
+    else if (integer !== undefined) values.push(String(integer))
+  })
   return values
 }
 
-/** `source` is the document's, or an element of one of its lists. */
-type Test = (source: Record<string, unknown>, document: Document) => boolean
+/** A value as `_source` shows it, canonical as in the query tree. Of a text, its first word. */
+export const readValue = (field: FieldPath, raw: unknown): Value | undefined => {
+  const values: Value[] = []
+  READ[field.compare](field, raw, values)
+  return values[0]
+}
 
-const compileNode = (node: Node, list: string | undefined, relatives: Relatives | undefined): Test => {
+/** Whether an element of a nested list fulfils a condition on its members. */
+export const compileElement = (node: Node, list: string): ((element: Record<string, unknown>) => boolean) => {
+  const test = compileNode(node, list, undefined)
+  return element => test(element, { _id: '', _source: {} })
+}
+
+/** `source` is the document's, or an element of one of its lists. */
+export type Test = (source: Record<string, unknown>, document: Document) => boolean
+
+export const compileNode = (node: Node, list: string | undefined, relatives: Relatives | undefined): Test => {
   switch (node.op) {
     case 'all':
       return () => true
@@ -75,6 +99,14 @@ const compileNode = (node: Node, list: string | undefined, relatives: Relatives 
     case 'fuzzy': {
       const isNear = nearTo(node.near)
       return someValue(node.field, list, value => isNear(String(value)))
+    }
+    case 'pattern': {
+      const matches = matcherOf(node.pattern)
+      return someValue(node.field, list, value => matches(String(value)))
+    }
+    case 'phrase': {
+      const words = readerOf(node.field, list)
+      return source => hasPhrase(words(source) as string[], node)
     }
     case 'exists':
       return hasValue(node.field, list)
@@ -121,12 +153,21 @@ const known = (relatives: Relatives | undefined): Relatives => {
 }
 
 const someValue = (field: FieldPath, list: string | undefined, test: (value: Value) => boolean): Test => {
+  const read = readerOf(field, list)
+  return source => read(source).some(test)
+}
+
+/** Reads the values of a field from a document's source, or from an element of that list. */
+export const readerOf = (
+  field: FieldPath,
+  list: string | undefined,
+): ((source: Record<string, unknown>) => Value[]) => {
   const steps = stepsOf(field, list)
   const read = READ[field.compare]
   return source => {
     const values: Value[] = []
     collect(source, steps, 0, raw => read(field, raw, values))
-    return values.some(test)
+    return values
   }
 }
 
@@ -136,6 +177,7 @@ const hasValue = (field: FieldPath, list: string | undefined): Test => {
   return source => {
     let found = false
     collect(source, steps, 0, raw => {
+      if (field.compare === 'integer' && integerIn(raw) === undefined) return
       found ||= ignoreAbove === undefined || String(raw).length <= ignoreAbove
     })
     return found
@@ -147,9 +189,17 @@ const hasValue = (field: FieldPath, list: string | undefined): Test => {
  * ways to ask and no members.
  */
 const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
-  const path = '' in ENCODINGS[field.kind] ? field.field : field.path
+  const path =
+    field.compare === 'integer'
+      ? field.path.slice(0, -DEC.length)
+      : '' in ENCODINGS[field.kind]
+        ? field.field
+        : field.path
   return (list === undefined ? path : path.slice(list.length + 1)).split('.')
 }
+
+/** What digits are worked out of stands in the object that they would be a member of. */
+const DEC = '.dec'
 
 /** Hands over every value at the path that is not null, through all lists on the way. */
 const collect = (value: unknown, steps: readonly string[], step: number, found: (raw: unknown) => void): void => {
@@ -175,6 +225,10 @@ const READ = {
   },
   long: (_, raw, values) => {
     values.push(BigInt(isRawJson(raw) ? raw.rawJSON : (raw as number | bigint)))
+  },
+  integer: (_, raw, values) => {
+    const integer = integerIn(raw)
+    if (integer !== undefined) values.push(integer)
   },
   double: (_, raw, values) => {
     values.push(Number(raw))

@@ -32,12 +32,14 @@ export const REFUSED_CLAUSES: ReadonlyMap<string, string> = new Map([
 ])
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
-  ['suggest', 'Ask …/es/suggest/ for names.'],
-  ['rescore', 'Sort by fields.'],
-  ['indices_boost', 'Sort by fields.'],
+  ['profile', 'Time the search itself: the answer tells how long it took.'],
   ['runtime_mappings', SCRIPTS],
-  ['knn', 'Vectors are not kept.'],
+  ['indices_boost', 'Search one kind at a time.'],
+  ['rescore', 'Sort by a field, or put what counts into the query.'],
+  ['suggest', 'Ask …/es/suggest/ for names.'],
   ['terminate_after', 'Use track_total_hits, timeout or size, which say what an answer may cost.'],
+  ['ext', 'There are no plugins.'],
+  ['knn', 'Contracts like another one are at …/es/contract/{address}/similar/.'],
 ])
 
 export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([

@@ -1,10 +1,12 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Node } from './ast.ts'
+import type { Named } from './collected.ts'
+import type { Score } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
 export interface SearchRequest {
   /** The searched kinds, each with the query as it reads on that kind. */
-  parts: { kind: Kind; query: Node }[]
+  parts: RequestPart[]
   sort: Sort[]
   from: number
   /** Number of hits, or -1 for all. */
@@ -14,6 +16,28 @@ export interface SearchRequest {
   trackTotal: boolean | number
   /** Milliseconds after which it is given up, where the request says so. */
   timeout?: number | undefined
+  /** Matches that score less are none. */
+  minScore?: number
+  /** Clauses that have names. */
+  names?: readonly Named[]
+  /** Whether sorted hits have scores, too. */
+  trackScores?: true
+  /** What hits show beside `_source`. Absent where nothing is: such hits are written the quick way. */
+  shown?: Shown
+  collapse?: Collapse
+}
+
+export interface RequestPart {
+  kind: Kind
+  query: Node
+  /** How well matches fit; without it, each scores 1. */
+  score?: Score
+  /** What hits fulfil as well; aggregations do not see it. */
+  postFilter?: Node
+  /** The query's conditions that may mark words of hits, where they are marked. */
+  marks?: Node[]
+  /** What the clauses of the query ask to be shown of what they found. */
+  innerHits?: InnerHits[]
 }
 
 export interface Sort {
@@ -26,3 +50,72 @@ export interface Sort {
 
 /** Which parts of `_source` are shown. `true`: all; `false`: no `_source` at all; patterns may hold `*`. */
 export type SourceFilter = boolean | { includes: string[]; excludes: string[] }
+
+/** What a hit shows beside its envelope and `_source`. */
+export interface Shown {
+  /** False with `"stored_fields": "_none_"`: then a hit has no `_id` either. */
+  id: boolean
+  version: boolean
+  sequence: boolean
+  explain: boolean
+  fields: FieldAsk[]
+  docvalueFields: FieldAsk[]
+  highlight: HighlightField[]
+  /** Whether integers in `_source` have `dec` beside their other members. */
+  decimals: boolean
+  /** Whether `_source` has the arguments also by their names. */
+  argsByName: boolean
+}
+
+/** A field, or all that a pattern with `*` names, with the format that its dates are shown in. */
+export interface FieldAsk {
+  pattern: string
+  format: string | undefined
+}
+
+/** How matches are marked in the fields that a pattern names. */
+export interface HighlightField {
+  pattern: string
+  before: string
+  after: string
+  /** Most fragments of a field; 0 shows it whole. */
+  fragments: number
+  /** Characters of a fragment. */
+  fragmentSize: number
+  /** Characters that are shown of a field without a match. */
+  noMatchSize: number
+  html: boolean
+  /** Whether the fragments with most matches come first. */
+  byScore: boolean
+  /** Whether only conditions on the field itself count. */
+  requireFieldMatch: boolean
+  /** In place of the search's own query. */
+  queries: Partial<Record<Kind, Node[]>> | undefined
+}
+
+/** Of all hits that have one value in a field only the first is shown. */
+export interface Collapse {
+  name: string
+  /** A kind without the field is absent: its documents count as those without a value. */
+  fields: Partial<Record<Kind, FieldPath>>
+  innerHits: { name: string; request: SearchRequest }[]
+}
+
+/** What a clause found for a hit: elements of its list, or documents that are related to it. */
+export interface InnerHits {
+  name: string
+  by: 'nested' | 'child' | 'parent'
+  /** The list, where elements are shown. */
+  path: string | undefined
+  /** Has one part, with the clause's inner query; of `nested`, the kind is that of the hit. */
+  request: SearchRequest
+  /** Of `nested`: what elements are sorted by, in place of the request's own sort. */
+  elementSort: ElementSort[]
+}
+
+export interface ElementSort {
+  /** Undefined: the element's place. */
+  field: FieldPath | undefined
+  order: 'asc' | 'desc'
+  missing: '_last' | '_first'
+}

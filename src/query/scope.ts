@@ -1,10 +1,13 @@
 import { refuse } from '../lib/errors.ts'
 import { nearest } from '../lib/nearest.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
-import { ALL, NONE, type Node } from './ast.ts'
+import type { Node } from './ast.ts'
 import type { Budget } from './budget.ts'
-import { type JsonNode, named, scalar, where } from './json-node.ts'
-import { ids, or } from './simplify.ts'
+import type { Collected } from './collected.ts'
+import { type JsonNode, named, where } from './json-node.ts'
+import { META_FIELDS } from './meta.ts'
+import type { InnerHits } from './request.ts'
+import { NEVER, type Scored } from './score.ts'
 
 /** What a clause is read against. */
 export interface Scope {
@@ -17,20 +20,30 @@ export interface Scope {
   nested: string | undefined
   /** What the query may still ask for. */
   budget: Budget
+  /** Where clauses put what they want to be shown of what they found; undefined where nothing of it is shown. */
+  innerHits?: InnerHits[] | undefined
+  /** Where conditions on fields are put down that may mark words of hits; undefined where nothing is marked. */
+  marks?: Node[] | undefined
+  /** The network's name as it stands in `_index`. */
+  index?: string | undefined
+  /** Where clauses put their names. Undefined where nobody wants them. */
+  collected?: Collected | undefined
 }
 
 /**
  * The condition that `make` makes of the field. As in Elasticsearch, the members of a nested list are seen by a `nested`
  * clause of their path alone, and it sees nothing else: a condition on what is out of sight matches nothing.
  */
-export const onField = (name: string, place: JsonNode, scope: Scope, make: (field: FieldPath) => Node): Node => {
+export const onField = (name: string, place: JsonNode, scope: Scope, make: (field: FieldPath) => Scored): Scored => {
   const field = lookup(scope.kind, name)
   if (field === undefined) {
     checkKnown(name, place, scope)
-    return NONE
+    return NEVER
   }
-  const node = make(field)
-  return isInSight(field, scope) ? node : NONE
+  const made = make(field)
+  if (!isInSight(field, scope)) return NEVER
+  scope.marks?.push(made.node)
+  return made
 }
 
 /** Every field at or below a path, so far as it is in sight: `value` stands for `value.num`, `value.coin` and so on. */
@@ -40,33 +53,6 @@ export const fieldsBelow = (name: string, place: JsonNode, scope: Scope): FieldP
   if (fields.length === 0 && scope.kinds.every(kind => below(kind, name).length === 0)) checkKnown(name, place, scope)
   return fields.filter(field => isInSight(field, scope))
 }
-
-/** The condition on one of the fields that are no part of the mapping, or undefined where the name is none of them. */
-export const onMetaField = (name: string, values: readonly JsonNode[], scope: Scope): Node | undefined => {
-  if (name === '_id') {
-    const place = values[0]
-    if (place !== undefined) checkIdsInSight(place, scope)
-    return ids(values.map(place => canonicalId(scalar(place, 'an id'))))
-  }
-  if (name === '_type') return or(values.map(place => (scalar(place, 'an entity') === scope.kind ? ALL : NONE)))
-  return undefined
-}
-
-export const META_FIELDS = ['_id', '_type'] as const
-
-export const checkIdsInSight = (place: JsonNode, scope: Scope): void => {
-  if (scope.nested === undefined) return
-  throw refuse(
-    'illegal_argument_exception',
-    `${where(place)}: ids are of documents, not of the elements of [${scope.nested}]. Put this condition beside the nested clause, both into one bool.`,
-  )
-}
-
-/**
- * Ids begin with a hash, which is the same hash in any letter case: explorers and wallets differ in it. The rest of an id
- * is taken as it is.
- */
-export const canonicalId = (id: string): string => id.replace(/^0[xX][0-9a-fA-F]+/, hash => hash.toLowerCase())
 
 /** A path without a field: an object such as `value`, or a name that nothing has, which is refused with the nearest one. */
 export const checkKnown = (name: string, place: JsonNode, scope: Pick<Scope, 'kinds'>): void => {
@@ -100,5 +86,5 @@ const isAbridged = (name: string[], path: string[]): boolean =>
 const below = (kind: Kind, name: string): FieldPath[] =>
   Array.from(queryPaths(kind).values()).filter(field => field.path.startsWith(`${name}.`))
 
-const isInSight = ({ list }: FieldPath, { nested }: Scope): boolean =>
+export const isInSight = ({ list }: FieldPath, { nested }: Scope): boolean =>
   nested === undefined ? list?.nested !== true : list?.nested === true && list.name === nested

@@ -1,6 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL, type Bounds, compareValues, NONE, type Node, type Value } from './ast.ts'
 import type { Nearness } from './fuzzy.ts'
+import type { Pattern } from './pattern.ts'
 
 /**
  * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on
@@ -72,6 +73,15 @@ export const fuzzy = (field: FieldPath, near: Nearness): Node => {
   return tooLong(field, near.text) ? NONE : isIn(field, [near.text])
 }
 
+export const pattern = (field: FieldPath, pattern: Pattern): Node => Object.freeze({ op: 'pattern', field, pattern })
+
+export const phrase = (field: FieldPath, words: readonly string[], slop: number, prefix: boolean): Node =>
+  words.length === 0
+    ? NONE
+    : words.length === 1 && !prefix
+      ? isIn(field, words)
+      : Object.freeze({ op: 'phrase', field, words: Object.freeze([...words]), slop, prefix })
+
 export const exists = (field: FieldPath): Node => Object.freeze({ op: 'exists', field })
 
 export const ids = (values: readonly string[]): Node =>
@@ -90,12 +100,11 @@ export const parent = (kind: Kind, of: Node): Node =>
 
 /** Without a bound: that the field has a value. */
 export const range = (field: FieldPath, given: Bounds): Node => {
-  const bounds = field.compare === 'long' ? wholeLong(given) : field.compare === 'instant' ? wholeSeconds(given) : given
+  const bounds = isInteger(field) ? wholeLong(given) : field.compare === 'instant' ? wholeSeconds(given) : given
   const lower = bounds.gte ?? bounds.gt
   const upper = bounds.lte ?? bounds.lt
   if (lower === undefined && upper === undefined) return exists(field)
-  if (typeof lower === 'bigint' && lower > GREATEST_LONG) return NONE
-  if (typeof upper === 'bigint' && upper < LEAST_LONG) return NONE
+  if (field.compare === 'long' && isBeyondLongs(lower, upper)) return NONE
   if (field.compare === 'boolean')
     return isIn(
       field,
@@ -109,6 +118,10 @@ export const range = (field: FieldPath, given: Bounds): Node => {
   }
   return Object.freeze({ op: 'range', field, bounds: Object.freeze({ ...bounds }) })
 }
+
+/** Whether no 64-bit integer lies within bounds. */
+const isBeyondLongs = (lower: Value | undefined, upper: Value | undefined): boolean =>
+  (typeof lower === 'bigint' && lower > GREATEST_LONG) || (typeof upper === 'bigint' && upper < LEAST_LONG)
 
 export const isWithin = (value: Value, { gt, gte, lt, lte }: Bounds): boolean =>
   (gt === undefined || compareValues(value, gt) > 0) &&
@@ -126,9 +139,11 @@ export const tooLong = (field: FieldPath, value: Value): boolean =>
 const several = (op: 'and' | 'or', of: readonly Node[], empty: Node): Node =>
   of.length === 0 ? empty : of.length === 1 ? of[0]! : Object.freeze({ op, of: Object.freeze([...of]) })
 
+const isInteger = ({ compare }: Pick<FieldPath, 'compare'>) => compare === 'long' || compare === 'integer'
+
 /** Of a list field two conditions may hold on two elements, so that only single values can be taken together. */
 const isSingleInteger = ({ compare, list }: FieldPath) =>
-  (compare === 'long' || compare === 'instant') && (list === undefined || list.nested)
+  (isInteger({ compare }) || compare === 'instant') && (list === undefined || list.nested)
 
 const intersect = (a: Bounds, b: Bounds): Bounds => {
   const lower = [a.gte, b.gte]

@@ -243,4 +243,5 @@ const HINTS = {
   integers: () => UNKNOWN,
   double,
   integer256: () => UNKNOWN,
+  decimal: () => UNKNOWN,
 } as const satisfies Record<FieldKind, Hinter>

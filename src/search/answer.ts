@@ -5,7 +5,7 @@ import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/hits.ts'
-import { createByteWriter } from '../lib/bytes.ts'
+import { createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
@@ -13,6 +13,7 @@ import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { asFloat } from '../query/similarity.ts'
 import { type Dialect, NATIVE } from './dialect.ts'
 import type { Getting, Wanted } from './service.ts'
 
@@ -56,17 +57,21 @@ export const answerSearch = (
   options: AnswerOptions,
 ): Reply => {
   const started = performance.now()
-  const request = readSearch(body, entities, options)
+  const request = readSearch(body, { index, entities }, options)
   return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE, options)
 }
 
 /** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
-export const readSearch = (body: string | undefined, entities: string, options: AnswerOptions): SearchRequest => {
+export const readSearch = (
+  body: string | undefined,
+  { index, entities }: { index: string; entities: string },
+  options: AnswerOptions,
+): SearchRequest => {
   const { limits, parameters, now = Date.now() } = options
   const names = entities.split(',')
   const kinds = KINDS.filter(kind => names.includes(kind))
   const request = parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
-    ...{ limits, parameters },
+    ...{ limits, parameters, index },
     check: () => check(options),
   })
   return kinds.length > 0 ? request : { ...request, parts: [] }
@@ -81,19 +86,24 @@ export const answerRequest = (
 ): Reply => {
   const { dialect = NATIVE } = options
   const request = countedFor(asked, dialect)
-  const head = (total: number, any: boolean) =>
-    headOf({ started, total: totalOf(total, asked, dialect), score: any && !hidesScores(asked.sort) ? 1 : null })
-  const writing = { index, out }
+  /** Without a greatest score it is 1; null where there are no hits. */
+  const head = (total: number, greatest: number | undefined | null) =>
+    headOf({
+      started,
+      total: totalOf(total, asked, dialect),
+      score: greatest === null || asked.collapse || hidesScores(asked) ? null : asFloat(greatest ?? 1),
+    })
+  const writing = { index, out, totals: dialect.totals }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits } = searcher.write(request, endingBy(options, started, request.timeout), writing)
+    const { total, hits, maxScore } = searcher.write(request, endingBy(options, started, request.timeout), writing)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(total, hits > 0)), out.view(), TAIL) }
+    return { status: 200, body: joined(encode(head(total, hits > 0 ? maxScore : null)), out.view(), TAIL) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
-  const { total, pages, at } = searcher.writePages(request, options, writing, after)
-  const begun = after ? undefined : head(total, total !== 0)
+  const { total, pages, at, maxScore } = searcher.writePages(request, options, writing, after)
+  const begun = after ? undefined : head(total, total !== 0 ? maxScore : null)
   let ended = false
   const parts = streamed(begun, pages, () => {
     ended = true
@@ -211,7 +221,7 @@ function* streamed(
 const out = createByteWriter(1 << 16)
 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  const whole = newBytes(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const part of parts) {
     whole.set(part, at)

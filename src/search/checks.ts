@@ -4,6 +4,7 @@ import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { startWorker } from '../lib/runtime.ts'
 import { sizeOf } from '../sqlite/pages.ts'
+import { rawFile } from '../sqlite/raw-file.ts'
 import { checkAtOnce } from './check-store.ts'
 import type { Checked, CheckTask } from './check-thread.ts'
 import type { Pool, PoolOptions } from './pool.ts'
@@ -60,6 +61,9 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   const checked = new Set<string>()
   let worker: Worker | undefined
   let toCheck: CheckTask[] = []
+  let starting: NodeJS.Timeout | undefined
+  /** Tasks that the thread has not answered. */
+  let open = 0
   // A search tells of what cannot be listed.
   const listed = (): string[] => {
     try {
@@ -77,21 +81,38 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   }
 
   const start = () => {
-    // What it has opened of a store stays open; see rawFile.
+    starting = undefined
+    // What a thread has opened of a store stays open, and the next one has to find it; see rawFile.
+    for (const { store } of toCheck) if (sizeOf(store) > 0) rawFile(store)
     worker = startWorker('checker', {}, { trackUnmanagedFds: false })
-    worker.on('message', ({ store, failure }: Checked) => found(store, failure && fromFailure(failure)))
-    worker.on('error', error => log.error('Stopped checking stores, until the next start', { error }))
+    worker.on('message', ({ store, failure }: Checked) => {
+      found(store, failure && fromFailure(failure))
+      // A thread that has nothing to do takes some 15 MB.
+      if (--open === 0) stop()
+    })
+    worker.on('error', error => {
+      log.error('Stopped checking stores, until tomorrow', { error })
+      worker = undefined
+    })
     worker.unref()
+    open = toCheck.length
     for (const task of toCheck) worker.postMessage(task)
     toCheck = []
   }
-  const starting = setTimeout(start, CHECK_AFTER_MS)
-  starting.unref()
+  const stop = () => {
+    void worker?.terminate()
+    worker = undefined
+  }
 
   const ask = (task: CheckTask) => {
     if (damage.has(task.store)) return
-    if (worker) worker.postMessage(task)
-    else toCheck.push(task)
+    if (worker) {
+      open++
+      worker.postMessage(task)
+      return
+    }
+    toCheck.push(task)
+    starting ??= setTimeout(start, CHECK_AFTER_MS).unref()
   }
   const checkFirst = (store: string) => {
     checked.add(store)

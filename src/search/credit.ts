@@ -2,21 +2,22 @@ import { hash } from 'node:crypto'
 
 /**
  * Which queries the main thread tries to answer itself. One that it has to hand over has cost it time for nothing: it leaves those of
- * the same shape alone for a while, and loses no more than a small share of its time that way, in all and by account.
+ * the same shape alone for a while, and loses no more than a small share of its time that way, in all and by account. Those that it has
+ * answered again and again are tried all the same.
  */
 export interface Credit {
   /** `shape` gives what queries that cost the same have in common. */
   mayTry(account: number, shape: () => string): boolean
+  answered(shape: () => string): void
   /** It took so many milliseconds. */
-  answered(shape: () => string, ms: number): void
   handedOver(account: number, shape: () => string, ms: number): void
 }
 
-/** Time for answers in one turn of the event loop: whatever else is ready then waits no longer. */
-const TURN_MS = 4
 /** A shape that had to be handed over each time is tried once in so many times. */
 const MAX_SKIPPED = 63
 const MAX_SHAPES = 2_000
+/** Answers in a row after which a shape is known to be cheap. */
+const KNOWN = 8
 /** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
@@ -25,15 +26,8 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
   const dear = new Map<string, { skips: number; left: number }>()
   const loss = createLoss(LOSSES.all, now)
   const byAccount = new Map<number, Loss>()
-  let inTurn = 0
-
-  const spend = (ms: number) => {
-    if (inTurn === 0) setImmediate(endTurn)
-    inTurn += ms
-  }
-  const endTurn = () => {
-    inTurn = 0
-  }
+  /** Answers in a row, of shapes that were answered since the first one was handed over. */
+  const cheap = new Map<string, number>()
 
   const lossOf = (account: number): Loss => {
     let own = byAccount.get(account)
@@ -47,21 +41,26 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
 
   return {
     mayTry(account, shape) {
-      if (inTurn >= TURN_MS || hasLost(account)) return false
-      const known = dear.size > 0 ? dear.get(shape()) : undefined
+      if (dear.size === 0) return true
+      const key = shape()
+      if (hasLost(account)) return (cheap.get(key) ?? 0) >= KNOWN
+      const known = dear.get(key)
       if (!known || known.left === 0) return true
       known.left--
       return false
     },
-    answered(shape, ms) {
-      spend(ms)
-      if (dear.size > 0) dear.delete(shape())
+    answered(shape) {
+      if (dear.size === 0) return
+      const key = shape()
+      dear.delete(key)
+      if (cheap.size >= MAX_SHAPES) cheap.clear()
+      cheap.set(key, (cheap.get(key) ?? 0) + 1)
     },
     handedOver(account, shape, ms) {
-      spend(ms)
       loss.add(ms)
       lossOf(account).add(ms)
       const key = shape()
+      cheap.delete(key)
       const skips = Math.min(MAX_SKIPPED, 2 * (dear.get(key)?.skips ?? 0) + 1)
       dear.delete(key)
       dear.set(key, { skips, left: skips })

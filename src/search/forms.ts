@@ -5,8 +5,8 @@ import { didYouMean } from '../lib/nearest.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
 import { parseJson } from '../query/json.ts'
 import { isObject, named } from '../query/json-node.ts'
+import { canonicalId } from '../query/meta.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { canonicalId } from '../query/scope.ts'
 import { and, ids } from '../query/simplify.ts'
 import { type AnswerOptions, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
 import { NATIVE } from './dialect.ts'
@@ -48,7 +48,7 @@ const inForm = (form: Form): Answerer => {
 }
 
 const count: Answerer = (searcher, { index, entities, body }, options) => {
-  const request = { ...readQuery(body, entities, options), size: 0, trackTotal: true }
+  const request = { ...readQuery(body, { index, entities }, options), size: 0, trackTotal: true }
   const { total } = searcher.write(request, options, { index, out: createByteWriter(64) })
   return json(200, { count: total, _shards: SHARDS })
 }
@@ -59,7 +59,7 @@ const validity =
     const { total, successful, failed } = SHARDS
     const told = { _shards: { total, successful, failed } }
     try {
-      readQuery(body, entities, options)
+      readQuery(body, { index, entities }, options)
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error
       return json(200, { ...told, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
@@ -75,7 +75,7 @@ const match =
   (searcher, { index, body }, options) => {
     const told = { _index: `${index}-${kind}`, _type: kind, _id: id }
     const only = ids([canonicalId(id)])
-    const request = readQuery(body, kind, options)
+    const request = readQuery(body, { index, entities: kind }, options)
     const among = (parts: SearchRequest['parts']): number | undefined => {
       const out = createByteWriter(1024)
       const found = searcher.write({ ...request, parts, source: false, size: 1 }, options, { index, out })
@@ -93,7 +93,11 @@ const match =
   }
 
 /** A body that holds a query and nothing else. */
-const readQuery = (body: string | undefined, entities: string, options: AnswerOptions): SearchRequest => {
+const readQuery = (
+  body: string | undefined,
+  on: { index: string; entities: string },
+  options: AnswerOptions,
+): SearchRequest => {
   const { limits = DEFAULT_LIMITS } = options
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   if (isObject(given))
@@ -103,7 +107,7 @@ const readQuery = (body: string | undefined, entities: string, options: AnswerOp
           'parsing_exception',
           `request does not support ${named(name)}.${didYouMean(name, ['query'])} Its body holds a [query] alone.`,
         )
-  return readSearch(body, entities, options)
+  return readSearch(body, on, options)
 }
 
 const namesOf = (entities: string): string[] => (entities === '' ? [] : entities.split(','))

@@ -9,7 +9,8 @@ import { createCredit, shapeOf } from './credit.ts'
 import { answerForm } from './forms.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-thread.ts'
-import type { Answer } from './service.ts'
+import type { Answer, Asking } from './service.ts'
+import { createTurns } from './turns.ts'
 
 /**
  * Answers in the main thread what takes next to no time: the way to another thread and back takes longer than most queries. What does not
@@ -17,32 +18,41 @@ import type { Answer } from './service.ts'
  */
 export interface Inline {
   /** Undefined where a thread has to answer. */
-  search(search: InlineSearch, account: number): Answer | undefined
-  get(get: Extract<ToReader, { type: 'get' }>, account: number): Answer | undefined
+  search(search: InlineSearch, asking: Whose): Found
+  get(get: Extract<ToReader, { type: 'get' }>, asking: Whose): Found
   close(): void
 }
+
+export type Whose = Pick<Asking, 'account' | 'signal'>
+
+/** A promise where others go first. */
+export type Found = Answer | undefined | Promise<Answer | undefined>
 
 export type InlineSearch = Extract<ToReader, { type: 'search' }>
 
 export interface InlineOptions {
   limits: Limits
-  /** Time for one query; with 0 none is answered here. */
+  /** Time of the processor for one query, the first ones too; with 0 none is answered here. */
   budgetMs?: number
+  /** Whether other threads could answer at the same time as this one. */
+  mayShare?(): boolean
   now?(): number
 }
 
 const BUDGET_MS = 2
+/** The first queries of a process run code that V8 has not compiled yet; threads take a tenth of a second to start. */
+const COLD = { queries: 10, budgetMs: 40 }
 /** A store that could not be opened is tried again with the first answer after so long. */
 const AGAIN_MS = 1_000
 /** Larger bodies take long to be read alone. */
 const MAX_BYTES = 16_384
 
-export const createInline = ({
-  limits,
-  budgetMs = BUDGET_MS,
-  now = () => performance.now(),
-}: InlineOptions): Inline => {
+export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: InlineOptions): Inline => {
   const credit = createCredit(now)
+  const turns = createTurns()
+  const time = now ?? (() => performance.now())
+  const clock = now ?? processorTime
+  let cold = COLD.queries
   /** By file; null where it could not be opened. */
   const open = new Map<string, OpenStore | null>()
   let closed = false
@@ -60,44 +70,76 @@ export const createInline = ({
     { store, account, shape }: { store: string; account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchOptions) => Reply,
   ): Answer | undefined => {
-    if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     const opened = openOf(store)
     if (!opened) return undefined
-    const started = now()
-    const options = { deadline: Number.POSITIVE_INFINITY, yields: () => now() - started > budgetMs }
+    const budget = budgetMs ?? (cold > 0 ? COLD.budgetMs : BUDGET_MS)
+    cold--
+    const started = time()
+    const used = clock()
+    const options = {
+      deadline: Number.POSITIVE_INFINITY,
+      // The system is asked for the processor's time only where the query may have had too much of it.
+      yields: () => time() - started > budget && clock() - used > budget,
+    }
     const handOver = () => {
-      credit.handedOver(account, shape, now() - started)
+      credit.handedOver(account, shape, time() - started)
       return undefined
     }
     try {
       const { status, body } = work(opened.searcher, options)
       if (!(body instanceof Uint8Array)) return handOver()
-      credit.answered(shape, now() - started)
+      credit.answered(shape)
       return { status, body }
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) return handOver()
-      credit.answered(shape, now() - started)
+      credit.answered(shape)
       throw error
+    } finally {
+      turns.spend(time() - started)
     }
   }
 
+  const inTurn = ({ account, signal }: Whose, shape: () => string, run: () => Answer | undefined): Found => {
+    if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
+    if (turns.isFree()) return run()
+    if (mayShare()) return undefined
+    const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>()
+    const waits = turns.wait(account, () => {
+      try {
+        signal.throwIfAborted()
+        // Those before it may have used up what it had.
+        resolve(credit.mayTry(account, shape) ? run() : undefined)
+      } catch (error) {
+        reject(error)
+      }
+    })
+    return waits ? promise : undefined
+  }
+
   return {
-    search(search, account) {
+    search(search, asking) {
       const { store, entities, body, parameters, form, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined
       const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
       const shape = () => shapeOf(`${store} ${entities} ${JSON.stringify([parameters, form])}`, text)
-      return attempt({ store, account, shape }, (searcher, options) =>
-        // Long answers are a thread's.
-        answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
+      return inTurn(asking, shape, () =>
+        attempt({ store, account: asking.account, shape }, (searcher, options) =>
+          // Long answers are a thread's.
+          answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
+        ),
       )
     },
-    get({ store, index, entity, document, ...how }, account) {
+    get({ store, index, entity, document, ...how }, asking) {
       const shape = () => shapeOf(`${store} ${entity}`, '')
-      return attempt({ store, account, shape }, searcher => answerGet(searcher, index, entity as Kind, document, how))
+      return inTurn(asking, shape, () =>
+        attempt({ store, account: asking.account, shape }, searcher =>
+          answerGet(searcher, index, entity as Kind, document, how),
+        ),
+      )
     },
     close() {
       closed = true
+      turns.close()
       for (const opened of open.values()) opened?.reader.close()
       open.clear()
     },
@@ -116,4 +158,11 @@ const tryToOpen = (store: string, limits: Limits): OpenStore | null => {
   } catch {
     return null
   }
+}
+
+/** Of this thread, in milliseconds: what others take of the machine meanwhile makes no query a dear one. An older Node does not tell it. */
+const processorTime = (): number => {
+  if (!process.threadCpuUsage) return performance.now()
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -35,7 +36,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   let ids = 0
   const nextId = () => ++ids
   const streams = createStreams({ threads, limits, nextId })
-  const inline = createInline({ limits, ...(inlineMs !== undefined && { budgetMs: inlineMs }) })
+  const inline = createInline({
+    ...{ limits, mayShare: () => threads.busy() < SPARE },
+    ...(inlineMs !== undefined && { budgetMs: inlineMs }),
+  })
 
   const storeOf = (network: string): string => {
     const store = stores(network).get(network)
@@ -81,10 +85,10 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   return {
     networks: wanted => [...stores(wanted).keys()],
     async search(asking) {
-      const { network, account, signal: _, ...asked } = asking
+      const { network, account: _account, signal: _signal, ...asked } = asking
       asking.signal.throwIfAborted()
       const message = { type: 'search', ...searchOf(network), ...asked } as const
-      return inline.search(message, account) ?? search(message, asking)
+      return (await inline.search(message, asking)) ?? search(message, asking)
     },
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
     async suggest({ q, size, ...asking }) {
@@ -101,7 +105,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       asking.signal.throwIfAborted()
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
       const asked = { type: 'get', id: nextId(), store, index, entity, document, source, bare } as const
-      return inline.get(asked, asking.account) ?? answer(asked, asking)
+      return (await inline.get(asked, asking)) ?? answer(asked, asking)
     },
     documents: async ({ wanted, filterPath, ...asking }) => {
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
@@ -133,5 +137,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
 }
 
 const START_AFTER_MS = 250
+/** Processors that are left beside the main thread and one for whoever asks. */
+const SPARE = availableParallelism() - 2
 
 const indexOf = (network: string) => network.replaceAll('/', '-')

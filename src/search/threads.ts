@@ -14,6 +14,8 @@ import { createShares } from './shares.ts'
  */
 export interface Threads {
   ask(asked: Asked): Promise<Reply>
+  /** How many are at work. */
+  busy(): number
   /** Starts the first one, so that a query need not wait for it. */
   start(): void
   /** Tells the thread that nobody wants the rest of an answer. */
@@ -229,6 +231,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
 
   return {
+    busy: () => threads.filter(({ state }) => state === 'busy').length,
     start() {
       if (threads.length === 0 && !closed) start()
     },

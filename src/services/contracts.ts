@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { promises } from 'node:fs'
 import { join } from 'node:path'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import { abiFolder, type StoredAbi } from '../ingest/abis.ts'
@@ -15,8 +15,8 @@ export const createContracts = (data: string): ((network: string) => Promise<Nam
   const read = async (file: string) => {
     try {
       const path = join(folder, file)
-      if ((await stat(path)).size > LARGEST) return null
-      const { name, address, network } = JSON.parse(await readFile(path, 'utf8')) as StoredAbi
+      if ((await promises.stat(path)).size > LARGEST) return null
+      const { name, address, network } = JSON.parse(await promises.readFile(path, 'utf8')) as StoredAbi
       return { name, address, network }
     } catch {
       // Indexing says what is wrong with it.
@@ -25,7 +25,7 @@ export const createContracts = (data: string): ((network: string) => Promise<Nam
   }
 
   return async network => {
-    const files = (await readdir(folder).catch(() => [])).filter(file => file.endsWith('.json')).sort()
+    const files = (await promises.readdir(folder).catch(() => [])).filter(file => file.endsWith('.json')).sort()
     for (const file of files) if (!known.has(file)) known.set(file, await read(file))
     return files.flatMap(file => {
       const abi = known.get(file)

@@ -5,6 +5,8 @@ import type { Config, NetworkConfig } from '../config/index.ts'
 import { type Delivery, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
+import { createBodies } from '../http/body.ts'
+import { createDirect } from '../http/direct.ts'
 import { type HttpServer, listen } from '../http/server.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
@@ -59,15 +61,10 @@ export const startServer = async (config: Config, served: Served, { log, shutdow
   })
   shutdown.add('status', publishStatus(config.data, status, log))
   const alerting = createAlerting({ config, networks, indexings, pool, delivery })
-  const app = createApp({
-    search: pool,
-    accounts,
-    status,
-    alerting: { rules, service: alerting },
-    limits: config.limits,
-    log,
-  })
-  const server = await listen(app, { ...config, log })
+  const { limits } = config
+  const shared = { search: pool, accounts, bodies: createBodies(limits), limits, log }
+  const app = createApp({ ...shared, status, alerting: { rules, service: alerting } })
+  const server = await listen(app, { ...config, direct: createDirect(shared), log })
   shutdown.add('server', () => server.close())
   log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
   return server

@@ -13,8 +13,8 @@ export interface PageCheck {
   damaged: number[]
 }
 
-/** Pages that are looked at in one step: 4 MB. */
-const RUN = 1024
+/** Pages that are looked at in one step: 1 MB. */
+const RUN = 256
 /** A writer may have taken a page up, or put it down, between two looks at it. */
 const LOOKS = 4
 const BETWEEN_LOOKS_MS = 50
@@ -71,16 +71,19 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
   const [first, last] = [pages[0], pages.at(-1)]
   if (first === undefined || last === undefined) return []
   const count = last - first + 1
-  const content = Buffer.allocUnsafe(count * PAGE)
-  const size = readSync(file, content, 0, content.length, (first - 1) * PAGE)
+  content ??= Buffer.allocUnsafeSlow(RUN * PAGE)
+  const size = readSync(file, content, 0, count * PAGE, (first - 1) * PAGE)
   const expected = sums.read(first, count)
   return pages.filter(page => {
     if (page === LOCK_PAGE) return false
     const at = page - first
     if (at >= expected.length || (at + 1) * PAGE > size) return true
-    return sumOf(page, content.subarray(at * PAGE, (at + 1) * PAGE)) !== expected[at]
+    return sumOf(page, content!.subarray(at * PAGE, (at + 1) * PAGE)) !== expected[at]
   })
 }
+
+/** Pages are read into one buffer: a new one for each step would stay in memory until V8 cleans up. */
+let content: Buffer | undefined
 
 /** The page at 1 GiB, which SQLite keeps for its locks: it is written never, and nothing is in it. */
 const LOCK_PAGE = 2 ** 30 / PAGE + 1

@@ -127,6 +127,7 @@ const BY_COMPARISON: Record<FieldPath['compare'], (name: string, values: readonl
   exact: ofText,
   token: ofText,
   long: ofNumber,
+  integer: ofNumber,
   double: ofNumber,
   boolean: name => [
     { term: { [name]: 'false' } },

@@ -220,6 +220,7 @@ const WIRE: Record<FieldKind, fc.Arbitrary<unknown>> = {
   integers: fc.array(fc.nat()),
   double: quantity,
   integer256: quantity,
+  decimal: quantity,
 }
 /** Fields that every block and transaction has. */
 const FIXED = ['hash', 'parentHash', 'timestamp', 'from', 'logsBloom']

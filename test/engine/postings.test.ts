@@ -85,7 +85,7 @@ const createModel = (seed: number) => {
   const db = openIndex()
   let structure = createPostingStructure(db)
   // What a reader has no room for is read again.
-  const kept = seed % 2 ? { roots: 900, blocks: 3000, filters: 7000 } : undefined
+  const kept = seed % 2 ? { roots: 900, blocks: 3000, filters: 7000, ordinals: 1_000 } : undefined
   let reader = createPostingsReader(db, kept)
   let nextId = 1
   const segments: ModelSegment[] = []

@@ -4,13 +4,15 @@ import fc from 'fast-check'
 import { parseSignature } from '../../src/decode/signature.ts'
 import type { Document } from '../../src/documents/document.ts'
 import * as show from '../../src/documents/show.ts'
-import { createDocuments } from '../../src/engine/query/documents.ts'
+import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
+import { createEvaluator } from '../../src/engine/query/evaluator.ts'
 import { compileArguments, shownArguments } from '../../src/engine/show/arguments.ts'
 import { createHits } from '../../src/engine/show/hits.ts'
 import { EVERY, writeAmount, writeQuantity, writeWide } from '../../src/engine/show/numbers.ts'
 import { planSource } from '../../src/engine/show/plan.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { fieldsOf, KINDS, type Kind, queryPaths } from '../../src/mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../src/query/request.ts'
 import { compileSourceFilter } from '../../src/query/source-filter.ts'
@@ -38,6 +40,11 @@ const due = (kind: Kind, { _id, _routing, _parent, _source }: Document, filter: 
     ...{ _index: `${INDEX}-${kind}`, _type: kind, _id, _score: 1, _routing, _parent },
     _source: compileSourceFilter(filter)(_source),
   })
+
+const optionsOf = ({ reader, documents: exact }: TestStore, shown: Documents) => ({
+  ...{ reader, shown, exact, limits: DEFAULT_LIMITS },
+  evaluation: createEvaluator(reader, exact),
+})
 
 const requestFor = (kind: Kind, source: SourceFilter): SearchRequest =>
   ({ parts: [{ kind }], sort: [], source }) as unknown as SearchRequest
@@ -101,7 +108,7 @@ describe('hits as JSON', () => {
       const store = open()
       const { reader } = store
       const shown = createDocuments({ reader, big: show.asJson, bloom: logsBloomOf })
-      const hits = createHits({ reader, shown, exact: store.documents })
+      const hits = createHits(optionsOf(store, shown))
       const out = createByteWriter()
       for (const kind of KINDS) {
         const positions = store.positions(kind)
@@ -140,7 +147,7 @@ describe('hits as JSON', () => {
 
   it('leave out what is not stored', () => {
     const store = createTestStore(oddBlocks(3), { events: oddEvents })
-    const hits = createHits({ reader: store.reader, shown: store.documents, exact: store.documents })
+    const hits = createHits(optionsOf(store, store.documents))
     const out = createByteWriter()
     for (const kind of KINDS) {
       const [first] = store.positions(kind)

@@ -8,12 +8,13 @@ import type { Services } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
-import { appOf, echo, MAINNET, send, TOKEN } from './support.ts'
+import { appOf, bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []
 after(() => Promise.all(servers.map(server => server.close(0))))
 const start = async (services: Partial<Services> = {}) => {
-  const server = await listen(appOf(services), { host: '127.0.0.1', port: 0 })
+  const { app, direct } = bothOf(services)
+  const server = await listen(app, { direct, host: '127.0.0.1', port: 0 })
   servers.push(server)
   return { server, search: `${server.url}/${MAINNET}/es/tx/search/` }
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { createApp, type Services } from '../../src/http/app.ts'
+import { createBodies } from '../../src/http/body.ts'
+import { createDirect } from '../../src/http/direct.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { byKind, KINDS } from '../../src/mapping/index.ts'
@@ -44,15 +46,26 @@ const asked = <T extends Asking>({ signal: _, account, ...call }: T) => {
   return call
 }
 
-export const appOf = (services: Partial<Services> = {}) =>
-  createApp({
+const servicesOf = (services: Partial<Services>): Services => {
+  const limits = services.limits ?? { ...DEFAULT_LIMITS, body: 1_000 }
+  return {
     search: echo,
     accounts: { verify: token => (token === TOKEN ? ALICE : undefined) },
     status: () => ({ version: '0', networks: [] }),
-    limits: { ...DEFAULT_LIMITS, body: 1_000 },
+    bodies: createBodies(limits),
     log: silent,
     ...services,
-  })
+    limits,
+  }
+}
+
+export const appOf = (services: Partial<Services> = {}) => createApp(servicesOf(services))
+
+/** The app, and what answers before it, as they stand in a server. */
+export const bothOf = (services: Partial<Services> = {}) => {
+  const all = servicesOf(services)
+  return { app: createApp(all), direct: createDirect(all) }
+}
 
 export interface Reply {
   status: number

@@ -3,10 +3,12 @@ import { test } from 'node:test'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { type Kind, lookup } from '../../src/mapping/index.ts'
 import { ALL, NONE, type Node } from '../../src/query/ast.ts'
+import { IGNORED_KEYS } from '../../src/query/body-keys.ts'
 import type { Clause } from '../../src/query/dsl/clause.ts'
 import { CLAUSES } from '../../src/query/dsl/index.ts'
-import { IGNORED_KEYS, parseSearch } from '../../src/query/parse.ts'
+import { parseSearch } from '../../src/query/parse.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
+import type { Score } from '../../src/query/score.ts'
 import { stringifyLossless } from '../support/scenarios.ts'
 
 const NOW = Date.parse('2024-02-29T12:34:56Z')
@@ -97,9 +99,18 @@ test('each kind reads the query by its own fields', () => {
   const body = { query: { bool: { should: [{ term: { from: ALICE } }, { ids: { values: ['0xAB'] } }] } } }
   const ids: Node = { op: 'ids', values: ['0xab'] }
   const from: Node = { op: 'in', field: lookup('tx', 'from')!, values: [ALICE.toLowerCase()] }
+  const one: Score = { by: 'same', value: 1 }
+  const rare: Score = { by: 'term', field: lookup('tx', 'from')!, value: ALICE.toLowerCase(), boost: 1 }
+  const either: Score = {
+    by: 'sum',
+    of: [
+      { node: from, score: rare },
+      { node: ids, score: one },
+    ],
+  }
   assert.deepEqual(parse(body, 'block', 'tx').parts, [
     { kind: 'block', query: ids },
-    { kind: 'tx', query: { op: 'or', of: [ids, from] } },
+    { kind: 'tx', query: { op: 'or', of: [ids, from] }, score: either },
   ])
   assert.deepEqual(parse({ query: { term: { _type: 'tx' } } }, 'block', 'tx').parts, [
     { kind: 'block', query: NONE },
@@ -245,7 +256,6 @@ test('what no parent or child can be is refused', () => {
       /^parsing_exception: .*min_children: expected/,
     ],
     [{ has_child: { type: 'event', query: all, max_children: 0 } }, 'tx', /requires positive 'max_children'.*must_not/],
-    [{ has_child: { type: 'event', query: all, inner_hits: {} } }, 'tx', /unknown key \[inner_hits\]/],
     [
       { has_child: { type: 'event', query: all, ignore_unmapped: 'so' } },
       'tx',
@@ -260,7 +270,11 @@ test('what no parent or child can be is refused', () => {
     [{ has_child: { type: 'constructor', query: all } }, 'tx', /no children of type \[constructor\]/],
     [{ has_parent: { parent_type: 'tx', type: 'tx', query: all } }, 'event', /its old name, type/],
     [{ has_parent: { parent_type: 'tx', query: all, score: 1 } }, 'event', /score: expected true or false/],
-    [{ has_parent: { parent_type: 'tx', query: all, inner_hits: {} } }, 'event', /unknown key \[inner_hits\]/],
+    [
+      { has_parent: { parent_type: 'tx', query: all, inner_hits: { sise: 1 } } },
+      'event',
+      /inner_hits\.sise: unknown key \[sise\]\. Did you mean "size"/,
+    ],
     [{ has_parent: { parent_type: 'event', query: all } }, 'event', /event has no parent of type \[event\]/],
     [{ has_parent: { parent_type: 'xt', query: all } }, 'event', /Did you mean "tx"\?/],
     [
@@ -329,9 +343,12 @@ test('sort, page, source and total', () => {
 })
 
 test('keys that have no effect are accepted', () => {
-  const body = Object.fromEntries(IGNORED_KEYS.map(key => [key, {}]))
+  const body = Object.fromEntries(Object.keys(IGNORED_KEYS).map(key => [key, {}]))
   assert.deepEqual(parse(body, 'tx'), parse({}, 'tx'))
 })
+
+const KNOWN =
+  'Known are query, post_filter, collapse, sort, size, from, track_total_hits, _source, fields, docvalue_fields, stored_fields, highlight, version, seq_no_primary_term, explain, track_scores, script_fields, decimals, args_by_name.'
 
 test('a refusal names place, received value and remedy', () => {
   const tx = (clause: unknown) => ({ query: { bool: { filter: [{ match_all: {} }, clause] } } })
@@ -346,7 +363,7 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ term: { gas: 1 } }),
-      'query_shard_exception: query.bool.filter[1].term.gas: [gas] of tx is an object. Ask for one of its fields: gas.num, gas.raw.',
+      'query_shard_exception: query.bool.filter[1].term.gas: [gas] of tx is an object. Ask for one of its fields: gas.num, gas.raw, gas.dec.',
     ],
     [
       tx({ range: { 'gas.num': { gte: 'x' } } }),
@@ -374,11 +391,11 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ tern: {} }),
-      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, type.',
     ],
     [
       tx({ constructor: {} }),
-      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, type.',
     ],
     [tx(5), 'parsing_exception: query.bool.filter[1]: expected a query clause, such as {"term": {…}}, received 5.'],
     [
@@ -390,12 +407,24 @@ test('a refusal names place, received value and remedy', () => {
       'parsing_exception: query.bool.filter[1].term.from.raw.fuzzy: unknown key [fuzzy]. Known are value, case_insensitive.',
     ],
     [
-      tx({ term: { method: { value: 'a', case_insensitive: true } } }),
-      'illegal_argument_exception: query.bool.filter[1].term.method.case_insensitive: [method] does not support case insensitive queries.',
+      tx({ term: { status: { value: 'a', case_insensitive: true } } }),
+      'illegal_argument_exception: query.bool.filter[1].term.status.case_insensitive: [status] does not support case insensitive queries.',
     ],
     [
-      tx({ range: { 'gas.num': { from: 1 } } }),
-      'parsing_exception: query.bool.filter[1].range.gas.num.from: the older spelling of bounds is not supported. Instead of from and to, include_lower and include_upper, write gte or gt and lte or lt.',
+      tx({ range: { 'gas.num': { from: 1, gte: 2 } } }),
+      'parsing_exception: query.bool.filter[1].range.gas.num.gte: [gte] and [from] exclude each other. Keep one of them.',
+    ],
+    [
+      tx({ range: { 'gas.num': { gte: 2, include_lower: true } } }),
+      'parsing_exception: query.bool.filter[1].range.gas.num.include_lower: [include_lower] goes with [from] and [to], and not with [gte].',
+    ],
+    [
+      tx({ function_score: { query: { match_all: {} } } }),
+      'parsing_exception: query.bool.filter[1].function_score: [function_score] is not supported: a score cannot be computed by a function. Sort by the field instead.',
+    ],
+    [
+      tx({ term: { status: { value: true, boost: -1 } } }),
+      'illegal_argument_exception: query.bool.filter[1].term.status.boost: negative [boost] are not allowed in [term], use a value between 0 and 1 to deboost.',
     ],
     [
       tx({ range: { 'gas.num': { gt: 1, gte: 1 } } }),
@@ -433,14 +462,8 @@ test('a refusal names place, received value and remedy', () => {
       { _source: [['a']] },
       'parsing_exception: _source[0]: expected the name of a field, or a list of names, received a list of 1.',
     ],
-    [
-      { quary: {} },
-      'parsing_exception: quary: unknown key [quary]. Did you mean "query"? Known are query, sort, size, from, _source, track_total_hits.',
-    ],
-    [
-      { ['x'.repeat(5000)]: {} },
-      `parsing_exception: ${'x'.repeat(99)}…: unknown key [${'x'.repeat(99)}…]. Known are query, sort, size, from, _source, track_total_hits.`,
-    ],
+    [{ quary: {} }, `parsing_exception: quary: unknown key [quary]. Did you mean "query"? ${KNOWN}`],
+    [{ ['x'.repeat(5000)]: {} }, `parsing_exception: ${'x'.repeat(99)}…: unknown key [${'x'.repeat(99)}…]. ${KNOWN}`],
     [
       '[1,2]',
       'parsing_exception: the body: expected an object such as {"query": {"match_all": {}}}, received a list of 2.',

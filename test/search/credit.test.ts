@@ -40,7 +40,7 @@ test('a query that turns out to be cheap is tried each time again', async () => 
   for (let i = 0; i < 200; i++) {
     await pass(100)
     if (!credit.mayTry(A, dear)) continue
-    credit.answered(dear, 1)
+    credit.answered(dear)
     tries.push(i)
   }
   const [first = 0] = tries
@@ -75,17 +75,20 @@ test('many accounts together do not take much more', async () => {
   assert.ok(lost > 2_400 && lost < 2_650, `lost ${lost} of 10000 ms`)
 })
 
-test('one turn of the event loop has time for a few, the next one as much', async () => {
+test('what was answered again and again is tried also for an account that has lost its share', async () => {
   const { credit, pass } = setUp()
-  for (let turn = 0; turn < 3; turn++) {
-    let answered = 0
-    while (credit.mayTry(A, cheap)) {
-      credit.answered(cheap, 1)
-      answered++
-    }
-    assert.equal(answered, 4)
-    await pass(1)
-  }
+  credit.handedOver(A, dear, 2)
+  await pass(1_000)
+  const often = () => 'often'
+  for (let i = 0; i < 8; i++) credit.answered(often)
+  credit.answered(cheap)
+  for (let i = 0; i < 20; i++) credit.handedOver(A, () => `dear ${i}`, 2)
+  assert.ok(credit.mayTry(A, often))
+  assert.ok(!credit.mayTry(A, cheap))
+  assert.ok(!credit.mayTry(A, () => 'never seen'))
+  assert.ok(credit.mayTry(B, cheap))
+  credit.handedOver(A, often, 2)
+  assert.ok(!credit.mayTry(A, often))
 })
 
 test('queries that differ in numbers and hashes alone have one shape', () => {

@@ -6,9 +6,8 @@ import { after, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { createInline, type InlineOptions, type InlineSearch } from '../../src/search/inline.ts'
+import { createInline, type Found, type InlineOptions, type InlineSearch } from '../../src/search/inline.ts'
 import { createPool } from '../../src/search/pool.ts'
-import type { Answer } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -25,13 +24,18 @@ const setUp = async (t: TestContext, options: Partial<InlineOptions> = {}) => {
   t.after(inline.close)
   await nextTurn()
   const search = (entities: string, body: string | undefined, account = 1) =>
-    inline.search({ ...asked, entities, body: body === undefined ? undefined : Buffer.from(body) }, account)
+    inline.search({ ...asked, entities, body: body === undefined ? undefined : Buffer.from(body) }, by(account))
   const get = (entity: string, document: string) =>
-    inline.get({ type: 'get', id: 1, store: store.path, index: INDEX, entity, document }, 1)
+    inline.get({ type: 'get', id: 1, store: store.path, index: INDEX, entity, document }, by(1))
   return { inline, search, get }
 }
 
-const textOf = ({ status, body }: Answer): string => {
+const { signal } = new AbortController()
+const by = (account: number) => ({ account, signal })
+
+const textOf = (found: Found): string => {
+  assert.ok(found && 'status' in found)
+  const { status, body } = found
   assert.ok(body instanceof Uint8Array)
   return `${status} ${Buffer.from(body)
     .toString()
@@ -77,18 +81,18 @@ test('the main thread answers byte for byte what a reading thread does', async t
   )
   for (const [i, [entities, body]] of SEARCHES.entries()) {
     await nextTurn()
-    assert.equal(textOf(search(entities, body)!), textOf(due[i]!), `${entities} ${body}`)
+    assert.equal(textOf(search(entities, body)), textOf(due[i]!), `${entities} ${body}`)
   }
   for (const id of [hash, '0xabc']) {
     await nextTurn()
-    assert.equal(textOf(get('block', id)!), textOf(await pool.get({ ...whose, entity: 'block', id })))
+    assert.equal(textOf(get('block', id)), textOf(await pool.get({ ...whose, entity: 'block', id })))
   }
   for (const body of ['{', '{"quary": 1}', '{"query": {"term": {"hush": 1}}}', '{"size": 10001}']) {
     await nextTurn()
     assert.throws(() => search('tx', body), { next: 'refuse' }, body)
   }
   await nextTurn()
-  assert.equal(inline.search({ ...asked, store: '/nowhere' }, 1), undefined)
+  assert.equal(inline.search({ ...asked, store: '/nowhere' }, by(1)), undefined)
 })
 
 test('a pool answers itself what is quick, and a thread what it hands over', async t => {
@@ -120,11 +124,11 @@ test('a pool answers itself what is quick, and a thread what it hands over', asy
 test('a query that is handed over in the middle leaves nothing behind, wherever that is', async t => {
   const whole = await setUp(t)
   for (const [entities, body] of SEARCHES) {
-    const due = textOf(whole.search(entities, body)!)
+    const due = textOf(whole.search(entities, body))
     let handed = 0
     for (let budgetMs = 0; budgetMs < 2_000; budgetMs = Math.ceil((budgetMs + 1) * 1.2)) {
       const { inline, search } = await setUp(t, { budgetMs, now: ticking() })
-      const answer = search(entities, body)
+      const answer = await search(entities, body)
       // What a snapshot that is held would keep in the log can all be copied.
       assert.equal((store.db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[])[0]!.busy, 0)
       if (answer) assert.equal(textOf(answer), due)
@@ -135,13 +139,48 @@ test('a query that is handed over in the middle leaves nothing behind, wherever 
   }
 })
 
+test('what does not fit into one turn of the event loop waits for the next ones, and accounts take turns', async t => {
+  const { inline, search } = await setUp(t)
+  const order: number[] = []
+  const ask = (account: number, signal = new AbortController().signal) => {
+    const found = inline.search(
+      { ...asked, entities: 'block', body: Buffer.from('{"size": 500}') },
+      { account, signal },
+    )
+    if (!(found instanceof Promise)) return undefined
+    return found.then(answer => {
+      order.push(account)
+      return answer && textOf(answer)
+    })
+  }
+  // A turn is over after 4 ms.
+  const started = performance.now()
+  while (performance.now() - started < 1_000 && !(search('block', '{"size": 500}') instanceof Promise));
+  await new Promise(resolve => setTimeout(resolve, 50))
+  while (!ask(1));
+  order.length = 0
+  const ending = new AbortController()
+  const gone = ask(1, ending.signal)!
+  ending.abort()
+  const waiting = [...Array.from({ length: 20 }, () => ask(1)!), ask(2)!]
+  await assert.rejects(gone, { name: 'AbortError' })
+  const [due, ...others] = await Promise.all(waiting)
+  assert.match(due!, /^200 /)
+  for (const text of others) assert.equal(text, due)
+  assert.ok(order.indexOf(2) <= 3, order.join())
+  // Where too many wait a thread answers.
+  const many = Array.from({ length: 300 }, () => inline.search({ ...asked, entities: 'block' }, by(1)))
+  assert.ok(many.includes(undefined))
+  await Promise.all(many)
+})
+
 test('one connection that has handed over again and again goes on answering', async t => {
   const { search } = await setUp(t, { budgetMs: 3 })
   const [entities, body] = SEARCHES[2]!
-  for (let i = 0; i < 20; i++) assert.equal(search('event', DEAR, i), undefined)
+  for (let i = 0; i < 20; i++) assert.equal(await search('event', DEAR, i), undefined)
   for (let i = 0; i < 100; i++) {
     await nextTurn()
-    const answer = search(entities, body, 100 + i)
+    const answer = await search(entities, body, 100 + i)
     if (answer) return assert.match(textOf(answer), new RegExp(transaction!.hash))
   }
   assert.fail('answers nothing')
@@ -162,8 +201,8 @@ test('a store is seen as it is at each query', async t => {
   await nextTurn()
   const blocksNow = async () => {
     await nextTurn()
-    const { body } = inline.search({ ...asked, store: growing.path, entities: 'block' }, 1)!
-    return JSON.parse(Buffer.from(body as Uint8Array).toString()).hits.total as number
+    const text = textOf(inline.search({ ...asked, store: growing.path, entities: 'block' }, by(1)))
+    return JSON.parse(text.slice('200 '.length)).hits.total as number
   }
   assert.equal(await blocksNow(), 2)
   growing.add(blocks.slice(2, 4))
@@ -184,7 +223,7 @@ test('a store that is locked or is none is left to threads, without waiting', as
   const started = performance.now()
   for (const path of [locked.name, join(folder, 'absent.sqlite')]) {
     await nextTurn()
-    assert.equal(inline.search({ ...asked, store: path }, 1), undefined)
+    assert.equal(inline.search({ ...asked, store: path }, by(1)), undefined)
   }
   assert.ok(performance.now() - started < 2_000)
 })

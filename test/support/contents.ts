@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { readColumn } from '../../src/engine/index/points.ts'
 import {
   argumentOf,
   fieldId,
@@ -88,9 +89,9 @@ export const contentsOf = (store: TestStore) => {
       Buffer,
       Buffer,
     ][]
-    const numbers = nums.flatMap(([segment, field, n]) => {
+    const numbers = nums.flatMap(([segment, field, n, vals, ords]) => {
       if (!headers.has(segment)) return []
-      const { values, ordinals } = reader.numbers(segment, field)!
+      const { values, ordinals } = readColumn(field, vals, ords)
       assert.equal(values.length, n)
       assert.ok(
         values.every((value, i) => i === 0 || values[i - 1]! <= value),

@@ -55,6 +55,7 @@ export const arbitraryQuery = (
     ]
     if (list === undefined) {
       leaves.push({ weight: 2, arbitrary: ofIds })
+      leaves.push({ weight: 3, arbitrary: textOn(outside, documents, options) })
       if (objects.length > 0)
         leaves.push({ weight: 1, arbitrary: fc.constantFrom(...objects).map(field => ({ exists: { field } })) })
       // Out of sight: matches nothing.
@@ -66,17 +67,32 @@ export const arbitraryQuery = (
     const inner = clause(level - 1, fields, list)
     const branches: fc.WeightedArbitrary<Clause>[] = [
       { weight: 8, arbitrary: boolOf(inner) },
-      { weight: 1, arbitrary: inner.map(filter => ({ constant_score: { filter } })) },
       {
         weight: 1,
-        arbitrary: fc.array(inner, { minLength: 1, maxLength: 3 }).map(queries => ({ dis_max: { queries } })),
+        arbitrary: fc.tuple(inner, BOOST).map(([filter, boost]) => ({ constant_score: { filter, ...boost } })),
+      },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(inner, inner)
+          .map(([positive, negative]) => ({ boosting: { positive, negative, negative_boost: 0.25 } })),
+      },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(fc.array(inner, { minLength: 1, maxLength: 3 }), fc.constantFrom({}, { tie_breaker: 0.5 }), BOOST)
+          .map(([queries, tie, boost]) => ({ dis_max: { queries, ...tie, ...boost } })),
       },
     ]
     if (list === undefined) {
       for (const path of nestedLists) {
         const members = paths.filter(field => field.list?.nested && field.list.name === path)
         const query = clause(level - 1, members, path)
-        branches.push({ weight: 8, arbitrary: query.map(inside => ({ nested: { path, query: inside } })) })
+        const mode = fc.constantFrom({}, ...['avg', 'sum', 'min', 'max', 'none'].map(score_mode => ({ score_mode })))
+        branches.push({
+          weight: 8,
+          arbitrary: fc.tuple(query, mode).map(([inside, mode]) => ({ nested: { path, query: inside, ...mode } })),
+        })
       }
     }
     return fc.oneof({ weight: 1, arbitrary: fc.oneof(...leaves) }, { weight: 2, arbitrary: fc.oneof(...branches) })
@@ -100,6 +116,8 @@ const boolOf = (inner: fc.Arbitrary<Clause>): fc.Arbitrary<Clause> => {
     )
     .map(bool => ({ bool }))
 }
+
+const BOOST = fc.constantFrom({}, {}, { boost: 2 }, { boost: 0.5 })
 
 /** Distinct values of the field in these documents. */
 const drawn = (field: FieldPath, documents: readonly Document[]): Value[] => {
@@ -125,12 +143,58 @@ const conditionOn = (field: FieldPath, values: readonly Value[], options: QueryO
     const fuzzy = near.map(({ it, at, how, options }) => ({ query: misspelt(String(it), at, how), ...options }))
     kinds.push({ weight: 2, arbitrary: fuzzy.map(it => ({ match: { [name]: it } })) })
   }
-  if (field.es === 'keyword' || field.es === 'text') {
+  if ((field.es === 'keyword' || field.es === 'text') && field.compare !== 'integer') {
     const beginning = fc.tuple(value, fc.nat(12)).map(([it, length]) => String(it).slice(0, length))
     kinds.push({ weight: 2, arbitrary: beginning.map(it => ({ prefix: { [name]: it } })) })
   }
+  if (field.es === 'keyword' || field.es === 'text') {
+    kinds.push({ weight: 4, arbitrary: value.chain(it => patternOn(name, String(it), options)) })
+    if (!isNamed(field)) return fc.oneof(...kinds)
+    const misspelling = fc.record({
+      it: value,
+      at: fc.nat(20),
+      how: fc.constantFrom('drop', 'swap', 'other'),
+      options: NEAR,
+    })
+    kinds.push({
+      weight: 1,
+      arbitrary: misspelling.map(({ it, at, how, options: { operator: _, fuzzy_transpositions, ...near } }) => ({
+        fuzzy: {
+          [name]: {
+            value: misspelt(String(it), at, how),
+            ...near,
+            ...(fuzzy_transpositions !== undefined && { transpositions: fuzzy_transpositions }),
+          },
+        },
+      })),
+    })
+  }
   return fc.oneof(...kinds)
 }
+
+const isNamed = ({ kind }: FieldPath) => kind === 'text' || kind === 'keyword'
+
+/** A pattern that a text fits, or one near to it. */
+const patternOn = (name: string, text: string, { asElasticsearch }: QueryOptions): fc.Arbitrary<Clause> =>
+  fc
+    .record({
+      from: fc.nat(20),
+      to: fc.nat(20),
+      star: fc.constantFrom('*', '?', ''),
+      any: fc.boolean(),
+      flag: fc.boolean(),
+    })
+    .map(({ from, to, star, any, flag }) => {
+      const [low, high] = [Math.min(from, to), Math.max(from, to)]
+      const escaped = (part: string) => part.replace(/[\\*?.+|(){}[\]"#@&<>~^$-]/g, '\\$&')
+      const [start, middle, end] = [text.slice(0, low), text.slice(low, high), text.slice(high)]
+      const ci = flag && !asElasticsearch ? { case_insensitive: true } : {}
+      const wild = text.length > 60 ? `${escaped(start)}*` : `${escaped(start)}${star}${escaped(end)}`
+      if (any) return { wildcard: { [name]: { value: wild, ...ci } } }
+      const inside = star === '*' ? '.*' : star === '?' ? `(${escaped(middle) || '()'}|x)` : '[a-z0-9]{0,20}'
+      const tail = text.length > 60 ? '@' : escaped(end)
+      return { regexp: { [name]: { value: `${escaped(start)}${inside}${tail}`, ...ci } } }
+    })
 
 const NEAR = fc.record(
   {
@@ -173,6 +237,7 @@ const OTHERS: Record<FieldPath['compare'], Value[]> = {
   exact: ['', 'value', 'Transfer', '0x0000000000000000000000000000000000000000', 'uint256'],
   token: ['transfer', 'swap', '0x0000000000000000000000000000000000000000'],
   long: [0n, 1n, -1n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)],
+  integer: [0n, 1n, -1n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n + 1n, 10n ** 24n, 2n ** 256n - 1n, -(2n ** 255n)],
   double: [0, 1, -1.5, 1e-6, 1e21],
   boolean: [true, false],
   instant: [0, Date.UTC(2024, 0, 1), Date.UTC(2024, 1, 29, 12)],
@@ -202,6 +267,12 @@ const spelling = (field: FieldPath, value: Value, options: QueryOptions): fc.Arb
       if (!options.asElasticsearch && integer >= 0n) ways.push(`0x${integer.toString(16)}`)
       break
     }
+    case 'integer': {
+      const integer = value as bigint
+      ways.push(integer, String(integer), integer + 1n, integer - 1n, `${integer}.5`, `${integer}.0`)
+      if (integer >= 0n) ways.push(`0x${integer.toString(16)}`)
+      break
+    }
     case 'double':
       ways.push(value, String(value), Number(value) * 2, Number(value) + 1e-9)
       break
@@ -228,3 +299,131 @@ const dateSpellings = (instant: number, field: FieldPath, options: QueryOptions)
 
 /** Hex digits in capitals; the `0x` and what follows the hash in an id stay. */
 const upperHex = (text: string) => text.replace(/^0x[0-9a-f]+/i, hex => `0x${hex.slice(2).toUpperCase()}`)
+
+/** Clauses that look for a text in several fields, and those that a user types. */
+const textOn = (
+  fields: readonly FieldPath[],
+  documents: readonly Document[],
+  options: QueryOptions,
+): fc.Arbitrary<Clause> => {
+  const texts = fields.filter(isNamed)
+  const some = texts.length > 0 ? texts : fields.filter(({ es }) => es === 'keyword')
+  if (some.length === 0) return fc.constant({ match_all: {} })
+  const word = fc.constantFrom(...some).chain(field => {
+    const values = drawn(field, documents)
+    return fc.constantFrom(...(values.length > 0 ? values : ['transfer'])).map(value => String(value).slice(0, 60))
+  })
+  const words = fc.array(word, { minLength: 1, maxLength: 3 }).map(list => list.join(' '))
+  const names = fc.subarray(
+    some.map(({ path }) => path),
+    { minLength: 1 },
+  )
+  const boosted = fc.tuple(names, fc.constantFrom('', '^2')).map(([list, boost]) => list.map(name => name + boost))
+  const numbers = fields
+    .filter(({ compare, kind }) => compare === 'long' && kind === 'quantity')
+    .map(({ path }) => path)
+  const number = fc.constantFrom(...(numbers.length > 0 ? numbers : ['blockNumber.num']))
+  const isText = fc.constantFrom(...some.filter(({ es }) => es === 'text').map(({ path }) => path), undefined)
+  const clause = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(some.length > 0 ? fc.constantFrom(...some) : fc.constant(some[0]!), word)
+        .map(([{ path, kind }, it]) => `${path}:${kind === 'text' ? it.replace(SPECIAL, '\\$&') : JSON.stringify(it)}`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(number, fc.nat(30), fc.constantFrom('>', '>=', '<', '<='))
+        .map(([name, n, op]) => `${name}:${op}${n}`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(number, fc.nat(30), fc.nat(60)).map(([name, low, high]) => `${name}:[${low} TO ${high}}`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.constantFrom(...some), word, fc.nat(8))
+        .map(([{ path }, it, n]) => `${path}:${it.slice(0, n).replace(SPECIAL, '\\$&')}*`),
+    },
+    { weight: 1, arbitrary: fc.constantFrom(...some).map(({ path }) => `_exists_:${path}`) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(word, fc.constantFrom('', '^3')).map(([it, boost]) => `${JSON.stringify(it)}${boost}`),
+    },
+  )
+  const joined = fc
+    .tuple(
+      fc.array(clause, { minLength: 1, maxLength: 4 }),
+      fc.array(fc.constantFrom(' ', ' AND ', ' OR ', ' && ', ' || ', ' +', ' -', ' NOT '), {
+        minLength: 4,
+        maxLength: 4,
+      }),
+      fc.boolean(),
+    )
+    .map(([list, joints, group]) => {
+      const text = list.reduce((text, it, i) => (i === 0 ? it : `${text}${joints[i]}${it}`), '')
+      return group ? `(${text})^2` : text
+    })
+  const kinds: fc.WeightedArbitrary<Clause>[] = [
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({
+          query: words,
+          fields: boosted,
+          type: fc.constantFrom('best_fields', 'most_fields', 'phrase', 'bool_prefix'),
+          operator: fc.constantFrom('and', 'or'),
+        })
+        .map(({ operator, ...rest }) => ({ multi_match: rest.type === 'phrase' ? rest : { ...rest, operator } })),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .record({ query: joined, fields: names, default_operator: fc.constantFrom('AND', 'OR') })
+        .map(it => ({ query_string: it })),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({
+          query: fc
+            .tuple(
+              fc.array(word, { minLength: 1, maxLength: 3 }),
+              fc.constantFrom(' + ', ' | ', ' -', ' '),
+              fc.constantFrom('', '*', texts.length > 0 ? '~1' : ''),
+            )
+            .map(([list, joint, end]) => list.map(it => it.replace(SIMPLE, '\\$&')).join(joint) + end),
+          fields: names,
+          default_operator: fc.constantFrom('and', 'or'),
+        })
+        .map(it => ({ simple_query_string: it })),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({
+          name: isText,
+          query: words,
+          slop: fc.nat(3),
+          how: fc.constantFrom('match_phrase', 'match_phrase_prefix'),
+        })
+        .map(({ name, query, slop, how }) =>
+          name === undefined ? { match_none: {} } : { [how]: { [name]: { query, slop } } },
+        ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(isText, words)
+        .map(([name, it]) => (name === undefined ? { match_none: {} } : { match_bool_prefix: { [name]: it } })),
+    },
+  ]
+  return options.asElasticsearch
+    ? fc.oneof(...kinds)
+    : fc.oneof(...kinds, { weight: 1, arbitrary: word.map(it => ({ query_string: { query: JSON.stringify(it) } })) })
+}
+
+const SPECIAL = /[-+=&|><!(){}[\]^"~*?:\\/ ]/g
+const SIMPLE = /[-+|"*()~\\ ]/g

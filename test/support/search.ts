@@ -2,7 +2,9 @@ import { type FieldPath, KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compareValues, type Value } from '../../src/query/ast.ts'
 import { compile, type Document, type Relatives, valuesOf } from '../../src/query/predicate.ts'
 import type { SearchRequest, Sort } from '../../src/query/request.ts'
+import { compileScore } from '../../src/query/score-predicate.ts'
 import { compileSourceFilter } from '../../src/query/source-filter.ts'
+import { statisticsOf } from './statistics.ts'
 
 /** The relatives among these documents, by the ids that their parents have. */
 export const relativesOf = <D extends Document>(
@@ -32,6 +34,7 @@ export interface Hit {
   document: Document
   /** As the request wants it shown. */
   source: unknown
+  score: number
 }
 
 /** A search over documents in memory, given in chain order: every document is looked at, so that there is little to get wrong. */
@@ -40,9 +43,13 @@ export const search = (
   documents: Partial<Record<Kind, Document[]>>,
 ): { total: number; hits: Hit[] } => {
   const relatives = relativesOf(documents, parentInSource)
-  const matching = request.parts.flatMap(({ kind, query }) => {
+  const matching = request.parts.flatMap(({ kind, query, score }) => {
     const matches = compile(kind, query, relatives)
-    return (documents[kind] ?? []).flatMap((document, place) => (matches(document) ? [{ kind, document, place }] : []))
+    const all = documents[kind] ?? []
+    const scoreOf = score && compileScore(score, statisticsOf(all), undefined, relatives)
+    return all.flatMap((document, place) =>
+      matches(document) ? [{ kind, document, place, score: scoreOf ? scoreOf(document._source, document) : 1 }] : [],
+    )
   })
   const sorted = matching.toSorted((a, b) => {
     for (const sort of request.sort) {
@@ -57,15 +64,15 @@ export const search = (
     total: matching.length,
     hits: sorted
       .slice(request.from, end)
-      .map(({ kind, document }) => ({ kind, document, source: show(document._source) })),
+      .map(({ kind, document, score }) => ({ kind, document, score, source: show(document._source) })),
   }
 }
 
 /** `place` among all documents of the kind. */
-type Found = { kind: Kind; document: Document; place: number }
+type Found = { kind: Kind; document: Document; place: number; score: number }
 
 const compareBy = (sort: Sort, a: Found, b: Found): number => {
-  if (sort.by === '_score') return 0
+  if (sort.by === '_score') return sort.order === 'asc' ? a.score - b.score : b.score - a.score
   const direction = sort.order === 'asc' ? 1 : -1
   const [x, y] = [a, b].map(({ kind, document, place }) =>
     sort.by === '_doc' ? chainOrder(kind, document, place) : sortValue(sort, sort.fields[kind], document),

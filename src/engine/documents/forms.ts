@@ -56,6 +56,7 @@ const FORMS = {
   integers: 'integers',
   double: 'uint',
   integer256: 'uint',
+  decimal: 'uint',
 } as const satisfies Record<FieldKind, Form>
 
 /** A field of a record. */

@@ -48,14 +48,20 @@ export const createNumbersBuilder = () => {
 
 /** A column as the table `num` holds it. */
 export const readColumn = (field: number, values: Buffer, ordinals: Buffer): Column => {
-  if (values.length !== ordinals.length * 2 || ordinals.length % 4 !== 0) throw impossible('a column of the index')
-  // Copies: the arrays must begin at multiples of their size.
+  if (values.length !== ordinals.length * 2) throw impossible('a column of the index')
+  return { field, values: readValues(field, values), ordinals: readOrdinals(ordinals) }
+}
+
+/** Of what is read copies are made: the arrays must begin at multiples of their size. */
+export const readOrdinals = (ordinals: Buffer): Column['ordinals'] => {
+  if (ordinals.length % 4 !== 0) throw impossible('a column of the index')
+  return new Uint32Array(new Uint8Array(ordinals).buffer)
+}
+
+const readValues = (field: number, values: Buffer): Column['values'] => {
+  if (values.length % 8 !== 0) throw impossible('a column of the index')
   const { buffer } = new Uint8Array(values)
-  return {
-    field,
-    values: field % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer),
-    ordinals: new Uint32Array(new Uint8Array(ordinals).buffer),
-  }
+  return field % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer)
 }
 
 /** Puts columns of one field together. Equal values stand in the order of the columns. */

@@ -1,4 +1,5 @@
 import type { Db } from '../../sqlite/database.ts'
+import { createSegmentCache } from './segment-cache.ts'
 import { createTermCursor, type TermCursor } from './term-blocks.ts'
 import { filterKey, mayHold } from './term-filter.ts'
 import { blockOf, createTermReading, isFiltered, ordinalsAt, type Place, type Root, rowOf } from './term-rows.ts'
@@ -27,10 +28,13 @@ interface View extends Listed {
 }
 
 /**
- * Bytes that a reader keeps: of roots (3 MB at five million logs), of the blocks that it looked at last, and of filters (13 MB at five million logs).
+ * Bytes that a reader keeps: of roots (3 MB at five million logs), of the blocks that it looked at last, of filters (13 MB at five million logs),
+ * and of long lists.
  * Where there is no room for the filters of all segments, the others are looked at without.
  */
-const KEPT = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20 }
+const KEPT = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20, ordinals: 4 << 20 }
+/** Documents from which on the list of a term is kept: shorter ones are read as fast as found. */
+const LONG = 64
 /** Filters that one look-up loads: all of them would keep the first one waiting. */
 const LOADED = 8
 
@@ -38,6 +42,11 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
   const reading = createTermReading(db)
   const blocks = createRecent<Buffer>(kept.blocks)
   const cursor = createTermCursor()
+  const lists = createSegmentCache<Uint32Array, Posting>({
+    load: ({ id }, _, { at }) => ordinalsAt(reading, id, at),
+    bytesOf: ({ byteLength }) => byteLength,
+    capacity: kept.ordinals,
+  })
   let views: View[] = []
   let byId = new Map<number, View>()
   let rootBytes = 0
@@ -110,6 +119,7 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       })
       byId = new Map(views.map(view => [view.id, view]))
       for (const view of before.values()) if (byId.get(view.id) !== view) forget(view)
+      lists.keep(views)
     },
     /** In all segments. */
     between(first: number, last: number, fingerprint?: number): Posting[] {
@@ -127,7 +137,14 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       if (view) collect(view, { first, last, fingerprint: undefined, key: keyOfRange(first, last) }, found)
       return found
     },
-    ordinals: ({ segment, at }: Posting): Uint32Array => ordinalsAt(reading, segment, at),
+    /** Not to be written to. */
+    ordinals(posting: Posting): Uint32Array {
+      const { segment, term, fingerprint, n, at } = posting
+      const view = byId.get(segment)
+      // Terms of hashes may be shared by several fingerprints.
+      if (n < LONG || fingerprint !== 0 || !view) return ordinalsAt(reading, segment, at)
+      return lists.get(view, term, posting)!
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Bounds, Node } from '../../query/ast.ts'
+import type { Node } from '../../query/ast.ts'
 import {
   argumentField,
   argumentOf,
@@ -11,7 +11,8 @@ import {
   TOO_LONG,
   termOf,
 } from '../index/terms.ts'
-import type { Posting, Reader } from '../reader.ts'
+import type { Posting, Reader, StoredSignature } from '../reader.ts'
+import { numberCounter, numberMatches } from './argument-numbers.ts'
 import type { Leaf } from './leaf.ts'
 import { argumentTerm, isExact, type Nested, numbersKey, rangesOf } from './nested.ts'
 import type { Plan } from './plan.ts'
@@ -23,7 +24,7 @@ import {
   type SegmentView,
   union,
 } from './segment-matcher.ts'
-import { and, atLeast, collected, EMPTY, isEmpty, listed, not, type OrdinalSet, or } from './sets.ts'
+import { and, atLeast, EMPTY, isEmpty, listed, not, type OrdinalSet, or } from './sets.ts'
 
 /** Nested conditions: what the index tells of the arguments. */
 export const createNested = (
@@ -33,17 +34,29 @@ export const createNested = (
   const documents = byDocuments({ op: 'nested', path: 'args', of: nested.node }, context)
   const { reader } = context
   const required = nested.required && postingsBySegment(() => requiredPostings(nested, signatures, reader))
+  let known: number[] | undefined
+  const possible = () => {
+    known ??= possibleIds(nested, signatures, reader)
+    return known
+  }
 
   const rolesIn = (segment: number): Map<number, Posting[]> => {
-    if (!required) return new Map(argumentIdsOf(segment, signatures, nested.of, reader).map(id => [id, []]))
-    return Map.groupBy(required(segment), ({ term }) => fieldOfTerm(term))
+    if (required) return Map.groupBy(required(segment), ({ term }) => fieldOfTerm(term))
+    const ids = possible().length > FEW_POSSIBLE ? idsIn(segment, possible(), reader) : possible()
+    return new Map(ids.map(id => [id, []]))
   }
+
+  let counter: ReturnType<typeof numberCounter> | null = null
 
   return {
     events: true,
     count({ segment }) {
+      if (!nested.required) {
+        if (counter === null) counter = numberCounter(possible(), nested, reader)
+        return counter?.(segment)
+      }
       // One posting of the one required value, nothing else asked for: its length is the answer.
-      if (nested.required?.length !== 1) return undefined
+      if (nested.required.length !== 1) return undefined
       const [only, ...others] = required!(segment.id).filter(({ term }) => mayMatch(term, nested, signatures))
       if (!only) return 0
       const { signature, slot } = argumentOf(fieldOfTerm(only.term))
@@ -109,20 +122,44 @@ const requiredPostings = (nested: Nested, signatures: ReadonlySet<number> | unde
   })
 }
 
-/** Field ids of the arguments of the signatures, all or certain ones, that a segment has logs of. */
-const argumentIdsOf = (
-  segment: number,
-  signatures: ReadonlySet<number> | undefined,
-  of: Nested['of'],
-  reader: Reader,
-): number[] => {
-  const [first, last] = logTerms(0)
-  return reader
-    .termsBetween(segment, first, last)
-    .map(({ term }) => signatureOfLogField(fieldOfTerm(term)))
-    .filter(id => reader.signature(id).of === of && (signatures?.has(id) ?? true))
+/** So few roles need not be looked for in each segment before they are asked there. */
+const FEW_POSSIBLE = 64
+
+/** Field ids of the arguments, of the signatures, all or certain ones, that may fulfil the conditions. */
+const possibleIds = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: Reader): number[] =>
+  [...signaturesWith(nested.names, nested.of, reader)]
+    .filter(id => signatures?.has(id) ?? true)
     .flatMap(id => argumentIds(id, reader))
+    .filter(id => mayMatch(termOf(0, id), nested, undefined))
+
+/** Those of the signatures that the segment has logs or calls of. */
+const idsIn = (segment: number, ids: readonly number[], reader: Reader): number[] => {
+  const [first, last] = logTerms(0)
+  const terms = reader.termsBetween(segment, first, last)
+  const present = new Set(terms.map(({ term }) => signatureOfLogField(fieldOfTerm(term))))
+  return ids.filter(id => present.has(argumentOf(id).signature))
 }
+
+/** Signatures that have arguments of these names; all where none are named. */
+const signaturesWith = (names: readonly string[] | undefined, of: Nested['of'], reader: Reader): Set<number> => {
+  const all = reader.signatures(of)
+  if (!names) return new Set(all.map(({ id }) => id))
+  let byName = byArgumentName.get(all)
+  if (!byName) {
+    byName = new Map()
+    for (const { id, event } of all)
+      for (const { name } of event?.inputs ?? []) {
+        const ids = byName.get(name)
+        if (ids) ids.add(id)
+        else byName.set(name, new Set([id]))
+      }
+    byArgumentName.set(all, byName)
+  }
+  return names.reduce((found, name) => found.union(byName.get(name) ?? new Set()), new Set<number>())
+}
+
+/** By the list that a reader keeps until there are more. */
+const byArgumentName = new WeakMap<readonly StoredSignature[], Map<string, Set<number>>>()
 
 const argumentIds = (signature: number, reader: Reader): number[] => {
   const { event, error } = reader.signature(signature)
@@ -176,13 +213,15 @@ const matchRole = (node: Node, role: Role): OrdinalSet => {
       return and(not(matchRole(node.of, role), at.size), logsOf(role), at.size)
     case 'in':
       if (node.field.field === 'args.value.hex') return hexMatches(node, role)
-      return numberMatches(node, role)
+      return numbersOf(node, role)
     case 'exists':
       if (node.field.field === 'args.value.hex') return shortValues(role)
-      return numberMatches(node, role)
+      return numbersOf(node, role)
     case 'range':
-      return numberMatches(node, role)
+      return numbersOf(node, role)
     case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
     case 'ids':
     case 'nested':
     case 'child':
@@ -196,6 +235,9 @@ const logsOf = ({ signature, reader, at }: Role): OrdinalSet => {
   const [posting] = reader.termsBetween(at.segment.id, termOf(0, logField(signature)), termOf(0, logField(signature)))
   return posting ? listed(reader.ordinals(posting)) : EMPTY
 }
+
+const numbersOf = (leaf: Leaf, { signature, position, reader, at }: Role): OrdinalSet =>
+  numberMatches(leaf, numbersKey(leaf, signature, argumentSlot(position)), at, reader)
 
 const hexMatches = (
   leaf: Leaf & { op: 'in' },
@@ -223,41 +265,4 @@ const shortValues = (role: Role): OrdinalSet => {
   const long = termOf(TOO_LONG, argumentField(signature, argumentSlot(position)))
   const postings = reader.termsBetween(at.segment.id, long, long)
   return and(logsOf(role), not(union(postings, reader, at.size), at.size), at.size)
-}
-
-/** Numbers are sorted: the matches of a range lie side by side. */
-const numberMatches = (leaf: Leaf, { signature, position, reader, at }: Role): OrdinalSet => {
-  const numbers = reader.numbers(at.segment.id, numbersKey(leaf, signature, argumentSlot(position)))
-  if (!numbers) return EMPTY
-  const { values, ordinals } = numbers
-  if (leaf.op === 'exists') return collected(ordinals, at.size)
-  if (leaf.op === 'in') {
-    const parts = (leaf.values as (bigint | number)[]).map(value => {
-      const from = lowerBound(values, other => other >= value)
-      return collected(
-        ordinals.subarray(
-          from,
-          lowerBound(values, other => other > value),
-        ),
-        at.size,
-      )
-    })
-    return or(parts, at.size)
-  }
-  const { gt, gte, lt, lte } = leaf.bounds as { [bound in keyof Bounds]: bigint | number }
-  const from = lowerBound(values, other => (gte === undefined || other >= gte) && (gt === undefined || other > gt))
-  const to = lowerBound(values, other => (lte !== undefined && other > lte) || (lt !== undefined && other >= lt))
-  return from < to ? collected(ordinals.subarray(from, to), at.size) : EMPTY
-}
-
-/** First index from which on a condition holds that, once it holds, holds for all greater values. */
-const lowerBound = (values: BigInt64Array | Float64Array, holds: (value: bigint | number) => boolean): number => {
-  let low = 0
-  let high = values.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (holds(values[middle]!)) high = middle
-    else low = middle + 1
-  }
-  return low
 }

@@ -8,6 +8,7 @@ import type { Documents } from './documents.ts'
 import type { Evaluation } from './evaluate.ts'
 import { createScale } from './held.ts'
 import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import type { Scoring } from './score/scoring.ts'
 import { and, each, run, some } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
 import { findByKeys } from './top.ts'
@@ -16,13 +17,15 @@ import { findByKeys } from './top.ts'
 export interface Part {
   kind: Kind
   evaluation: Evaluation
+  /** The same for all parts of a search; undefined where every hit scores 1. */
+  scoring?: Scoring | undefined
 }
 
 /** The first `from + size` hits in the order that is asked for. */
 export const findBest = (request: SearchRequest, parts: Part[], finding: Finding): Found[] => {
   const wanted = request.from + request.size
   if (wanted === 0) return []
-  const keys = sortKeysOf(request, finding.reader, finding.exact)
+  const keys = sortKeysOf(request, finding.reader, finding.exact, parts[0]?.scoring)
   return keys.chain ? findInChainOrder(wanted, keys, parts, finding) : findByKeys(wanted, keys, parts, finding)
 }
 

@@ -1,11 +1,11 @@
 import { coin } from '../../documents/show.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
-import type { Value } from '../../query/ast.ts'
+import type { Bounds, Value } from '../../query/ast.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
 import { UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
 import type { Reader } from '../reader.ts'
 import { INEXACT, interpreterOf, isInexact, LONGS_END } from './field-values.ts'
-import { type Leaf, sharedStart, testOf } from './leaf.ts'
+import { commonStart, type Leaf, testOf } from './leaf.ts'
 
 /** Whether a value of a column fulfils a condition; in doubt the document itself is asked. */
 export type Verdict = typeof NO | typeof YES | typeof DOUBT
@@ -26,7 +26,8 @@ export interface ColumnCondition {
 
 /** What a condition on a field that has a column means for its numbers. `never` where no document can fulfil it. */
 export const conditionOf = (leaf: Leaf, reader: Reader): ColumnCondition | 'never' => {
-  const { kind, encoding } = leaf.field
+  const { kind, encoding, compare } = leaf.field
+  if (compare === 'integer') return ofIntegers(leaf)
   switch (kind) {
     case 'address':
       return ofAddresses(leaf, reader)
@@ -93,6 +94,9 @@ const oneOf = (values: readonly number[]): ColumnCondition | 'never' => {
   return { low, high, judge: value => (set.has(value) ? YES : NO) }
 }
 
+/** Numbers have no shape. */
+const boundsIn = (leaf: Extract<Leaf, { op: 'range' | 'pattern' }>): Bounds => (leaf.op === 'range' ? leaf.bounds : {})
+
 const boundsOf = (values: readonly number[]): [low: number, high: number] =>
   values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [
     Number.POSITIVE_INFINITY,
@@ -141,7 +145,7 @@ const ofLongs = (leaf: Leaf): ColumnCondition | 'never' => {
   if (leaf.op === 'in')
     return oneInteger(leaf.values.map(toBigint).filter(value => value >= 0n && value <= GREATEST_LONG))
   if (leaf.op === 'exists') return between(0n, GREATEST_LONG)
-  const { gt, gte, lt, lte } = leaf.bounds
+  const { gt, gte, lt, lte } = boundsIn(leaf)
   let low = 0n
   let high = GREATEST_LONG
   if (gte !== undefined) low = max(low, toBigint(gte))
@@ -149,6 +153,15 @@ const ofLongs = (leaf: Leaf): ColumnCondition | 'never' => {
   if (lte !== undefined) high = min(high, toBigint(lte))
   if (lt !== undefined) high = min(high, toBigint(lt) - 1n)
   return between(low, high)
+}
+
+/** Of any size: longs with no bound of their own. */
+const ofIntegers = (leaf: Leaf): ColumnCondition | 'never' => {
+  if (leaf.op === 'in') return oneInteger(leaf.values.map(toBigint).filter(value => value >= 0n))
+  if (leaf.op !== 'range') return { low: 0, high: Number.POSITIVE_INFINITY }
+  const { gte, lte } = leaf.bounds
+  const high = lte === undefined ? LARGEST : min(toBigint(lte), LARGEST)
+  return between(gte === undefined ? 0n : max(toBigint(gte), 0n), high)
 }
 
 const LARGEST = 2n ** 256n - 1n
@@ -173,7 +186,7 @@ const hexInteger = (text: string, padded: boolean): bigint[] => {
 const ofCoins = (leaf: Leaf): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return leaf.values.length > FEW_COINS ? manyCoins(leaf.values) : fewCoins(leaf.values)
-  const { gt, gte, lt, lte } = leaf.bounds
+  const { gt, gte, lt, lte } = boundsIn(leaf)
   let low = 0n
   let high = LARGEST
   if (gte !== undefined) low = max(low, leastOfCoin(Number(gte), false))
@@ -244,7 +257,7 @@ const ofAddresses = (leaf: Leaf, reader: Reader): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return oneOf(addressIds(leaf, reader))
   // What all addresses between the bounds begin with is looked up in the dictionary, where it is long enough to tell a few.
-  const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(sharedStart(leaf.bounds).toLowerCase()) ?? []
+  const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(commonStart(leaf).toLowerCase()) ?? []
   if (start.length < TELLING) return judged(leaf, reader)
   const [first, last] = ['0', 'f'].map(digit => Buffer.from(start.padEnd(40, digit), 'hex'))
   const ids = reader.prepare('SELECT id FROM address WHERE bytes BETWEEN ? AND ?').pluck().all(first, last) as number[]

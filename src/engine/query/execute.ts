@@ -4,22 +4,23 @@ import { logsBloomOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Node } from '../../query/ast.ts'
-import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import { and } from '../../query/simplify.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
+import type { Totals } from '../show/hits.ts'
 import { createHits, type DocumentShowing } from '../show/hits.ts'
 import { findBest, type Part } from './best.ts'
-import { createDocuments, type Documents } from './documents.ts'
-import { evaluate } from './evaluate.ts'
+import { findCollapsed } from './collapse.ts'
+import { countAll } from './count.ts'
+import { createDocuments } from './documents.ts'
+import { asking, createEvaluator } from './evaluator.ts'
 import { hold } from './held.ts'
 import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
-import { planQuery } from './plan.ts'
-import type { Ask } from './segment-matcher.ts'
+import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
 import { isChainOrder } from './sort.ts'
 
@@ -30,7 +31,7 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   get(kind: Kind, id: string): Document | undefined
   similar(request: SimilarRequest): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
-  write(request: SearchRequest, options: SearchOptions, writing: Writing): { total: number; hits: number }
+  write(request: SearchRequest, options: SearchOptions, writing: Writing): Written
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
@@ -41,29 +42,45 @@ export interface Writing {
   /** The network's name as it stands in `_index`. */
   index: string
   out: ByteWriter
+  /** How totals of inner hits are written: as a number where nothing is said. */
+  totals?: Totals
 }
 
-export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number> }
+export interface Written {
+  total: number
+  hits: number
+  /** Where scores are not all 1. */
+  maxScore?: number
+}
+
+export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
 
 export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS): Searcher => {
   const shown = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
   const exact = createDocuments({ reader, big: asBigint, bloom: logsBloomOf })
   const loading: Loading = { shown, exact, reader }
-  const written = createHits(loading)
+  const evaluation = createEvaluator(reader, exact)
+  const written = createHits({ ...loading, evaluation, limits })
 
-  const prepare = (request: SearchRequest): Part[] =>
-    request.parts.map(({ kind, query }) => ({
+  const prepare = (request: SearchRequest): Part[] => {
+    const parts = request.parts.map(({ kind, query, postFilter }) => ({
       kind,
-      evaluation: evaluate({ kind, plan: planQuery(kind, query, reader), reader, ask: asking(exact) }),
+      evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query),
     }))
+    return withScores(request, parts, { reader, ask: asking(exact), exact })
+  }
 
-  const find = (request: SearchRequest, options: SearchOptions, take: Take): { total: number; hits: number } => {
+  const find = (request: SearchRequest, options: SearchOptions, take: Take): Written => {
     reader.begin(() => check(options))
     try {
       const parts = prepare(request)
       const total = countAll(request, parts, reader)
-      const found = findBest(request, parts, { exact, reader, limits })
-      return { total, hits: take(found.slice(request.from)) }
+      const find = request.collapse ? findCollapsed : findBest
+      const found = find(bestFirst(request, parts), parts, { exact, reader, limits })
+      const scoring = parts[0]?.scoring
+      const hits = found.slice(request.from)
+      scoring?.mark(hits)
+      return { total, hits: take(hits), ...maxScore(request, parts, found, reader) }
     } finally {
       reader.end()
     }
@@ -83,19 +100,25 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     try {
       const parts = prepare(request)
       const total = after ? -1 : countAll(request, parts, reader)
-      if (isChainOrder(request)) return { total, pages: walked(), at }
+      const max = maxScore(request, parts, undefined, reader)
+      if (isChainOrder(request)) return { total, pages: walked(), at, ...max }
       // Another order than the chain's has to be known whole before the first hit.
       const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
       const held = hold(findBest(all, parts, { exact, reader, limits }))
       const from = after ? held.behind(after) : request.from
-      return { total, pages: pagesOf(held, from, { reader, take, progress }), at }
+      const scoring = parts[0]?.scoring
+      const marking: Take = found => {
+        scoring?.mark(found)
+        return take(found)
+      }
+      return { total, pages: pagesOf(held, from, { reader, take: marking, progress }), at, ...max }
     } finally {
       reader.end()
     }
   }
 
-  const takeInto = (request: SearchRequest, { index, out }: Writing): Take => {
-    const write = written.writer(request, index)
+  const takeInto = (request: SearchRequest, { index, out, totals }: Writing): Take => {
+    const write = written.writer(request, index, totals)
     return found => write(found, out)
   }
 
@@ -139,25 +162,4 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
 /** What a page has put into a list, each time. */
 function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {
   for (const _ of pages) yield list.splice(0)
-}
-
-const asking = (documents: Documents): Ask => {
-  const tests = new Map<Node, ReturnType<typeof compile>>()
-  return (kind, node, positions) => {
-    const test = tests.get(node) ?? compile(kind, node)
-    tests.set(node, test)
-    return documents.load(kind, positions).map(document => document !== undefined && test(document))
-  }
-}
-
-const countAll = ({ trackTotal }: SearchRequest, parts: Part[], reader: Reader): number => {
-  if (trackTotal === false) return -1
-  const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal
-  let total = 0
-  for (const segment of reader.segments()) {
-    reader.check()
-    for (const { evaluation } of parts) total += evaluation.count(segment)
-    if (total >= most) return most
-  }
-  return total
 }

@@ -59,6 +59,8 @@ const integerReader = (
   switch (encoding) {
     case 'coin':
       return stored => coin(stored as number | bigint)
+    case 'dec':
+      return stored => BigInt(stored as number | bigint)
     case 'padded':
       return stored => paddedHex(stored as number | bigint)
     case 'raw':

@@ -9,6 +9,8 @@ export interface Hit {
   kind: Kind
   document: Document
   sort: unknown[] | undefined
+  /** Where scores differ, or are another than 1. */
+  score?: number | undefined
 }
 
 export interface Loading {
@@ -31,7 +33,8 @@ export const loadInto =
     for (const one of found) {
       reader.check()
       const [document] = shown.load(one.kind, [one.position])
-      if (document) hits.push({ kind: one.kind, document, sort: sort.length ? sortOf(one) : undefined })
+      if (document)
+        hits.push({ kind: one.kind, document, sort: sort.length ? sortOf(one) : undefined, score: one.score })
     }
     return hits.length - before
   }

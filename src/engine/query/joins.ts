@@ -27,7 +27,7 @@ interface Link {
   down(at: SegmentView, parents: OrdinalSet): OrdinalSet
 }
 
-const NO_PARENT = 0xffffffff
+export const NO_PARENT = 0xffffffff
 
 /** The documents of the other kind that fulfil the inner query, among the candidates at least. */
 type Related = (segment: Segment, within: OrdinalSet | undefined) => OrdinalSet
@@ -100,7 +100,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
   return flags
 }
 
-const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
+export const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
   parent === 'block' ? toBlock(child) : toTransaction(child, reader)
 
 /** The segment's header tells where the documents of each block end. */
@@ -169,9 +169,8 @@ const toTransaction = (child: Numbered, reader: Reader): Link => {
       if (!transactions || isEmpty(parents)) return EMPTY
       const { header } = at
       const size = sizeOf(at, child)
-      const found = new Uint32Array(size)
-      let length = 0
-      if (count(parents) * Math.ceil(size / header.times.length) < size)
+      if (count(parents) * Math.ceil(size / header.times.length) < size) {
+        const some: number[] = []
         each(parents, ordinal => {
           reader.check()
           const position = positionOfOrdinal(header, 'tx', ordinal)
@@ -179,17 +178,19 @@ const toTransaction = (child: Numbered, reader: Reader): Link => {
           const place = placeOf(position)
           const end = endOf(header, child, index)
           for (let at = endOf(header, child, index - 1); at < end; at++)
-            if (valueAt(transactions, at) === place) found[length++] = at
+            if (valueAt(transactions, at) === place) some.push(at)
         })
-      else {
-        const flags = flagsOf(parents, sizeOf(at, 'tx'))
-        for (let index = 0, at = 0; index < header.times.length; index++) {
-          reader.check()
-          const block = blockIn(header, child, index)
-          for (; at < block.end; at++) {
-            const place = valueAt(transactions, at)
-            if (place !== MISSING && flags[parentIn(header, block, place)]) found[length++] = at
-          }
+        return collected(Uint32Array.from(some), size)
+      }
+      const found = new Uint32Array(size)
+      let length = 0
+      const flags = flagsOf(parents, sizeOf(at, 'tx'))
+      for (let index = 0, at = 0; index < header.times.length; index++) {
+        reader.check()
+        const block = blockIn(header, child, index)
+        for (; at < block.end; at++) {
+          const place = valueAt(transactions, at)
+          if (place !== MISSING && flags[parentIn(header, block, place)]) found[length++] = at
         }
       }
       return collected(found.subarray(0, length), size)

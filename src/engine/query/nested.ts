@@ -1,7 +1,9 @@
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
+import { lookup } from '../../mapping/index.ts'
 import { ALL, NONE, type Node } from '../../query/ast.ts'
 import { mapChildren } from '../../query/passes.ts'
+import { GREATEST_LONG, isIn, LEAST_LONG, or } from '../../query/simplify.ts'
 import { argumentSlot, argumentTerms, HASHED, integersOf, OVERFLOW_SLOT, scaledOf, termOf } from '../index/terms.ts'
 import type { Reader } from '../reader.ts'
 import { type Leaf, testOf } from './leaf.ts'
@@ -19,6 +21,8 @@ export interface Nested {
   positions(signature: number, slot: number): number[]
   /** Keys of the values one of which every match has, where there are such: then only roles are looked at that have one of them. */
   required: ValueKeys[] | undefined
+  /** Names one of which every argument that matches has; undefined where any may. */
+  names: string[] | undefined
   keysOf(hex: string): ValueKeys
 }
 
@@ -63,7 +67,8 @@ export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nest
       if (slot < OVERFLOW_SLOT) return slot < inputs.length ? [slot] : []
       return inputs.flatMap((_, position) => (argumentSlot(position) === slot ? [position] : []))
     },
-    required: requiredHex(node)?.map(keysOf),
+    required: requiredIn(node, 'args.value.hex')?.map(keysOf),
+    names: requiredIn(node, 'args.name'),
     keysOf,
   }
 }
@@ -104,6 +109,7 @@ const specialise = (node: Node, input: AbiParam, position: number): Node => {
     case 'in':
     case 'range':
     case 'exists':
+    case 'pattern':
       return specialiseLeaf(node, input, position)
     default:
       return mapChildren(node, inner => specialise(inner, input, position))
@@ -121,11 +127,29 @@ const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => 
       return decided(testOf(leaf)(fullType(input)))
     case 'args.value.num':
       return isInteger(input) ? leaf : NONE
+    case 'args.value.dec':
+      return isInteger(input) ? ofDigits(leaf, input.type) : NONE
     case 'args.value.scaled':
       return isScalable(input) ? leaf : NONE
     default:
       return leaf.op === 'exists' && isStatic(input) ? ALL : leaf
   }
+}
+
+/** Integers that fit 64 bits are indexed as such, and others by their hex: of single ones the index tells. */
+const ofDigits = (leaf: Leaf, type: string): Node => {
+  if (leaf.op === 'exists') return ALL
+  if (leaf.op !== 'in') return leaf
+  const width = Number(/\d+$/.exec(type)?.[0] ?? 256)
+  const [num, hex] = [lookup('event', 'args.value.num')!, lookup('event', 'args.value.hex')!]
+  const isSigned = type.startsWith('int')
+  const values = leaf.values as bigint[]
+  const isLong = (value: bigint) => value >= LEAST_LONG && value <= GREATEST_LONG
+  const fits = (value: bigint) => (isSigned ? BigInt.asIntN(width, value) : BigInt.asUintN(width, value)) === value
+  const digits = values.flatMap(value =>
+    isLong(value) || !fits(value) ? [] : [`0x${BigInt.asUintN(width, value).toString(16)}`],
+  )
+  return or([isIn(num, values.filter(isLong)), isIn(hex, digits)])
 }
 
 /** Whether the index tells all that a role's conditions ask; else the documents are asked. */
@@ -138,13 +162,15 @@ export const isExact = (node: Node): boolean => {
     case 'not':
       return isExact(node.of)
     case 'range':
-      return node.field.field !== 'args.value.hex'
+      return node.field.field !== 'args.value.hex' && node.field.field !== 'args.value.dec'
     case 'all':
     case 'none':
     case 'in':
     case 'exists':
       return true
     case 'fuzzy':
+    case 'pattern':
+    case 'phrase':
     case 'ids':
     case 'nested':
     case 'child':
@@ -154,11 +180,11 @@ export const isExact = (node: Node): boolean => {
   }
 }
 
-/** Hex values one of which every match must have, or undefined where none is required. */
-const requiredHex = (node: Node): string[] | undefined => {
-  if (node.op === 'in' && node.field.field === 'args.value.hex') return node.values.map(String)
-  if (node.op === 'and') return node.of.map(requiredHex).find(values => values !== undefined)
+/** Values of a field one of which every match must have, or undefined where none is required. */
+const requiredIn = (node: Node, field: string): string[] | undefined => {
+  if (node.op === 'in' && node.field.field === field) return node.values.map(String)
+  if (node.op === 'and') return node.of.map(inner => requiredIn(inner, field)).find(values => values !== undefined)
   if (node.op !== 'or') return undefined
-  const all = node.of.map(requiredHex)
+  const all = node.of.map(inner => requiredIn(inner, field))
   return all.every(values => values !== undefined) ? all.flat() : undefined
 }

@@ -19,7 +19,7 @@ import type { Reader, StoredSignature } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
 import { addressIds, type ColumnCondition, conditionOf } from './column-conditions.ts'
 import { type ColumnSource, columnSource } from './column-source.ts'
-import { type Leaf, sharedStart, testOf } from './leaf.ts'
+import { commonStart, type Leaf, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
 import { type Nested, planNested } from './nested.ts'
 import { isRowKind } from './places.ts'
@@ -101,9 +101,17 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       return planParent(kind, node, reader)
     case 'compare':
       return { by: 'documents', node }
+    case 'phrase': {
+      const words = node.prefix ? node.words.slice(0, -1) : node.words
+      const of = words.map(word => planQuery(kind, isIn(node.field, [word]), reader))
+      return of.some(plan => plan.by === 'none')
+        ? NOTHING
+        : { by: 'and', of: [...withSignatures(of), { by: 'documents', node }] }
+    }
     case 'in':
     case 'range':
     case 'exists':
+    case 'pattern':
       return planLeaf(kind, node, reader)
   }
 }
@@ -184,7 +192,7 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const { field } = leaf
   const special = (INDEXED_FIELDS[kind]?.[field.field] ?? IN_ALL_KINDS[field.field])?.(leaf, reader)
   if (special) return special
-  const few = leaf.op === 'range' && fewNames(kind, leaf, reader)
+  const few = (leaf.op === 'range' || leaf.op === 'pattern') && fewNames(kind, leaf, reader)
   if (few) return planQuery(kind, few, reader)
   if (leaf.op === 'in') {
     const indexed = byPostings(kind, field, leaf, reader)
@@ -221,9 +229,9 @@ const MAX_NAMES = 1000
 type Planner = (leaf: Leaf, reader: Reader) => Plan | undefined
 
 const blockNumber: Planner = leaf => {
-  if (leaf.field.encoding === 'num') return { by: 'blocks', runs: runsOf(leaf) }
+  if (leaf.field.encoding === 'num' || leaf.field.encoding === 'dec') return { by: 'blocks', runs: runsOf(leaf) }
   if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op === 'range') {
+  if (leaf.op !== 'in') {
     const test = testOf(leaf)
     return { by: 'headers', test: ({ first }, index) => test(`0x${(first + index).toString(16)}`) }
   }
@@ -267,7 +275,7 @@ const transactionHash: Planner = (leaf, reader) => {
 
 /** Contracts are few, and no segment tells which transaction created them. */
 const contractTransaction: Planner = (leaf, reader) => {
-  const plan = leaf.op === 'range' ? undefined : transactionHash(leaf, reader)
+  const plan = leaf.op === 'range' || leaf.op === 'pattern' ? undefined : transactionHash(leaf, reader)
   if (plan?.by !== 'transactions') return plan
   const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
   const created = plan.positions.flatMap(position => {
@@ -329,7 +337,7 @@ const rendered: Planner = (leaf, reader) => {
 /** Names that the texts of a condition begin with; undefined where it does not say. */
 const namesIn = (leaf: Leaf): Set<string> | undefined => {
   if (leaf.op === 'exists') return undefined
-  const starts = leaf.op === 'in' ? leaf.values.map(String) : [sharedStart(leaf.bounds)]
+  const starts = leaf.op === 'in' ? leaf.values.map(String) : [commonStart(leaf)]
   const names = starts.filter(text => text.includes('(')).map(text => text.slice(0, text.indexOf('(')))
   return leaf.op === 'in' || names.length > 0 ? new Set(names) : undefined
 }
@@ -456,7 +464,7 @@ const runsOf = (leaf: Leaf): [number, number][] => {
       .map(Number)
       .sort((a, b) => a - b)
       .map(number => [number, number])
-  const { gt, gte, lt, lte } = leaf.bounds
+  const { gt, gte, lt, lte } = leaf.op === 'range' ? leaf.bounds : {}
   const from = Math.max(0, gte === undefined ? 0 : Number(gte), gt === undefined ? 0 : Number(gt) + 1)
   const to = Math.min(
     Number.MAX_SAFE_INTEGER,

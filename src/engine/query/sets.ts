@@ -27,8 +27,13 @@ export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
 }
 
 /** The same set, in no more bytes than a bit for each ordinal below `size` takes. */
-export const packed = (set: OrdinalSet, size: number): OrdinalSet =>
-  set.form === 'list' ? collected(set.list, size) : set
+export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
+  if (set.form !== 'list') return set
+  const { list } = set
+  if (list.length * DENSE > size) return collected(list, size)
+  // It may be the begin of a larger array.
+  return list.buffer.byteLength > list.byteLength ? listed(list.slice()) : set
+}
 
 export const count = (set: OrdinalSet): number =>
   set.form === 'run' ? set.to - set.from : set.form === 'list' ? set.list.length : set.count

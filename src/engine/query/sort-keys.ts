@@ -14,6 +14,7 @@ import { columnSource } from './column-source.ts'
 import type { Documents } from './documents.ts'
 import { INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from './field-values.ts'
 import { isRowKind, numberedAs } from './places.ts'
+import type { Scoring } from './score/scoring.ts'
 import { viewOf } from './segment-matcher.ts'
 import { sparseReader } from './sparse.ts'
 
@@ -35,6 +36,8 @@ export interface KeyColumn {
   data(segment: Segment): ColumnData | undefined
   /** Greater numbers are no keys. */
   greatest: number
+  /** Whether numbers have fractions. */
+  fractions?: true
 }
 
 export interface KeyOptions {
@@ -42,6 +45,8 @@ export interface KeyOptions {
   documents: Documents
   /** Whether no other key decides between equal ones. */
   last: boolean
+  /** Where scores differ. */
+  scoring?: Scoring | undefined
 }
 
 /** Fields that follow the chain. */
@@ -51,6 +56,7 @@ export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyO
   const { reader, documents, last } = options
   const field = fields[kind]
   if (by === '_doc') return { in: () => (_, position) => position }
+  if (by === '_score') return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null }
   if (!field) return { in: () => () => null }
   if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position) }
   if (field.field === 'timestamp')
@@ -73,6 +79,22 @@ export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyO
     })
   return { in: () => (_, position) => key(position) ?? null }
 }
+
+const scoreKeys = (kind: Kind, scoring: Scoring): KeyReader => ({
+  in(segment) {
+    const scores = scoring.in(kind, segment)
+    return ordinal => scores[ordinal]!
+  },
+  column: {
+    bounds: () => ({ least: 0, greatest: Number.POSITIVE_INFINITY }),
+    data(segment) {
+      const values = scoring.in(kind, segment)
+      return { count: values.length, width: 8, values, base: 0, dictionary: undefined, bytes: values.byteLength }
+    },
+    greatest: Number.POSITIVE_INFINITY,
+    fractions: true,
+  },
+})
 
 /** Of several values the least counts in ascending order, the greatest in descending order. */
 export const extreme = (values: readonly Value[], order: Sort['order']): Value | undefined =>
@@ -113,6 +135,7 @@ const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   kind === 'boolean' ||
   kind === 'long' ||
   encoding === 'num' ||
+  encoding === 'dec' ||
   encoding === 'padded' ||
   // Amounts that a double does not tell apart are the same in coins, so that another key decides.
   (encoding === 'coin' && last)

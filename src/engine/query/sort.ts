@@ -3,11 +3,13 @@ import { type FieldPath, KINDS, type Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
+import { asFloat } from '../../query/similarity.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import type { Documents } from './documents.ts'
 import { INEXACT, recordReader } from './field-values.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from './places.ts'
+import type { Scoring } from './score/scoring.ts'
 import {
   BLOCK_NUMBERS,
   extreme,
@@ -24,6 +26,8 @@ export interface Found {
   position: number
   /** What it is sorted by, beside its position. */
   keys: (Key | null)[]
+  /** 1 where nothing else is said; where scores differ, once it is known. */
+  score?: number
 }
 
 export interface SortKeys {
@@ -51,13 +55,13 @@ const followsChain = ({ by, fields }: Sort, parts: Order['parts']): boolean =>
   by === '_doc' || (by === 'field' && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
 
 /**
- * Scores are all the same, and so is a field that no kind has: sorting by them orders nothing. Nor does sorting once more by what was
- * sorted by before.
+ * Where scores are all the same, sorting by them orders nothing, and neither does a field that no kind has. Nor does sorting once more by
+ * what was sorted by before.
  */
-const effective = (sort: readonly Sort[]): Sort[] => {
+const effective = (sort: readonly Sort[], isScored: boolean): Sort[] => {
   const seen = new Set<string>()
   return sort.filter(({ by, fields }) => {
-    if (by !== '_doc' && Object.keys(fields).length === 0) return false
+    if (by === '_score' ? !isScored : by !== '_doc' && Object.keys(fields).length === 0) return false
     const key = KINDS.map(kind => fields[kind]?.path ?? by).join()
     return !seen.has(key) && seen.add(key)
   })
@@ -66,13 +70,21 @@ const effective = (sort: readonly Sort[]): Sort[] => {
 export type Order = Pick<SearchRequest, 'sort' | 'parts'>
 
 export const isChainOrder = ({ sort, parts }: Order): boolean => {
-  const [first] = effective(sort)
+  const [first] = effective(
+    sort,
+    parts.some(({ score }) => score !== undefined),
+  )
   return first === undefined || followsChain(first, parts)
 }
 
 /** Without a sort, the newest comes first. */
-export const sortKeysOf = ({ sort, parts }: Order, reader: Reader, documents: Documents): SortKeys => {
-  const sorts = effective(sort)
+export const sortKeysOf = (
+  { sort, parts }: Order,
+  reader: Reader,
+  documents: Documents,
+  scoring?: Scoring,
+): SortKeys => {
+  const sorts = effective(sort, scoring !== undefined && scoring.uniform === undefined)
   const first = sorts[0]
   const descending = first === undefined || first.order === 'desc'
   const column = () => undefined
@@ -82,7 +94,7 @@ export const sortKeysOf = ({ sort, parts }: Order, reader: Reader, documents: Do
   const readers = new Map(
     KINDS.map((kind): [Kind, KeyReader[]] => [
       kind,
-      sorts.map((sort, i) => keyReader(kind, sort, { reader, documents, last: i === sorts.length - 1 })),
+      sorts.map((sort, i) => keyReader(kind, sort, { reader, documents, scoring, last: i === sorts.length - 1 })),
     ]),
   )
   /** Of keys that are the same double the integers are compared. */
@@ -159,9 +171,9 @@ export const sortValues = (sort: readonly Sort[], from: ValuesFrom): ((found: Fo
       return missingOr(read(position), field, order)
     }
   })
-  return ({ kind, position }) =>
+  return ({ kind, position, score = 1 }) =>
     sort.map(({ by, fields, order }, i) => {
-      if (by === '_score') return 1
+      if (by === '_score') return asFloat(score)
       if (by === '_doc') return position
       const field = fields[kind]
       if (!field) return missingValue(Object.values(fields)[0], order)
@@ -176,6 +188,7 @@ interface ValuesFrom {
 
 const missingOr = (value: Value | undefined, field: FieldPath, order: Sort['order']): unknown => {
   if (value === undefined) return missingValue(field, order)
+  if (field.compare === 'integer') return String(value)
   return typeof value === 'bigint' ? long(value, asJson) : value
 }
 
@@ -201,7 +214,8 @@ const valueReader = (
   }
 }
 
-const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
+/** What stands for a missing value in a hit's `sort`. */
+export const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
   const last = order === 'asc'
   switch (field?.compare) {
     case 'long':

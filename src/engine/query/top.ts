@@ -25,7 +25,7 @@ export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[
   const best = createBest(wanted, keys, finding)
   // Of equal ones those go before that come first in this order of segments and documents.
   const isOrdered = keys.single && parts.length === 1
-  const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column.greatest, isOrdered)
+  const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column, isOrdered)
   for (const segment of keys.descending ? reader.segments().toReversed() : reader.segments())
     for (const { kind, evaluation } of parts) {
       reader.check()
@@ -60,12 +60,12 @@ interface Range {
 const stillGood = (
   worst: Found | undefined,
   { order }: Sort,
-  greatest: number,
+  { greatest, fractions }: KeyColumn,
   isOrdered: boolean,
 ): Range | undefined => {
   const key = worst?.keys[0]
   if (typeof key !== 'number') return undefined
-  const step = isOrdered && key < INEXACT ? 1 : 0
+  const step = !isOrdered ? 0 : fractions ? key * Number.EPSILON : key < INEXACT ? 1 : 0
   return order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: greatest }
 }
 

@@ -1,16 +1,22 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
 import type { Documents } from '../query/documents.ts'
+import type { Evaluator } from '../query/evaluator.ts'
 import { type Found, sortValues } from '../query/sort.ts'
 import type { Reader } from '../reader.ts'
 import { createBlockShow } from './block.ts'
 import { createCallShow } from './call.ts'
 import { createContext } from './context.ts'
 import { createDocumentShow } from './document.ts'
+import { envelopeOf, hitWriter, type WriteHit } from './envelope.ts'
 import { createEventShow } from './event.ts'
+import { createHitCache } from './hit-cache.ts'
 import { createLogShow } from './log.ts'
-import { CLOSE, COMMA, piece } from './pieces.ts'
+import { matchedNames } from './names.ts'
+import { CLOSE, COMMA } from './pieces.ts'
+import { createRichWriter, isRich } from './rich.ts'
 import { createTraceShow } from './trace.ts'
 import { createTxShow } from './tx.ts'
 
@@ -31,6 +37,8 @@ export interface HitsOptions {
   reader: Reader
   shown: Documents
   exact: Documents
+  evaluation: Evaluator
+  limits: Limits
 }
 
 export interface DocumentShowing {
@@ -39,16 +47,22 @@ export interface DocumentShowing {
   /** `_source` alone. */
   bare?: boolean | undefined
 }
+/** Writes matches as JSON objects, with a comma between two, and tells how many; what is gone meanwhile is left out. */
+export type WriteHits = (found: readonly Found[], out: ByteWriter) => number
+
+/** How totals are written in answers: as a number, or as Elasticsearch 7 does. */
+export type Totals = 'integer' | 'object'
 
 export interface Hits {
-  /** What appends matches of a request as JSON objects, with a comma between two, and tells how many; what is gone meanwhile is left out. */
-  writer(request: SearchRequest, index: string): (found: readonly Found[], out: ByteWriter) => number
+  /** What appends matches of a request; `totals` is for those of inner hits. */
+  writer(request: SearchRequest, index: string, totals?: Totals): WriteHits
   /** A document by its position, as an answer to `get` shows it; false where there is none. */
   document(kind: Kind, position: number, index: string, out: ByteWriter, how?: DocumentShowing): boolean
 }
 
 /** Hits as JSON, written straight from what is stored. */
-export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
+export const createHits = (options: HitsOptions): Hits => {
+  const { reader, shown, exact } = options
   const context = createContext(reader)
   const shows: Record<Kind, Show> = {
     block: createBlockShow(context),
@@ -70,31 +84,72 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
     }
     return sources.get(key)
   }
-  return {
-    writer({ sort, source, parts }, index) {
-      const score = hidesScores(sort) ? 'null' : '1'
-      const writers = new Map(
-        parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
-      )
-      const sortOf = sortValues(sort, { documents: exact, reader })
-      return (found, out) => {
-        let hits = 0
-        for (let i = 0; i < found.length; i++) {
-          if (i % FEW === 0) reader.check()
-          const one = found[i]!
-          const before = out.length
-          if (hits > 0) out.byte(COMMA)
-          if (!writers.get(one.kind)!(one.position, out)) {
-            out.truncate(before)
-            continue
-          }
-          if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
-          out.byte(CLOSE)
-          hits++
+  const cache = createHitCache(() => reader.version())
+  const writers = new Map<string, WriteHit>()
+  const writerOf = (kind: Kind, index: string, score: string | undefined, filter: SourceFilter): WriteHit => {
+    const key = `${kind} ${index} ${score} ${JSON.stringify(filter)}`
+    let writer = writers.get(key)
+    if (!writer) {
+      if (writers.size >= SOURCES) writers.clear()
+      writer = hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, filter))
+      writers.set(key, writer)
+    }
+    return writer
+  }
+  /** As the writer does, of what is likely to be asked for again. */
+  const writeKept = (write: WriteHit, one: Found, out: ByteWriter): boolean => {
+    const kept = cache.get(write, one.position)
+    if (kept) {
+      out.bytes(kept)
+      return true
+    }
+    const before = out.length
+    if (!write(one, out)) return false
+    cache.set(write, one.position, new Uint8Array(out.view(before)))
+    return true
+  }
+  const plainWriter = (request: SearchRequest, index: string): WriteHits => {
+    const { sort, source, parts, size } = request
+    const score = hidesScores(request) ? 'null' : parts.some(part => part.score) ? undefined : '1'
+    const namesOf = matchedNames(request, exact)
+    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, score, source)]))
+    const sortOf = sortValues(sort, { documents: exact, reader })
+    // What depends on the query is no part of what is kept.
+    const keeps = size >= 0 && size <= KEPT && score !== undefined
+    return (found, out) => {
+      let hits = 0
+      for (let i = 0; i < found.length; i++) {
+        if (i % FEW === 0) reader.check()
+        const one = found[i]!
+        const before = out.length
+        if (hits > 0) out.byte(COMMA)
+        const write = writers.get(one.kind)!
+        if (!(keeps ? writeKept(write, one, out) : write(one, out))) {
+          out.truncate(before)
+          continue
         }
-        return hits
+        if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
+        if (namesOf) out.text(namesOf(one))
+        out.byte(CLOSE)
+        hits++
       }
-    },
+      return hits
+    }
+  }
+  const writer: Hits['writer'] = (request, index, totals = 'integer') =>
+    isRich(request)
+      ? createRichWriter(request, {
+          ...options,
+          index,
+          totals,
+          shows,
+          sourceOf,
+          writer,
+          hidesScores: hidesScores(request),
+        })
+      : plainWriter(request, index)
+  return {
+    writer,
     document(kind, position, index, out, { source = true, bare = false } = {}) {
       const show = shows[kind]
       if (!show.find(position)) return false
@@ -113,37 +168,12 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
   }
 }
 
-/** Writes a hit up to its `sort`. */
-const hitWriter = (show: Show, envelope: string, score: string, source: ReturnType<Show['source']>) => {
-  const { routing, parent } = show
-  const head = piece(envelope)
-  const toSource = source ? ',"_source":' : ''
-  const behindId = piece(`","_score":${score}${routing ? ',"_routing":"' : toSource}`)
-  const behindRouting = piece(`","_parent":"`)
-  const behindParent = piece(`"${toSource}`)
-  return (position: number, out: ByteWriter): boolean => {
-    if (!show.find(position)) return false
-    out.bytes(head)
-    show.id(out)
-    out.bytes(behindId)
-    if (routing && parent) {
-      routing(out)
-      out.bytes(behindRouting)
-      parent(out)
-      out.bytes(behindParent)
-    }
-    source?.(out)
-    return true
-  }
-}
-
-const envelopeOf = (index: string, kind: Kind): string =>
-  `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`
-
 /** As in Elasticsearch: sorted hits have no score, unless they are sorted by it. */
-export const hidesScores = (sort: SearchRequest['sort']): boolean =>
-  sort.length > 0 && !sort.some(({ by }) => by === '_score')
+export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
+  sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')
 
 const SOURCES = 100
+/** Hits of a page that are kept: of a larger one each would push out others. */
+const KEPT = 100
 /** Hits that take little time together. */
 const FEW = 8

@@ -1,5 +1,14 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { ENCODINGS, type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
+import {
+  ENCODINGS,
+  type Encoding,
+  type FieldKind,
+  isList,
+  KINDS,
+  type Kind,
+  type List,
+  MAPPING,
+} from '../../mapping/index.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import { compileSourcePaths, type Shown } from '../../query/source-filter.ts'
 import { keyOf, type Member } from './pieces.ts'
@@ -39,11 +48,17 @@ export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undef
 }
 
 /** Members of what a kind of field is shown as; none where that is a single value. */
-const membersOf = (kind: FieldKind): readonly string[] => ('' in ENCODINGS[kind] ? [] : Object.keys(ENCODINGS[kind]))
+const membersOf = (kind: FieldKind): readonly string[] =>
+  '' in ENCODINGS[kind]
+    ? []
+    : Object.entries<Encoding>(ENCODINGS[kind]).flatMap(([name, { apart }]) => (apart ? [] : [name]))
+
+const shownMembers = ({ members }: List): string[] =>
+  Object.entries(members).flatMap(([name, { kind }]) => (kind === 'decimal' ? [] : [name]))
 
 const pathsBelow = (kind: Kind, name: string): string[] => {
   const field = MAPPING[kind].fields[name]!
-  return (isList(field) ? Object.keys(field.members) : membersOf(field.kind)).map(member => `${name}.${member}`)
+  return (isList(field) ? shownMembers(field) : membersOf(field.kind)).map(member => `${name}.${member}`)
 }
 
 const BELOW = new Map(

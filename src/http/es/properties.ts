@@ -12,8 +12,8 @@ export interface Property {
   [option: string]: unknown
 }
 
-/** How one encoding of a field is declared. */
-export type Declare = (field: Field, encoding: Encoding) => Property
+/** How one encoding of a field is declared; undefined where it is not. */
+export type Declare = (field: Field, encoding: Encoding) => Property | undefined
 
 /** The properties of a kind; members such as `value.hex` lie in an object of their own. */
 export const propertiesOf = (kind: Kind, declare: Declare = declared): Properties =>
@@ -25,7 +25,10 @@ const propertiesIn = (fields: (typeof MAPPING)[Kind]['fields'], declare: Declare
     if (isList(field)) {
       const properties = propertiesIn(field.members, declare)
       all[name] = { ...(field.list === 'nested' && { type: 'nested' }), properties }
-    } else put(all, name.split('.'), propertyOf(field, declare))
+    } else {
+      const property = propertyOf(field, declare)
+      if (property) put(all, name.split('.'), property)
+    }
   }
   return all
 }
@@ -39,10 +42,12 @@ const put = (all: Properties, [first, ...rest]: string[], property: Property): v
   put(all[first!]!.properties!, rest, property)
 }
 
-const propertyOf = (field: Field, declare: Declare): Property => {
-  const encodings = Object.entries<Encoding>(ENCODINGS[field.kind]).map(
-    ([name, encoding]) => [name, declare(field, encoding)] as const,
-  )
+const propertyOf = (field: Field, declare: Declare): Property | undefined => {
+  const encodings = Object.entries<Encoding>(ENCODINGS[field.kind]).flatMap(([name, encoding]) => {
+    const property = declare(field, encoding)
+    return property ? [[name, property] as const] : []
+  })
+  if (encodings.length === 0) return undefined
   const own = encodings.find(([name]) => name === '')?.[1]
   const inner = Object.fromEntries(encodings.filter(([name]) => name !== ''))
   if (own === undefined) return { properties: inner }

@@ -17,6 +17,9 @@ export const event = {
         'value.num': is.integer256('The value as an integer, null where it is none or does not fit 64 bits.', {
           origin: 'decoded',
         }),
+        'value.dec': is.decimal('The value as an integer in decimal digits, of any size, null where it is none.', {
+          origin: 'decoded',
+        }),
         'value.scaled': is.double(
           'The value divided by 10^decimals of the emitting token, null where these are unknown.',
           {

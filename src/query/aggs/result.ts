@@ -1,7 +1,16 @@
+import type { Json } from '../json.ts'
+
 /** What aggregations found, before it is written as JSON: by the names of the request, in its order. */
 export type Results = Map<string, Result>
 
 export type Result = Buckets | SingleBucket | Metric | TopHits
+
+/**
+ * What members hold (`[name, value]`): a number is a double, written as Java does (`1.0`, `1.0E10`); a bigint is an integer of any
+ * size; a `Map` is an object. Lists, texts, booleans and null are themselves.
+ */
+export type Value = null | boolean | number | bigint | string | readonly Value[] | ReadonlyMap<string, Value>
+export type Member = [name: string, value: Value]
 
 /** Of aggregations with several buckets: terms, histograms, ranges, filters, composite. */
 export interface Buckets {
@@ -9,18 +18,18 @@ export interface Buckets {
   /** What `typed_keys` puts before the name: `sterms`. */
   type: string
   /** Members beside `buckets`, in the order in which Elasticsearch writes them. */
-  members: [name: string, value: unknown][]
+  members: Member[]
   /** Whether the buckets are written as an object, by their names. */
   keyed: boolean
   buckets: Bucket[]
-  meta?: unknown
+  meta?: Json
 }
 
 export interface Bucket {
   /** Only of keyed ones. */
   name?: string
   /** Members that say which bucket it is, in Elasticsearch's order: `key_as_string`, `key`, `from`, `to`. */
-  key: [name: string, value: unknown][]
+  key: Member[]
   /** The key as a number, where it is one: the width of a bucket follows from two neighbours. */
   number?: number
   docCount: number
@@ -33,20 +42,20 @@ export interface SingleBucket {
   type: string
   docCount: number
   results: Results
-  meta?: unknown
+  meta?: Json
 }
 
 export interface Metric {
   is: 'metric'
   type: string
   /** All members, in Elasticsearch's order. */
-  body: [name: string, value: unknown][]
+  body: Member[]
   /**
    * The number that a path such as `1`, `1.avg` or `1[95.0]` names; `undefined` as the path's rest stands for the aggregation's own
    * value. Null where there is none, undefined where the metric has no such number.
    */
   number(rest: string | undefined): number | null | undefined
-  meta?: unknown
+  meta?: Json
 }
 
 export interface TopHits {
@@ -54,5 +63,5 @@ export interface TopHits {
   type: 'top_hits'
   /** What stands under `hits`, as JSON text. */
   hits: string
-  meta?: unknown
+  meta?: Json
 }

@@ -1,8 +1,8 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Node } from '../ast.ts'
 import { isObject, type JsonNode, known, members, named, unexpected, where } from '../json-node.ts'
 import type { Scope } from '../scope.ts'
+import type { Scored } from '../score.ts'
 
 /** One kind of query clause. */
 export interface Clause {
@@ -14,8 +14,10 @@ export interface Clause {
   example: unknown
   /** What the example searches. Default: events. */
   on?: Kind
-  /** The meaning of the clause's body. `inner` reads a clause inside of it. */
-  lower(place: JsonNode, scope: Scope, inner: (place: JsonNode, scope: Scope) => Node): Node
+  /** Whether it names one field, beside whose value its options stand: `boost` and `_name` among them. */
+  fieldwise?: true
+  /** The meaning of the clause's body, without `boost` and `_name`. `inner` reads a clause inside of it. */
+  lower(place: JsonNode, scope: Scope, inner: (place: JsonNode, scope: Scope) => Scored): Scored
 }
 
 /** The one field that a clause such as `{"term": {"from": …}}` names. */

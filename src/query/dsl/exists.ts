@@ -1,6 +1,7 @@
-import { ALL } from '../ast.ts'
 import { known, string, unexpected } from '../json-node.ts'
-import { checkIdsInSight, fieldsBelow, META_FIELDS } from '../scope.ts'
+import { checkIdsInSight, isMeta } from '../meta.ts'
+import { fieldsBelow } from '../scope.ts'
+import { constant, EVERY } from '../score.ts'
 import { exists as existsNode, or } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
@@ -11,10 +12,10 @@ export const exists: Clause = {
     const { field } = known(place, 'an object such as {"field": "error"}', ['field'])
     if (field === undefined) throw unexpected(place, 'an object with [field]')
     const name = string(field, 'the name of a field')
-    if ((META_FIELDS as readonly string[]).includes(name)) {
+    if (isMeta(name)) {
       checkIdsInSight(field, scope)
-      return ALL
+      return EVERY
     }
-    return or(fieldsBelow(name, field, scope).map(existsNode))
+    return constant(or(fieldsBelow(name, field, scope).map(existsNode)))
   },
 }

@@ -1,10 +1,13 @@
 import { refuse } from '../../lib/errors.ts'
 import { childrenOf } from '../../mapping/joins.ts'
-import { NONE } from '../ast.ts'
-import { boolean, integer, type JsonNode, known, named, unexpected, unknownKey, where } from '../json-node.ts'
+import { takeInnerHits } from '../inner-hits.ts'
+import { boolean, integer, type JsonNode, known, named, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
+import { constant, NEVER } from '../score.ts'
 import { child } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
+import { readScoreMode } from './score-mode.ts'
 
 export const hasChild: Clause = {
   doc: 'One child of this entity (type) fulfils the inner query, or from min_children to max_children of them do. Transactions are children of their block; logs, events, traces and calls are children of their transaction, and rewards of the block.',
@@ -12,8 +15,7 @@ export const hasChild: Clause = {
   on: 'tx',
   lower(place, scope, inner) {
     const keys = known(place, 'an object such as {"type": "event", "query": {…}}', KEYS)
-    const { type, query, ignore_unmapped, inner_hits } = keys
-    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', SUPPORTED)
+    const { type, query, ignore_unmapped, inner_hits, score_mode } = keys
     if (type === undefined) throw unexpected(place, "an object with [type]: [has_child] requires 'type' field")
     if (query === undefined) throw unexpected(place, "an object with [query]: [has_child] requires 'query' field")
     const ignoresUnmapped = ignore_unmapped !== undefined && boolean(ignore_unmapped)
@@ -29,18 +31,29 @@ export const hasChild: Clause = {
       )
     const possible = [...new Set(scope.kinds.flatMap(childrenOf))]
     if (kind === undefined || !possible.includes(kind)) {
-      if (ignoresUnmapped) return NONE
+      if (ignoresUnmapped) return NEVER
       const of = scope.kinds.join(', ')
       throw noRelation(type, `[has_child] ${of} has no children of type ${named(name)}.`, name, possible)
     }
-    const node = inner(query, { ...scope, kind, kinds: [kind] })
-    return childrenOf(scope.kind).includes(kind) ? child(kind, node, min, max) : NONE
+    const here = childrenOf(scope.kind).includes(kind)
+    const outer = here ? scope : { ...scope, innerHits: undefined }
+    const own: InnerHits[] = []
+    const within = {
+      ...{ ...scope, kind, kinds: [kind] },
+      ...{ collected: undefined, marks: undefined, innerHits: inner_hits && own },
+    }
+    const of = inner(query, within)
+    takeInnerHits(inner_hits, of.node, own, { by: 'child', name, inner: within, outer, lower: inner })
+    if (!here) return NEVER
+    const node = child(kind, of.node, min, max)
+    const mode = readScoreMode(score_mode, 'none')
+    if (mode === 'none' || node.op === 'none') return constant(node)
+    if (of.score === undefined) return { node, score: undefined }
+    return { node, score: Object.freeze({ by: 'child', kind, mode, of, boost: 1 }) }
   },
 }
 
-const SUPPORTED = ['type', 'query', 'min_children', 'max_children', 'ignore_unmapped'] as const
-/** A score is the same for every hit, so its mode makes no difference. */
-const KEYS = [...SUPPORTED, 'score_mode', 'inner_hits'] as const
+const KEYS = ['type', 'query', 'min_children', 'max_children', 'ignore_unmapped', 'score_mode', 'inner_hits'] as const
 
 const childCount = (place: JsonNode, name: string, least: number): number => {
   const count = integer(place, `an integer from ${least} on`)

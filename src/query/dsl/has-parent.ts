@@ -1,7 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { parentsOf } from '../../mapping/joins.ts'
-import { NONE } from '../ast.ts'
-import { boolean, known, named, unexpected, unknownKey, where } from '../json-node.ts'
+import { takeInnerHits } from '../inner-hits.ts'
+import { boolean, type JsonNode, known, named, string, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
+import { constant, NEVER } from '../score.ts'
 import { parent } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
@@ -11,9 +13,10 @@ export const hasParent: Clause = {
   example: { parent_type: 'tx', query: { range: { 'value.coin': { gt: 0 } } } },
   lower(place, scope, inner) {
     const keys = known(place, 'an object such as {"parent_type": "tx", "query": {…}}', KEYS)
-    const { parent_type, type, query, ignore_unmapped, score, inner_hits } = keys
-    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', SUPPORTED)
-    if (score !== undefined) boolean(score)
+    const { parent_type, type, query, ignore_unmapped, score, score_mode, inner_hits } = keys
+    if (score !== undefined && score_mode !== undefined)
+      throw refuse('parsing_exception', `${where(score)}: [has_parent] has both score and its old name, score_mode.`)
+    const counts = score === undefined ? score_mode !== undefined && isCounted(score_mode) : boolean(score)
     if (type !== undefined && parent_type !== undefined)
       throw refuse(
         'parsing_exception',
@@ -28,15 +31,32 @@ export const hasParent: Clause = {
     const { name, kind } = kindNamed(given)
     const possible = [...new Set(scope.kinds.flatMap(parentsOf))]
     if (kind === undefined || !possible.includes(kind)) {
-      if (ignoresUnmapped) return NONE
+      if (ignoresUnmapped) return NEVER
       const of = scope.kinds.join(', ')
       throw noRelation(given, `[has_parent] ${of} has no parent of type ${named(name)}.`, name, possible)
     }
-    const node = inner(query, { ...scope, kind, kinds: [kind] })
-    return parentsOf(scope.kind).includes(kind) ? parent(kind, node) : NONE
+    const here = parentsOf(scope.kind).includes(kind)
+    const outer = here ? scope : { ...scope, innerHits: undefined }
+    const own: InnerHits[] = []
+    const within = {
+      ...{ ...scope, kind, kinds: [kind] },
+      ...{ collected: undefined, marks: undefined, innerHits: inner_hits && own },
+    }
+    const of = inner(query, within)
+    takeInnerHits(inner_hits, of.node, own, { by: 'parent', name, inner: within, outer, lower: inner })
+    if (!here) return NEVER
+    const node = parent(kind, of.node)
+    if (!counts || node.op === 'none') return constant(node)
+    if (of.score === undefined) return { node, score: undefined }
+    return { node, score: Object.freeze({ by: 'parent', kind, of, boost: 1 }) }
   },
 }
 
-const SUPPORTED = ['parent_type', 'type', 'query', 'ignore_unmapped'] as const
-/** A score is the same for every hit, so whether the parent gives it makes no difference. */
-const KEYS = [...SUPPORTED, 'score', 'score_mode', 'inner_hits'] as const
+const KEYS = ['parent_type', 'type', 'query', 'ignore_unmapped', 'score', 'score_mode', 'inner_hits'] as const
+
+/** The name of old versions for whether the parent's score counts. */
+const isCounted = (place: JsonNode): boolean => {
+  const mode = string(place, '"none" or "score"').toLowerCase()
+  if (mode !== 'none' && mode !== 'score') throw unexpected(place, '"none" or "score"')
+  return mode === 'score'
+}

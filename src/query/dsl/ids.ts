@@ -1,6 +1,7 @@
 import { NONE } from '../ast.ts'
 import { elements, known, scalar, string, unexpected } from '../json-node.ts'
-import { canonicalId, checkIdsInSight } from '../scope.ts'
+import { canonicalId, checkIdsInSight } from '../meta.ts'
+import { constant } from '../score.ts'
 import { ids as idsNode } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
@@ -15,6 +16,6 @@ export const ids: Clause = {
     scope.budget.values(list.length, values)
     const node = idsNode(list.map(value => canonicalId(scalar(value, 'an id'))))
     const types = type && elements(type).map(at => string(at, 'an entity'))
-    return types === undefined || types.length === 0 || types.includes(scope.kind) ? node : NONE
+    return constant(types === undefined || types.length === 0 || types.includes(scope.kind) ? node : NONE)
   },
 }

@@ -1,5 +1,5 @@
-import { ALL } from '../ast.ts'
 import { known } from '../json-node.ts'
+import { EVERY } from '../score.ts'
 import type { Clause } from './clause.ts'
 
 export const matchAll: Clause = {
@@ -7,6 +7,6 @@ export const matchAll: Clause = {
   example: {},
   lower(place) {
     known(place, 'an empty object', [])
-    return ALL
+    return EVERY
   },
 }

@@ -1,5 +1,5 @@
-import { NONE } from '../ast.ts'
 import { known } from '../json-node.ts'
+import { NEVER } from '../score.ts'
 import type { Clause } from './clause.ts'
 
 export const matchNone: Clause = {
@@ -7,6 +7,6 @@ export const matchNone: Clause = {
   example: {},
   lower(place) {
     known(place, 'an empty object', [])
-    return NONE
+    return NEVER
   },
 }

@@ -1,21 +1,23 @@
 import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { nestedPaths } from '../../mapping/index.ts'
-import { NONE } from '../ast.ts'
-import { boolean, known, named, string, unexpected, unknownKey, where } from '../json-node.ts'
+import { takeInnerHits } from '../inner-hits.ts'
+import { boolean, known, named, string, unexpected, where } from '../json-node.ts'
+import type { InnerHits } from '../request.ts'
+import { NEVER, same } from '../score.ts'
 import { nested as nestedNode } from '../simplify.ts'
 import type { Clause } from './clause.ts'
+import { readScoreMode } from './score-mode.ts'
 
 export const nested: Clause = {
-  doc: 'One element of the list (path) fulfils the whole inner query, which names fields by their full path.',
+  doc: 'One element of the list (path) fulfils the whole inner query, which names fields by their full path. The scores of the matching elements count as score_mode says: avg, sum, min, max or none.',
   example: {
     path: 'args',
     query: { bool: { filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.num': { gte: 1000 } } }] } },
   },
   lower(place, scope, inner) {
     const keys = known(place, 'an object such as {"path": "args", "query": {…}}', KEYS)
-    const { path: pathPlace, query, ignore_unmapped, inner_hits } = keys
-    if (inner_hits !== undefined) throw unknownKey(inner_hits, 'inner_hits', ['path', 'query', 'ignore_unmapped'])
+    const { path: pathPlace, query, ignore_unmapped, inner_hits, score_mode } = keys
     if (pathPlace === undefined) throw unexpected(place, 'an object with [path]')
     if (query === undefined) throw unexpected(place, 'an object with [query]')
     const path = string(pathPlace, 'the name of a nested list')
@@ -26,11 +28,23 @@ export const nested: Clause = {
       )
     }
     const lists = scope.kinds.flatMap(nestedPaths)
+    const ignoresUnmapped = ignore_unmapped !== undefined && boolean(ignore_unmapped)
+    const mode = readScoreMode(score_mode, 'avg')
     if (lists.includes(path)) {
-      const node = inner(query, { ...scope, nested: path })
-      return nestedPaths(scope.kind).includes(path) ? nestedNode(path, node) : NONE
+      const here = nestedPaths(scope.kind).includes(path)
+      const outer = here ? scope : { ...scope, innerHits: undefined }
+      const own: InnerHits[] = []
+      const within = { ...scope, nested: path, innerHits: inner_hits && own }
+      const of = inner(query, within)
+      takeInnerHits(inner_hits, of.node, own, { by: 'nested', name: path, inner: within, outer, lower: inner })
+      if (!here) return NEVER
+      const node = nestedNode(path, of.node)
+      if (mode === 'none') return { node, score: same(0) }
+      if (of.score === undefined || node.op === 'none') return { node, score: undefined }
+      if (of.score.by === 'same' && mode !== 'sum') return { node, score: of.score }
+      return { node, score: Object.freeze({ by: 'nested', path, mode, of }) }
     }
-    if (ignore_unmapped !== undefined && boolean(ignore_unmapped)) return NONE
+    if (ignoresUnmapped) return NEVER
     const there = lists.length > 0 ? `Nested lists are ${lists.join(', ')}.` : 'It has none.'
     throw refuse(
       'query_shard_exception',
@@ -39,5 +53,4 @@ export const nested: Clause = {
   },
 }
 
-/** A score is the same for every hit, so its mode makes no difference. */
 const KEYS = ['path', 'query', 'ignore_unmapped', 'score_mode', 'inner_hits'] as const

@@ -2,7 +2,8 @@ import { KINDS } from '../../mapping/index.ts'
 import { parentsOf } from '../../mapping/joins.ts'
 import { NONE } from '../ast.ts'
 import { boolean, known, named, scalar, unexpected } from '../json-node.ts'
-import { canonicalId } from '../scope.ts'
+import { canonicalId } from '../meta.ts'
+import { constant } from '../score.ts'
 import { ids, or, parent } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
@@ -20,8 +21,8 @@ export const parentId: Clause = {
     const { name, kind } = kindNamed(type)
     const node = ids([canonicalId(scalar(id, 'an id'))])
     if (kind !== undefined && parentsOf(kind).length > 0)
-      return kind === scope.kind ? or(parentsOf(kind).map(of => parent(of, node))) : NONE
-    if (ignoresUnmapped) return NONE
+      return constant(kind === scope.kind ? or(parentsOf(kind).map(of => parent(of, node))) : NONE)
+    if (ignoresUnmapped) return constant(NONE)
     const possible = KINDS.filter(kind => parentsOf(kind).length > 0)
     throw noRelation(type, `[parent_id] no relation found for child ${named(name)}.`, name, possible)
   },

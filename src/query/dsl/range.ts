@@ -1,57 +1,89 @@
 import { refuse } from '../../lib/errors.ts'
-import type { Bounds } from '../ast.ts'
-import { within } from '../conditions.ts'
+import { type BoundPlaces, within } from '../conditions.ts'
 import { createDateReader } from '../dates.ts'
-import { type JsonNode, known, members, string, where } from '../json-node.ts'
+import { boolean, type JsonNode, known, string, unexpected, where } from '../json-node.ts'
+import { isMeta } from '../meta.ts'
 import { onField } from '../scope.ts'
+import { constant } from '../score.ts'
 import { type Clause, onlyField } from './clause.ts'
 
 export const range: Clause = {
-  doc: 'The field lies within bounds: gte or gt, and lte or lt. On dates, format and time_zone tell how they are written.',
+  doc: 'The field lies within bounds: gte or gt, and lte or lt; or from and to with include_lower and include_upper. On dates, format and time_zone tell how they are written.',
   example: { timestamp: { gte: 'now-7d/d', lt: 'now/d' } },
+  fieldwise: true,
   lower(place, scope) {
     const [name, at] = onlyField('range', place)
-    for (const [key, legacy] of members(at, EXPECTED)) if (LEGACY.includes(key)) throw legacyBound(legacy)
-    const { gt, gte, lt, lte, format, time_zone } = known(at, EXPECTED, KEYS)
-    if (name === '_id' || name === '_type') {
+    const { format, time_zone, relation, ...given } = known(at, EXPECTED, KEYS)
+    if (isMeta(name)) {
       throw refuse('illegal_argument_exception', `${where(at)}: [${name}] does not support range queries.`)
     }
+    if (relation !== undefined && relation.value !== null) checkRelation(relation)
+    const bounds = { ...lower(given), ...upper(given) }
     return onField(name, at, scope, field => {
-      const option = format ?? time_zone
+      const option = [format, time_zone].find(option => option !== undefined && option.value !== null)
       if (option !== undefined && field.compare !== 'instant') {
         throw refuse('illegal_argument_exception', `${where(option)}: [${field.path}] is no date.`)
       }
-      const bounds = { ...sole('gt', gt, 'gte', gte), ...sole('lt', lt, 'lte', lte) }
       const dates = createDateReader({
         ...scope,
-        format: format && { place: format, text: string(format, 'a date format') },
-        zone: time_zone && { place: time_zone, text: string(time_zone, 'a time zone') },
+        format: option && format ? { place: format, text: string(format, 'a date format') } : undefined,
+        zone: option && time_zone ? { place: time_zone, text: string(time_zone, 'a time zone') } : undefined,
       })
-      return within(field, bounds, dates)
+      return constant(within(field, bounds, dates))
     })
   },
 }
 
-const KEYS = ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone'] as const
-const LEGACY = ['from', 'to', 'include_lower', 'include_upper']
+const BOUNDS = ['gt', 'gte', 'lt', 'lte', 'from', 'to', 'include_lower', 'include_upper'] as const
+const KEYS = [...BOUNDS, 'format', 'time_zone', 'relation'] as const
 const EXPECTED = 'an object such as {"gte": 1, "lt": 9}'
 
-/** The bound that is given; null means that there is none. */
-const sole = (
-  strict: 'gt' | 'lt',
-  exclusive: JsonNode | undefined,
-  loose: 'gte' | 'lte',
-  inclusive: JsonNode | undefined,
-): { [bound in keyof Bounds]: JsonNode } => {
-  const [a, b] = [exclusive, inclusive].map(place => (place?.value === null ? undefined : place))
-  if (a !== undefined && b !== undefined) {
-    throw refuse('parsing_exception', `${where(a)}: [${strict}] and [${loose}] exclude each other. Keep one of them.`)
-  }
-  return { ...(a && { [strict]: a }), ...(b && { [loose]: b }) }
+type Given = { [bound in (typeof BOUNDS)[number]]?: JsonNode | undefined }
+
+const lower = ({ gt, gte, from, include_lower }: Given): BoundPlaces => {
+  const place = sole({ gt, gte, from, include_lower })
+  if (place === undefined) return {}
+  return isIncluded(place, [gt, gte], include_lower) ? { gte: place } : { gt: place }
 }
 
-const legacyBound = (place: JsonNode) =>
-  refuse(
-    'parsing_exception',
-    `${where(place)}: the older spelling of bounds is not supported. Instead of from and to, include_lower and include_upper, write gte or gt and lte or lt.`,
+const upper = ({ lt, lte, to, include_upper }: Given): BoundPlaces => {
+  const place = sole({ lt, lte, to, include_upper })
+  if (place === undefined) return {}
+  return isIncluded(place, [lt, lte], include_upper) ? { lte: place } : { lt: place }
+}
+
+/** A bound says by its name whether it is included; of the older spelling it is, unless the option says otherwise. */
+const isIncluded = (
+  place: JsonNode,
+  [strict, loose]: readonly [JsonNode | undefined, JsonNode | undefined],
+  option: JsonNode | undefined,
+): boolean => place === loose || (place !== strict && (option === undefined || boolean(option)))
+
+/** The bound that is given; null means that there is none. The option goes with the older spelling. */
+const sole = (given: Given): JsonNode | undefined => {
+  const options = Object.entries(given).filter(([name]) => name.startsWith('include_'))
+  const bounds = Object.entries(given).filter(
+    (bound): bound is [string, JsonNode] => bound[1] !== undefined && !bound[0].startsWith('include_'),
   )
+  const [first, second] = bounds.filter(([, { value }]) => value !== null)
+  if (first && second)
+    throw refuse(
+      'parsing_exception',
+      `${where(first[1])}: [${first[0]}] and [${second[0]}] exclude each other. Keep one of them.`,
+    )
+  const isNew = first && !['from', 'to'].includes(first[0])
+  const [[name, option] = []] = options
+  if (isNew && option !== undefined)
+    throw refuse(
+      'parsing_exception',
+      `${where(option)}: [${name}] goes with [from] and [to], and not with [${first[0]}].`,
+    )
+  return first?.[1]
+}
+
+/** Every field has points rather than ranges as its values: of these the three relations mean the same. */
+const checkRelation = (place: JsonNode): void => {
+  const name = string(place, EXPECTED_RELATION).toLowerCase()
+  if (!['intersects', 'contains', 'within'].includes(name)) throw unexpected(place, EXPECTED_RELATION)
+}
+const EXPECTED_RELATION = '"intersects", "contains" or "within"'

@@ -1,20 +1,24 @@
-import { equals } from '../conditions.ts'
-import { onField, onMetaField } from '../scope.ts'
+import { termOn } from '../leaves.ts'
+import { onMetaField } from '../meta.ts'
+import { onField } from '../scope.ts'
+import { constant } from '../score.ts'
 import { type Clause, onlyField, shortOrLong } from './clause.ts'
-import { foldCase } from './letter-case.ts'
+import { inAnyCase } from './letter-case.ts'
 
 export const term: Clause = {
-  doc: 'The field has this very value. A text field is compared by its lower-cased words, its .raw as it is.',
+  doc: 'The field has this very value. A text field is compared by its lower-cased words, its .raw as it is; with case_insensitive in any letter case.',
   example: { event: 'transfer' },
+  fieldwise: true,
   lower(place, scope) {
     const [name, at] = onlyField('term', place)
     const { value, case_insensitive } = shortOrLong(at, 'value', ['case_insensitive'])
-    return (
-      onMetaField(name, [value], scope) ??
-      onField(name, at, scope, field => {
-        const folded = foldCase(case_insensitive, field, value, scope)
-        return equals(folded.field, folded.value, scope)
-      })
+    const meta = onMetaField(name, [value], scope)
+    if (meta) return constant(meta)
+    return onField(
+      name,
+      at,
+      scope,
+      field => inAnyCase(case_insensitive, field, value, scope) ?? termOn(field, value, scope),
     )
   },
 }

@@ -1,6 +1,8 @@
 import { equals } from '../conditions.ts'
 import { IGNORED_IN_CLAUSES, isObject, type JsonNode, list, members, unexpected } from '../json-node.ts'
-import { onField, onMetaField } from '../scope.ts'
+import { onMetaField } from '../meta.ts'
+import { onField } from '../scope.ts'
+import { constant } from '../score.ts'
 import { or } from '../simplify.ts'
 import { type Clause, onlyField } from './clause.ts'
 
@@ -12,15 +14,14 @@ export const terms: Clause = {
     if (isObject(at.value)) throw unexpected(at, 'a list of values (a lookup in another index is not supported)')
     const values = list(at, 'a list of values')
     scope.budget.values(values.length, at)
-    return (
-      onMetaField(name, values, scope) ??
-      onField(name, at, scope, field => {
-        const node = or(values.map(value => equals(field, value, scope)))
-        // Each value of a date is a range, and so a condition of its own.
-        if (node.op === 'or') scope.budget.clauses(node.of.length, at)
-        return node
-      })
-    )
+    const meta = onMetaField(name, values, scope)
+    if (meta) return constant(meta)
+    return onField(name, at, scope, field => {
+      const node = or(values.map(value => equals(field, value, scope)))
+      // Each value of a date is a range, and so a condition of its own.
+      if (node.op === 'or') scope.budget.clauses(node.of.length, at)
+      return constant(node)
+    })
   },
 }
 

@@ -1,5 +1,6 @@
 import { known, unexpected } from '../json-node.ts'
-import { onMetaField } from '../scope.ts'
+import { onMetaField } from '../meta.ts'
+import { constant } from '../score.ts'
 import type { Clause } from './clause.ts'
 
 export const type: Clause = {
@@ -8,6 +9,6 @@ export const type: Clause = {
   lower(place, scope) {
     const { value } = known(place, 'an object such as {"value": "tx"}', ['value'])
     if (value === undefined) throw unexpected(place, 'an object with [value]')
-    return onMetaField('_type', [value], scope)!
+    return constant(onMetaField('_type', [value], scope)!)
   },
 }

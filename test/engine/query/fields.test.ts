@@ -21,11 +21,13 @@ import {
 const ASKED = [
   'tx logsBloom exists',
   'contract transactionHash range',
+  'event args.value.dec range',
   'event args.value.hex range',
   'event str in',
   'event str range',
   'event str exists',
   'event str fuzzy',
+  'call args.value.dec range',
   'call args.value.hex range',
   'call error exists',
   'call selector range',

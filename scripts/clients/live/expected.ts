@@ -1,0 +1,61 @@
+/** What each call gets on the demo chain. */
+export const EXPECTED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['info', 'You Know, for Search'],
+  ['ping', true],
+  ['search', 1565],
+  ['match', 1565],
+  ['count', 1565],
+  ['get', '0xe392582d53f21650a6a0007f736ec46019afbc5be36791a2853d460a3cc6ccf5'],
+  ['getSource', '0xe392582d53f21650a6a0007f736ec46019afbc5be36791a2853d460a3cc6ccf5'],
+  ['get what is not there', 404],
+  ['exists', true],
+  ['existsSource', true],
+  ['mget', [true, false]],
+  ['msearch', [1565, 1717]],
+  ['scroll', 1717],
+  ['point in time', 1717],
+  ['helpers.scan', 1717],
+  ['helpers.scrollDocuments', 1717],
+  ['helpers.search', 3],
+  ['search of the whole name', 1717],
+  ['search by q', 1565],
+  ['a query that is not known', 400],
+  ['an index that is not there', 404],
+  ['indices.exists', true],
+  ['indices.getMapping', ['ethereum-demo-local-tx']],
+  ['fieldCaps', ['date']],
+  ['cat.indices', 8],
+  ['cat.indices as text', true],
+  ['cluster.health', false],
+  ['search of several', 2138],
+  ['search by a pattern', 6951],
+  ['range', 3],
+  [
+    'search in order',
+    [
+      '0xe392582d53f21650a6a0007f736ec46019afbc5be36791a2853d460a3cc6ccf5',
+      '0x8b5842af52cae2c1a68dfd0b57e1ec642811a87f759a10543480400b089606a6',
+    ],
+  ],
+  [
+    'terms with avg inside',
+    [
+      ['Transfer', 1565, 220.07987220447285],
+      ['Sync', 342, 227.28947368421052],
+    ],
+  ],
+  [
+    'date_histogram',
+    [
+      [1735689600000, 1173],
+      [1735693200000, 544],
+    ],
+  ],
+  [
+    'nested terms',
+    [
+      ['to', 1920],
+      ['value', 1600],
+    ],
+  ],
+])

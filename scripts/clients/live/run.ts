@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { createToken, startServer } from '../../bench/program.ts'
+import { CLIENTS, type Client } from './clients.ts'
+import { EXPECTED } from './expected.ts'
+import { type Installed, install } from './install.ts'
+
+/** Runs unmodified clients of Elasticsearch and OpenSearch against a server with the demo chain, and compares what they got. */
+
+const USAGE = `npm run clients -- [--only TEXT]... [--short] [--seconds N] [--program FILE]
+
+--only     clients whose name has this in it, such as java; may be repeated
+--short    one of each kind that installs within seconds
+--seconds  clients whose turn comes later are skipped
+--program  what they ask (default dist/chainsieve.mjs)`
+
+interface Line {
+  call: string
+  value?: unknown
+  error?: string
+}
+
+const main = async (): Promise<number> => {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true },
+      short: { type: 'boolean' },
+      seconds: { type: 'string', default: '3600' },
+      program: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) {
+    console.log(USAGE)
+    return 0
+  }
+  const wanted = CLIENTS.filter(
+    ({ name, short }) => (!values.short || short) && (values.only?.some(part => name.includes(part)) ?? true),
+  )
+  const program = values.program ?? 'dist/chainsieve.mjs'
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-clients-'))
+  const server = await startServer(program, ['--data', data, '--port', '0'])
+  let faults = 0
+  try {
+    const token = await createToken(program, data)
+    const env = { BASE: `${server.url}/ethereum/demo/local/es`, TOKEN: token, TX }
+    const end = performance.now() + Number(values.seconds) * 1000
+    for (const client of wanted) faults += await tryClient(client, env, end - performance.now())
+  } finally {
+    await server.stop()
+    rmSync(data, { recursive: true, force: true })
+  }
+  return faults === 0 ? 0 : 1
+}
+
+/** A transaction of the demo chain. */
+const TX = '0xe392582d53f21650a6a0007f736ec46019afbc5be36791a2853d460a3cc6ccf5'
+
+/** Resolves to the number of faults. */
+const tryClient = async (client: Client, env: Record<string, string>, leftMs: number): Promise<number> => {
+  let installed: Installed
+  try {
+    if (leftMs < 0) throw new Error('the time is over')
+    installed = await install(client, leftMs)
+  } catch (error) {
+    console.log(`${client.name}: skipped: ${String((error as Error).message).split('\n')[0]}`)
+    return 0
+  }
+  const lines = await callsOf(installed, env)
+  const faults = lines.flatMap(line => faultOf(line) ?? [])
+  if (lines.length === 0) faults.push('made no call')
+  console.log(`${client.name}: ${lines.length - faults.length} of ${lines.length} calls`)
+  for (const fault of faults) console.log(`  ${fault}`)
+  return faults.length
+}
+
+const callsOf = async ({ command, args, cwd, env: own }: Installed, env: Record<string, string>): Promise<Line[]> => {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env, ...own }, timeout: 120_000 })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const lines = out.split('\n').filter(line => line.startsWith('{'))
+  if (lines.length === 0) console.log(err.slice(-2_000))
+  return lines.map(line => JSON.parse(line) as Line)
+}
+
+const faultOf = ({ call, value, error }: Line): string | undefined => {
+  if (error !== undefined) return `${call}: failed: ${error}`
+  const expected = EXPECTED.get(call)
+  if (isDeepStrictEqual(value, expected)) return undefined
+  return `${call}: got ${JSON.stringify(value)} instead of ${JSON.stringify(expected)}`
+}
+
+process.exitCode = await main()

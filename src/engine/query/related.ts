@@ -1,0 +1,91 @@
+import type { Document } from '../../documents/document.ts'
+import type { Limits } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
+import type { Node } from '../../query/ast.ts'
+import { valuesOf } from '../../query/predicate.ts'
+import type { Collapse, InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
+import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
+import type { Reader } from '../reader.ts'
+import { findBest } from './best.ts'
+import { countAll } from './count.ts'
+import type { Documents } from './documents.ts'
+import type { Evaluation } from './evaluate.ts'
+import type { Evaluator } from './evaluator.ts'
+import { numberedAs, positionOfOrdinal, segmentAt } from './places.ts'
+import { viewOf } from './segment-matcher.ts'
+import { and as both, toArray } from './sets.ts'
+import { bySortKeys, type Found, sortKeysOf } from './sort.ts'
+
+/** Documents that a hit brings along. */
+export interface Related {
+  total: number
+  found: Found[]
+}
+
+export interface RelatedOptions {
+  reader: Reader
+  exact: Documents
+  limits: Limits
+  evaluation: Evaluator
+}
+
+/** Finds the children or the parent of a hit that fulfil a clause. They lie in the hit's own block, and so in its segment. */
+export const relatedBy = (
+  { by, request }: InnerHits,
+  { reader, exact, evaluation }: RelatedOptions,
+): ((hit: Found, document: Document) => Related) => {
+  const { kind, query } = request.parts[0]!
+  let inner: Evaluation | undefined
+  const keys = sortKeysOf(request, reader, exact)
+  const order = bySortKeys(keys)
+  return (hit, { _id, _parent }) => {
+    reader.check()
+    const segment = segmentAt(hit.position, reader)
+    if (!segment) return { total: 0, found: [] }
+    inner ??= evaluation(kind, query)
+    const link = evaluation(
+      kind,
+      by === 'parent' ? ids(_parent === undefined ? [] : [_parent]) : parent(hit.kind, ids([_id])),
+    )
+    const numbered = numberedAs(kind)
+    const { header, size } = viewOf(segment, numbered, reader)
+    const linked = link.matches(segment)
+    const matches = toArray(both(linked, inner.matches(segment, linked), size))
+    const found = Array.from(matches, (ordinal): Found => {
+      return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
+    })
+    if (keys.compare) keys.fill(found, segment)
+    return { total: found.length, found: found.sort(order).slice(request.from, request.from + request.size) }
+  }
+}
+
+/** Finds the hits of a search that have the same value in the field that it is collapsed by. */
+export const groupBy = (
+  { fields }: Collapse,
+  parts: readonly RequestPart[],
+  request: SearchRequest,
+  options: RelatedOptions,
+): ((hit: Found) => Related) => {
+  const { reader, exact, limits, evaluation } = options
+  const readGroup = ({ kind, position }: Found) => {
+    const field = fields[kind]
+    const [document] = field ? exact.load(kind, [position]) : []
+    return field && document && valuesOf(field, document._source)[0]
+  }
+  return hit => {
+    const value = readGroup(hit)
+    const inGroup = (kind: Kind): Node => {
+      const field = fields[kind]
+      if (value === undefined) return field ? not(exists(field)) : and([])
+      return field ? isIn(field, [value]) : NOTHING
+    }
+    const own = parts.map(({ kind, query, postFilter }) => ({
+      kind,
+      evaluation: evaluation(kind, and([query, ...(postFilter ? [postFilter] : []), inGroup(kind)])),
+    }))
+    const found = findBest(request, own, { exact, reader, limits })
+    return { total: countAll(request, own, reader), found: found.slice(request.from) }
+  }
+}
+
+const NOTHING: Node = { op: 'none' }

@@ -1,0 +1,74 @@
+import { fullType } from '../../../decode/signature.ts'
+import type { FieldPath, Kind } from '../../../mapping/index.ts'
+import type { Value } from '../../../query/ast.ts'
+import type { Statistics } from '../../../query/statistics.ts'
+import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
+import type { Reader } from '../../reader.ts'
+import { planNested, rangesOf } from '../nested.ts'
+
+/** How many documents of the kind each signature has. */
+export const countsBySignature = (kind: Kind, reader: Reader): ReadonlyMap<number, number> => {
+  const of = kind === 'call' ? 'call' : 'log'
+  const known = SUMS.get(reader)?.[of]
+  if (known && known.version === reader.version()) return known.counts
+  const counts = new Map<number, number>()
+  const [first, last] = logTerms(0)
+  for (const segment of reader.segments()) {
+    reader.check()
+    for (const { term, n } of reader.termsBetween(segment.id, first, last)) {
+      const id = signatureOfLogField(fieldOfTerm(term))
+      if (reader.signature(id).of === of) counts.set(id, (counts.get(id) ?? 0) + n)
+    }
+  }
+  SUMS.set(reader, { ...SUMS.get(reader), [of]: { counts, version: reader.version() } })
+  return counts
+}
+
+interface Sums {
+  counts: Map<number, number>
+  version: number
+}
+const SUMS = new WeakMap<Reader, { log?: Sums; call?: Sums }>()
+
+/** Of arguments: each counts as a document of its own. */
+export const elementStatistics = (kind: Kind, reader: Reader): Pick<Statistics, 'documents' | 'frequency'> => {
+  const of = kind === 'call' ? 'call' : 'log'
+  const inputsOf = (id: number) => {
+    const { event, error } = reader.signature(id)
+    return error === null ? (event?.inputs ?? []) : []
+  }
+  const countWhere = (test: (input: ReturnType<typeof inputsOf>[number]) => boolean): number => {
+    let sum = 0
+    for (const [id, count] of countsBySignature(kind, reader)) sum += count * inputsOf(id).filter(test).length
+    return sum
+  }
+  /** Arguments among which a term of the index was found. */
+  const countPostings = (first: number, last: number, fingerprint: number | undefined): number =>
+    reader.postingsBetween(first, last).reduce((sum, posting) => {
+      if (fingerprint !== undefined && posting.fingerprint !== fingerprint) return sum
+      const { signature } = argumentOf(fieldOfTerm(posting.term))
+      const { of: own, event, error } = reader.signature(signature)
+      return own === of && event !== null && error === null ? sum + posting.n : sum
+    }, 0)
+  return {
+    documents(field) {
+      if (field.field !== 'args.value.hex') return countWhere(() => true)
+      return countWhere(() => true) - countPostings(...argumentTerms(TOO_LONG), undefined)
+    },
+    frequency(field: FieldPath, value: Value) {
+      switch (field.field) {
+        case 'args.name':
+          return countWhere(({ name }) => name === value)
+        case 'args.value.type':
+          return countWhere(input => fullType(input) === value)
+        case 'args.value.hex':
+          return rangesOf(planNested({ op: 'all' }, reader, of).keysOf(String(value))).reduce(
+            (sum, { first, last, fingerprint }) => sum + countPostings(first, last, fingerprint),
+            0,
+          )
+        default:
+          return undefined
+      }
+    },
+  }
+}

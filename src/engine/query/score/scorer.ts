@@ -1,0 +1,228 @@
+import type { Kind } from '../../../mapping/index.ts'
+import type { Score, Scored } from '../../../query/score.ts'
+import { compileScore, together } from '../../../query/score-predicate.ts'
+import { bm25 } from '../../../query/similarity.ts'
+import { expandBeginning, expandNear, type Statistics, weightOf } from '../../../query/statistics.ts'
+import type { Reader, Segment } from '../../reader.ts'
+import type { Documents } from '../documents.ts'
+import { evaluate } from '../evaluate.ts'
+import { linkOf, NO_PARENT } from '../joins.ts'
+import { numberedAs, positionOfOrdinal } from '../places.ts'
+import { planQuery } from '../plan.ts'
+import { type Context, viewOf } from '../segment-matcher.ts'
+import { and, collected, listed, toArray } from '../sets.ts'
+import { createStatistics, isOneWord } from './statistics.ts'
+
+/** Scores of the documents of one kind that match. */
+export interface Scorer {
+  /** What all of them have, where it is the same. */
+  uniform: number | undefined
+  /** Of the documents at these ordinals, which ascend and match. */
+  scores(segment: Segment, ordinals: Uint32Array): Float64Array
+}
+
+export interface ScorerOptions {
+  kind: Kind
+  reader: Reader
+  ask: Context['ask']
+  exact: Documents
+}
+
+export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
+  const known = createStatistics(options)
+  const simple = simplified(score, known)
+  const uniform = uniformOf(simple, known, options)
+  if (uniform !== undefined)
+    return { uniform, scores: (_, ordinals) => new Float64Array(ordinals.length).fill(uniform) }
+  return { uniform, scores: build(simple, known, options) }
+}
+
+/** Near values and beginnings as the values that they stand for. */
+const simplified = (score: Score, known: Statistics): Score => {
+  const inner = ({ node, score }: Scored): Scored => ({ node, score: score && simplified(score, known) })
+  switch (score.by) {
+    case 'fuzzy':
+      return expandNear(score, known)
+    case 'phrase':
+      return score.prefix && score.words.length === 1
+        ? expandBeginning(score.field, score.words[0]!, score.boost, known)
+        : score
+    case 'sum':
+    case 'best':
+      return { ...score, of: score.of.map(inner) }
+    case 'lowered':
+      return { ...score, of: simplified(score.of, known) }
+    default:
+      return score
+  }
+}
+
+/** The score that every match has, where that is known before any is read. */
+const uniformOf = (score: Score, known: Statistics, options: ScorerOptions): number | undefined => {
+  switch (score.by) {
+    case 'same':
+      return score.value
+    case 'term': {
+      if (!isOneWord(options.kind, score.field, options.reader)) return undefined
+      const weight = weightOf(score, known)
+      return bm25(weight, 1, 1, known.averageLength(score.field))
+    }
+    case 'sum': {
+      let sum = 0
+      for (const part of score.of) {
+        const one = part.node.op === 'all' && part.score ? uniformOf(part.score, known, options) : undefined
+        if (one === undefined) return undefined
+        sum += one
+      }
+      return sum
+    }
+    case 'nested':
+      if (score.mode === 'sum' || !score.of.score) return undefined
+      return uniformOf(score.of.score, known, options)
+    case 'child':
+    case 'parent': {
+      if (!score.of.score || (score.by === 'child' && score.mode === 'sum')) return undefined
+      const related = createScorer(score.of.score, { ...options, kind: score.kind }).uniform
+      return related === undefined ? undefined : related * score.boost
+    }
+    default:
+      return undefined
+  }
+}
+
+type Scores = Scorer['scores']
+
+const build = (score: Score, known: Statistics, options: ScorerOptions): Scores => {
+  const uniform = uniformOf(score, known, options)
+  if (uniform !== undefined) return (_, ordinals) => new Float64Array(ordinals.length).fill(uniform)
+  switch (score.by) {
+    case 'sum':
+      return combined(score.of, known, options, (sum, one) => sum + one)
+    case 'best': {
+      const { tie } = score
+      const most = combined(score.of, known, options, Math.max)
+      if (tie === 0) return most
+      const all = combined(score.of, known, options, (sum, one) => sum + one)
+      return (segment, ordinals) => {
+        const sums = all(segment, ordinals)
+        return most(segment, ordinals).map((best, i) => best + tie * (sums[i]! - best))
+      }
+    }
+    case 'lowered': {
+      const of = build(score.of, known, options)
+      const where = matchesOf({ node: score.where, score: undefined }, options)
+      return (segment, ordinals) => {
+        const scores = of(segment, ordinals)
+        const unwanted = where(segment, ordinals)
+        for (let i = 0, j = 0; j < unwanted.length; i++)
+          if (ordinals[i] === unwanted[j]) {
+            scores[i]! *= score.factor
+            j++
+          }
+        return scores
+      }
+    }
+    case 'child':
+      return byChildren(score, options)
+    case 'parent':
+      return byParent(score, options)
+    default:
+      return byDocuments(score, known, options)
+  }
+}
+
+/** Parts count where they match. */
+const combined = (
+  parts: readonly Scored[],
+  known: Statistics,
+  options: ScorerOptions,
+  add: (before: number, one: number) => number,
+): Scores => {
+  const built = parts.map(part => ({
+    scores: build(part.score!, known, options),
+    matches: part.node.op === 'all' ? undefined : matchesOf(part, options),
+  }))
+  return (segment, ordinals) => {
+    const found = new Float64Array(ordinals.length)
+    for (const { scores, matches } of built) {
+      options.reader.check()
+      const some = matches ? matches(segment, ordinals) : ordinals
+      const own = scores(segment, some)
+      for (let i = 0, j = 0; j < some.length; i++)
+        if (ordinals[i] === some[j]) {
+          found[i] = add(found[i]!, own[j]!)
+          j++
+        }
+    }
+    return found
+  }
+}
+
+/** Those of some ordinals that match. */
+const matchesOf = ({ node }: Scored, { kind, reader, ask }: ScorerOptions) => {
+  const evaluation = evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask })
+  return (segment: Segment, ordinals: Uint32Array): Uint32Array => {
+    const { size } = viewOf(segment, numberedAs(kind), reader)
+    const within = listed(ordinals)
+    return toArray(and(evaluation.matches(segment, within), within, size))
+  }
+}
+
+/** What only the documents tell. */
+const byDocuments = (score: Score, known: Statistics, { kind, reader, exact }: ScorerOptions): Scores => {
+  const count = compileScore(score, known)
+  return (segment, ordinals) => {
+    const header = reader.header(segment)
+    return Float64Array.from(ordinals, ordinal => {
+      reader.check()
+      const [document] = exact.load(kind, [positionOfOrdinal(header, numberedAs(kind), ordinal)])
+      return document ? count(document._source, document) : 0
+    })
+  }
+}
+
+/** Parents and children share their segment. */
+const byChildren = (score: Extract<Score, { by: 'child' }>, options: ScorerOptions): Scores => {
+  const { kind, reader, ask } = options
+  const { kind: child, of, mode, boost } = score
+  const [own, parent] = [numberedAs(child), numberedAs(kind)]
+  const link = linkOf(own, parent, reader)
+  const evaluation = evaluate({ kind: child, plan: planQuery(child, of.node, reader), reader, ask })
+  const scorer = createScorer(of.score!, { ...options, kind: child })
+  return (segment, ordinals) => {
+    const at = viewOf(segment, parent, reader)
+    const candidates = link.down(at, listed(ordinals))
+    const size = viewOf(segment, own, reader).size
+    const children = and(evaluation.matches(segment, candidates), candidates, size)
+    const scores = scorer.scores(segment, toArray(children))
+    const byParent = new Map<number, number[]>()
+    for (const [i, ordinal] of link.up(at, children).entries()) {
+      if (ordinal === NO_PARENT) continue
+      const list = byParent.get(ordinal)
+      if (list) list.push(scores[i]!)
+      else byParent.set(ordinal, [scores[i]!])
+    }
+    return Float64Array.from(ordinals, ordinal => boost * together(mode, byParent.get(ordinal) ?? []))
+  }
+}
+
+const byParent = (score: Extract<Score, { by: 'parent' }>, options: ScorerOptions): Scores => {
+  const { kind, reader } = options
+  const { kind: parent, of, boost } = score
+  const link = linkOf(numberedAs(kind), numberedAs(parent), reader)
+  const scorer = createScorer(of.score ?? { by: 'same', value: 0 }, { ...options, kind: parent })
+  return (segment, ordinals) => {
+    const at = viewOf(segment, numberedAs(kind), reader)
+    const parents = link.up(at, listed(ordinals))
+    const { size } = viewOf(segment, numberedAs(parent), reader)
+    const distinct = toArray(
+      collected(
+        parents.filter(ordinal => ordinal !== NO_PARENT),
+        size,
+      ),
+    )
+    const scores = scorer.scores(segment, distinct)
+    const known = new Map(Array.from(distinct, (ordinal, i) => [ordinal, scores[i]!]))
+    return Float64Array.from(parents, ordinal => boost * (known.get(ordinal) ?? 0))
+  }
+}

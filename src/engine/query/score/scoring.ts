@@ -1,0 +1,142 @@
+import type { Kind } from '../../../mapping/index.ts'
+import type { SearchRequest, Sort } from '../../../query/request.ts'
+import type { Reader, Segment } from '../../reader.ts'
+import type { Part } from '../best.ts'
+import type { Evaluation } from '../evaluate.ts'
+import { numberedAs, ordinalOfPosition, segmentAt, sizeOf } from '../places.ts'
+import { count, EMPTY, listed, toArray } from '../sets.ts'
+import type { Found } from '../sort.ts'
+import { createScorer, type Scorer, type ScorerOptions } from './scorer.ts'
+
+/** Scores of all that a search finds. */
+export interface Scoring {
+  /** What every hit has, where it is the same. */
+  uniform: number | undefined
+  /** Of one kind's documents of a segment, by ordinal: of those that match. */
+  in(kind: Kind, segment: Segment): Float64Array
+  /** Tells hits what they have. */
+  mark(found: readonly Found[]): void
+}
+
+/** Adds scores to the parts of a search, where they are not all 1, and leaves out what scores too little. */
+export const withScores = (
+  { parts: asked, minScore }: SearchRequest,
+  parts: Part[],
+  options: Omit<ScorerOptions, 'kind'>,
+): Part[] => {
+  if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
+  const scorers = new Map(asked.map(({ kind, score = ONE }) => [kind, createScorer(score, { ...options, kind })]))
+  const scoring = createScoring(scorers, parts, options.reader)
+  return parts.map(({ kind, evaluation }) => ({
+    ...{ kind, scoring },
+    evaluation: minScore === undefined ? evaluation : atLeastScore(evaluation, kind, minScore, scoring),
+  }))
+}
+
+const ONE = { by: 'same', value: 1 } as const
+
+const createScoring = (scorers: ReadonlyMap<Kind, Scorer>, parts: readonly Part[], reader: Reader): Scoring => {
+  const [first, ...others] = [...scorers.values()].map(({ uniform }) => uniform)
+  const uniform = others.every(other => other === first) ? first : undefined
+  const evaluations = new Map(parts.map(({ kind, evaluation }) => [kind, evaluation]))
+  /** Of each kind those of the segment that was asked for last. */
+  const last = new Map<Kind, { segment: number; scores: Float64Array }>()
+
+  const scoresOf = (kind: Kind, segment: Segment): Float64Array => {
+    const scorer = scorers.get(kind)!
+    const all = new Float64Array(sizeOf({ segment, header: reader.header(segment) }, numberedAs(kind)))
+    if (scorer.uniform !== undefined) return all.fill(scorer.uniform)
+    const ordinals = toArray(evaluations.get(kind)!.matches(segment))
+    const scores = scorer.scores(segment, ordinals)
+    for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = scores[i]!
+    return all
+  }
+
+  return {
+    uniform,
+    in(kind, segment) {
+      const known = last.get(kind)
+      if (known?.segment === segment.id) return known.scores
+      const scores = scoresOf(kind, segment)
+      last.set(kind, { segment: segment.id, scores })
+      return scores
+    },
+    mark(found) {
+      if (uniform !== undefined) {
+        for (const one of found) one.score = uniform
+        return
+      }
+      for (const { kind, segment, ones } of groupsOf(found, reader)) {
+        const header = reader.header(segment)
+        const placed = ones
+          .map(one => ({ one, ordinal: ordinalOfPosition(header, numberedAs(kind), one.position) }))
+          .sort((a, b) => a.ordinal - b.ordinal)
+        const ordinals = Uint32Array.from(placed, ({ ordinal }) => ordinal)
+        const scores = scorers.get(kind)!.scores(segment, ordinals)
+        for (const [i, { one }] of placed.entries()) one.score = scores[i]!
+      }
+    },
+  }
+}
+
+interface Group {
+  kind: Kind
+  segment: Segment
+  ones: Found[]
+}
+
+/** Hits of one kind in one segment. What is gone meanwhile is left out. */
+const groupsOf = (found: readonly Found[], reader: Reader): Iterable<Group> => {
+  const groups = new Map<string, Group>()
+  for (const one of found) {
+    const segment = segmentAt(one.position, reader)
+    if (!segment) continue
+    const key = `${one.kind} ${segment.id}`
+    const group = groups.get(key)
+    if (group) group.ones.push(one)
+    else groups.set(key, { kind: one.kind, segment, ones: [one] })
+  }
+  return groups.values()
+}
+
+const atLeastScore = (evaluation: Evaluation, kind: Kind, least: number, scoring: Scoring): Evaluation => {
+  const { uniform } = scoring
+  if (uniform !== undefined) return uniform >= least ? evaluation : { matches: () => EMPTY, count: () => 0 }
+  const matches = (segment: Segment) => {
+    const scores = scoring.in(kind, segment)
+    return listed(toArray(evaluation.matches(segment)).filter(ordinal => Math.fround(scores[ordinal]!) >= least))
+  }
+  return { matches, count: segment => count(matches(segment)) }
+}
+
+/** Where nobody has ordered hits whose scores differ, the best come first; of all hits one after the other, the newest. */
+export const bestFirst = (request: SearchRequest, parts: readonly Part[]): SearchRequest => {
+  const scoring = parts[0]?.scoring
+  const isOrdered = request.sort.length > 0 || !scoring || scoring.uniform !== undefined
+  return isOrdered ? request : { ...request, sort: BEST_FIRST }
+}
+
+const BEST_FIRST: Sort[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
+
+/** The greatest score of all matches, where scores are shown and not all 1. `found` are the first hits, where they are known. */
+export const maxScore = (
+  { sort, trackScores }: SearchRequest,
+  parts: readonly Part[],
+  found: readonly Found[] | undefined,
+  reader: Reader,
+): { maxScore?: number } => {
+  const scoring = parts[0]?.scoring
+  if (!scoring || found?.length === 0) return {}
+  if (sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')) return {}
+  if (scoring.uniform !== undefined) return { maxScore: scoring.uniform }
+  const best = found?.[0]?.keys[0]
+  if (sort.length === 0 && typeof best === 'number') return { maxScore: best }
+  let greatest = 0
+  for (const segment of reader.segments())
+    for (const { kind, evaluation } of parts) {
+      reader.check()
+      if (count(evaluation.matches(segment)) === 0) continue
+      for (const score of scoring.in(kind, segment)) if (score > greatest) greatest = score
+    }
+  return { maxScore: greatest }
+}

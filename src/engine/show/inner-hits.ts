@@ -1,0 +1,164 @@
+import type { Document } from '../../documents/document.ts'
+import { asJson, long } from '../../documents/show.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { compareValues, type Value } from '../../query/ast.ts'
+import { compileDecorated } from '../../query/decorate.ts'
+import { compileFields, type FieldValues } from '../../query/field-values.ts'
+import { compileHighlight } from '../../query/highlight.ts'
+import { compileElement, rawValuesOf, readValue } from '../../query/predicate.ts'
+import type { ElementSort, InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
+import { compileSourceFilter } from '../../query/source-filter.ts'
+import { groupBy, type Related, relatedBy } from '../query/related.ts'
+import { type Found, missingValue } from '../query/sort.ts'
+import { explanationOf } from './explanation.ts'
+import type { Totals } from './hits.ts'
+import type { Append, RichOptions } from './rich.ts'
+
+/** Appends what one name of `inner_hits` shows, as an object. */
+type Write = (one: Found, document: Document, out: ByteWriter) => void
+
+/** What appends `inner_hits`; nothing where none are asked for. */
+export const createInnerHits = (part: RequestPart, request: SearchRequest, options: RichOptions): Append[] => {
+  const { collapse } = request
+  const writers: [string, Write][] = [
+    ...(part.innerHits ?? []).map((inner): [string, Write] => [inner.name, innerWriter(inner, options)]),
+    ...(collapse?.innerHits ?? []).map(({ name, request: inner }): [string, Write] => {
+      const find = groupBy(collapse!, request.parts, inner, options)
+      // What marks hits marks those of their groups.
+      const parts = request.parts.map(({ kind, query, marks = [] }) => ({ kind, query, marks }))
+      return [name, relatedWriter({ ...inner, parts }, hit => find(hit), options)]
+    }),
+  ]
+  if (writers.length === 0) return []
+  return [
+    (one, document, out) => {
+      for (const [i, [name, write]] of writers.entries()) {
+        options.reader.check()
+        out.text(`${i === 0 ? ',"inner_hits":{' : ','}${JSON.stringify(name)}:`)
+        write(one, document, out)
+      }
+      out.ascii('}')
+    },
+  ]
+}
+
+const innerWriter = (inner: InnerHits, options: RichOptions): Write => {
+  if (inner.by === 'nested') return elementWriter(inner, options)
+  return relatedWriter(inner.request, relatedBy(inner, options), options)
+}
+
+const relatedWriter = (
+  request: SearchRequest,
+  find: (one: Found, document: Document) => Related,
+  { writer, index, totals }: RichOptions,
+): Write => {
+  const write = writer(request, index, totals)
+  const { sort, trackScores } = request
+  const scored = sort.length === 0 || trackScores === true
+  return (one, document, out) => {
+    const { total, found } = find(one, document)
+    out.text(head(total, totals, scored && found.length > 0))
+    write(found, out)
+    out.ascii(']}}')
+  }
+}
+
+const head = (total: number, totals: Totals, scored: boolean): string => {
+  const shown = totals === 'integer' ? total : `{"value":${total},"relation":"eq"}`
+  return `{"hits":{"total":${shown},"max_score":${scored ? 1 : null},"hits":[`
+}
+
+type Source = Record<string, unknown>
+
+/** The elements of a list that fulfil the clause. */
+const elementWriter = ({ path, request, elementSort }: InnerHits, { index, totals }: RichOptions): Write => {
+  const list = path!
+  const { kind, query } = request.parts[0]!
+  const matches = compileElement(query, list)
+  const { from, size } = request
+  const scored = elementSort.length === 0 || request.trackScores === true
+  const show = elementShow(request, list, `${index}-${kind}`)
+  const score = scored ? 1 : null
+  const keysOf = elementKeys(elementSort, list)
+  return (_one, document, out) => {
+    const all = document._source[list]
+    const found = (Array.isArray(all) ? all : []).flatMap((element: Source, offset) =>
+      matches(element) ? [{ element, offset, keys: keysOf(element, offset) }] : [],
+    )
+    found.sort((a, b) => compareBy(elementSort, a.keys, b.keys) || a.offset - b.offset)
+    const shown = found.slice(from, from + size)
+    out.text(head(found.length, totals, scored && shown.length > 0))
+    for (const [i, { element, offset, keys }] of shown.entries()) {
+      const hit = {
+        _index: `${index}-${kind}`,
+        _type: kind,
+        ...(request.shown?.id === false ? {} : { _id: document._id }),
+        _nested: { field: list, offset },
+        ...(request.shown?.version && { _version: 1 }),
+        _score: score,
+        ...show(element, document),
+        ...(elementSort.length > 0 && { sort: elementSort.map((sort, k) => shownKey(keys[k], sort)) }),
+      }
+      out.text(`${i > 0 ? ',' : ''}${JSON.stringify(hit)}`)
+    }
+    out.ascii(']}}')
+  }
+}
+
+/** Names in filters are full paths: an element is shown as if it were the only one of its list. */
+const elementShow = (
+  { source, shown, parts }: SearchRequest,
+  list: string,
+  _index: string,
+): ((element: Source, document: Document) => Record<string, unknown>) => {
+  const { kind } = parts[0]!
+  const filter = shown?.decimals ? compileDecorated(kind, source, shown) : compileSourceFilter(source)
+  const fields = shown?.fields.length ? compileFields(kind, shown.fields, 'fields') : undefined
+  const docValues = shown?.docvalueFields.length
+    ? compileFields(kind, shown.docvalueFields, 'docvalue_fields', list)
+    : undefined
+  const mark = shown?.highlight.length ? compileHighlight(kind, parts[0]!.marks ?? [], shown.highlight) : undefined
+  return (element, { _id }) => {
+    const alone = { [list]: [element] }
+    const left = filter(alone)
+    const values: FieldValues = {}
+    docValues?.(alone, { _id, _index }, values)
+    fields?.(alone, { _id, _index }, values)
+    const highlight = mark?.(alone)
+    return {
+      ...(left && { _source: (left[list] as Source[] | undefined)?.[0] ?? {} }),
+      ...(Object.keys(values).length > 0 && { fields: values }),
+      ...(highlight && { highlight }),
+      ...(shown?.explain && {
+        _explanation: explanationOf(1),
+      }),
+    }
+  }
+}
+
+const elementKeys =
+  (sorts: readonly ElementSort[], list: string) =>
+  (element: Source, offset: number): (Value | undefined)[] =>
+    sorts.map(({ field }) => {
+      if (!field) return offset
+      const [raw] = rawValuesOf(field, element, list)
+      return raw === undefined ? undefined : readValue(field, raw)
+    })
+
+const compareBy = (sorts: readonly ElementSort[], a: (Value | undefined)[], b: (Value | undefined)[]): number => {
+  for (const [i, { order, missing }] of sorts.entries()) {
+    const [x, y] = [a[i], b[i]]
+    if (x === undefined || y === undefined) {
+      if (x === y) continue
+      return (x === undefined) === (missing === '_first') ? -1 : 1
+    }
+    const difference = compareValues(x, y)
+    if (difference !== 0) return order === 'desc' ? -difference : difference
+  }
+  return 0
+}
+
+const shownKey = (key: Value | undefined, { field, order }: ElementSort): unknown => {
+  if (key === undefined) return missingValue(field, order)
+  return typeof key === 'bigint' ? long(key, asJson) : key
+}

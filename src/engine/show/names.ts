@@ -1,0 +1,19 @@
+import { compile } from '../../query/predicate.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import type { Documents } from '../query/documents.ts'
+import type { Found } from '../query/sort.ts'
+
+/** Writes which clauses with names a hit matches; undefined where none has a name. */
+export const matchedNames = (
+  { names }: Pick<SearchRequest, 'names'>,
+  documents: Documents,
+): ((found: Found) => string) | undefined => {
+  if (names === undefined) return undefined
+  const tests = names.map(({ name, kind, query }) => ({ name, kind, test: compile(kind, query) }))
+  return ({ kind, position }) => {
+    const [document] = documents.load(kind, [position])
+    const matched = tests.filter(it => document !== undefined && it.kind === kind && it.test(document))
+    if (matched.length === 0) return ''
+    return `,"matched_queries":${JSON.stringify([...new Set(matched.map(({ name }) => name))])}`
+  }
+}

@@ -1,0 +1,171 @@
+import type { Document } from '../../documents/document.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { compileDecorated } from '../../query/decorate.ts'
+import { type AddFields, compileFields, type FieldValues } from '../../query/field-values.ts'
+import { compileHighlight } from '../../query/highlight.ts'
+import type { RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
+import { asFloat } from '../../query/similarity.ts'
+import type { Documents } from '../query/documents.ts'
+import type { RelatedOptions } from '../query/related.ts'
+import { type Found, sortValues } from '../query/sort.ts'
+import { envelopeOf, hitWriter } from './envelope.ts'
+import { explanationOf } from './explanation.ts'
+import type { Show, Totals, WriteHits } from './hits.ts'
+import { createInnerHits } from './inner-hits.ts'
+import { matchedNames } from './names.ts'
+import { CLOSE, COMMA } from './pieces.ts'
+
+/** Whether hits show more than their envelope and `_source`. */
+export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>
+  shown !== undefined || collapse !== undefined || parts.some(({ innerHits }) => innerHits !== undefined)
+
+export interface RichOptions extends RelatedOptions {
+  index: string
+  totals: Totals
+  hidesScores: boolean
+  shown: Documents
+  shows: Record<Kind, Show>
+  sourceOf(kind: Kind, filter: SourceFilter): ReturnType<Show['source']>
+  /** Writes the hits of a search within this one. */
+  writer(request: SearchRequest, index: string, totals: Totals): WriteHits
+}
+
+/** Appends what else a hit shows, each member with a comma before it. */
+export type Append = (one: Found, document: Document, out: ByteWriter) => void
+
+/** As the plain writer, for requests that ask for more: of each hit its document is read as an object, too. */
+export const createRichWriter = (request: SearchRequest, options: RichOptions): WriteHits => {
+  const { reader, shown, exact } = options
+  const { sort, parts } = request
+  const writers = new Map(parts.map(part => [part.kind, kindWriter(part, request, options)]))
+  const sortOf = sortValues(sort, { documents: exact, reader })
+  const namesOf = matchedNames(request, exact)
+  return (found, out) => {
+    let hits = 0
+    for (const one of found) {
+      reader.check()
+      const { envelope, behindSource, atEnd } = writers.get(one.kind)!
+      const [document] = shown.load(one.kind, [one.position])
+      const before = out.length
+      if (hits > 0) out.byte(COMMA)
+      if (!document || !envelope(one, document, out)) {
+        out.truncate(before)
+        continue
+      }
+      for (const append of behindSource) append(one, document, out)
+      if (sort.length) out.text(`,"sort":${JSON.stringify(sortOf(one))}`)
+      if (namesOf) out.text(namesOf(one))
+      for (const append of atEnd) append(one, document, out)
+      out.byte(CLOSE)
+      hits++
+    }
+    return hits
+  }
+}
+
+interface KindWriter {
+  /** Up to `_source`; false where there is no such document. */
+  envelope(one: Found, document: Document, out: ByteWriter): boolean
+  behindSource: Append[]
+  atEnd: Append[]
+}
+
+const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOptions): KindWriter => {
+  const { shown = NOTHING_SHOWN } = request
+  const { kind } = part
+  const meta = { version: shown.version, sequence: shown.sequence, explain: shown.explain }
+  return {
+    envelope: envelopeWriter(kind, request.source, shown, options),
+    behindSource: [
+      ...(meta.version ? [appendVersion] : []),
+      ...(meta.sequence ? [appendSequence] : []),
+      ...appendFields(kind, request, shown, options),
+      ...appendHighlight(kind, part, shown),
+    ],
+    atEnd: [...(meta.explain ? [appendExplanation] : []), ...createInnerHits(part, request, options)],
+  }
+}
+
+const NOTHING_SHOWN: Shown = {
+  id: true,
+  version: false,
+  sequence: false,
+  explain: false,
+  fields: [],
+  docvalueFields: [],
+  highlight: [],
+  decimals: false,
+  argsByName: false,
+}
+
+const envelopeWriter = (
+  kind: Kind,
+  source: SourceFilter,
+  shown: Shown,
+  { index, hidesScores, shows, sourceOf }: RichOptions,
+): KindWriter['envelope'] => {
+  if (!shown.id) {
+    const text = `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_score":`
+    return (one, _document, out) => {
+      out.text(`${text}${hidesScores ? null : scoreOf(one)}`)
+      return true
+    }
+  }
+  const score = hidesScores ? 'null' : undefined
+  const head = envelopeOf(index, kind)
+  const decorated = (shown.decimals || shown.argsByName) && source !== false
+  if (!decorated) {
+    const write = hitWriter(shows[kind], head, score, sourceOf(kind, source))
+    return (one, _document, out) => write(one, out)
+  }
+  const show = compileDecorated(kind, source, shown)
+  const write = hitWriter(shows[kind], head, score, undefined)
+  return (one, { _source }, out) => {
+    if (!write(one, out)) return false
+    out.text(`,"_source":${JSON.stringify(show(_source))}`)
+    return true
+  }
+}
+
+/** Documents never change under their ids. */
+const appendVersion: Append = (_one, _document, out) => out.ascii(',"_version":1')
+
+/** The position grows with the chain, as sequence numbers do with what is indexed. */
+const appendSequence: Append = ({ position }, _document, out) => out.ascii(`,"_seq_no":${position},"_primary_term":1`)
+
+const appendExplanation: Append = (one, _document, out) =>
+  out.text(`,"_explanation":${JSON.stringify(explanationOf(scoreOf(one)))}`)
+
+const scoreOf = ({ score = 1 }: Found): number => asFloat(score)
+
+const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { index }: RichOptions): Append[] => {
+  const adds: AddFields[] = []
+  const { fields, docvalueFields } = shown
+  const collapsed = collapse?.fields[kind]
+  if (collapsed && collapse)
+    adds.push(compileFields(kind, [{ pattern: collapse.name, format: undefined }], 'docvalue_fields'))
+  const asked = docvalueFields.filter(({ pattern }) => pattern !== collapse?.name)
+  if (asked.length > 0) adds.push(compileFields(kind, asked, 'docvalue_fields'))
+  if (fields.length > 0) adds.push(compileFields(kind, fields, 'fields'))
+  if (adds.length === 0) return []
+  const _index = `${index}-${kind}`
+  return [
+    (_one, { _id, _source }, out) => {
+      const values: FieldValues = {}
+      for (const add of adds) add(_source, { _id, _index }, values)
+      if (Object.keys(values).length > 0) out.text(`,"fields":${JSON.stringify(values)}`)
+    },
+  ]
+}
+
+const appendHighlight = (kind: Kind, { marks = [] }: RequestPart, { highlight }: Shown): Append[] => {
+  if (highlight.length === 0) return []
+  const mark = compileHighlight(kind, marks, highlight)
+  return [
+    (_one, { _source }, out) => {
+      const marked = mark(_source)
+      if (marked) out.text(`,"highlight":${JSON.stringify(marked)}`)
+    },
+  ]
+}

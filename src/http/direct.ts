@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Account } from '../accounts/index.ts'
+import type { Log } from '../lib/log.ts'
+import type { Limits } from '../limits/index.ts'
+import type { SearchService } from '../search/service.ts'
+import { findTarget, type Target } from '../search/target.ts'
+import { sendAnswer } from './answer.ts'
+import type { Bodies } from './body.ts'
+import type { Exchange } from './context.ts'
+import { renderError } from './errors.ts'
+import { totalsFor } from './es/dialect.ts'
+import { PRODUCT } from './json.ts'
+
+/**
+ * The short way of a search: what most clients ask most of the time is answered without the router, whose requests, responses and streams
+ * take longer than many a query. It takes requests about which there is no doubt, leaves all others as they came to the app, and does what the app
+ * does, by the same functions.
+ */
+export type Direct = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
+
+export interface DirectOptions {
+  search: Pick<SearchService, 'networks' | 'search'>
+  accounts: { verify(token: string): Account | undefined }
+  bodies: Bodies
+  limits: Pick<Limits, 'body'>
+  log: Log
+}
+
+export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOptions): Direct => {
+  const toError = renderError(log)
+  const most = Math.min(limits.body, SMALL)
+
+  const targetOf = (url: string): Target | undefined => {
+    const [, technology, blockchain, name, entity] = PATH.exec(url) ?? []
+    if (entity === undefined) return undefined
+    const network = `${technology}/${blockchain}/${name}`
+    try {
+      return findTarget(network, entity, search.networks(network))
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Bytes of the body; undefined where that is not plain and small. */
+  const sizeOf = ({ method, headers }: IncomingMessage): number | undefined => {
+    if (method !== 'POST' || headers['content-encoding'] !== undefined || headers.expect !== undefined) return undefined
+    if (OTHER_FORMS.test(headers.accept ?? '')) return undefined
+    const stated = headers['content-length']
+    const size = stated === undefined ? 0 : Number(stated)
+    return size > 0 && size <= most ? size : undefined
+  }
+
+  const accountOf = ({ headers: { authorization } }: IncomingMessage): Account | undefined => {
+    const [, token] = BEARER.exec(authorization ?? '') ?? []
+    try {
+      return token === undefined ? undefined : accounts.verify(token)
+    } catch {
+      return undefined
+    }
+  }
+
+  return (incoming, outgoing) => {
+    const size = sizeOf(incoming)
+    const target = size === undefined ? undefined : targetOf(incoming.url ?? '')
+    const account = target && accountOf(incoming)
+    if (size === undefined || target === undefined || account === undefined) return false
+    const held = bodies.open(account.id)
+    try {
+      held.check(size)
+      held.add(size)
+    } catch {
+      return false
+    }
+
+    const exchange: Exchange = {
+      req: { method: incoming.method!, path: incoming.url!, raw: { signal: signalOf(incoming.socket) } },
+      env: { incoming, outgoing },
+    }
+    const answer = async (body: Uint8Array) => {
+      try {
+        const { id } = account
+        const dialect = { totals: totalsFor(exchange.req.path, incoming.headers['user-agent']), typedKeys: false }
+        const found = await search.search({ ...target, body, dialect, account: id, signal: exchange.req.raw.signal })
+        if (found.body instanceof Uint8Array && found.status === 200) sendWhole(outgoing, found.status, found.body)
+        else await respond(exchange, sendAnswer(exchange, log, found))
+      } catch (error) {
+        await respond(exchange, toError(error, exchange))
+      } finally {
+        held.close()
+      }
+    }
+    const body = new Uint8Array(size)
+    let length = 0
+    incoming.on('data', (chunk: Buffer) => {
+      body.set(chunk, length)
+      length += chunk.length
+    })
+    incoming.on('end', () => void answer(body))
+    // In the middle of the body: nobody is there to be answered.
+    incoming.on('error', held.close)
+    incoming.on('close', () => length < size && held.close())
+    return true
+  }
+}
+
+/** Larger bodies are given to threads in memory that is shared. */
+const SMALL = 16_384
+const PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$/
+const OTHER_FORMS = /csv|ndjson/i
+const BEARER = /^Bearer ([\w-]+)$/
+
+const sendWhole = (outgoing: ServerResponse, status: number, body: Uint8Array) => {
+  outgoing.writeHead(status, [...PRODUCT_HEADERS, 'content-length', String(body.length)])
+  outgoing.end(body)
+}
+
+const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
+
+/** Sends what is no plain answer as the app does. */
+const respond = async ({ env }: Exchange, response: Response): Promise<void> => {
+  await getRequestListener(() => response)(env!.incoming!, env!.outgoing!)
+}
+
+/** What aborts when a connection ends, one for all of its requests. */
+const signalOf = (socket: Socket): AbortSignal => {
+  let signal = signals.get(socket)
+  if (!signal) {
+    const controller = new AbortController()
+    signal = controller.signal
+    signals.set(socket, signal)
+    if (socket.destroyed) controller.abort()
+    else socket.once('close', () => controller.abort())
+  }
+  return signal
+}
+const signals = new WeakMap<Socket, AbortSignal>()

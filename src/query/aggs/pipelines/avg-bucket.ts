@@ -1,0 +1,8 @@
+import { besideBuckets, sum } from './beside.ts'
+import { simpleValue } from './pipeline.ts'
+
+export const avgBucket = besideBuckets(
+  'The mean of a number of the buckets.',
+  [],
+  (_, format) => found => simpleValue(sum(found) / found.length, format),
+)

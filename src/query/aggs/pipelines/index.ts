@@ -1,0 +1,60 @@
+import { refuse } from '../../../lib/errors.ts'
+import type { Budget } from '../../budget.ts'
+import { type JsonNode, where } from '../../json-node.ts'
+import { avgBucket } from './avg-bucket.ts'
+import { bucketScript, bucketSelector } from './bucket-script.ts'
+import { bucketSort } from './bucket-sort.ts'
+import { cumulativeSum } from './cumulative-sum.ts'
+import { derivative } from './derivative.ts'
+import { extendedStatsBucket } from './extended-stats-bucket.ts'
+import { maxBucket } from './max-bucket.ts'
+import { minBucket } from './min-bucket.ts'
+import { movingAvg } from './moving-avg.ts'
+import { movingFn } from './moving-fn.ts'
+import { percentilesBucket } from './percentiles-bucket.ts'
+import type { Pipeline, PipelineKind } from './pipeline.ts'
+import { serialDiff } from './serial-diff.ts'
+import { statsBucket } from './stats-bucket.ts'
+import { sumBucket } from './sum-bucket.ts'
+
+/** Every pipeline aggregation by its name in the body. */
+export const PIPELINES = {
+  avg_bucket: avgBucket,
+  max_bucket: maxBucket,
+  min_bucket: minBucket,
+  sum_bucket: sumBucket,
+  stats_bucket: statsBucket,
+  extended_stats_bucket: extendedStatsBucket,
+  percentiles_bucket: percentilesBucket,
+  derivative,
+  cumulative_sum: cumulativeSum,
+  serial_diff: serialDiff,
+  moving_fn: movingFn,
+  moving_avg: movingAvg,
+  bucket_script: bucketScript,
+  bucket_selector: bucketSelector,
+  bucket_sort: bucketSort,
+} satisfies Record<string, PipelineKind>
+
+/** Pipeline aggregations of Elasticsearch that are refused, and what does instead. */
+export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
+  bucket_correlation: 'Compute it from the buckets.',
+  bucket_count_ks_test: 'Compute it from the buckets.',
+  cumulative_cardinality: 'Use cardinality with a query that begins earlier.',
+  inference: 'There are no models here.',
+  moving_percentiles: 'Use percentiles in a histogram of longer intervals.',
+  normalize: 'Use sum_bucket or max_bucket beside the histogram, and divide by it.',
+}
+
+/** Reads the body of a pipeline aggregation; undefined where the type is none. */
+export const parsePipeline = (name: string, type: string, place: JsonNode, budget: Budget): Pipeline | undefined => {
+  if (Object.hasOwn(REFUSED_PIPELINES, type)) {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: the aggregation [${type}] is not supported. ${REFUSED_PIPELINES[type]} Supported are ${Object.keys(PIPELINES).join(', ')}.`,
+    )
+  }
+  if (!Object.hasOwn(PIPELINES, type)) return undefined
+  const kind: PipelineKind = PIPELINES[type as keyof typeof PIPELINES]
+  return { name, type, place, stands: kind.stands, ...kind.read(place, { name, budget }) }
+}

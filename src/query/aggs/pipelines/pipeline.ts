@@ -1,0 +1,116 @@
+import { refuse } from '../../../lib/errors.ts'
+import type { Budget } from '../../budget.ts'
+import type { Json } from '../../json.ts'
+import { elements, isObject, type JsonNode, known, members, named, string, unexpected, where } from '../../json-node.ts'
+import type { Format } from '../metrics/metric.ts'
+import { numberWriterOf } from '../number-text.ts'
+import type { Bucket, Buckets, Metric, Results } from '../result.ts'
+import { type BucketsPath, type GapPolicy, insideOf, parsePath, valueIn } from './path.ts'
+
+/** One kind of pipeline aggregation: it computes with what other aggregations found. */
+export interface PipelineKind {
+  /** What it means, for the reference docs. */
+  doc: string
+  /** The body of a working one, for the reference docs. */
+  example: unknown
+  /** Where it stands: beside an aggregation with buckets, inside of any such, or inside of a histogram. */
+  stands: 'beside' | 'in buckets' | 'in histogram'
+  read(place: JsonNode, scope: PipelineScope): Work
+}
+
+export interface PipelineScope {
+  name: string
+  budget: Budget
+}
+
+/** What a pipeline aggregation does, once all that its paths lead to is there. */
+export interface Work {
+  paths: readonly BucketsPath[]
+  /** Of one that stands beside others: what it finds in what they found. */
+  beside?(results: Results): Metric
+  /** Of one inside of others: changes the buckets, or puts a result into them. */
+  inside?(parent: Buckets, put: (bucket: Bucket, found: Metric) => void): void
+}
+
+export interface Pipeline extends Work {
+  name: string
+  type: string
+  place: JsonNode
+  stands: PipelineKind['stands']
+  meta?: Json
+}
+
+/** The members of a body, with `buckets_path`, `gap_policy` and `format` among them. */
+export const bodyOf = <Name extends string>(
+  place: JsonNode,
+  names: readonly Name[],
+): Partial<Record<Name | 'buckets_path' | 'gap_policy' | 'format', JsonNode>> =>
+  known<Name | 'buckets_path' | 'gap_policy' | 'format'>(
+    place,
+    'an object such as {"buckets_path": "the_sum"}',
+    ['buckets_path', ...names],
+    [],
+  )
+
+export const onePath = (place: JsonNode, body: { buckets_path?: JsonNode }): BucketsPath => {
+  const paths = listOfPaths(place, body)
+  if (paths.length !== 1) throw unexpected(body.buckets_path!, 'one path')
+  return paths[0]!
+}
+
+const listOfPaths = (place: JsonNode, { buckets_path }: { buckets_path?: JsonNode }): BucketsPath[] => {
+  if (buckets_path === undefined) {
+    throw refuse('parsing_exception', `${where(place)}: Missing required field [buckets_path].`)
+  }
+  return elements(buckets_path).map(at => parsePath(at, string(at, 'a path, such as "the_sum"')))
+}
+
+/** Paths by the names under which a script knows them; a single one is `_value`, those of a list are `_value0`, `_value1` and so on. */
+export const namedPaths = (place: JsonNode, body: { buckets_path?: JsonNode }): Map<string, BucketsPath> => {
+  const { buckets_path: at } = body
+  if (at === undefined || !isObject(at.value)) {
+    if (typeof at?.value === 'string') return new Map([['_value', onePath(place, body)]])
+    return new Map(listOfPaths(place, body).map((path, i) => [`_value${i}`, path]))
+  }
+  return new Map(members(at, 'paths').map(([name, at]) => [name, parsePath(at, string(at, 'a path'))]))
+}
+
+export const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
+  if (place === undefined) return 'skip'
+  const text = string(place, 'a gap policy')
+  if (text === 'skip' || text === 'insert_zeros' || text === 'keep_values') return text
+  throw refuse(
+    'parsing_exception',
+    `${where(place)}: Invalid gap policy: ${named(text)}, accepted values: [insert_zeros, skip, keep_values].`,
+  )
+}
+
+export const formatOf = (place: JsonNode | undefined): Format =>
+  place && numberWriterOf(place, string(place, 'a format of numbers, such as "#,##0.00"'))
+
+/** What most of them find: one number, null where it is none. */
+export const simpleValue = (value: number, format: Format, type = 'simple_value'): Metric => {
+  const finite = Number.isFinite(value) ? value : null
+  return {
+    is: 'metric',
+    type,
+    body: [
+      ['value', finite],
+      ...(format && finite !== null ? [['value_as_string', format(finite)] as [string, string]] : []),
+    ],
+    number: rest => (rest === undefined || rest === 'value' ? finite : undefined),
+  }
+}
+
+/** The numbers of the buckets of an aggregation beside, without gaps. */
+export const collect = (results: Results, path: BucketsPath, gaps: GapPolicy): { bucket: Bucket; value: number }[] => {
+  const result = results.get(path.steps[0]!.name)
+  if (result?.is !== 'buckets') return []
+  const inner = insideOf(path)
+  const found: { bucket: Bucket; value: number }[] = []
+  for (const bucket of result.buckets) {
+    const value = valueIn(bucket, inner, gaps)
+    if (value !== undefined && !Number.isNaN(value)) found.push({ bucket, value })
+  }
+  return found
+}

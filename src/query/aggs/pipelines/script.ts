@@ -1,0 +1,287 @@
+import { refuse } from '../../../lib/errors.ts'
+import { cut } from '../../cut.ts'
+import { where } from '../../json-node.ts'
+import type { Source } from './source.ts'
+
+/** What an expression gives: a double, an integer (a bigint, since Java divides those without rest), a truth, or null. */
+export type Given = number | bigint | boolean | null
+/** Numbers of a bucket by the names of their paths; null where there is none. */
+export type Variables = ReadonlyMap<string, number | null>
+
+type Kind = 'number' | 'boolean' | 'null'
+interface Part {
+  kind: Kind
+  of: (variables: Variables) => Given
+}
+
+/**
+ * Arithmetic of a script over `params.name`: + - * / %, comparisons, && || !, ?:, null, and functions of Math. Anything else of
+ * Painless is refused by name. `names`: the variables that there are.
+ */
+export const compileScript = (source: Source, names: ReadonlySet<string>, wanted: 'number' | 'boolean') => {
+  const { text, at } = source
+  const refused = (why: string) =>
+    refuse(
+      'illegal_argument_exception',
+      `${where(at)}: this script is not supported: ${why}. Supported is arithmetic over params, such as "params.a / params.b": + - * / % < <= > >= == != && || ! ?: null and Math.${[...FUNCTIONS.keys()].join(', Math.')}.`,
+    )
+  const tokens = tokenize(text, refused)
+  const part = parse(tokens, source, names, refused)
+  if (part.kind !== wanted) {
+    throw refused(`it gives a ${part.kind}, where a ${wanted} is needed`)
+  }
+  return (variables: Variables): Given => part.of(variables)
+}
+
+type Refused = (why: string) => Error
+
+const TOKEN =
+  /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?[dDfFlL]?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|('[^'\\]*'|"[^"\\]*")|(&&|\|\||[<>=!]=|[-+*/%<>!?:().,;[\]]))/y
+
+const tokenize = (text: string, refused: Refused): string[] => {
+  const tokens: string[] = []
+  TOKEN.lastIndex = 0
+  for (let at = 0; at < text.length; at = TOKEN.lastIndex) {
+    const found = TOKEN.exec(text)
+    if (!found) throw refused(`at [${cut(text.slice(at).trim())}]`)
+    tokens.push((found[1] ?? found[2] ?? found[3] ?? found[4])!)
+  }
+  return tokens
+}
+
+/** Operators from those that bind least on. */
+const LEVELS: readonly (readonly string[])[] = [
+  ['||'],
+  ['&&'],
+  ['==', '!='],
+  ['<', '<=', '>', '>='],
+  ['+', '-'],
+  ['*', '/', '%'],
+]
+const DEEPEST = 50
+
+const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<string>, refused: Refused): Part => {
+  let at = 0
+  let depth = 0
+  const take = (token: string): boolean => {
+    if (tokens[at] !== token) return false
+    at++
+    return true
+  }
+  const expect = (token: string) => {
+    if (!take(token)) throw refused(`expected [${token}] at [${cut(tokens.slice(at).join(' '))}]`)
+  }
+  const number = (part: Part, what: string): Part => {
+    if (part.kind !== 'number') throw refused(`[${what}] needs numbers`)
+    return part
+  }
+  const truth = (part: Part, what: string): Part => {
+    if (part.kind !== 'boolean') throw refused(`[${what}] needs a condition`)
+    return part
+  }
+
+  const ternary = (): Part => {
+    if (++depth > DEEPEST) throw refused(`it has more than ${DEEPEST} parts in one another`)
+    const condition = level(0)
+    let found = condition
+    if (take('?')) {
+      truth(condition, '?')
+      const yes = ternary()
+      expect(':')
+      const no = ternary()
+      if (yes.kind !== no.kind) throw refused('both sides of [:] must be of one kind')
+      found = { kind: yes.kind, of: variables => (condition.of(variables) ? yes : no).of(variables) }
+    }
+    depth--
+    return found
+  }
+
+  const level = (of: number): Part => {
+    const operators = LEVELS[of]
+    if (operators === undefined) return unary()
+    let left = level(of + 1)
+    while (operators.includes(tokens[at] ?? '')) {
+      const operator = tokens[at++]!
+      left = combine(operator, left, level(of + 1))
+    }
+    return left
+  }
+
+  const combine = (operator: string, left: Part, right: Part): Part => {
+    const [a, b] = [left.of, right.of]
+    switch (operator) {
+      case '||':
+      case '&&': {
+        const [x, y] = [truth(left, operator).of, truth(right, operator).of]
+        return { kind: 'boolean', of: operator === '||' ? v => x(v) || y(v) : v => x(v) && y(v) }
+      }
+      case '==':
+      case '!=': {
+        const isNull = left.kind === 'null' || right.kind === 'null'
+        if (!isNull && left.kind !== right.kind) throw refused(`[${operator}] compares things of one kind`)
+        // An integer equals a double of its value.
+        // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1
+        return { kind: 'boolean', of: v => (a(v) == b(v)) === (operator === '==') }
+      }
+    }
+    number(left, operator)
+    number(right, operator)
+    const compare = COMPARISONS.get(operator)
+    if (compare) return { kind: 'boolean', of: v => compare(present(a(v), source), present(b(v), source)) }
+    const calculate = ARITHMETIC.get(operator)!
+    return { kind: 'number', of: v => arithmetic(calculate, present(a(v), source), present(b(v), source), source) }
+  }
+
+  const unary = (): Part => {
+    if (++depth > DEEPEST) throw refused(`it has more than ${DEEPEST} parts in one another`)
+    const found = unaryOf()
+    depth--
+    return found
+  }
+
+  const unaryOf = (): Part => {
+    if (take('-')) {
+      const { of } = number(unary(), '-')
+      return { kind: 'number', of: v => negative(present(of(v), source)) }
+    }
+    if (take('+')) return number(unary(), '+')
+    if (take('!')) {
+      const { of } = truth(unary(), '!')
+      return { kind: 'boolean', of: v => !of(v) }
+    }
+    if (take('(')) {
+      const inner = ternary()
+      expect(')')
+      return inner
+    }
+    return operand()
+  }
+
+  const operand = (): Part => {
+    const token = tokens[at++]
+    if (token === undefined) throw refused('it ends too early')
+    if (/^[.\d]/.test(token)) {
+      const value = literal(token, source, refused)
+      return { kind: 'number', of: () => value }
+    }
+    if (token === 'true' || token === 'false') return { kind: 'boolean', of: () => token === 'true' }
+    if (token === 'null') return { kind: 'null', of: () => null }
+    if (token === 'Math' && take('.')) return call(tokens[at++] ?? '')
+    if (token === 'params' && !source.isExpression) {
+      if (take('.')) return variable(tokens[at++] ?? '')
+      if (take('[')) {
+        const name = tokens[at++] ?? ''
+        expect(']')
+        if (/^['"]/.test(name)) return variable(name.slice(1, -1))
+      }
+    }
+    if (source.isExpression && /^[A-Za-z_]/.test(token)) return tokens[at] === '(' ? call(token) : variable(token)
+    throw refused(`[${cut(token)}]`)
+  }
+
+  const variable = (name: string): Part => {
+    if (names.has(name)) return { kind: 'number', of: v => v.get(name) ?? null }
+    const value = source.params.get(name)
+    if (value === undefined) throw refused(`there is no [${cut(name)}] among buckets_path and params`)
+    if (typeof value === 'boolean') return { kind: 'boolean', of: () => value }
+    const given = source.integers.has(name) && !source.isExpression ? BigInt(value) : value
+    return { kind: 'number', of: () => given }
+  }
+
+  const call = (name: string): Part => {
+    const make = FUNCTIONS.get(name)
+    if (!make) throw refused(`[Math.${cut(name)}]`)
+    expect('(')
+    const parts: Part[] = []
+    do parts.push(number(ternary(), name))
+    while (take(','))
+    expect(')')
+    if (parts.length !== make.takes) throw refused(`[Math.${name}] takes ${make.takes}`)
+    return { kind: 'number', of: v => make.of(parts.map(part => present(part.of(v), source))) }
+  }
+
+  take('return')
+  const found = ternary()
+  take(';')
+  if (at < tokens.length) throw refused(`at [${cut(tokens.slice(at).join(' '))}]`)
+  return found
+}
+
+type Numeric = number | bigint
+
+const present = (value: Given, { at }: Source): Numeric => {
+  if (typeof value === 'number' || typeof value === 'bigint') return value
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(at)}: a bucket has no number for one of the paths. Ask for it first (params.a == null ? 0 : params.a), or let the gap_policy insert zeros.`,
+  )
+}
+
+const literal = (token: string, { isExpression }: Source, refused: Refused): Numeric => {
+  if (/^\d+[lL]?$/.test(token) && !isExpression) {
+    const isLong = /[lL]$/.test(token)
+    const value = BigInt(token.replace(/[lL]$/, ''))
+    if (value >= 2n ** (isLong ? 63n : 31n))
+      throw refused(`[${cut(token)}] is no integer of its size; write it as ${cut(token)}.0`)
+    return value
+  }
+  return Number.parseFloat(token)
+}
+
+const negative = (value: Numeric): Numeric => (typeof value === 'bigint' ? -value : -value)
+
+interface Operation {
+  doubles(a: number, b: number): number
+  integers(a: bigint, b: bigint): bigint
+}
+
+const ARITHMETIC: ReadonlyMap<string, Operation> = new Map([
+  ['+', { doubles: (a, b) => a + b, integers: (a, b) => a + b }],
+  ['-', { doubles: (a, b) => a - b, integers: (a, b) => a - b }],
+  ['*', { doubles: (a, b) => a * b, integers: (a, b) => a * b }],
+  ['/', { doubles: (a, b) => a / b, integers: (a, b) => a / b }],
+  ['%', { doubles: (a, b) => a % b, integers: (a, b) => a % b }],
+])
+
+const arithmetic = (operation: Operation, a: Numeric, b: Numeric, { at }: Source): Numeric => {
+  if (typeof a !== 'bigint' || typeof b !== 'bigint') return operation.doubles(Number(a), Number(b))
+  if (b === 0n && (operation === ARITHMETIC.get('/') || operation === ARITHMETIC.get('%'))) {
+    throw refuse('arithmetic_exception', `${where(at)}: / by zero. Of doubles it gives no value: write 0.0.`)
+  }
+  const found = operation.integers(a, b)
+  const bits = isInt(a) && isInt(b) ? 32 : 64
+  if (found === BigInt.asIntN(bits, found)) return found
+  throw refuse(
+    'arithmetic_exception',
+    `${where(at)}: ${found} is no integer of ${bits} bits. Write one of the numbers with a fraction, such as 2.0.`,
+  )
+}
+
+const isInt = (value: bigint): boolean => value === BigInt.asIntN(32, value)
+
+const COMPARISONS = new Map<string, (a: Numeric, b: Numeric) => boolean>([
+  ['<', (a, b) => a < b],
+  ['<=', (a, b) => a <= b],
+  ['>', (a, b) => a > b],
+  ['>=', (a, b) => a >= b],
+])
+
+const ofDoubles = (takes: number, of: (...numbers: number[]) => Numeric) => ({
+  takes,
+  of: (numbers: Numeric[]): Numeric => of(...numbers.map(Number)),
+})
+
+const FUNCTIONS = new Map<string, { takes: number; of: (numbers: Numeric[]) => Numeric }>([
+  ['abs', ofDoubles(1, Math.abs)],
+  ['max', ofDoubles(2, Math.max)],
+  ['min', ofDoubles(2, Math.min)],
+  // Of nothing, Java's round makes 0.
+  ['round', ofDoubles(1, value => (Number.isFinite(value) ? BigInt(Math.round(value)) : value || 0n))],
+  ['floor', ofDoubles(1, Math.floor)],
+  ['ceil', ofDoubles(1, Math.ceil)],
+  ['sqrt', ofDoubles(1, Math.sqrt)],
+  ['log', ofDoubles(1, Math.log)],
+  ['log10', ofDoubles(1, Math.log10)],
+  ['exp', ofDoubles(1, Math.exp)],
+  ['pow', ofDoubles(2, (a, b) => a ** b)],
+])

@@ -1,0 +1,127 @@
+import { refuse } from '../../../lib/errors.ts'
+import { named, where } from '../../json-node.ts'
+import { type BucketsPath, type Step, severalNumbers } from './path.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** What pipelines need to know of an aggregation. */
+export interface Shape {
+  readonly name: string
+  readonly spec: { readonly kind: string; readonly minDocCount?: number }
+  readonly aggs: readonly Shape[]
+  /** Those inside of it. */
+  readonly pipelines: readonly Pipeline[]
+}
+
+/**
+ * The pipelines of one level in the order in which they are computed: each after those that its paths lead to. Refuses paths that
+ * lead nowhere, and pipelines that stand in the wrong place. `parent`: the aggregation around, undefined at the root.
+ */
+export const orderPipelines = (
+  pipelines: readonly Pipeline[],
+  aggs: readonly Shape[],
+  parent: Pick<Shape, 'spec'> | undefined,
+): Pipeline[] => {
+  const ordered: Pipeline[] = []
+  const open = new Set<Pipeline>()
+  const visit = (pipeline: Pipeline) => {
+    if (ordered.includes(pipeline)) return
+    if (open.has(pipeline)) {
+      throw invalid(pipeline, `Cyclical dependency found with pipeline aggregator ${named(pipeline.name)}`)
+    }
+    open.add(pipeline)
+    for (const path of pipeline.paths) {
+      if (path.text === '_count' || path.text === '_key') continue
+      const [{ name }] = path.steps as readonly [Step, ...Step[]]
+      const agg = aggs.find(agg => agg.name === name)
+      const other = pipelines.find(pipeline => pipeline.name === name)
+      if (agg) checkPath(path, agg, pipeline)
+      else if (other && path.steps.length === 1) visit(other)
+      else throw invalid(pipeline, `No aggregation found for path ${named(path.text)}`)
+    }
+    ordered.push(pipeline)
+  }
+  for (const pipeline of pipelines) {
+    checkStand(pipeline, aggs, parent)
+    visit(pipeline)
+  }
+  return ordered
+}
+
+const invalid = ({ place }: Pipeline, why: string) =>
+  refuse('action_request_validation_exception', `${where(place)}: Validation Failed: ${why}.`)
+
+/** The aggregations behind the first step are there, and at the end is a number. */
+const checkPath = (path: BucketsPath, first: Shape, { stands }: Pipeline): void => {
+  let agg = first
+  for (const [i, { name, key }] of path.steps.entries()) {
+    const isLast = i === path.steps.length - 1
+    if (i > 0) {
+      if (isLast && (name === '_count' || name === '_key')) return
+      const inner = agg.aggs.find(inner => inner.name === name)
+      if (!inner) {
+        if (isLast && agg.pipelines.some(pipeline => pipeline.name === name)) return
+        throw refuse(
+          'action_request_validation_exception',
+          `${where(path.place)}: Validation Failed: No aggregation ${named(name)} found for path ${named(path.text)}.`,
+        )
+      }
+      agg = inner
+    }
+    // Of the aggregation beside, all buckets are looked at.
+    const isBeside = i === 0 && stands === 'beside'
+    if (SEVERAL_NUMBERS.has(agg.spec.kind) && key === undefined && isLast) throw severalNumbers(path)
+    if (SEVERAL_BUCKETS.has(agg.spec.kind) && !isBeside && key === undefined) throw severalBuckets(path, agg)
+  }
+}
+
+const severalBuckets = (path: BucketsPath, { name }: Shape) =>
+  refuse(
+    'aggregation_execution_exception',
+    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but [${name}] in ${named(path.text)} has several buckets. Name one, as in [${name}['its key']>the_sum].`,
+  )
+
+const checkStand = (pipeline: Pipeline, aggs: readonly Shape[], parent: Pick<Shape, 'spec'> | undefined): void => {
+  const { name, type, stands, paths } = pipeline
+  if (stands === 'beside') {
+    const first = paths[0]!.steps[0]!.name
+    const agg = aggs.find(agg => agg.name === first)
+    if (first === '_count' || first === '_key') {
+      throw invalid(pipeline, `buckets_path aggregation does not exist for aggregation ${named(name)}: ${named(first)}`)
+    }
+    if (agg && (!SEVERAL_BUCKETS.has(agg.spec.kind) || agg.spec.kind === 'composite')) {
+      throw invalid(
+        pipeline,
+        `The first aggregation in buckets_path must be a multi-bucket aggregation for aggregation ${named(name)}, found [${agg.spec.kind}] for buckets path ${named(paths[0]!.text)}`,
+      )
+    }
+    return
+  }
+  if (stands === 'in histogram') {
+    if (!parent || !HISTOGRAMS.has(parent.spec.kind)) {
+      throw invalid(
+        pipeline,
+        `${type} aggregation ${named(name)} must have a histogram, date_histogram or auto_date_histogram as parent`,
+      )
+    }
+    if (parent.spec.minDocCount !== undefined && parent.spec.minDocCount !== 0) {
+      throw invalid(pipeline, `parent histogram of ${type} aggregation ${named(name)} must have min_doc_count of 0`)
+    }
+    return
+  }
+  if (!parent)
+    throw invalid(pipeline, `${type} aggregation ${named(name)} must be declared inside of another aggregation`)
+  if (!SEVERAL_BUCKETS.has(parent.spec.kind)) {
+    throw invalid(pipeline, `${type} aggregation ${named(name)} must be inside of an aggregation with several buckets`)
+  }
+}
+
+const HISTOGRAMS: ReadonlySet<string> = new Set(['histogram', 'date_histogram', 'auto_date_histogram'])
+const SEVERAL_BUCKETS: ReadonlySet<string> = new Set([
+  ...HISTOGRAMS,
+  'terms',
+  'range',
+  'date_range',
+  'filters',
+  'composite',
+])
+const SEVERAL_NUMBERS: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks'])

@@ -1,0 +1,213 @@
+import { refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { createRecent } from '../lib/recent.ts'
+import { type JsonNode, show, where } from './json-node.ts'
+import { DAY, HOUR, MINUTE, SECOND, utc, type Zone } from './time-zone.ts'
+
+/** A date as text, from milliseconds since 1970. */
+export type DateWriter = (instant: number) => string
+
+/** The writer of a format: Elasticsearch's names, and patterns of Java letters. Of alternatives (`a||b`) the first one writes. */
+export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateWriter => {
+  const first = format.split('||', 1)[0]!
+  if (first === 'epoch_millis') return instant => String(Math.trunc(instant))
+  if (first === 'epoch_second') return epochSecond
+  const pattern = PATTERNS.get(first.startsWith('strict_') ? first.slice(7) : first) ?? first
+  const known = recent.get(pattern)
+  const parts = known ?? partsOf(place, pattern)
+  if (!known) recent.set(pattern, parts)
+  return given => {
+    const instant = Math.trunc(given)
+    const time = localTimeOf(instant, zone(instant))
+    return parts.map(part => (typeof part === 'string' ? part : part(time))).join('')
+  }
+}
+
+const epochSecond: DateWriter = instant => {
+  const millis = Math.trunc(instant)
+  const rest = ((millis % SECOND) + SECOND) % SECOND
+  const seconds = String((millis - rest) / SECOND)
+  return rest === 0 ? seconds : `${seconds}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`
+}
+
+interface Time {
+  local: number
+  offset: number
+  year: number
+  month: number
+  day: number
+}
+
+const localTimeOf = (instant: number, offset: number): Time => {
+  const local = instant + offset
+  const date = new Date(local)
+  return { local, offset, year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
+}
+
+const DATE = 'uuuu-MM-dd'
+const TIME = 'HH:mm:ss.SSSXXX'
+
+/** Each also with `strict_` before it. */
+const PATTERNS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    date_optional_time: `${DATE}'T'${TIME}`,
+    dateOptionalTime: `${DATE}'T'${TIME}`,
+    date_optional_time_nanos: `${DATE}'T'${TIME}`,
+    iso8601: `${DATE}'T'${TIME}`,
+    date_time: `${DATE}'T'${TIME}`,
+    date_time_no_millis: `${DATE}'T'HH:mm:ssXXX`,
+    date: DATE,
+    year_month_day: DATE,
+    year_month: 'uuuu-MM',
+    year: 'uuuu',
+    date_hour: `${DATE}'T'HH`,
+    date_hour_minute: `${DATE}'T'HH:mm`,
+    date_hour_minute_second: `${DATE}'T'HH:mm:ss`,
+    date_hour_minute_second_millis: `${DATE}'T'HH:mm:ss.SSS`,
+    date_hour_minute_second_fraction: `${DATE}'T'HH:mm:ss.SSS`,
+    basic_date: 'uuuuMMdd',
+    basic_date_time: "uuuuMMdd'T'HHmmss.SSSXXX",
+    basic_date_time_no_millis: "uuuuMMdd'T'HHmmssXXX",
+    ordinal_date: 'uuuu-DDD',
+    hour: 'HH',
+    hour_minute: 'HH:mm',
+    hour_minute_second: 'HH:mm:ss',
+    hour_minute_second_millis: 'HH:mm:ss.SSS',
+    time: TIME,
+    time_no_millis: 'HH:mm:ssXXX',
+    t_time: `'T'${TIME}`,
+  }),
+)
+
+const recent = createRecent<Part[]>(100)
+
+type Part = string | ((time: Time) => string)
+
+const LONGEST_PATTERN = 100
+
+const partsOf = (place: JsonNode, pattern: string): Part[] => {
+  const bad = (why: string) =>
+    refuse(
+      'illegal_argument_exception',
+      `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, PATTERNS.keys())} Dates are written by patterns of ${[...LETTERS.keys()].join(' ')}, such as "yyyy-MM-dd HH:mm", and by the names ${[...PATTERNS.keys()].join(', ')}, epoch_second and epoch_millis.`,
+    )
+  if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
+  // An 8 before a pattern once told that it is one of Java 8.
+  const pieces = pattern.replace(/^8/, '').match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g) ?? []
+  return pieces.flatMap((piece): Part[] => {
+    if (piece === "''") return ["'"]
+    if (piece.length > 1 && piece.startsWith("'")) return [piece.slice(1, -1).replaceAll("''", "'")]
+    // What is optional is always there when a date is written.
+    if (piece === '[' || piece === ']') return []
+    if (/^['{}#]/.test(piece)) throw bad(`[${piece}] has no meaning there`)
+    if (!/^[A-Za-z]/.test(piece)) return [piece]
+    const part = LETTERS.get(piece[0]!)?.(piece.length)
+    if (part === undefined) throw bad(`[${piece}] is not supported`)
+    return [part]
+  })
+}
+
+const padded = (value: number, width: number): string =>
+  value < 0 ? `-${String(-value).padStart(width, '0')}` : String(value).padStart(width, '0')
+
+/** One letter writes as many digits as there are, two write two. */
+const number =
+  (most: number, of: (time: Time) => number) =>
+  (count: number): Part | undefined =>
+    count > most ? undefined : time => padded(of(time), count)
+
+const year =
+  (of: (time: Time) => number) =>
+  (count: number): Part | undefined => {
+    if (count === 2) return time => padded(((of(time) % 100) + 100) % 100, 2)
+    if (count > 4) return undefined
+    return time => (count === 4 && of(time) > 9999 ? `+${of(time)}` : padded(of(time), count))
+  }
+
+/** Names are those of Java without a language, short in any length. */
+const name =
+  (names: readonly string[], of: (time: Time) => number) =>
+  (count: number): Part | undefined =>
+    count > 4 ? undefined : time => names[of(time)]!
+
+const month = (count: number): Part | undefined =>
+  count > 2 ? name(MONTHS, time => time.month - 1)(count) : number(2, time => time.month)(count)
+
+const quarterOf = ({ month }: Time) => Math.ceil(month / 3)
+const quarter = (count: number): Part | undefined =>
+  count === 3 ? time => `Q${quarterOf(time)}` : number(2, quarterOf)(count)
+
+const inDay = ({ local }: Time) => local - Math.floor(local / DAY) * DAY
+const hourOf = (time: Time) => Math.floor(inDay(time) / HOUR)
+const dayOfYear = ({ local, year }: Time) => Math.floor((local - utc(year, 1, 1)) / DAY) + 1
+/** Days since Sunday. */
+const weekday = ({ local }: Time) => new Date(local).getUTCDay()
+
+/** Weeks of Java without a language begin on Sundays, the first one of a year holds 1 January. */
+const weekOf = (time: Time): { year: number; week: number } => {
+  const saturday = localTimeOf(time.local + (6 - weekday(time)) * DAY, 0)
+  return { year: saturday.year, week: Math.ceil(dayOfYear(saturday) / 7) }
+}
+
+const fraction = (count: number): Part | undefined =>
+  count > 9
+    ? undefined
+    : time =>
+        String(inDay(time) % SECOND)
+          .padStart(3, '0')
+          .padEnd(9, '0')
+          .slice(0, count)
+
+const offsetText = (offset: number, colon: string, minutes: 'always' | 'needed', withSeconds = false): string => {
+  const size = Math.abs(offset)
+  const [rest, seconds] = [Math.floor((size % HOUR) / MINUTE), Math.floor((size % MINUTE) / SECOND)]
+  const parts = [padded(Math.floor(size / HOUR), 2)]
+  if (minutes === 'always' || rest > 0) parts.push(padded(rest, 2))
+  // Before time zones, every town had its own noon.
+  if (withSeconds && seconds > 0) parts.push(padded(seconds, 2))
+  return `${offset < 0 ? '-' : '+'}${parts.join(colon)}`
+}
+
+const offset =
+  (zero: string | undefined) =>
+  (count: number): Part | undefined => {
+    if (count > 5) return undefined
+    return ({ offset }) =>
+      offset === 0 && zero !== undefined
+        ? zero
+        : offsetText(offset, count === 3 || count === 5 ? ':' : '', count === 1 ? 'needed' : 'always', count > 3)
+  }
+
+const zoneName = ({ offset }: Time): string => (offset === 0 ? 'GMT' : `GMT${offsetText(offset, ':', 'always', true)}`)
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+
+const LETTERS = new Map<string, (count: number) => Part | undefined>([
+  ['y', year(({ year }) => (year > 0 ? year : 1 - year))],
+  ['u', year(({ year }) => year)],
+  ['Y', year(time => weekOf(time).year)],
+  ['M', month],
+  ['L', month],
+  ['w', number(2, time => weekOf(time).week)],
+  ['d', number(2, ({ day }) => day)],
+  ['D', number(3, dayOfYear)],
+  ['E', name(DAYS, weekday)],
+  ['e', count => (count > 2 ? name(DAYS, weekday)(count) : number(2, time => weekday(time) + 1)(count))],
+  ['Q', quarter],
+  ['q', quarter],
+  ['a', count => (count > 1 ? undefined : time => (hourOf(time) < 12 ? 'AM' : 'PM'))],
+  ['H', number(2, hourOf)],
+  ['k', number(2, time => hourOf(time) || 24)],
+  ['K', number(2, time => hourOf(time) % 12)],
+  ['h', number(2, time => hourOf(time) % 12 || 12)],
+  ['m', number(2, time => Math.floor((inDay(time) % HOUR) / MINUTE))],
+  ['s', number(2, time => Math.floor((inDay(time) % MINUTE) / SECOND))],
+  ['S', fraction],
+  ['X', offset('Z')],
+  ['x', offset(undefined)],
+  [
+    'Z',
+    count => (count <= 3 ? ({ offset }) => offsetText(offset, '', 'always') : count === 5 ? offset('Z')(5) : zoneName),
+  ],
+])

@@ -1,0 +1,156 @@
+import { refuse } from '../lib/errors.ts'
+import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
+import { ALL, type Node } from './ast.ts'
+import {
+  elements,
+  integer,
+  isObject,
+  type JsonNode,
+  known,
+  members,
+  named,
+  string,
+  unexpected,
+  where,
+} from './json-node.ts'
+import type { ElementSort, InnerHits, SearchRequest } from './request.ts'
+import type { Scope } from './scope.ts'
+import type { Scored } from './score.ts'
+import { parseShown, SHOWN_KEYS } from './shown.ts'
+import { parseSort } from './sort.ts'
+
+/** Hits that are shown of each clause, unless it says otherwise. */
+const DEFAULT_SIZE = 3
+/** As in Elasticsearch (index.max_inner_result_window). */
+const MAX_WINDOW = 100
+
+const KEYS = ['name', 'from', 'size', 'sort', 'ignore_unmapped', ...SHOWN_KEYS] as const
+
+/**
+ * Takes note of what a clause shows of what it found. `own` is what the clauses of its query took note of, which is shown within. Of a
+ * clause whose hits are not shown, such as one in `must_not`, these are not either: there `outer` has no list.
+ */
+export const takeInnerHits = (
+  place: JsonNode | undefined,
+  query: Node,
+  own: InnerHits[],
+  how: Pick<InnerHits, 'by'> & {
+    name: string
+    inner: Scope
+    outer: Scope
+    lower: (place: JsonNode, scope: Scope) => Scored
+  },
+): void => {
+  if (place === undefined) return
+  const parsed = parseInnerHits(place, query, own, how)
+  const { innerHits } = how.outer
+  if (innerHits?.some(({ name }) => name === parsed.name))
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: [inner_hits] already contains an entry for key ${named(parsed.name)}. Give each its own [name].`,
+    )
+  innerHits?.push(parsed)
+}
+
+const parseInnerHits = (
+  place: JsonNode,
+  query: Node,
+  own: InnerHits[],
+  { by, name, inner: scope, lower }: Omit<Parameters<typeof takeInnerHits>[3], 'outer'>,
+): InnerHits => {
+  const { kind, kinds, budget, nested } = scope
+  const keys = known(place, 'an object such as {"size": 3}', KEYS, [])
+  if (by === 'nested' && keys.seq_no_primary_term && keys.seq_no_primary_term.value !== false)
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(keys.seq_no_primary_term)}: elements of a list have no sequence numbers.`,
+    )
+  const rest = pageOf(keys)
+  const queries = (at: JsonNode) => ({ [kind]: [lower(at, { ...scope, innerHits: undefined, marks: undefined }).node] })
+  const request: SearchRequest = {
+    parts: [{ kind, query, marks: [query], ...(own.length > 0 && { innerHits: own }) }],
+    sort: by === 'nested' ? [] : parseSort(keys.sort, kinds, budget.limits),
+    ...rest,
+    trackTotal: true,
+    ...parseShown(keys, { kinds, limits: budget.limits, queries }),
+  }
+  return {
+    name: keys.name ? string(keys.name, 'a name') : name,
+    by,
+    path: nested,
+    request,
+    elementSort: by === 'nested' && keys.sort ? parseElementSort(keys.sort, kind, nested!) : [],
+  }
+}
+
+/** What `collapse` shows of each group, as a search of its own; the query of the group is added to it. */
+export const parseGroupHits = (
+  place: JsonNode,
+  kinds: readonly Kind[],
+  scope: Parameters<typeof parseShown>[1],
+): { name: string; request: SearchRequest } => {
+  const keys = known(place, 'an object such as {"name": "newest", "size": 3}', KEYS, [])
+  if (keys.name === undefined) throw unexpected(place, 'an object with [name]: the answer shows the group under it')
+  const request: SearchRequest = {
+    parts: kinds.map(kind => ({ kind, query: ALL })),
+    sort: parseSort(keys.sort, kinds, scope.limits),
+    ...pageOf(keys),
+    trackTotal: true,
+    ...parseShown(keys, scope),
+  }
+  return { name: string(keys.name, 'a name'), request }
+}
+
+const pageOf = (keys: Partial<Record<'from' | 'size', JsonNode>>): Pick<SearchRequest, 'from' | 'size'> => {
+  const from = keys.from ? count(keys.from) : 0
+  const size = keys.size ? count(keys.size) : DEFAULT_SIZE
+  if (from + size > MAX_WINDOW)
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(keys.size ?? keys.from!)}: Inner result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. Search the documents themselves for more.`,
+    )
+  return { from, size }
+}
+
+const count = (place: JsonNode): number => {
+  const number = integer(place, 'an integer from 0 on')
+  if (number < 0) throw unexpected(place, 'an integer from 0 on')
+  return number
+}
+
+/** `"args.pos"`, `{"args.value.num": "desc"}` and lists of them. */
+const parseElementSort = (place: JsonNode, kind: Kind, path: string): ElementSort[] =>
+  elements(place).flatMap(at =>
+    typeof at.value === 'string'
+      ? [elementSort(at.value, at, undefined, kind, path)]
+      : members(at, 'the name of a field, or an object such as {"args.pos": "desc"}').map(([name, inner]) =>
+          elementSort(name, inner, inner, kind, path),
+        ),
+  )
+
+const elementSort = (name: string, at: JsonNode, how: JsonNode | undefined, kind: Kind, path: string): ElementSort => {
+  const keys =
+    how === undefined
+      ? {}
+      : isObject(how.value)
+        ? known(how, EXPECTED, ['order', 'missing', 'unmapped_type'], [])
+        : { order: how }
+  const order = keys.order ? direction(keys.order) : 'asc'
+  const missing = keys.missing?.value === '_first' ? '_first' : '_last'
+  if (name === '_doc') return { field: undefined, order, missing }
+  const field: FieldPath | undefined = lookup(kind, name)
+  if (field?.list?.name !== path || field.es === 'text')
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(at)}: elements of [${path}] are sorted by their own members, such as [${path}.pos], or by [_doc], their place.`,
+    )
+  return { field, order, missing }
+}
+
+const EXPECTED = '"asc", "desc" or an object such as {"order": "desc"}'
+
+const direction = (place: JsonNode): 'asc' | 'desc' => {
+  const order = string(place, EXPECTED).toLowerCase()
+  if (order !== 'asc' && order !== 'desc') throw unexpected(place, EXPECTED)
+  return order
+}

@@ -1,0 +1,168 @@
+import { ChainsieveError, refuse } from '../lib/errors.ts'
+import type { FieldPath } from '../mapping/index.ts'
+import type { Node } from './ast.ts'
+import { equals, ignoresCase } from './conditions.ts'
+import type { DateScope } from './dates.ts'
+import { type Fuzziness, readFuzziness } from './fuzzy.ts'
+import { boolean, integer, type JsonNode, scalar, unexpected, where } from './json-node.ts'
+import { expressionOf, type Pattern } from './pattern.ts'
+import { constant, EVERY, NEVER, type Scored } from './score.ts'
+import { exists, fuzzy, pattern } from './simplify.ts'
+
+/** Conditions on one field with their scores: what clauses and query strings are made of. */
+
+/** The field has this very value. Texts, keywords and booleans count the more the fewer documents have the value. */
+export const termOn = (field: FieldPath, place: JsonNode, dates: DateScope): Scored =>
+  scoredTerm(field, equals(field, place, dates))
+
+/** What a condition of one value counts. */
+export const scoredTerm = (field: FieldPath, node: Node): Scored => {
+  if (node.op !== 'in' || node.values.length !== 1 || !HAS_TERMS.has(field.compare)) return constant(node)
+  return { node, score: Object.freeze({ by: 'term', field, value: node.values[0]!, boost: 1 }) }
+}
+
+const HAS_TERMS: ReadonlySet<FieldPath['compare']> = new Set(['hex', 'exact', 'token', 'boolean'])
+
+export const existsOn = (field: FieldPath): Scored => constant(exists(field))
+
+/** The shape of a text, or for a text field of one of its words. */
+export const patternOn = (clause: string, field: FieldPath, place: JsonNode, given: Pattern): Scored => {
+  checkText(clause, field, place)
+  // The letter case of such fields makes no difference.
+  const shape = ignoresCase(field) ? { ...given, text: given.text.toLowerCase(), ignoreCase: false } : given
+  try {
+    const expression = expressionOf(shape)
+    if (expression.op === 'nothing') return NEVER
+  } catch (error) {
+    if (error instanceof ChainsieveError) throw refuse(error.code, `${where(place)}: ${error.message}`)
+    throw error
+  }
+  if (/^\*+$/.test(shape.text) && shape.how === 'wildcard') return existsOn(field)
+  return constant(pattern(field, Object.freeze(shape)))
+}
+
+/** Only texts have a beginning, or a shape. */
+export const checkText = (clause: string, field: FieldPath, place: JsonNode): void => {
+  if (field.es === 'keyword' || field.es === 'text') return
+  throw refuse(
+    'query_shard_exception',
+    `${where(place)}: ${clause} works on keyword and text fields, and [${field.path}] is of type [${field.es}].`,
+  )
+}
+
+/** How near a value has to be. */
+export interface Near {
+  at: JsonNode
+  fuzziness: Fuzziness
+  prefix: number
+  transpositions: boolean
+}
+
+export type NearKey = 'fuzziness' | 'prefix_length' | 'max_expansions' | 'transpositions' | 'fuzzy_transpositions'
+
+/** `fallback` is the fuzziness where none is given; without it nothing is fuzzy then. */
+export const readNear = (
+  keys: Partial<Record<NearKey, JsonNode>>,
+  fallback: JsonNode | undefined,
+): Near | undefined => {
+  const { fuzziness, prefix_length, max_expansions, transpositions, fuzzy_transpositions } = keys
+  // As in Elasticsearch, these have to be right even where nothing is fuzzy.
+  const prefix = prefix_length === undefined ? 0 : readLength(prefix_length)
+  checkExpansions(max_expansions)
+  const swaps = transpositions ?? fuzzy_transpositions
+  const swapped = swaps === undefined || boolean(swaps)
+  const at = fuzziness?.value === null ? fallback : (fuzziness ?? fallback)
+  return at && { at, fuzziness: readFuzziness(at), prefix, transpositions: swapped }
+}
+
+/** All that is near, or begins so, is found: there is no need for a limit. */
+export const checkExpansions = (place: JsonNode | undefined): void => {
+  if (place !== undefined && integer(place, EXPECTED_EXPANSIONS) < 1) throw unexpected(place, EXPECTED_EXPANSIONS)
+}
+const EXPECTED_EXPANSIONS = 'how many values are looked for at most, 1 or more'
+
+const readLength = (place: JsonNode): number => {
+  const length = integer(place, EXPECTED_LENGTH)
+  if (length < 0) throw unexpected(place, EXPECTED_LENGTH)
+  return length
+}
+const EXPECTED_LENGTH = 'how many characters at the beginning are the same, 0 or more'
+
+/** The field, a text or a keyword, has a value that is near. */
+export const nearOn = (field: FieldPath, text: string, { at, fuzziness, prefix, transpositions }: Near): Scored => {
+  checkFuzzy(field, at)
+  const near = { text, edits: fuzziness(text), prefix, transpositions }
+  const node = fuzzy(field, near)
+  if (node.op !== 'fuzzy') return scoredTerm(field, node)
+  return { node, score: Object.freeze({ by: 'fuzzy', field, near: node.near, boost: 1 }) }
+}
+
+/** Near values are found among names, of which there are few. */
+export const checkFuzzy = (field: FieldPath, at: JsonNode): void => {
+  if (field.kind === 'text' || field.kind === 'keyword') return
+  throw notFuzzy(
+    at,
+    field.path,
+    field.kind === 'address' ? ADDRESS : field.compare === 'hex' ? EXACT : `is of type [${field.es}]`,
+  )
+}
+
+const ADDRESS = 'holds addresses, of which one that differs in a digit is another account'
+export const EXACT = 'is looked up whole'
+
+export const notFuzzy = (at: JsonNode, name: string, why: string) =>
+  refuse(
+    'query_shard_exception',
+    `${where(at)}: fuzziness works on names, such as event and method, and [${name}] ${why}.`,
+  )
+
+/** What a value that a field cannot have means where that is no fault: nothing matches. */
+export const leniently = (isLenient: boolean, make: () => Scored): Scored => {
+  if (!isLenient) return make()
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof ChainsieveError && error.next === 'refuse' && FORGIVEN.has(error.code)) return NEVER
+    throw error
+  }
+}
+
+/** Of values that do not fit; what is too much, or misspelt, stays a fault. */
+const FORGIVEN: ReadonlySet<string> = new Set([
+  'number_format_exception',
+  'parse_exception',
+  'query_shard_exception',
+  'illegal_argument_exception',
+  'parsing_exception',
+])
+
+/** What a text without words matches. */
+export const zeroTerms = (place: JsonNode | undefined): Scored => {
+  if (place === undefined) return NEVER
+  const mode = scalar(place, '"none" or "all"').toLowerCase()
+  if (mode === 'none') return NEVER
+  if (mode === 'all') return EVERY
+  throw unexpected(place, '"none" or "all"')
+}
+
+/** Makes what is near of the edits behind a `~`, or of those that an option says. */
+export type Fuzzing = (edits: string | undefined, place: JsonNode) => Near
+
+export const fuzzingOf = (
+  keys: Partial<Record<'fuzziness' | 'prefix_length' | 'transpositions', JsonNode | undefined>>,
+): Fuzzing => {
+  const { fuzziness, prefix_length, transpositions } = keys
+  const rest = { ...(prefix_length && { prefix_length }), ...(transpositions && { transpositions }) }
+  // They have to be right even where nothing is fuzzy.
+  readNear({ ...rest, ...(fuzziness && { fuzziness }) }, undefined)
+  return (edits, place) => {
+    const fallback: JsonNode = fuzziness ?? { path: place.path, value: 'AUTO' }
+    if (edits === undefined || !/^\d+(\.\d*)?$/.test(edits))
+      return readNear(rest, edits === undefined ? fallback : { path: place.path, value: edits })!
+    const near = readNear(rest, { path: place.path, value: '2' })!
+    const number = Number(edits)
+    // Below 1 it is how alike they have to be; above 2 there is nothing.
+    const editsOf = (text: string) => (number >= 1 ? number : number === 0 ? 0 : (1 - number) * Array.from(text).length)
+    return { ...near, fuzziness: text => Math.min(2, Math.floor(editsOf(text))) }
+  }
+}

@@ -1,0 +1,210 @@
+import { refuse } from '../../lib/errors.ts'
+import { cut } from '../cut.ts'
+import { type Mode, nextToken, type Token, type TokenName, unescaped } from './tokens.ts'
+
+/** What a query string says, before it is known which fields there are. Without a field the default ones are meant. */
+export type Syntax =
+  /** Several in a row, each with its sign. */
+  | { is: 'several'; of: Part[] }
+  /** `words`: several bare words beside each other, which are one text. */
+  | { is: 'text'; field: Field; text: string; words: boolean }
+  | { is: 'phrase'; field: Field; text: string; slop: number | undefined }
+  | { is: 'fuzzy'; field: Field; text: string; edits: string | undefined }
+  /** With its backslashes. */
+  | { is: 'wildcard' | 'regexp'; field: Field; text: string }
+  | { is: 'prefix'; field: Field; text: string }
+  | { is: 'range'; field: Field; low: Bound; high: Bound }
+  | { is: 'boosted'; of: Syntax; boost: number }
+
+type Field = string | undefined
+
+/** Without a text there is no bound. */
+export interface Bound {
+  text: string | undefined
+  included: boolean
+}
+
+export interface Part {
+  /** `+`, `-`, or neither. */
+  sign: 'must' | 'not' | undefined
+  /** The operator before it. */
+  joint: 'and' | 'or' | undefined
+  syntax: Syntax
+}
+
+/** Reads Lucene's query syntax as its own parser does; `DEEPEST` groups may lie inside of each other. */
+export const parseLucene = (text: string): Syntax => {
+  let depth = 0
+  let end = 0
+  const ahead: Token[] = []
+
+  const fault = (token: Token | undefined): Error => {
+    const what =
+      token === undefined
+        ? JSON.stringify(text[end] ?? '')
+        : token.is === 'end'
+          ? 'end'
+          : JSON.stringify(cut(token.text))
+    return refuse(
+      'query_shard_exception',
+      `Failed to parse query [${cut(text)}]: unexpected ${what} at character ${(token?.at ?? end) + 1}. A backslash makes a plain character of each of + - = && || > < ! ( ) { } [ ] ^ " ~ * ? : \\ /.`,
+    )
+  }
+  const read = (mode: Mode): Token => {
+    const token = nextToken(text, end, mode)
+    if (!token) throw fault(undefined)
+    end = token.at + token.text.length
+    return token
+  }
+  const peek = (distance = 0): Token => {
+    while (ahead.length <= distance) {
+      const last = ahead.at(-1)
+      // Behind these other tokens are expected, which whoever comes to them reads.
+      if (last && ENDS_LOOKING.has(last.is)) return last
+      ahead.push(read('plain'))
+    }
+    return ahead[distance]!
+  }
+  const take = (is: TokenName): Token | undefined => (peek().is === is ? ahead.shift() : undefined)
+  const expect = (is: TokenName): Token => {
+    const token = take(is)
+    if (!token) throw fault(peek())
+    return token
+  }
+  const plain = (token: Token, raw = token.text): string => {
+    const found = unescaped(raw)
+    if (found === undefined) throw fault(token)
+    return found
+  }
+
+  const query = (field: Field): Syntax => {
+    if (++depth > DEEPEST) throw fault(peek())
+    const of: Part[] = []
+    do {
+      if (isMany()) {
+        of.push({ sign: undefined, joint: undefined, syntax: many(field) })
+        continue
+      }
+      const joint = of.length === 0 ? undefined : take('and') ? 'and' : take('or') ? 'or' : undefined
+      const sign = take('plus') ? 'must' : take('minus') || take('not') ? 'not' : undefined
+      of.push({ sign, joint, syntax: clause(field) })
+    } while (peek().is !== 'end' && peek().is !== 'close')
+    depth--
+    const [only] = of
+    return only && of.length === 1 && only.sign === undefined && !isWords(only.syntax)
+      ? only.syntax
+      : { is: 'several', of }
+  }
+
+  /** Two bare words beside each other, the second of which belongs to nothing else. */
+  const isMany = (): boolean => peek().is === 'term' && peek(1).is === 'term' && !BINDS.has(peek(2).is)
+
+  const many = (field: Field): Syntax => {
+    const first = expect('term')
+    const words = [first.text]
+    while (peek().is === 'term' && !BINDS.has(peek(1).is)) words.push(expect('term').text)
+    return { is: 'text', field, text: plain(first, words.join(' ')), words: true }
+  }
+
+  const clause = (field: Field): Syntax => {
+    let own = field
+    if ((peek().is === 'term' || peek().is === 'star') && peek(1).is === 'colon') {
+      own = plain(ahead.shift()!)
+      expect('colon')
+    }
+    if (!take('open')) return term(own)
+    const inner = query(own)
+    expect('close')
+    return boosted(inner)
+  }
+
+  const boosted = (syntax: Syntax): Syntax =>
+    peek().is === 'caret' ? { is: 'boosted', of: syntax, boost: boost() } : syntax
+
+  const boost = (): number => {
+    expect('caret')
+    const number = read('boost')
+    if (number.is !== 'number') throw fault(number)
+    return Number(number.text)
+  }
+
+  const term = (field: Field): Syntax => {
+    const token = peek()
+    switch (token.is) {
+      case 'term':
+      case 'star':
+      case 'prefix':
+      case 'wildcard':
+      case 'regexp':
+      case 'bareOperator': {
+        ahead.shift()
+        let fuzzy = take('fuzzy')
+        const factor = peek().is === 'caret' ? boost() : undefined
+        if (factor !== undefined) fuzzy ??= take('fuzzy')
+        const syntax = bare(field, token, fuzzy)
+        return factor === undefined ? syntax : { is: 'boosted', of: syntax, boost: factor }
+      }
+      case 'quoted': {
+        ahead.shift()
+        const slop = /^~(\d{1,9})(?:\.\d+)?$/.exec(take('fuzzy')?.text ?? '')?.[1]
+        const words = plain(token, token.text.slice(1, -1))
+        return boosted({ is: 'phrase', field, text: words, slop: slop === undefined ? undefined : Number(slop) })
+      }
+      case 'rangeIn':
+      case 'rangeOut':
+        ahead.shift()
+        return boosted(range(field, token.is === 'rangeIn'))
+      default:
+        throw fault(token)
+    }
+  }
+
+  const bare = (field: Field, token: Token, fuzzy: Token | undefined): Syntax => {
+    switch (token.is) {
+      case 'star':
+      case 'wildcard':
+        return { is: 'wildcard', field, text: token.text }
+      case 'prefix':
+        return { is: 'prefix', field, text: plain(token, token.text.slice(0, -1)) }
+      case 'regexp':
+        return { is: 'regexp', field, text: token.text.slice(1, -1) }
+      default: {
+        const word = plain(token, token.is === 'bareOperator' ? token.text[0] : token.text)
+        if (fuzzy) return { is: 'fuzzy', field, text: word, edits: fuzzy.text.slice(1) || undefined }
+        return { is: 'text', field, text: word, words: false }
+      }
+    }
+  }
+
+  const range = (field: Field, included: boolean): Syntax => {
+    const low = bound(read('range'))
+    let next = read('range')
+    if (next.is === 'to') next = read('range')
+    const high = bound(next)
+    const last = read('range')
+    if (last.is !== 'rangeEndIn' && last.is !== 'rangeEndOut') throw fault(last)
+    return {
+      is: 'range',
+      field,
+      low: { text: low, included },
+      high: { text: high, included: last.is === 'rangeEndIn' },
+    }
+  }
+  const bound = (token: Token): string | undefined => {
+    if (token.is === 'rangeQuoted') return plain(token, token.text.slice(1, -1))
+    if (token.is !== 'goop' && token.is !== 'to') throw fault(token)
+    return token.text === '*' ? undefined : plain(token)
+  }
+
+  const whole = query(undefined)
+  if (peek().is !== 'end') throw fault(peek())
+  return whole
+}
+
+const DEEPEST = 100
+
+/** Behind a word they make something else of it. */
+const BINDS: ReadonlySet<TokenName> = new Set<TokenName>(['colon', 'star', 'fuzzy', 'caret', 'and', 'or'])
+const ENDS_LOOKING: ReadonlySet<TokenName> = new Set<TokenName>(['caret', 'rangeIn', 'rangeOut', 'end'])
+
+const isWords = (syntax: Syntax): boolean => syntax.is === 'text' && syntax.words

@@ -1,0 +1,98 @@
+import { analyze } from './analysis.ts'
+import type { Weighted } from './field-list.ts'
+import type { JsonNode } from './json-node.ts'
+import { scalar } from './json-node.ts'
+import type { Scope } from './scope.ts'
+import { best, NEVER, type Scored, times } from './score.ts'
+import { or } from './simplify.ts'
+import { boolPrefixOn, joined, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './text-query.ts'
+
+/** A text in several fields. */
+
+export const MATCH_TYPES = [
+  'best_fields',
+  'most_fields',
+  'cross_fields',
+  'phrase',
+  'phrase_prefix',
+  'bool_prefix',
+] as const
+export type MatchType = (typeof MATCH_TYPES)[number]
+
+export const isMatchType = (name: string): name is MatchType => (MATCH_TYPES as readonly string[]).includes(name)
+
+const ON = {
+  best_fields: matchOn,
+  most_fields: matchOn,
+  phrase: phraseOn,
+  phrase_prefix: phrasePrefixOn,
+  bool_prefix: boolPrefixOn,
+} as const
+
+/** How much the fields beside the best one count. */
+const TIES: Record<MatchType, number> = {
+  best_fields: 0,
+  most_fields: 1,
+  cross_fields: 0,
+  phrase: 0,
+  phrase_prefix: 0,
+  bool_prefix: 1,
+}
+
+export interface ManyOptions extends TextOptions {
+  /** Whether fields that know no near values are left out. */
+  skipsFuzzy?: boolean
+}
+
+/** Each field is asked by itself. */
+export const inFields = (
+  type: MatchType,
+  fields: readonly Weighted[],
+  text: JsonNode,
+  options: ManyOptions,
+  tie: number | undefined,
+  scope: Scope,
+): Scored => {
+  if (type === 'cross_fields') return acrossFields(fields, text, options, tie ?? 0, scope)
+  const asked = options.near && options.skipsFuzzy ? fields.filter(({ field }) => HAS_NAMES.has(field.kind)) : fields
+  const parts = asked.map(({ field, boost }) => weighted(ON[type](field, text, options, scope), boost))
+  return bestOf(parts, tie ?? TIES[type])
+}
+const HAS_NAMES: ReadonlySet<string> = new Set(['text', 'keyword'])
+
+export const weighted = ({ node, score }: Scored, boost: number): Scored => ({ node, score: times(score, boost) })
+
+/** What one of these matches; of several the best score counts. */
+export const bestOf = (parts: readonly Scored[], tie: number): Scored => {
+  const some = parts.filter(({ node }) => node.op !== 'none')
+  if (some.length === 0) return NEVER
+  return { node: or(some.map(({ node }) => node)), score: best(some, tie) }
+}
+
+/** Each word may stand in any of the fields that make words in the same way, which count as one. */
+export const acrossFields = (
+  fields: readonly Weighted[],
+  text: JsonNode,
+  options: TextOptions,
+  tie: number,
+  scope: Scope,
+): Scored => {
+  const isText = ({ field }: Weighted) => field.compare === 'token' || options.analyzer === 'standard'
+  const texts = fields.filter(isText)
+  const words = texts.length === 0 ? [] : analyze(scope.budget.text(scalar(text, 'a text'), text))
+  scope.budget.clauses(words.length * texts.length, text)
+  const blended = words.map(word =>
+    bestOf(
+      texts.map(({ field, boost }) =>
+        weighted(matchOn(field, { path: text.path, value: word }, { lenient: options.lenient === true }, scope), boost),
+      ),
+      tie,
+    ),
+  )
+  const together = words.length === 0 ? [] : [joined(blended, options.all === true, options.minimum)]
+  const others = fields.filter(one => !isText(one))
+  return bestOf(
+    [...together, ...others.map(({ field, boost }) => weighted(matchOn(field, text, options, scope), boost))],
+    tie,
+  )
+}

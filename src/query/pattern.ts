@@ -1,0 +1,50 @@
+import { automatonOf, STATES } from './regexp/automaton.ts'
+import { before, chain, EVERYTHING, type Expression, literal } from './regexp/expression.ts'
+import { type Operator, parseRegexp } from './regexp/parse.ts'
+import { parseWildcard } from './regexp/wildcard.ts'
+
+/** Texts that a query describes by their shape: what the `pattern` node of the tree and its two back ends share. */
+export interface Pattern {
+  readonly how: 'prefix' | 'wildcard' | 'regexp'
+  readonly text: string
+  /** Of the letters of ASCII. */
+  readonly ignoreCase: boolean
+  /** Of a regular expression: the operators that it may use beside the plain ones. */
+  readonly operators?: readonly Operator[]
+  /** The most states that its automaton may have. */
+  readonly states?: number
+}
+
+/** Whether a text matches a pattern as a whole. Each text takes time in proportion to its length alone. */
+export const matcherOf = (pattern: Pattern): ((text: string) => boolean) => {
+  let matcher = MATCHERS.get(pattern)
+  if (!matcher) {
+    matcher = automatonOf(expressionOf(pattern), Math.min(pattern.states ?? STATES, STATES))
+    MATCHERS.set(pattern, matcher)
+  }
+  return matcher
+}
+const MATCHERS = new WeakMap<Pattern, (text: string) => boolean>()
+
+/** Refuses a text that is no such pattern. */
+export const expressionOf = ({ how, text, ignoreCase, operators = [] }: Pattern): Expression => {
+  switch (how) {
+    case 'prefix':
+      return before(chain(Array.from(text, character => literal(character, ignoreCase))), EVERYTHING)
+    case 'wildcard':
+      return parseWildcard(text, ignoreCase)
+    case 'regexp':
+      return parseRegexp(text, operators, ignoreCase)
+  }
+}
+
+/** A text that all that match begin with. */
+export const startOf = ({ how, text, ignoreCase }: Pattern): string => {
+  if (ignoreCase) return ''
+  if (how === 'prefix') return text
+  if (how === 'wildcard') return /^[^*?\\]*/.exec(text)![0]
+  // A bar may offer another beginning, and the last character may be repeated, or left out.
+  if (/[|&~]/.test(text)) return ''
+  const plain = /^[0-9A-Za-z]*/.exec(text)![0]
+  return /[?*+{]/.test(text[plain.length] ?? '') ? plain.slice(0, -1) : plain
+}

@@ -1,0 +1,65 @@
+/** What a phrase asks of the words of a text, in their order. */
+export interface Phrase {
+  readonly words: readonly string[]
+  /** How many moves of a word by one place are forgiven. */
+  readonly slop: number
+  /** Whether of the last word only the beginning is given. */
+  readonly prefix: boolean
+}
+
+export const hasPhrase = (words: readonly string[], phrase: Phrase): boolean => phraseFrequency(words, phrase) > 0
+
+/**
+ * How often a phrase occurs, as Lucene counts it: each time it stands there whole counts one, and with moves 1 / (1 + their number).
+ */
+export const phraseFrequency = (words: readonly string[], { words: asked, slop, prefix }: Phrase): number => {
+  const places = asked.map((word, i) => {
+    const fits = prefix && i === asked.length - 1 ? (it: string) => it.startsWith(word) : (it: string) => it === word
+    // Places are those where the phrase would begin.
+    return words.flatMap((it, at) => (fits(it) ? [at - i] : []))
+  })
+  if (places.some(list => list.length === 0)) return 0
+  return slop === 0 ? exactFrequency(places) : sloppyFrequency(asked, places, slop)
+}
+
+const exactFrequency = ([first, ...rest]: readonly number[][]): number => {
+  const sets = rest.map(list => new Set(list))
+  return first!.filter(start => sets.every(set => set.has(start))).length
+}
+
+/**
+ * Walks all words at once, from the one that lies furthest behind: at each step that one moves on until it is passed by the next, and the
+ * narrowest that all stood together meanwhile is a match. Words that occur twice in the phrase do not share a place.
+ */
+const sloppyFrequency = (asked: readonly string[], places: readonly number[][], slop: number): number => {
+  const at = asked.map(() => 0)
+  const startOf = (i: number) => places[i]![at[i]!]!
+  const isShared = (i: number) =>
+    asked.some((word, j) => j < i && word === asked[i] && startOf(i) + i === startOf(j) + j)
+  const advance = (i: number): boolean => {
+    at[i]!++
+    return at[i]! < places[i]!.length
+  }
+  const separate = (): boolean => {
+    for (let i = 0; i < asked.length; i++) while (isShared(i)) if (!advance(i)) return false
+    return true
+  }
+  if (!separate()) return 0
+  let frequency = 0
+  let greatest = Math.max(...asked.map((_, i) => startOf(i)))
+  for (;;) {
+    const order = asked.map((_, i) => i).sort((a, b) => startOf(a) - startOf(b) || a - b)
+    const [least, next = least] = order as [number, number?]
+    const limit = startOf(next)
+    let width = greatest - startOf(least)
+    let goesOn = advance(least) && separate()
+    while (goesOn) {
+      greatest = Math.max(greatest, startOf(least))
+      if (startOf(least) > limit) break
+      width = Math.min(width, greatest - startOf(least))
+      goesOn = advance(least) && separate()
+    }
+    if (width <= slop) frequency += 1 / (1 + width)
+    if (!goesOn) return frequency
+  }
+}

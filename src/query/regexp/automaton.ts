@@ -1,0 +1,102 @@
+import { derive, EVERYTHING, type Expression, effort, LAST, NOTHING, tooComplex } from './expression.ts'
+
+/**
+ * Whether texts match an expression as a whole. States of the automaton are made as texts come to them: a text takes one step for each of its
+ * code points, however the expression is written, since nothing is ever tried twice.
+ */
+export const automatonOf = (expression: Expression, mostStates = STATES): ((text: string) => boolean) => {
+  const starts = boundaries(expression)
+  const ascii = Uint32Array.from({ length: 128 }, (_, code) => groupOf(starts, code))
+  const states = new Map<number, State>()
+  let left = WORK
+  const stateOf = (at: Expression): State => {
+    let state = states.get(at.id)
+    if (!state) {
+      if (states.size >= mostStates) throw tooComplex()
+      state = { at, next: new Map() }
+      states.set(at.id, state)
+    }
+    return state
+  }
+  const follow = ({ at }: State, group: number): State => {
+    const memo = new Map<number, Expression>()
+    effort.left = left
+    try {
+      return stateOf(derive(at, starts[group]!, memo))
+    } finally {
+      left = effort.left - memo.size
+      effort.left = Number.POSITIVE_INFINITY
+    }
+  }
+  const start = stateOf(expression)
+  return text => {
+    let state = start
+    for (let i = 0; i < text.length; i++) {
+      const code = text.codePointAt(i)!
+      if (code > 0xffff) i++
+      const group = code < 128 ? ascii[code]! : groupOf(starts, code)
+      let next = state.next.get(group)
+      if (!next) {
+        next = follow(state, group)
+        state.next.set(group, next)
+      }
+      state = next
+      if (state.at === NOTHING) return false
+      if (state.at === EVERYTHING) return true
+    }
+    return state.at.nullable
+  }
+}
+
+interface State {
+  at: Expression
+  /** By group of code points. */
+  next: Map<number, State>
+}
+
+/** As many as Elasticsearch lets an automaton have. */
+export const STATES = 10_000
+/** Sub-expressions that are followed, and parts that are put together, for all states: less than a second. */
+const WORK = 500_000
+
+/** Code points between two neighbouring boundaries are the same to an expression: where each such group begins, ascending. */
+const boundaries = (expression: Expression): number[] => {
+  const starts = new Set([0])
+  const seen = new Set<number>()
+  const left = [expression]
+  for (let part = left.pop(); part; part = left.pop()) {
+    if (seen.has(part.id)) continue
+    seen.add(part.id)
+    switch (part.op) {
+      case 'one':
+        for (const [from, to] of part.ranges) {
+          starts.add(from)
+          if (to < LAST) starts.add(to + 1)
+        }
+        break
+      case 'then':
+        left.push(part.first, part.rest)
+        break
+      case 'either':
+      case 'both':
+        left.push(...part.of)
+        break
+      case 'not':
+      case 'repeat':
+        left.push(part.of)
+    }
+  }
+  return [...starts].sort((a, b) => a - b)
+}
+
+/** The last group that begins at or before a code point. */
+const groupOf = (starts: readonly number[], code: number): number => {
+  let low = 0
+  let high = starts.length
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if (starts[middle]! <= code) low = middle
+    else high = middle
+  }
+  return low
+}

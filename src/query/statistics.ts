@@ -1,0 +1,72 @@
+import { distance } from '../lib/distance.ts'
+import type { FieldPath } from '../mapping/index.ts'
+import type { Value } from './ast.ts'
+import type { Score, Scored } from './score.ts'
+import { inverseFrequency } from './similarity.ts'
+import { isIn } from './simplify.ts'
+
+/** What scores are counted from. Of members of a nested list, elements count as documents. */
+export interface Statistics {
+  /** How many documents have the field. */
+  documents(field: FieldPath): number
+  /** How many documents have the value; undefined where that would take too long to tell. */
+  frequency(field: FieldPath, value: Value): number | undefined
+  /** How many words a text field has on the average; of other fields how many different values. */
+  averageLength(field: FieldPath): number
+  /** All values of the field that pass a test; undefined where there is no list of them. */
+  values(field: FieldPath, test: (value: string) => boolean): readonly string[] | undefined
+}
+
+/** What one value counts where it occurs: where nobody can tell how rare it is, 1. */
+export const weightOf = (
+  { field, value, boost, frequency }: Extract<Score, { by: 'term' }>,
+  known: Statistics,
+): number => {
+  const found = frequency ?? known.frequency(field, value)
+  return found === undefined ? boost : boost * inverseFrequency(known.documents(field), found)
+}
+
+/**
+ * Near values as the sum of each: all are as rare as the most frequent one, and count the less the further away they are. Where nobody can
+ * tell which ones there are, all count 1.
+ */
+export const expandNear = ({ field, near, boost }: Extract<Score, { by: 'fuzzy' }>, known: Statistics): Score => {
+  const asked = Array.from(near.text)
+  const editsOf = (value: string) =>
+    distance(asked, Array.from(value), { most: near.edits, transpositions: near.transpositions })
+  const start = asked.slice(0, near.prefix).join('')
+  const values = known.values(field, value => value.startsWith(start) && editsOf(value) <= near.edits)
+  if (values === undefined) return { by: 'same', value: boost }
+  const frequency = values.reduce((most, value) => Math.max(most, known.frequency(field, value) ?? 0), 0)
+  const of = values.map((value): Scored => {
+    const shorter = Math.min(asked.length, Array.from(value).length)
+    const likeness = shorter === 0 ? 1 : Math.fround(1 - editsOf(value) / shorter)
+    return { node: isIn(field, [value]), score: { by: 'term', field, value, boost: boost * likeness, frequency } }
+  })
+  return { by: 'sum', of }
+}
+
+/** All values that begin so, as the sum of each. */
+export const expandBeginning = (field: FieldPath, start: string, boost: number, known: Statistics): Score => {
+  const values = known.values(field, value => value.startsWith(start))
+  if (values === undefined) return { by: 'same', value: boost }
+  return {
+    by: 'sum',
+    of: values.map(value => ({ node: isIn(field, [value]), score: { by: 'term', field, value, boost } })),
+  }
+}
+
+/** How rare the words of a phrase are together. */
+export const weightOfPhrase = (
+  { field, words, prefix, boost }: Extract<Score, { by: 'phrase' }>,
+  known: Statistics,
+): number => {
+  const last = prefix ? words.at(-1)! : undefined
+  const whole = prefix ? words.slice(0, -1) : words
+  const all = last === undefined ? whole : [...whole, ...(known.values(field, value => value.startsWith(last)) ?? [])]
+  const documents = known.documents(field)
+  return all.reduce(
+    (weight, word) => weight + boost * inverseFrequency(documents, known.frequency(field, word) ?? documents),
+    0,
+  )
+}

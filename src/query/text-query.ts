@@ -1,0 +1,175 @@
+import { refuse } from '../lib/errors.ts'
+import type { FieldPath } from '../mapping/index.ts'
+import { analyze } from './analysis.ts'
+import { boolean, integer, type JsonNode, scalar, string, unexpected, where } from './json-node.ts'
+import { leniently, type Near, nearOn, patternOn, scoredTerm, termOn, zeroTerms } from './leaves.ts'
+import { minimumOf } from './minimum.ts'
+import { prefixOn } from './prefix.ts'
+import type { Scope } from './scope.ts'
+import { type Scored, sum, sumOfSome } from './score.ts'
+import { and, atLeast, isIn, phrase } from './simplify.ts'
+
+/** How a text is looked for in a field: the options of match and of all that is made of it. */
+export interface TextOptions {
+  /** Whether all words have to be there. */
+  all?: boolean
+  /** How many of the words have to be there. */
+  minimum?: JsonNode | undefined
+  near?: Near | undefined
+  analyzer?: Analyzer | undefined
+  lenient?: boolean
+  /** What a text without words matches. */
+  zero?: JsonNode | undefined
+  slop?: number
+}
+
+/** How a text becomes words: as a text field makes them, or not at all. */
+export type Analyzer = 'standard' | 'keyword'
+
+export const readAnalyzer = (place: JsonNode | undefined): Analyzer | undefined => {
+  if (place === undefined || place.value === null) return undefined
+  const name = string(place, EXPECTED_ANALYZER)
+  if (name === 'default') return 'standard'
+  if (name === 'standard' || name === 'keyword') return name
+  throw unexpected(place, EXPECTED_ANALYZER)
+}
+const EXPECTED_ANALYZER = '"standard" or "keyword", the analyzers that there are'
+
+export const readOperator = (place: JsonNode | undefined): boolean => {
+  if (place === undefined) return false
+  const operator = string(place, '"and" or "or"').toLowerCase()
+  if (operator !== 'and' && operator !== 'or') throw unexpected(place, '"and" or "or"')
+  return operator === 'and'
+}
+
+export const readFlag = (place: JsonNode | undefined, fallback: boolean): boolean =>
+  place === undefined || place.value === null ? fallback : boolean(place)
+
+export const readSlop = (place: JsonNode | undefined): number => {
+  if (place === undefined) return 0
+  const slop = integer(place, 'how many places words may be moved, 0 or more')
+  if (slop >= 0) return slop
+  throw refuse('illegal_argument_exception', `${where(place)}: No negative slop allowed.`)
+}
+
+/** The words of a text as the field has them; undefined where it is compared whole. */
+const wordsOf = (field: FieldPath, text: string, analyzer: Analyzer | undefined): string[] | undefined => {
+  if (analyzer === 'keyword') return field.compare === 'token' ? [text] : undefined
+  const isText = field.compare === 'token' || (analyzer === 'standard' && field.es === 'keyword')
+  return isText ? analyze(text) : undefined
+}
+
+const textIn = (value: JsonNode, scope: Scope): string => scope.budget.text(scalar(value, 'a text'), value)
+
+const wordOn = (field: FieldPath, word: string, near: Near | undefined): Scored =>
+  near ? nearOn(field, word, near) : scoredTerm(field, isIn(field, [word]))
+
+/** The field has one of the words of a text, or as many as the options say. A field without words equals it. */
+export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+  leniently(options.lenient === true, () => {
+    const { near, minimum, all = false, analyzer, zero } = options
+    if (near && field.es !== 'keyword' && field.es !== 'text') return nearOn(field, '', near)
+    if (field.compare !== 'token' && analyzer !== 'standard')
+      return near ? nearOn(field, textIn(value, scope), near) : termOn(field, value, scope)
+    const words = wordsOf(field, textIn(value, scope), analyzer)
+    if (words === undefined) return termOn(field, value, scope)
+    scope.budget.clauses(words.length, value)
+    if (near && words.length > MAX_FUZZY) throw unexpected(value, `at most ${MAX_FUZZY} words where fuzziness is given`)
+    if (words.length === 0) return zeroTerms(zero)
+    return joined(
+      words.map(word => wordOn(field, word, near)),
+      all,
+      minimum,
+    )
+  })
+
+/** Each is held against all names. */
+const MAX_FUZZY = 100
+
+/** All of several conditions, or as many as a minimum says. */
+export const joined = (parts: readonly Scored[], all: boolean, minimum: JsonNode | undefined): Scored => {
+  const nodes = parts.map(({ node }) => node)
+  const [only] = parts
+  if (only && parts.length === 1) return only
+  if (all) {
+    return { node: and(nodes), score: sum(parts.map(({ score }) => score)) }
+  }
+  const least = minimum === undefined ? 1 : Math.max(1, minimumOf(minimum, parts.length))
+  return { node: atLeast(least, nodes), score: sumOfSome([], least, parts) }
+}
+
+/** The field has the words of a text in a row. A field without words equals it. */
+export const phraseOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+  leniently(options.lenient === true, () => {
+    const { analyzer, slop = 0, zero } = options
+    const text = textIn(value, scope)
+    const words = wordsOf(field, text, analyzer)
+    if (words === undefined) return termOn(field, value, scope)
+    scope.budget.clauses(words.length, value)
+    if (words.length === 0) return zeroTerms(zero)
+    if (words.length === 1) return wordOn(field, words[0]!, undefined)
+    if (field.compare !== 'token') throw withoutPlaces(field, value)
+    checkPhrase(words, value)
+    return {
+      node: phrase(field, words, slop, false),
+      score: Object.freeze({ by: 'phrase', field, words, slop, prefix: false, boost: 1 }),
+    }
+  })
+
+/** The same, with the last word only begun. */
+export const phrasePrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+  leniently(options.lenient === true, () => {
+    const { analyzer, slop = 0, zero } = options
+    if (field.es !== 'text')
+      throw refuse(
+        'query_shard_exception',
+        `${where(value)}: Can only use phrase prefix queries on text fields - not on [${field.path}] which is of type [${field.es}].`,
+      )
+    const words = wordsOf(field, textIn(value, scope), analyzer) ?? []
+    scope.budget.clauses(words.length, value)
+    if (words.length === 0) return zeroTerms(zero)
+    checkPhrase(words, value)
+    const node = words.length === 1 ? prefixOn(field, words[0]!).node : phrase(field, words, slop, true)
+    return { node, score: Object.freeze({ by: 'phrase', field, words, slop, prefix: true, boost: 1 }) }
+  })
+
+/** The field has the words of a text, the last one as a beginning. */
+export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+  leniently(options.lenient === true, () => {
+    const { near, minimum, all = false, analyzer, zero } = options
+    if (field.es !== 'text' && field.es !== 'keyword') return termOn(field, value, scope)
+    const text = textIn(value, scope)
+    const words = wordsOf(field, text, analyzer) ?? [text]
+    scope.budget.clauses(words.length, value)
+    const last = words.pop()
+    if (last === undefined) return zeroTerms(zero)
+    return joined([...words.map(word => wordOn(field, word, near)), prefixOn(field, last)], all, minimum)
+  })
+
+/** The field, or one of its words, has this shape; the words' letters are small. */
+export const shapeOn = (
+  clause: 'wildcard' | 'regexp',
+  field: FieldPath,
+  value: JsonNode,
+  text: string,
+  options: { ignoreCase?: boolean; normalized?: boolean } & Pick<
+    Parameters<typeof patternOn>[3],
+    'operators' | 'states'
+  >,
+): Scored => {
+  const { ignoreCase = false, normalized = false, ...rest } = options
+  const shape = normalized && field.compare === 'token' ? text.toLowerCase() : text
+  return patternOn(clause, field, value, { how: clause, text: shape, ignoreCase, ...rest })
+}
+
+/** Moves are looked for word by word. */
+const checkPhrase = (words: readonly string[], value: JsonNode): void => {
+  if (words.length > MAX_PHRASE) throw unexpected(value, `a phrase of at most ${MAX_PHRASE} words`)
+}
+const MAX_PHRASE = 100
+
+const withoutPlaces = (field: FieldPath, value: JsonNode) =>
+  refuse(
+    'illegal_argument_exception',
+    `${where(value)}: field [${field.path}] was indexed without position data; cannot run a phrase of several words. Leave the analyzer out: a keyword is compared whole.`,
+  )

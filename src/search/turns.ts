@@ -1,0 +1,65 @@
+import { createFairQueue } from './fair-queue.ts'
+
+/**
+ * The time that answers take of the main thread, turn by turn of its event loop: whatever else is ready then waits no longer. What does not
+ * fit into one turn waits for the next ones, where accounts take turns.
+ */
+export interface Turns {
+  /** Whether there is time left in this turn, and nobody waits for it. */
+  isFree(): boolean
+  /** So much of it was used. */
+  spend(ms: number): void
+  /** Calls `run`, which throws nothing, when it is the account's turn; false where too many wait. */
+  wait(account: number, run: () => void): boolean
+  /** Lets all that wait run at once. */
+  close(): void
+}
+
+const TURN_MS = 4
+/** As many wait at once, of all and of one account: at most some 50 ms. */
+const MOST = 256
+const MOST_OF_ONE = 128
+
+export const createTurns = (): Turns => {
+  const queue = createFairQueue<{ account: number; lane: 'cheap'; run(): void }>()
+  let waiting = 0
+  let spent = 0
+  let ending = false
+
+  const endLater = () => {
+    if (ending) return
+    ending = true
+    setImmediate(endTurn)
+  }
+  const endTurn = () => {
+    ending = false
+    spent = 0
+    while (spent < TURN_MS && runNext());
+    if (waiting > 0) endLater()
+  }
+  const runNext = (): boolean => {
+    const task = queue.take('cheap', () => true)
+    if (!task) return false
+    waiting--
+    task.run()
+    return true
+  }
+
+  return {
+    isFree: () => waiting === 0 && spent < TURN_MS,
+    spend(ms) {
+      spent += ms
+      endLater()
+    },
+    wait(account, run) {
+      if (waiting >= MOST || queue.waiting(account) >= MOST_OF_ONE) return false
+      queue.add({ account, lane: 'cheap', run })
+      waiting++
+      endLater()
+      return true
+    },
+    close() {
+      while (runNext());
+    },
+  }
+}

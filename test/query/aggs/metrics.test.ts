@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { avgOf } from '../../../src/query/aggs/metrics/avg.ts'
+import {
+  cardinalityOf,
+  createDistinct,
+  createNumberHash,
+  distinctOf,
+} from '../../../src/query/aggs/metrics/cardinality.ts'
+import { createDigest, type Digest, digestOf } from '../../../src/query/aggs/metrics/digest.ts'
+import { createExactSum } from '../../../src/query/aggs/metrics/exact-sum.ts'
+import { extendedStatsOf } from '../../../src/query/aggs/metrics/extended-stats.ts'
+import { maxOf } from '../../../src/query/aggs/metrics/max.ts'
+import { minOf } from '../../../src/query/aggs/metrics/min.ts'
+import { createMoments, momentsOf } from '../../../src/query/aggs/metrics/moments.ts'
+import { percentileRanksOf, percentilesOf } from '../../../src/query/aggs/metrics/percentiles.ts'
+import { statsOf } from '../../../src/query/aggs/metrics/stats.ts'
+import { sumOf } from '../../../src/query/aggs/metrics/sum.ts'
+import { valueCountOf } from '../../../src/query/aggs/metrics/value-count.ts'
+import { createWeightedMean } from '../../../src/query/aggs/metrics/weighted-avg.ts'
+import { numberWriterOf } from '../../../src/query/aggs/number-text.ts'
+import { renderResults } from '../../../src/query/aggs/render.ts'
+import type { Metric } from '../../../src/query/aggs/result.ts'
+import { findElasticsearch } from '../../support/elasticsearch.ts'
+
+const rendered = (metric: Metric): string => renderResults(new Map([['m', metric]]), true).slice(1, -1)
+const moments = (...values: number[]) => {
+  const of = createMoments()
+  of.addMany(values)
+  return of
+}
+const digest = (values: readonly number[], compression?: number): Digest => {
+  const of = createDigest(compression)
+  of.addMany(values)
+  return of
+}
+/** Numbers from 0 to 1, the same in each run. */
+const randomFrom = (seed: number) => () => {
+  seed = (seed * 48_271) % 2_147_483_647
+  return seed / 2_147_483_647
+}
+const two = (value: number) => value.toFixed(2)
+
+/** As Elasticsearch 7.17.29 answers. */
+test('metrics of nothing, of one value and of some', () => {
+  const none = moments().totals()
+  assert.equal(rendered(avgOf(none, two)), '"avg#m":{"value":null}')
+  assert.equal(rendered(sumOf(none, two)), '"sum#m":{"value":0.0,"value_as_string":"0.00"}')
+  assert.equal(rendered(minOf(none, two)), '"min#m":{"value":null}')
+  assert.equal(rendered(maxOf(none, two)), '"max#m":{"value":null}')
+  assert.equal(rendered(valueCountOf(0)), '"value_count#m":{"value":0}')
+  assert.equal(rendered(statsOf(none, two)), '"stats#m":{"count":0,"min":null,"max":null,"avg":null,"sum":0.0}')
+  assert.equal(
+    rendered(extendedStatsOf(none, 2, two)),
+    '"extended_stats#m":{"count":0,"min":null,"max":null,"avg":null,"sum":0.0,"sum_of_squares":null,"variance":null,"variance_population":null,"variance_sampling":null,"std_deviation":null,"std_deviation_population":null,"std_deviation_sampling":null,"std_deviation_bounds":{"upper":null,"lower":null,"upper_population":null,"lower_population":null,"upper_sampling":null,"lower_sampling":null}}',
+  )
+  assert.equal(
+    rendered(extendedStatsOf(moments(-3).totals(), 3, two)),
+    '"extended_stats#m":{"count":1,"min":-3.0,"max":-3.0,"avg":-3.0,"sum":-3.0,"min_as_string":"-3.00","max_as_string":"-3.00","avg_as_string":"-3.00","sum_as_string":"-3.00","sum_of_squares":9.0,"variance":0.0,"variance_population":0.0,"variance_sampling":"NaN","std_deviation":0.0,"std_deviation_population":0.0,"std_deviation_sampling":"NaN","std_deviation_bounds":{"upper":-3.0,"lower":-3.0,"upper_population":-3.0,"lower_population":-3.0,"upper_sampling":"NaN","lower_sampling":"NaN"},"sum_of_squares_as_string":"9.00","variance_as_string":"0.00","variance_population_as_string":"0.00","variance_sampling_as_string":"NaN","std_deviation_as_string":"0.00","std_deviation_population_as_string":"0.00","std_deviation_sampling_as_string":"NaN","std_deviation_bounds_as_string":{"upper":"-3.00","lower":"-3.00","upper_population":"-3.00","lower_population":"-3.00","upper_sampling":"NaN","lower_sampling":"NaN"}}',
+  )
+  const some = extendedStatsOf(moments(1.5, 2.25, -3, 1e10, 0.001, 0.1, 0.2, 123456789.125).totals(), 2, undefined)
+  assert.equal(
+    rendered(some),
+    '"extended_stats#m":{"count":8,"min":-3.0,"max":1.0E10,"avg":1.265432098772E9,"sum":1.0123456790176E10,"sum_of_squares":1.0001524157878105E20,"variance":1.0900586800745122E19,"variance_population":1.0900586800745122E19,"variance_sampling":1.2457813486565853E19,"std_deviation":3.301603671058221E9,"std_deviation_population":3.301603671058221E9,"std_deviation_sampling":3.5295627897185583E9,"std_deviation_bounds":{"upper":7.868639440888442E9,"lower":-5.337775243344441E9,"upper_population":7.868639440888442E9,"lower_population":-5.337775243344441E9,"upper_sampling":8.324557678209117E9,"lower_sampling":-5.793693480665116E9}}',
+  )
+  assert.equal(some.number('std_upper'), 7.868639440888442e9)
+  assert.equal(some.number('avg'), 1.265432098772e9)
+  assert.deepEqual([some.number(undefined), some.number('value')], [undefined, undefined])
+  assert.equal(avgOf({ count: 2, sum: 5 }, undefined).number(undefined), 2.5)
+  assert.equal(avgOf({ count: 2, sum: 5 }, undefined).number('avg'), undefined)
+})
+
+test('sums lose nothing that compensation can keep, and parts of them add up', () => {
+  const tenths = Array.from({ length: 10_000 }, () => 0.1)
+  assert.equal(moments(...tenths).totals().sum, 1000)
+  const parts = createMoments()
+  for (let i = 0; i < 10; i++) parts.merge(momentsOf(moments(...tenths.slice(i * 1000, (i + 1) * 1000)).state()))
+  assert.deepEqual(parts.totals(), moments(...tenths).totals())
+  assert.equal(moments(1, Number.POSITIVE_INFINITY, 2).totals().sum, Number.POSITIVE_INFINITY)
+})
+
+test('weighted means', () => {
+  const [all, part] = [createWeightedMean(), createWeightedMean()]
+  assert.equal(rendered(all.result(two)), '"weighted_avg#m":{"value":null}')
+  all.add(1, 2)
+  part.add(7, 1)
+  all.merge(part)
+  assert.equal(rendered(all.result(two)), '"weighted_avg#m":{"value":3.0,"value_as_string":"3.00"}')
+})
+
+test('exact sums of integers of any size', () => {
+  const numbers = fc.array(fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 256n), max: 2n ** 256n })))
+  fc.assert(
+    fc.property(numbers, numbers, (ours, more) => {
+      const [sum, other] = [createExactSum(), createExactSum(3n)]
+      for (const one of ours) typeof one === 'number' ? sum.add(one) : sum.addBig(one)
+      for (const one of more) typeof one === 'number' ? other.add(one) : other.addBig(one)
+      sum.merge(other)
+      assert.equal(
+        sum.total(),
+        [...ours, ...more].reduce((total: bigint, one) => total + BigInt(one), 3n),
+      )
+    }),
+  )
+})
+
+/** By the t-digest 3.2 that Elasticsearch 7 uses. */
+test('percentiles of few values are those of Hazen', () => {
+  const cases: [values: number[], percents: Record<number, number>][] = [
+    [[1, 2, 3, 4], { 25: 1.5, 35: 1.9, 50: 2.5, 60: 2.9, 75: 3.5, 90: 4, 100: 4, 0: 1 }],
+    [[10, 9, 8, 7, 6, 5, 4, 3, 2, 1], { 25: 3, 35: 4, 60: 6.5, 90: 9.5, 95: 10 }],
+    [[9, 1, 5, 1, 5, 1], { 35: 1, 50: 3, 60: 5, 90: 8.6 }],
+    [Array.from({ length: 100 }, (_, i) => i + 1), { 1: 1.5, 99: 99.5 }],
+    [[1, 1, 1, 5, 5, 9, 9, 9, 12], { 30: 1.799999999999999, 35: 3.5999999999999996, 60: 8.599999999999998, 95: 12 }],
+  ]
+  for (const [values, percents] of cases) {
+    for (const [percent, expected] of Object.entries(percents)) {
+      const found = digest(values).quantile(Number(percent) / 100)
+      assert.ok(Math.abs(found - expected) < 1e-12, `${percent} of ${values}: ${found}`)
+    }
+  }
+})
+
+test('ranks of few values', () => {
+  const ranks = (values: number[], of: number[]) =>
+    of.map(value => Number((digest(values).rank(value) * 100).toFixed(10)))
+  assert.deepEqual(
+    ranks([1, 1, 1, 5, 5, 9, 9, 9, 12], [0, 0.5, 1, 1.5, 5, 6, 9, 10, 10.4, 10.6, 13]),
+    [0, 0, 22.2222222222, 25, 44.4444444444, 50, 77.7777777778, 85.1851851852, 88.1481481481, 100, 100],
+  )
+  assert.deepEqual(ranks([-3], [0, -3, -4]), [100, 100, 0])
+  assert.deepEqual(
+    ranks([1, 5, 7, 2, 9, 3, 4, 8], [0.5, 1, 2, 5, 8, 8.4, 8.6]),
+    [0, 6.25, 18.75, 54.1666666667, 81.25, 86.25, 100],
+  )
+})
+
+test('percentiles and ranks as Elasticsearch shows them', () => {
+  const of = digest([-3])
+  assert.equal(
+    rendered(percentilesOf(of, [50, 99.9], { keyed: true, format: two })),
+    '"tdigest_percentiles#m":{"values":{"50.0":-3.0,"50.0_as_string":"-3.00","99.9":-3.0,"99.9_as_string":"-3.00"}}',
+  )
+  assert.equal(
+    rendered(percentilesOf(of, [50], { keyed: false, format: two })),
+    '"tdigest_percentiles#m":{"values":[{"key":50.0,"value":-3.0,"value_as_string":"-3.00"}]}',
+  )
+  assert.equal(
+    rendered(percentileRanksOf(of, [-4, 0], { keyed: true, format: undefined })),
+    '"tdigest_percentile_ranks#m":{"values":{"-4.0":0.0,"0.0":100.0}}',
+  )
+  const none = percentilesOf(digest([]), [1], { keyed: true, format: two })
+  assert.equal(rendered(none), '"tdigest_percentiles#m":{"values":{"1.0":null}}')
+  assert.deepEqual([none.number('1'), none.number('avg'), none.number(undefined)], [null, undefined, undefined])
+  assert.equal(percentilesOf(digest([1, 2, 3, 4]), [1], { keyed: true, format: two }).number('75.0'), 3.5)
+})
+
+/** All values side by side. */
+const naive = (values: readonly number[], part: number): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = Math.min(sorted.length - 1, Math.max(0, part * sorted.length - 0.5))
+  const [low, high] = [sorted[Math.floor(at)]!, sorted[Math.ceil(at)]!]
+  return low + (high - low) * (at - Math.floor(at))
+}
+
+test('digests of parts are those of the whole, and exact up to two thousand distinct values', () => {
+  const values = fc.array(
+    fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.double({ min: -1e6, max: 1e6, noNaN: true })), {
+      maxLength: 60,
+    }),
+    { minLength: 1, maxLength: 20 },
+  )
+  fc.assert(
+    fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (parts, part) => {
+      const whole = createDigest()
+      for (const values of parts) whole.merge(digestOf(digest(values).state()))
+      const all = parts.flat()
+      assert.equal(whole.count, all.length)
+      const found = whole.quantile(part)
+      if (all.length === 0) return assert.ok(Number.isNaN(found))
+      assert.ok(Math.abs(found - naive(all, part)) <= 1e-6, `${found} is not ${naive(all, part)}`)
+    }),
+  )
+})
+
+test('digests of many values are small and near', () => {
+  const random = randomFrom(7)
+  const values = Array.from({ length: 300_000 }, () => Math.exp(3 * random()) * random())
+  const whole = createDigest()
+  for (let i = 0; i < 30; i++) whole.merge(digest(values.slice(i * 10_000, (i + 1) * 10_000)))
+  assert.ok(whole.bytes() < 100_000)
+  const sorted = values.toSorted((a, b) => a - b)
+  for (const part of [0, 0.0001, 0.01, 0.25, 0.5, 0.75, 0.99, 0.9999, 1]) {
+    const found = whole.quantile(part)
+    const below = sorted.findIndex(value => value > found)
+    const rank = below < 0 ? 1 : below / sorted.length
+    assert.ok(Math.abs(rank - part) <= 0.003 * Math.sqrt(part * (1 - part)) + 1e-5, `${part}: ${rank}`)
+    assert.ok(Math.abs(whole.rank(found) - part) < 0.001)
+  }
+  assert.deepEqual([whole.quantile(0), whole.quantile(1)], [sorted[0], sorted.at(-1)])
+})
+
+test('distinct values are counted exactly up to a threshold, and nearly beyond', () => {
+  for (const [distinct, exactUpTo] of [
+    [0, 10],
+    [10, 10],
+    [1000, 3000],
+    [3000, 3000],
+    [3001, 3000],
+    [200_000, 3000],
+  ] as const) {
+    const [whole, first] = [createDistinct(exactUpTo), createDistinct(exactUpTo)]
+    const [add, addFirst] = [createNumberHash(whole.add), createNumberHash(first.add)]
+    for (let i = 0; i < distinct; i++) {
+      add(i * 0.5)
+      add(i * 0.5)
+      if (i < distinct / 2) addFirst(i * 0.5)
+      else if (i % 2 === 0) addFirst(-i)
+    }
+    const count = Number(cardinalityOf(whole).body[0]![1])
+    if (distinct <= exactUpTo) assert.equal(count, distinct)
+    else assert.ok(Math.abs(count - distinct) < distinct * 0.012, `${count} of ${distinct}`)
+    const merged = distinctOf(first.state(), exactUpTo)
+    merged.merge(distinctOf(whole.state(), exactUpTo))
+    const expected = new Set(
+      Array.from({ length: distinct }, (_, i) => [i * 0.5, i < distinct / 2 || i % 2 !== 0 ? i * 0.5 : -i]).flat(),
+    ).size
+    if (expected <= exactUpTo) assert.equal(merged.count(), expected)
+    else assert.ok(Math.abs(merged.count() - expected) < expected * 0.012, `${merged.count()} of ${expected}`)
+    assert.ok(merged.bytes() <= 70_000)
+  }
+})
+
+test('metrics are those of Elasticsearch', async t => {
+  const elasticsearch = await findElasticsearch()
+  if (!elasticsearch) return t.skip('no Elasticsearch 7.17 runs')
+  const random = randomFrom(11)
+  const text = numberWriterOf({ path: 'format', value: '' }, '0.00')
+  const groups = Array.from({ length: 12 }, (_, i) =>
+    Array.from({ length: i ** 2 }, () => (random() < 0.3 ? 5 : (random() - 0.3) * 10 ** Math.floor(random() * 9))),
+  )
+  const documents = groups.flatMap((values, group) => values.map(v => ({ group, v, w: v > 3 ? 0.5 : 2 })))
+  await elasticsearch.fill(
+    'pipelines-metrics',
+    { group: { type: 'long' }, v: { type: 'double' }, w: { type: 'double' } },
+    documents,
+  )
+  t.after(() => elasticsearch.remove('pipelines-metrics'))
+  const field = { field: 'v', format: '0.00' }
+  const percents = [0, 1, 5, 33.3, 50, 75, 99, 100]
+  const values = [-1e9, -3, 0, 4.9, 5, 5.1, 100, 1e5, 1e9]
+  const aggs = {
+    avg: { avg: field },
+    sum: { sum: field },
+    min: { min: field },
+    max: { max: field },
+    stats: { stats: field },
+    extended: { extended_stats: { ...field, sigma: 1.5 } },
+    count: { value_count: { field: 'v' } },
+    distinct: { cardinality: { field: 'v' } },
+    weighted: { weighted_avg: { value: { field: 'v' }, weight: { field: 'w' } } },
+    percentiles: { percentiles: { ...field, percents, keyed: false } },
+    ranks: { percentile_ranks: { field: 'v', values, keyed: false } },
+  }
+  const filters = Object.fromEntries(groups.map((_, group) => [group, { filter: { term: { group } }, aggs }]))
+  const { body } = await elasticsearch.ask('POST', '/pipelines-metrics/_search', { size: 0, aggs: filters })
+  const found = (body as { aggregations: Record<string, Record<string, unknown>> }).aggregations
+  for (const [group, values_] of groups.entries()) {
+    const totals = moments(...values_).totals()
+    const weighted = createWeightedMean()
+    for (const value of values_) weighted.add(value, value > 3 ? 0.5 : 2)
+    const distinct = createDistinct(3000)
+    values_.forEach(createNumberHash(distinct.add))
+    const of = digest(values_)
+    const ours: Record<string, Metric> = {
+      avg: avgOf(totals, text),
+      sum: sumOf(totals, text),
+      min: minOf(totals, text),
+      max: maxOf(totals, text),
+      stats: statsOf(totals, text),
+      extended: extendedStatsOf(totals, 1.5, text),
+      count: valueCountOf(totals.count),
+      distinct: cardinalityOf(distinct),
+      weighted: weighted.result(undefined),
+      percentiles: percentilesOf(of, percents, { keyed: false, format: text }),
+      ranks: percentileRanksOf(of, values, { keyed: false, format: undefined }),
+    }
+    for (const [name, metric] of Object.entries(ours)) {
+      const value = JSON.parse(`{${rendered(metric)}}`)[`${metric.type}#m`]
+      assertNear(value, found[group]![name], `${name} of group ${group}`)
+    }
+  }
+})
+
+/** The same but for the last digits of numbers. */
+const assertNear = (actual: unknown, expected: unknown, where: string): void => {
+  if (typeof actual === 'number' && typeof expected === 'number') {
+    const isNear = Math.abs(actual - expected) <= 1e-12 * Math.max(1, Math.abs(expected))
+    assert.ok(isNear, `${where}: ${actual}, not ${expected}`)
+  } else if (typeof actual === 'object' && actual !== null && typeof expected === 'object' && expected !== null) {
+    assert.deepEqual(Object.keys(actual), Object.keys(expected), where)
+    for (const [key, value] of Object.entries(actual)) {
+      assertNear(value, (expected as Record<string, unknown>)[key], `${where}, ${key}`)
+    }
+  } else assert.equal(actual, expected, where)
+}

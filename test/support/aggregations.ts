@@ -1,0 +1,81 @@
+import type { Bucket, Metric, Result, Results, Value } from '../../src/query/aggs/result.ts'
+
+type Members = Record<string, unknown>
+
+/** What an answer with `typed_keys` holds, as results. Names of `leave` are left out. */
+export const resultsOf = (aggregations: Members, leave: ReadonlySet<string> = new Set()): Results =>
+  new Map(
+    Object.entries(aggregations)
+      .map(([typed, found]): [string, Result] => {
+        const [type, ...name] = typed.split('#')
+        return [name.join('#'), resultOf(type!, found as Members, leave)]
+      })
+      .filter(([name]) => !leave.has(name)),
+  )
+
+const resultOf = (type: string, found: Members, leave: ReadonlySet<string>): Result => {
+  const { meta: _, ...members } = found
+  if ('buckets' in members) {
+    const { buckets, ...rest } = members
+    const keyed = !Array.isArray(buckets)
+    const list = keyed
+      ? Object.entries(buckets as Members)
+      : (buckets as Members[]).map(one => [undefined, one] as const)
+    return {
+      is: 'buckets',
+      type,
+      members: Object.entries(rest).map(([name, value]) => [name, valueFrom(value)]),
+      keyed,
+      buckets: list.map(([name, one]) => bucketOf(name, one as Members, leave, LONG_KEYS.has(type))),
+    }
+  }
+  if (type === 'top_hits') return { is: 'hits', type, hits: JSON.stringify(members.hits) }
+  if ('doc_count' in members) {
+    const { docCount, results } = bucketOf(undefined, members, leave)
+    return { is: 'bucket', type, docCount, results }
+  }
+  return metricOf(type, members)
+}
+
+/** Whose keys are integers. */
+const LONG_KEYS: ReadonlySet<string> = new Set(['lterms', 'date_histogram', 'auto_date_histogram'])
+
+const bucketOf = (
+  name: string | undefined,
+  { doc_count, ...members }: Members,
+  leave: ReadonlySet<string>,
+  hasLongKey = false,
+): Bucket => {
+  const key: Bucket['key'] = []
+  const inner: Members = {}
+  for (const [member, value] of Object.entries(members)) {
+    if (member.includes('#')) inner[member] = value
+    else key.push([member, hasLongKey && typeof value === 'number' ? BigInt(value) : valueFrom(value)])
+  }
+  return {
+    ...(name !== undefined && { name }),
+    key,
+    ...(typeof members.key === 'number' && { number: members.key }),
+    docCount: doc_count as number,
+    results: resultsOf(inner, leave),
+  }
+}
+
+const metricOf = (type: string, members: Members): Metric => ({
+  is: 'metric',
+  type,
+  body: Object.entries(members).map(([name, value]) => [name, valueFrom(value)]),
+  number(rest) {
+    const values = members.values as Members | undefined
+    const found = values ? values[Number(rest).toFixed(1)] : members[rest ?? 'value']
+    return found as number | null | undefined
+  },
+})
+
+const valueFrom = (value: unknown): Value => {
+  if (Array.isArray(value)) return value.map(valueFrom)
+  if (typeof value === 'object' && value !== null) {
+    return new Map(Object.entries(value).map(([name, inner]) => [name, valueFrom(inner)]))
+  }
+  return value as Value
+}
