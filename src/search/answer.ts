@@ -57,14 +57,24 @@ export const answerSearch = (
   options: AnswerOptions,
 ): Reply => {
   const started = performance.now()
-  const kinds = entities.split(',') as Kind[]
-  const request = parseSearch(
-    body,
-    KINDS.filter(kind => kinds.includes(kind)),
-    options.now ?? Date.now(),
-    { limits: options.limits, check: () => check(options), parameters: options.parameters, index },
-  )
-  return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE)
+  const request = readSearch(body, { index, entities }, options)
+  return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE, options)
+}
+
+/** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
+export const readSearch = (
+  body: string | undefined,
+  { index, entities }: { index: string; entities: string },
+  options: AnswerOptions,
+): SearchRequest => {
+  const { limits, parameters, now = Date.now() } = options
+  const names = entities.split(',')
+  const kinds = KINDS.filter(kind => names.includes(kind))
+  const request = parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
+    ...{ limits, parameters, index },
+    check: () => check(options),
+  })
+  return kinds.length > 0 ? request : { ...request, parts: [] }
 }
 
 export const answerRequest = (
@@ -139,14 +149,14 @@ export const answerDocuments = (
       out.text(JSON.stringify({ _index: `${index}-${one.kind}`, _type: one.kind, _id: one.id, found: false }))
   }
   out.ascii(']}')
-  return filtered({ status: 200, body: out.take() }, dialect)
+  return filtered({ status: 200, body: out.take() }, dialect, options)
 }
 
 /** What the dialect leaves of an answer. */
-export const filtered = (reply: Reply, { filterPath }: Dialect): Reply => {
+export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerOptions): Reply => {
   if (!filterPath || filterPath.length === 0) return reply
   const { body, status } = reply
-  if (body instanceof Uint8Array) return { status, body: filterJson(body, filterPath) }
+  if (body instanceof Uint8Array) return { status, body: filterJson(body, filterPath, () => check(options)) }
   throw refuse(
     'illegal_argument_exception',
     'The URL parameter [filter_path] does not go with "size": -1: choose what is shown by [_source].',
