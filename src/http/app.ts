@@ -17,7 +17,16 @@ import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { get } from './es/get.ts'
 import { info } from './es/info.ts'
-import { search } from './es/search.ts'
+import {
+  closeAllPointsInTime,
+  closePit,
+  closePointsInTime,
+  listPointsInTime,
+  openPit,
+  openPointInTime,
+} from './es/pit.ts'
+import { clearScroll, scroll } from './es/scroll.ts'
+import { search, searchAll } from './es/search.ts'
 import { similar } from './es/similar.ts'
 import { suggest } from './es/suggest.ts'
 import { health, status } from './status.ts'
@@ -64,6 +73,16 @@ export const createApp = ({
   const es = `${base}/:entity`
   route(['GET'], base, info)
   route(['GET'], `${base}/suggest`, suggest(service, log))
+  const point = `${base}/_search/point_in_time`
+  const [nextPage, closeScrolls] = [scroll(service, limits, log), clearScroll(service, limits)]
+  route(['GET', 'POST'], `${base}/_search`, searchAll(service, limits, log))
+  resource(`${base}/_search/scroll`, { GET: nextPage, POST: nextPage, DELETE: closeScrolls })
+  resource(`${base}/_search/scroll/:id`, { GET: nextPage, POST: nextPage, DELETE: closeScrolls })
+  resource(`${base}/_pit`, { DELETE: closePit(service, limits) })
+  resource(point, { DELETE: closePointsInTime(service, limits) })
+  resource(`${point}/_all`, { GET: listPointsInTime(service), DELETE: closeAllPointsInTime(service) })
+  resource(`${es}/_pit`, { POST: openPit(service, limits) })
+  resource(`${es}/_search/point_in_time`, { POST: openPointInTime(service, limits) })
   route(['GET', 'POST'], `${es}/search`, search(service, limits, log))
   route(['GET', 'POST'], `${es}/_search`, search(service, limits, log))
   route(['GET'], `${es}/_doc/:id`, get(service, log))

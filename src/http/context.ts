@@ -32,7 +32,7 @@ export const pathOf = (request: Request): string => {
 /** A header of the request, without building what the standard's Headers would be built from. */
 export const header = (
   c: Context,
-  name: 'authorization' | 'content-encoding' | 'content-length' | 'if-match' | 'if-none-match',
+  name: 'accept' | 'authorization' | 'content-encoding' | 'content-length' | 'if-match' | 'if-none-match',
 ): string | undefined => (c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name))
 
 /** Who asks, and for how long. */

@@ -39,6 +39,7 @@ export const invalid = (faults: readonly Fault[]): Response => {
 const STATUS: Record<string, number> = {
   security_exception: 401,
   index_not_found_exception: 404,
+  search_context_missing_exception: 404,
   resource_not_found_exception: 404,
   precondition_failed_exception: 412,
   content_too_large_exception: 413,

@@ -142,6 +142,18 @@ export const LIMITS = {
     ['an account', 'answers to "size": -1 under way'],
     'Read one to its end, or close its connection, before asking for the next.',
   ),
+  cursors: count(
+    500,
+    REJECTED,
+    ['an account', 'open scrolls and points in time'],
+    'Close those that are no longer needed; each closes by itself when its keep-alive is over.',
+  ),
+  cursorQuery: bytes(
+    '256kB',
+    ILLEGAL,
+    ['a scroll', 'text in its query'],
+    'Page through a large query with search_after, for which the server need not keep it.',
+  ),
   unreadStream: duration(
     '60s',
     REJECTED,

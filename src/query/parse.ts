@@ -17,6 +17,7 @@ import {
   unexpected,
   where,
 } from './json-node.ts'
+import { PAGING_KEYS, parsePaging } from './paging.ts'
 import type { SearchRequest, SourceFilter } from './request.ts'
 import type { Scope } from './scope.ts'
 import { parseSort } from './sort.ts'
@@ -29,31 +30,45 @@ export const parseSearch = (
   body: string | undefined,
   kinds: readonly Kind[],
   now: number,
-  options: BudgetOptions = {},
+  options: ParseOptions = {},
 ): SearchRequest => {
-  const { limits } = createBudget(options)
+  const budget = createBudget(options)
+  const { limits } = budget
   const root = bodyNode(body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits))
   const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, IGNORED_KEYS)
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
+  if (keys.pit !== undefined && options.cursor === undefined)
+    throw refuse(
+      'action_request_validation_exception',
+      'Validation Failed: 1: [indices] cannot be used with point in time. Do not specify any index with point in time.;',
+    )
   if (size >= 0 && from + size > MAX_WINDOW) {
     throw refuse(
       'illegal_argument_exception',
       `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
+  const scope = { kinds, now, budget }
+  const sort = parseSort(keys.sort, scope)
   return {
     // Each kind reads the same clauses, which count once.
     parts: kinds.map(kind => ({ kind, query: parseQuery(keys.query, { kind, kinds, now }, createBudget(options)) })),
-    sort: parseSort(keys.sort, kinds, limits),
+    sort,
     from,
     size,
     source: keys._source ? parseSource(keys._source, limits) : true,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
+    ...parsePaging(keys, { ...scope, sort, from, size, cursor: options.cursor }),
   }
 }
 
-const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits'] as const
+export interface ParseOptions extends BudgetOptions {
+  /** Of a search within a scroll or a point in time: see `SearchRequest.tiebreak`. */
+  cursor?: SearchRequest['tiebreak']
+}
+
+const KEYS = ['query', 'sort', 'size', 'from', '_source', 'track_total_hits', 'pit', ...PAGING_KEYS] as const
 
 /**
  * Keys that clients send along and that neither choose nor order the hits. They are accepted and have no effect; `explain`,
@@ -69,8 +84,6 @@ export const IGNORED_KEYS = [
   'seq_no_primary_term',
   'stats',
   'stored_fields',
-  'timeout',
-  'track_scores',
   'version',
 ] as const
 

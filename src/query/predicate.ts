@@ -35,6 +35,29 @@ export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Val
   return values
 }
 
+/** The values of a member in the first elements of its nested list that have one, and that a condition holds for. */
+export const nestedValues = (
+  field: FieldPath,
+  { path, node, most }: { path: string; node: Node; most: number },
+): ((document: Document) => Value[]) => {
+  const test = compileNode(node, path, undefined)
+  const steps = stepsOf(field, path)
+  const read = READ[field.compare]
+  return document => {
+    const elements = document._source[path]
+    const values: Value[] = []
+    let seen = 0
+    for (const element of Array.isArray(elements) ? elements : []) {
+      if (seen === most) break
+      if (!test(element, document)) continue
+      const before = values.length
+      collect(element, steps, 0, raw => read(field, raw, values))
+      if (values.length > before) seen++
+    }
+    return values
+  }
+}
+
 /** `source` is the document's, or an element of one of its lists. */
 type Test = (source: Record<string, unknown>, document: Document) => boolean
 

@@ -1,4 +1,4 @@
-import type { Searcher, WrittenPages } from '../engine/query/execute.ts'
+import type { Searcher, Written, WrittenPages } from '../engine/query/execute.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
@@ -10,11 +10,21 @@ import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { answerPit, answerScroll, openedPit, type UsedCursor } from './cursors/answer.ts'
+import { scrollRequest } from './cursors/page.ts'
+import { resumeMember, resuming } from './cursors/resume.ts'
+import type { ScrollState } from './cursors/state.ts'
+import { answerLines } from './lines.ts'
+import type { Format } from './service.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
 export interface Reply {
   status: number
+  /** Of what is no JSON. */
+  format?: Format | undefined
+  /** The cursor that this is a page of. */
+  cursor?: UsedCursor | undefined
   /** JSON text, whole, as bytes that own their memory, or in parts. */
   body: Uint8Array<ArrayBuffer> | Parts
 }
@@ -35,6 +45,10 @@ export interface AnswerOptions extends SearchOptions {
   now?: number
   /** Whether the account may have one more long answer. */
   mayStream?: boolean
+  isNamed?: boolean | undefined
+  format?: Format | undefined
+  /** The scroll that this is to be the next page of. */
+  scroll?: ScrollState | undefined
   /** Goes on behind this hit with an answer that was begun elsewhere. */
   after?: Cursor | undefined
 }
@@ -48,34 +62,58 @@ export const answerSearch = (
   options: AnswerOptions,
 ): Reply => {
   const started = performance.now()
-  const kinds = entities.split(',') as Kind[]
+  const { limits = DEFAULT_LIMITS, now = Date.now(), scroll } = options
+  const pit = scroll ? undefined : openedPit(body, index, { limits, now, isNamed: options.isNamed })
+  const kinds = (pit?.state.entities ?? entities).split(',') as Kind[]
   const request = parseSearch(
     body,
     KINDS.filter(kind => kinds.includes(kind)),
-    options.now ?? Date.now(),
-    { limits: options.limits, check: () => check(options) },
+    now,
+    { limits, check: () => check(options), cursor: scroll ? 'hidden' : pit?.tiebreak },
   )
+  const { timeoutMs = Number.POSITIVE_INFINITY } = request
+  options.deadline = Math.min(options.deadline, started + timeoutMs)
+  if (pit) return answerPit(pit, { ...request, seen: pit.state.seen }, paged)
+  if (scroll) return answerScroll(scroll, scrollRequest(request, scroll, limits), { now, answer: paged })
   return answerRequest(searcher, index, request, options, started)
+
+  function paged(page: SearchRequest, lead: Lead): Reply {
+    return answerRequest(searcher, index, page, options, started, lead)
+  }
 }
+
+/** What stands before all else in an answer, and the total where another one counts than was found. */
+export type Lead = (found: Written) => { text: string; total: number }
 
 export const answerRequest = (
   searcher: Searcher,
   index: string,
-  request: SearchRequest,
+  asked: SearchRequest,
   options: AnswerOptions,
   started = performance.now(),
+  lead: Lead = ({ total }) => ({ text: '', total }),
 ): Reply => {
+  const request = resuming(asked, index)
+  if (options.format) return answerLines(searcher, index, request, { ...options, format: options.format }, out)
   const writing = { index, out }
   out.clear()
   if (request.size >= 0) {
-    const { total, hits } = searcher.write(request, options, writing)
+    const written = searcher.write(request, options, writing)
+    const { text, total } = lead(written)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(started, total, request, hits > 0)), out.view(), TAIL) }
+    return {
+      status: 200,
+      body: joined(
+        encode(head(started, total, request, written.hits > 0, text)),
+        out.view(),
+        written.resumed ? encode(`]}${resumeMember(written.resumed, index)}}`) : TAIL,
+      ),
+    }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
   const { total, pages, at } = searcher.writePages(request, options, writing, after)
-  const begun = after ? undefined : head(started, total, request, total !== 0)
+  const begun = after ? undefined : head(started, total, request, total !== 0, lead({ total, hits: total }).text)
   let ended = false
   const parts = streamed(begun, pages, () => {
     ended = true
@@ -166,8 +204,8 @@ const json = (status: number, body: unknown): Reply => ({ status, body: encode(J
 
 const TAIL = encode(']}}')
 
-const head = (started: number, total: number, { sort }: SearchRequest, any: boolean): string => {
-  const score = any && !hidesScores(sort) ? 1 : null
+const head = (started: number, total: number, request: SearchRequest, any: boolean, lead = ''): string => {
+  const score = any && !hidesScores(request) ? 1 : null
   const took = Math.round(performance.now() - started)
-  return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
+  return `{${lead}"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{"total":${total},"max_score":${score},"hits":[`
 }

@@ -6,6 +6,7 @@ import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, answerSearch, type Reply } from './answer.ts'
 import { createCredit, shapeOf } from './credit.ts'
+import type { UsedCursor } from './cursors/answer.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-thread.ts'
 import type { Answer } from './service.ts'
@@ -16,9 +17,13 @@ import type { Answer } from './service.ts'
  */
 export interface Inline {
   /** Undefined where a thread has to answer. */
-  search(search: InlineSearch, account: number): Answer | undefined
+  search(search: InlineSearch, account: number): InlineAnswer | undefined
   get(get: Extract<ToReader, { type: 'get' }>, account: number): Answer | undefined
   close(): void
+}
+
+export interface InlineAnswer extends Answer {
+  cursor?: UsedCursor | undefined
 }
 
 export type InlineSearch = Extract<ToReader, { type: 'search' }>
@@ -58,7 +63,7 @@ export const createInline = ({
   const attempt = (
     { store, account, shape }: { store: string; account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchOptions) => Reply,
-  ): Answer | undefined => {
+  ): InlineAnswer | undefined => {
     if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     const opened = openOf(store)
     if (!opened) return undefined
@@ -69,10 +74,10 @@ export const createInline = ({
       return undefined
     }
     try {
-      const { status, body } = work(opened.searcher, options)
+      const { body, ...answer } = work(opened.searcher, options)
       if (!(body instanceof Uint8Array)) return handOver()
       credit.answered(shape, now() - started)
-      return { status, body }
+      return { ...answer, body }
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) return handOver()
       credit.answered(shape, now() - started)
@@ -81,13 +86,16 @@ export const createInline = ({
   }
 
   return {
-    search({ store, index, entities, body, now: at }, account) {
+    search({ store, index, entities, body, now: at, scroll, isNamed, format }, account) {
       if (body !== undefined && body.length > MAX_BYTES) return undefined
       const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
-      const shape = () => shapeOf(`${store} ${entities}`, text)
+      const shape = () => shapeOf(`${store} ${entities} ${format} ${scroll !== undefined}`, text)
       return attempt({ store, account, shape }, (searcher, options) =>
         // Long answers are a thread's.
-        answerSearch(searcher, index, entities, text, { ...options, limits, now: at, mayStream: false }),
+        answerSearch(searcher, index, entities, text, {
+          ...{ ...options, limits, now: at, mayStream: false },
+          ...{ scroll, isNamed, format },
+        }),
       )
     },
     get({ store, index, entity, document }, account) {

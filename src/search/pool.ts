@@ -1,6 +1,7 @@
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { createCursors } from './cursors/service.ts'
 import { createInline } from './inline.ts'
 import type { Search } from './reader-thread.ts'
 import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './service.ts'
@@ -51,7 +52,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     return { status, body }
   }
 
-  const search = async (search: Search, { account, signal }: Asking): Promise<Answer> => {
+  const search = async (search: Search, { account, signal }: Pick<Asking, 'account' | 'signal'>): Promise<Answer> => {
     const bytes = search.type === 'search' ? (search.body?.length ?? 0) : 0
     const first = await threads.ask({
       ...{ id: search.id, account, signal, lane: 'cheap', bytes },
@@ -59,9 +60,38 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     })
     const { message } = first
     if (message.type !== 'answer') throw new Error(`a reading thread answered ${message.type}`)
-    const { status, body, more } = message
-    return { status, body: more ? streams.open({ search, account, first }) : body }
+    const { status, body, more, format, cursor } = message
+    cursors.used(account, cursor)
+    return { status, body: more ? streams.open({ search, account, first }) : body, ...(format && { format }) }
   }
+
+  const searchInline = (asked: Extract<Search, { type: 'search' }>, account: number): Answer | undefined => {
+    const found = inline.search(asked, account)
+    if (!found) return undefined
+    const { cursor, ...answer } = found
+    cursors.used(account, cursor)
+    return answer
+  }
+  const searchOnce = async (asked: Extract<Search, { type: 'search' }>, asking: Pick<Asking, 'account' | 'signal'>) =>
+    searchInline(asked, asking.account) ?? search(asked, asking)
+
+  const cursors = createCursors({
+    limits,
+    page({ network, ...asking }, scroll) {
+      asking.signal.throwIfAborted()
+      const { asked, body, now } = scroll
+      const found = { ...searchOf(network), ...asked, now, body: body === undefined ? undefined : Buffer.from(body) }
+      return searchOnce({ type: 'search', ...found, scroll }, asking)
+    },
+    async seen({ network, account, signal }) {
+      const id = nextId()
+      const asked = { id, account, signal, lane: 'cheap', bytes: 0 } as const
+      const store = storeOf(network)
+      const { message } = await threads.ask({ ...asked, message: () => ({ type: 'seen', id, store }) })
+      if (message.type !== 'seen') throw new Error(`a reading thread answered ${message.type}`)
+      return message.seen
+    },
+  })
 
   /** What every search of the network has. */
   const searchOf = (network: string) => ({
@@ -77,11 +107,12 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   return {
     networks: wanted => [...stores(wanted).keys()],
     async search(asking) {
-      const { network, entities, body, account } = asking
-      asking.signal.throwIfAborted()
-      const asked = { type: 'search', ...searchOf(network), entities, body } as const
-      return inline.search(asked, account) ?? search(asked, asking)
+      const { network, account: _, signal, scroll, ...asked } = asking
+      signal.throwIfAborted()
+      if (scroll !== undefined) return cursors.begin({ ...asking, scroll })
+      return searchOnce({ type: 'search', ...searchOf(network), ...asked }, asking)
     },
+    cursors,
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
     async suggest({ q, size, ...asking }) {
       const store = storeOf(asking.network)

@@ -5,12 +5,50 @@
 export interface SearchService {
   /** Networks that can be searched, as `technology/blockchain/network`; all that are there now where the one that is wanted is not known. */
   networks(wanted?: string): string[]
-  search(request: Asking & { entities: string; body: Uint8Array | undefined }): Promise<Answer>
+  search(request: Asking & Searching): Promise<Answer>
+  cursors: CursorService
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
   /** Contracts whose codes have most in common with that of the contract at an address. */
   similar(request: Asking & { address: string; size: number }): Promise<Answer>
   get(request: Asking & { entity: string; id: string }): Promise<Answer>
+}
+
+export interface Searching {
+  /** Names of kinds, comma-joined. */
+  entities: string
+  body: Uint8Array | undefined
+  /** Whether the path names what is searched; a point in time says so itself. */
+  isNamed?: boolean | undefined
+  /** Keep-alive of the scroll that the search opens, as it was written. */
+  scroll?: string | undefined
+  /** In what form hits are answered: JSON by default. */
+  format?: Format | undefined
+}
+
+export type Format = 'ndjson' | 'csv'
+
+/** Scrolls and points in time. */
+export interface CursorService {
+  /** The next page. `scroll`: its keep-alive from now on, as it was written. */
+  scroll(request: Asking & { id: string; scroll: string | undefined }): Promise<Answer>
+  openPit(request: Asking & PitOpening): Promise<OpenedPit>
+  /** Closes cursors by their ids, or all of the account's: the ids of those that were open. */
+  close(request: Omit<Asking, 'signal'> & { kind: 'scroll' | 'pit'; ids: readonly string[] | 'all' }): string[]
+  pits(request: Omit<Asking, 'signal'>): OpenedPit[]
+}
+
+export interface PitOpening {
+  entities: string
+  keepAlive: string
+  dialect: 'elasticsearch' | 'opensearch'
+}
+
+export interface OpenedPit {
+  id: string
+  /** Milliseconds since 1970. */
+  opened: number
+  keepAliveMs: number
 }
 
 export interface Asking {
@@ -28,4 +66,6 @@ export const NO_ACCOUNT = 0
 export interface Answer {
   status: number
   body: Uint8Array | ReadableStream<Uint8Array>
+  /** Of what is no JSON. */
+  format?: Format | undefined
 }

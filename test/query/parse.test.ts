@@ -403,15 +403,15 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       { sort: [{ from: 'asc' }] },
-      'illegal_argument_exception: sort[0].from: fielddata is disabled on text fields, so that [from] cannot be sorted by. Sort by [from.raw].',
+      'illegal_argument_exception: sort[0].from: Text fields are not optimised for operations that require per-document field data like aggregations and sorting, so these operations are disabled by default. Please use a keyword field instead: sort by [from.raw].',
     ],
     [
       { sort: { _id: 'asc' } },
       'illegal_argument_exception: sort._id: sorting by [_id] is not supported. [_doc] sorts in the order of the chain.',
     ],
     [
-      { sort: { 'gas.num': { order: 'asc', mode: 'avg' } } },
-      'parsing_exception: sort.gas.num.mode: expected "min", the one mode that a sort in order "asc" supports, received "avg".',
+      { sort: { hash: { order: 'asc', mode: 'avg' } } },
+      'query_shard_exception: sort.hash.mode: we only support AVG, MEDIAN and SUM on number based fields, and [hash] is none. Its modes are min and max.',
     ],
     [
       { size: 10_001 },
@@ -435,11 +435,11 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       { quary: {} },
-      'parsing_exception: quary: unknown key [quary]. Did you mean "query"? Known are query, sort, size, from, _source, track_total_hits.',
+      'parsing_exception: quary: unknown key [quary]. Did you mean "query"? Known are query, sort, size, from, _source, track_total_hits, pit, search_after, slice, track_scores, timeout, resume.',
     ],
     [
       { ['x'.repeat(5000)]: {} },
-      `parsing_exception: ${'x'.repeat(99)}…: unknown key [${'x'.repeat(99)}…]. Known are query, sort, size, from, _source, track_total_hits.`,
+      `parsing_exception: ${'x'.repeat(99)}…: unknown key [${'x'.repeat(99)}…]. Known are query, sort, size, from, _source, track_total_hits, pit, search_after, slice, track_scores, timeout, resume.`,
     ],
     [
       '[1,2]',

@@ -2,7 +2,8 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
 import type { Documents } from '../query/documents.ts'
-import { type Found, sortValues } from '../query/sort.ts'
+import type { Found } from '../query/sort.ts'
+import { sortValues } from '../query/sort-values.ts'
 import type { Reader } from '../reader.ts'
 import { createBlockShow } from './block.ts'
 import { createCallShow } from './call.ts'
@@ -34,8 +35,8 @@ export interface HitsOptions {
 }
 
 export interface Hits {
-  /** What appends matches of a request as JSON objects, with a comma between two, and tells how many; what is gone meanwhile is left out. */
-  writer(request: SearchRequest, index: string): (found: readonly Found[], out: ByteWriter) => number
+  /** What appends matches of a request as JSON objects, with a comma or what else is wanted between two, and tells how many; what is gone meanwhile is left out. */
+  writer(request: SearchRequest, index: string, between?: number): (found: readonly Found[], out: ByteWriter) => number
   /** A document by its position, as an answer to `get` shows it; false where there is none. */
   document(kind: Kind, position: number, index: string, out: ByteWriter): boolean
 }
@@ -64,19 +65,20 @@ export const createHits = ({ reader, shown, exact }: HitsOptions): Hits => {
     return sources.get(key)
   }
   return {
-    writer({ sort, source, parts }, index) {
-      const score = hidesScores(sort) ? 'null' : '1'
+    writer(request, index, between = COMMA) {
+      const { sort, source, parts } = request
+      const score = hidesScores(request) ? 'null' : '1'
       const writers = new Map(
         parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, source))]),
       )
-      const sortOf = sortValues(sort, { documents: exact, reader })
+      const sortOf = sortValues(request, { documents: exact, reader })
       return (found, out) => {
         let hits = 0
         for (let i = 0; i < found.length; i++) {
           if (i % FEW === 0) reader.check()
           const one = found[i]!
           const before = out.length
-          if (hits > 0) out.byte(COMMA)
+          if (hits > 0) out.byte(between)
           if (!writers.get(one.kind)!(one.position, out)) {
             out.truncate(before)
             continue
@@ -128,9 +130,9 @@ const hitWriter = (show: Show, envelope: string, score: string, source: ReturnTy
 const envelopeOf = (index: string, kind: Kind): string =>
   `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`
 
-/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it. */
-export const hidesScores = (sort: SearchRequest['sort']): boolean =>
-  sort.length > 0 && !sort.some(({ by }) => by === '_score')
+/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it, or it is asked for. */
+export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
+  sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')
 
 const SOURCES = 100
 /** Hits that take little time together. */
