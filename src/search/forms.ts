@@ -12,21 +12,22 @@ import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { and, ids } from '../query/simplify.ts'
 import { type AnswerOptions, answerSearch, filtered, type Reply } from './answer.ts'
+import type { ScrollState } from './cursors/state.ts'
 import { NATIVE } from './dialect.ts'
 import type { Form, Searching } from './service.ts'
 
 /** A search as it is asked for, but for its body, which is text here. */
-export type Asked = Omit<Searching, 'body'> & { index: string }
+export type Asked = Omit<Searching, 'body' | 'scroll'> & { index: string; scroll?: ScrollState | undefined }
 
 /** Answers a search in the form in which it was asked for. */
 export const answerForm = (
   searcher: Searcher,
-  { index, entities, form, parameters, dialect }: Asked,
+  { index, entities, form, parameters, dialect, isNamed, format, scroll }: Asked,
   body: string | undefined,
   given: AnswerOptions,
 ): Reply => {
   // The same object, since its deadline begins anew with each part of a long answer.
-  const options = Object.assign(given, { parameters, dialect })
+  const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll })
   if (!form) return answerSearch(searcher, index, entities, body, options)
   return filtered(
     FORMS[form.tell](searcher, { index, entities, body, form: form as never }, options),
