@@ -2,6 +2,7 @@
 
 const SCRIPTS = 'Scripts are not run.'
 const PLACES = 'Documents have no places on a map.'
+const EXACT = 'Aggregations are over all that is found.'
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
   ['profile', 'Time the search itself: the answer tells how long it took.'],
@@ -16,14 +17,24 @@ export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
 
 export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
   ['scripted_metric', SCRIPTS],
+  ['multi_terms', 'Ask for composite, or for terms inside of terms.'],
   ['significant_terms', 'Ask for terms of both sets, and compare.'],
   ['significant_text', 'Ask for terms of both sets, and compare.'],
-  ['rare_terms', 'Ask for terms with "order": {"_count": "asc"}.'],
-  ['sampler', 'Aggregations are over all that is found.'],
-  ['diversified_sampler', 'Aggregations are over all that is found.'],
-  ['random_sampler', 'Aggregations are over all that is found.'],
-  ['matrix_stats', 'Ask for extended_stats of each field.'],
+  ['rare_terms', 'Ask for terms with "order": {"_count": "asc"}, which is exact here.'],
+  ['adjacency_matrix', 'Ask for filters, with a bool for each pair.'],
+  ['sampler', EXACT],
+  ['diversified_sampler', EXACT],
+  ['random_sampler', EXACT],
   ['variable_width_histogram', 'Ask for histogram or percentiles.'],
+  ['rate', 'Ask for date_histogram.'],
+  ['top_metrics', 'Ask for top_hits with a sort.'],
+  ['boxplot', 'Ask for percentiles.'],
+  ['median_absolute_deviation', 'Ask for percentiles.'],
+  ['string_stats', 'Ask for value_count and cardinality.'],
+  ['matrix_stats', 'Ask for extended_stats of each field.'],
+  ['t_test', 'Ask for extended_stats of both sets.'],
+  ['parent', 'Ask for the other kind, with has_child in its query.'],
+  ['children', 'Ask for the other kind, with has_parent in its query.'],
   ['geo_bounds', PLACES],
   ['geo_centroid', PLACES],
   ['geo_distance', PLACES],
