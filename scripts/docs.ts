@@ -24,9 +24,9 @@ import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.
 import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
-import { IGNORED_IN_CLAUSES } from '../src/query/json-node.ts'
+import { REFUSED_CLAUSES } from '../src/query/dsl/unsupported.ts'
 import { SEARCH_PARAMETERS } from '../src/query/parameters.ts'
-import { REFUSED_AGGREGATIONS, REFUSED_CLAUSES, REFUSED_KEYS } from '../src/query/refused.ts'
+import { REFUSED_AGGREGATIONS, REFUSED_KEYS } from '../src/query/refused.ts'
 import { ROOMS } from './layers.ts'
 
 /**
@@ -117,8 +117,7 @@ const clauses = () =>
 const ignored = () =>
   [
     ...Object.entries(IGNORED_KEYS).map(([name, why]) => `In the body, ${code(name)}: ${why}.`),
-    `Refused by name: ${Object.keys(REFUSED_KEYS).map(code).join(', ')}.`,
-    `In any clause: ${IGNORED_IN_CLAUSES.map(code).join(', ')}.`,
+    `Refused by name: ${Array.from(REFUSED_KEYS.keys(), code).join(', ')}.`,
   ].join('\n')
 
 /** How an encoding is called in the reference. */

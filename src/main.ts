@@ -1,5 +1,6 @@
 import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
 import type { DeliveryData } from './delivery/messages.ts'
+import type { BuilderData } from './ingest/builders/messages.ts'
 import type { IndexerData } from './ingest/messages.ts'
 import type { ReaderData } from './search/reader-thread.ts'
 
@@ -27,6 +28,8 @@ const main = async () => {
   switch (role) {
     case 'indexer':
       return (await import('./ingest/indexer-thread.ts')).runIndexer(data as IndexerData & { port: MessagePort })
+    case 'builder':
+      return (await import('./ingest/builders/thread.ts')).runBuilder(data as BuilderData)
     case 'writer':
       return (await import('./ingest/writer-thread.ts')).runWriter(data as { store: string; port: MessagePort })
     case 'reader':

@@ -17,8 +17,8 @@ export interface PackLine {
   path: string
   /** Counted from 1. */
   line: number
-  /** The line without its line feed. It owns its memory, so that the buffer behind it can be transferred to a thread. */
-  bytes: Uint8Array<ArrayBuffer>
+  /** The line without its line feed. */
+  bytes: Uint8Array
   /** Whether the file ends with this line and without a line feed. */
   last: boolean
 }
@@ -29,6 +29,8 @@ export interface PackOptions extends CheckOptions {
   chainId?: number
   /** Told how many bytes of the file were read so far, packed ones where it is gzip, as often as it has changed. */
   onRead?: (bytes: number) => void
+  /** Gives the memory that a line is to stand in; default memory of its own. */
+  allocate?: (bytes: number) => Uint8Array
 }
 
 /**
@@ -50,7 +52,7 @@ export async function* readPack(
 
 /** The lines of a pack as bytes, for callers that parse them elsewhere (`parsePackLine`). */
 export async function* readPackLines(path: string, options: PackOptions = {}): AsyncGenerator<PackLine> {
-  const { limits = DEFAULT_LIMITS } = options
+  const { limits = DEFAULT_LIMITS, allocate = (bytes: number) => new Uint8Array(bytes) } = options
   const most = Math.min(limits.packLine, constants.MAX_STRING_LENGTH)
   let line = 0
   let found = 0
@@ -65,7 +67,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
   }
   const take = (last: boolean): PackLine | undefined => {
     line++
-    const bytes = new Uint8Array(size)
+    const bytes = allocate(size)
     let at = 0
     for (const piece of pieces) {
       bytes.set(piece, at)

@@ -66,18 +66,18 @@ export const count = (min: number, max = Number.MAX_SAFE_INTEGER): Kind<number> 
 
 export const port: Kind<number> = { ...count(0, 65_535), takes: 'a port from 0 (any free one) to 65535' }
 
-/** Worker threads that search; `auto` is one per core, two at least and eight at most. */
-export const threads: Kind<number> = {
-  schema: v.union([
-    v.pipe(
-      v.literal('auto'),
-      v.transform(() => Math.min(8, Math.max(2, availableParallelism()))),
-    ),
-    v.pipe(integer, v.minValue(1), v.maxValue(64)),
-  ]),
+/** A number of threads; `auto` is what the machine has room for. */
+const threads = (auto: () => number): Kind<number> => ({
+  schema: v.union([v.pipe(v.literal('auto'), v.transform(auto)), v.pipe(integer, v.minValue(1), v.maxValue(64))]),
   takes: 'auto or an integer from 1 to 64',
   placeholder: 'N',
-}
+})
+
+/** Of those that search, one per core, two at least and eight at most. */
+export const readers = threads(() => Math.min(8, Math.max(2, availableParallelism())))
+
+/** Of those that decode, one per core beside the one that writes. */
+export const indexers = threads(() => Math.min(16, Math.max(1, availableParallelism() - 1)))
 
 const measured = (units: Record<string, number>, max: number) => {
   const scales = new Map(Object.entries(units))

@@ -16,7 +16,8 @@ export const SETTINGS = {
   port: setting(kinds.port, '8640', 'Port that the server listens on.'),
   json: setting(kinds.toggle, 'false', 'Logs and results as JSON lines, for machines.'),
   queryDeadline: setting(kinds.duration, '10s', 'A query that takes longer is given up with an error.'),
-  readers: setting(kinds.threads, 'auto', 'Threads that answer queries.'),
+  readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
+  indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build what is stored of them.'),
   limit: list(kinds.limit, 'Sets one of the limits that the README lists.'),
   allowTarget: list(kinds.cidr, 'Private address range that alert webhooks may reach.'),
   smtp: setting(

@@ -4,8 +4,8 @@ import type { BlockCall } from './calls.ts'
 import type { BlockContract } from './contracts.ts'
 import type { BlockToken } from './tokens.ts'
 
-/** A block, and what its logs, calls and codes mean: what is stored of it, and what rules are matched with. */
-export interface DecodedBlock {
+/** A block, and what its logs and calls mean. */
+export interface DecodedDocuments {
   raw: RawBlock
   /** What the block's logs mean, in order. */
   logs: readonly DecodedLog[]
@@ -14,6 +14,10 @@ export interface DecodedBlock {
   /** Steps that are kept, in order. */
   traces: readonly RpcTrace[]
   calls: readonly BlockCall[]
+}
+
+/** With its contracts and tokens: what is stored of a block, and what rules are matched with. */
+export interface DecodedBlock extends DecodedDocuments {
   contracts: readonly BlockContract[]
   /** Those that no lower block has shown. */
   tokens: readonly BlockToken[]

@@ -45,23 +45,35 @@ const STANDARDS: ReadonlySet<string> = new Set<TokenStandard>(['ERC-20', 'ERC-72
 const isTokenStandard = (standard: string | null | undefined): standard is TokenStandard =>
   typeof standard === 'string' && STANDARDS.has(standard)
 
-/** Tokens of a block in the order in which it shows them, by their addresses in lower case: those that it creates, then those that emit. */
-export const tokensIn = (
-  { receipts }: Pick<RawBlock, 'receipts'>,
-  contracts: readonly Pick<BlockContract, 'address' | 'code'>[] = [],
-): Map<string, TokenStandard> => {
-  const tokens = new Map<string, TokenStandard>()
-  for (const { address, code } of contracts)
-    if (isTokenStandard(code?.standard)) tokens.set(address.toLowerCase(), code.standard)
+/** Contracts that emit as tokens do, in the order in which they first do so, by their addresses in lower case. */
+export const emittersIn = ({ receipts }: Pick<RawBlock, 'receipts'>): Map<string, TokenStandard> => {
+  const emitters = new Map<string, TokenStandard>()
   for (const { logs } of receipts)
     for (const { address, topics } of logs) {
       const standard = standardOfLog(topics)
       if (standard === undefined) continue
       const key = address.toLowerCase()
-      if (!tokens.has(key)) tokens.set(key, standard)
+      if (!emitters.has(key)) emitters.set(key, standard)
     }
+  return emitters
+}
+
+/** Tokens of a block in the order in which it shows them, by their addresses in lower case: those that it creates, then those that emit. */
+export const tokensOf = (
+  emitters: ReadonlyMap<string, TokenStandard>,
+  contracts: readonly Pick<BlockContract, 'address' | 'code'>[],
+): Map<string, TokenStandard> => {
+  const tokens = new Map<string, TokenStandard>()
+  for (const { address, code } of contracts)
+    if (isTokenStandard(code?.standard)) tokens.set(address.toLowerCase(), code.standard)
+  for (const [address, standard] of emitters) if (!tokens.has(address)) tokens.set(address, standard)
   return tokens
 }
+
+export const tokensIn = (
+  raw: Pick<RawBlock, 'receipts'>,
+  contracts: readonly Pick<BlockContract, 'address' | 'code'>[] = [],
+): Map<string, TokenStandard> => tokensOf(emittersIn(raw), contracts)
 
 /** The address checksummed. */
 export const tokenDocument = (

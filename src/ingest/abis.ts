@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Abi, readAbi } from '../decode/abi-file.ts'
-import type { OwnAbi } from '../decode/declarations.ts'
 import { ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { nearest } from '../lib/nearest.ts'
@@ -135,12 +134,15 @@ export const fileNames = (folder: string): string[] => {
   }
 }
 
+/** The same for the same ABIs. */
+export const versionOf = (own: readonly StoredAbi[]): string => own.map(abiFile).join()
+
 /** The ABI that is kept in a file of this name, where it is still there. */
 export const findAbi = (folder: string, file: string): StoredAbi | undefined =>
   readAll(folder).find(({ path }) => path === join(folder, file))?.abi
 
 /** Those that hold on a network. */
-export const readOwnAbis = (folder: string, network: string): OwnAbi[] =>
+export const readOwnAbis = (folder: string, network: string): StoredAbi[] =>
   listAbis(folder).filter(abi => abi.network === null || abi.network === network)
 
 /** Time between two looks at the folder. */
@@ -163,7 +165,7 @@ export const createAbiWatch = <T>(
     /** Milliseconds. */
     now?: () => number
   },
-  make: (own: OwnAbi[]) => T,
+  make: (own: StoredAbi[]) => T,
 ): ((age?: number) => T) => {
   const look = (): string => fileNames(folder).join()
   let seen = look()

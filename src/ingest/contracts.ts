@@ -20,6 +20,10 @@ export interface Contracts {
   require(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Contracts that a block creates, in the order of its execution. */
   in(raw: RawBlock): BlockContract[]
+  /** What a block creates, with the codes that are known by now. */
+  creations(raw: RawBlock): Creation[]
+  /** The contracts of these creations in the block of that number. */
+  of(creations: readonly Creation[], number: number): BlockContract[]
 }
 
 export interface ContractsOptions {
@@ -51,13 +55,7 @@ export const createContracts = ({
   /** Codes by the address, for blocks that are on their way. */
   const asked = new WeakMap<RawBlock, Map<string, string>>()
 
-  const toContract = (
-    creation: Creation,
-    answers: ReadonlyMap<string, string> | undefined,
-    at: number,
-  ): BlockContract => {
-    const { address, creator, tx, delegate } = creation
-    const text = creation.code ?? answers?.get(address.toLowerCase())
+  const toContract = ({ address, creator, tx, code: text, delegate }: Creation, at: number): BlockContract => {
     const code = text === undefined ? null : readCode(text)
     const told = code?.proxy && (implementationOf?.(address, at) ?? code.proxy.target ?? delegate)
     const contract = { address, creator, tx, code, implementation: told ?? null }
@@ -87,17 +85,25 @@ export const createContracts = ({
   }
   const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the codes of contracts', log, now, clock })
 
+  const creations = (raw: RawBlock): Creation[] => {
+    const answers = asked.get(raw)
+    return creationsIn(raw).map(it => ({ ...it, code: it.code ?? answers?.get(it.address.toLowerCase()) }))
+  }
+
+  const of = (created: readonly Creation[], number: number): BlockContract[] => {
+    // As it stands when its creation is over, which may end with logs of what it runs.
+    const at = positionOf(number + 1, 0)
+    return created.map(creation => toContract(creation, at))
+  }
+
   return {
     async prefetch(blocks, signal) {
       if (state) await lookup.prefetch(blocks.flatMap(openIn), signal)
     },
     isOpen: raw => state !== undefined && openIn(raw).length > 0,
     require: (raw, signal) => lookup.require(openIn(raw), signal),
-    in(raw) {
-      const answers = asked.get(raw)
-      // As it stands when its creation is over, which may end with logs of what it runs.
-      const at = positionOf(Number(raw.block.number) + 1, 0)
-      return creationsIn(raw).map(creation => toContract(creation, answers, at))
-    },
+    in: raw => of(creations(raw), Number(raw.block.number)),
+    creations,
+    of,
   }
 }

@@ -3,37 +3,124 @@ import { linkPackBlock, type PackLine, parsePackLine, readPackLines } from '../c
 import type { BlockRef } from '../chain/source.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
+import type { BuiltPiece } from './builders/facts.ts'
+import { createGroupReader, type Group } from './builders/groups.ts'
+import { type Builders, type BuiltGroup, createBuilders } from './builders/pool.ts'
 import type { Lane, Pipeline } from './pipeline.ts'
 import { type Work, yieldToEventLoop } from './work.ts'
 
 /** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 export const importPacks = async (work: Work, files: string[]) => {
-  const { pipeline, lookups, links, signal, state, chainId, limits } = work
+  const { pipeline, signal, state, limits, storeBatch } = work
   state.total = files.reduce((sum, file) => sum + sizeOf(file), 0)
   const lane = pipeline.lane('fill')
+  const builders = startBuilders(work)
+  const readGroups = createGroupReader(storeBatch)
   let before = 0
   try {
     for (const file of files) {
       const onRead = (bytes: number) => {
         state.done = before + bytes
       }
-      let previous: BlockRef | undefined
-      for await (const line of readPackLines(file, { signal, onRead, limits })) {
-        const raw = parsePackLine(line, chainId === undefined ? { limits } : { chainId, limits })
-        previous = linkPackBlock(line, previous, raw)
-        await lookups.prefetch([raw])
-        await links.prefetch([raw], -1, signal)
-        await addFromPack(raw, line, pipeline, lane)
-        signal.throwIfAborted()
-        await yieldToEventLoop()
-      }
+      const options = { signal, onRead, limits }
+      const taker = createTaker(work, lane)
+      if (builders) await takeGroups(builders, readGroups(file, options), taker, lane, work)
+      else for await (const line of readPackLines(file, options)) await taker.one(line)
       before += sizeOf(file)
     }
   } finally {
     // The good blocks before a fault, and before a stop, are kept.
     await lane.flush()
+    await builders?.close()
   }
   state.done = state.total
+}
+
+/** Takes the lines of a file in their order. */
+const createTaker = (work: Work, lane: Lane) => {
+  const { pipeline, ruleWatcher, lookups, links, signal, chainId, limits, decoding } = work
+  let previous: BlockRef | undefined
+
+  const one = async (line: PackLine) => {
+    const raw = parsePackLine(line, chainId === undefined ? { limits } : { chainId, limits })
+    previous = linkPackBlock(line, previous, raw)
+    await lookups.prefetch([raw])
+    await links.prefetch([raw], -1, signal)
+    await addFromPack(raw, line, pipeline, lane)
+    signal.throwIfAborted()
+    await yieldToEventLoop()
+  }
+
+  /** False where something about these blocks is special: then they are to be taken one by one. */
+  const built = async (piece: BuiltPiece): Promise<boolean> => {
+    const [first, last] = [piece.blocks[0]!, piece.blocks.at(-1)!]
+    if (previous && first.number === previous.number + 1 && first.parentHash !== previous.hash) return false
+    if (piece.blocks.every(({ number, hash }) => pipeline.stored(number)?.hash === hash)) return true
+    for (const { number, upgrades } of piece.blocks) links.note(number, upgrades)
+    if (!(await lane.addBuilt(piece))) return false
+    previous = { number: last.number, hash: last.hash }
+    return true
+  }
+
+  /** Whether what is made of the next lines may be of use. */
+  const isPlain = (): boolean => {
+    // What ABIs of single contracts decode depends on what is learnt from block to block.
+    if (decoding().keys.size > 0) return false
+    const next = previous && previous.number + 1
+    return next === undefined || !(ruleWatcher.wants(next) || pipeline.stored(next))
+  }
+
+  /** All that was made of some lines, as far as it can be taken. */
+  const group = async ({ lines, built: made }: BuiltGroup) => {
+    let taken = 0
+    const { version, keys } = decoding()
+    if (made?.abis === version && keys.size === 0)
+      for (const piece of made.pieces) {
+        if (!(await built(piece))) break
+        taken += piece.blocks.length
+      }
+    for (const line of lines.slice(taken)) await one(line)
+    signal.throwIfAborted()
+  }
+
+  return { one, group, isPlain }
+}
+
+const takeGroups = async (
+  builders: Builders,
+  groups: AsyncIterable<Group>,
+  taker: ReturnType<typeof createTaker>,
+  lane: Lane,
+  { pipeline, dictionaries, signal }: Work,
+) => {
+  // What is not built by then is not waited for.
+  const stop = () => void builders.close()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    for await (const group of builders.each(groups, taker.isPlain)) {
+      await taker.group(group)
+      group.release()
+      if (!dictionaries?.isFilling()) continue
+      await builders.idle()
+      await lane.flush()
+      await pipeline.settled()
+      dictionaries.reset()
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Threads cost some time to start. */
+const WORTH_THREADS = 8 << 20
+
+const startBuilders = (work: Work): Builders | undefined => {
+  const { indexers, sharing, network, store, abis, chainId, limits, dictionaries, state } = work
+  if (!dictionaries || state.total < (sharing.from ?? WORTH_THREADS)) return undefined
+  return createBuilders(indexers, { network, store, abis, chainId, limits, memory: dictionaries.memory })
 }
 
 const addFromPack = async (raw: RawBlock, { path, line }: PackLine, pipeline: Pipeline, lane: Lane) => {

@@ -64,7 +64,14 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   let failure: unknown
   try {
     const chainId = await chainIdOf(data, source, lookups.chainId(), signal)
-    const { tokens, contracts, links, preparer, decoding } = openDecoding(data, db, lookups, chainId, source, log)
+    const { tokens, contracts, links, preparer, decoding, dictionaries } = openDecoding(
+      data,
+      db,
+      lookups,
+      chainId,
+      source,
+      log,
+    )
     const { port, storeBatch } = data
     const rules = openRules(data.data, { ...nativeOption(), limits: data.limits })
     ruleWatcher = createRuleWatcher({
@@ -100,6 +107,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       lookups,
       preparer,
       decoding,
+      dictionaries,
       source,
       chainId,
       state,

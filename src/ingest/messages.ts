@@ -8,6 +8,7 @@ import type { Failure } from '../lib/failure.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
+import type { Room } from './shared/dictionaries.ts'
 
 /** What the threads of one network tell each other: the one that reads and decodes, the one that writes, and the main thread. */
 
@@ -50,7 +51,17 @@ export interface IndexerData {
   job: Job
   /** Most blocks in one transaction of a back-fill. */
   storeBatch: number
+  /** Threads that decode and build documents. */
+  indexers: number
+  sharing: Sharing
   limits: Limits
+}
+
+/** How threads share the work. */
+export interface Sharing {
+  /** Bytes of packs from which on it is worth to start them; default 8 MB. */
+  from?: number
+  room?: Room
 }
 
 export type Job =

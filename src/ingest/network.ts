@@ -9,7 +9,7 @@ import type { RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { abiFolder } from './abis.ts'
-import type { FromIndexer, IndexerData, Job, Report } from './messages.ts'
+import type { FromIndexer, IndexerData, Job, Report, Sharing } from './messages.ts'
 
 /** The threads that index one network, as the main thread sees them. */
 export interface Indexing {
@@ -31,6 +31,9 @@ export interface IndexingOptions {
   network: string
   job: Job
   storeBatch: number
+  /** Threads that decode and build documents; default 1. */
+  indexers?: number
+  sharing?: Sharing
   limits?: Limits
   log: Log
   onReport?: (report: Report) => void
@@ -77,6 +80,8 @@ export const startIndexing = ({
   network,
   job,
   storeBatch,
+  indexers = 1,
+  sharing = {},
   limits = DEFAULT_LIMITS,
   log,
   onReport,
@@ -87,7 +92,18 @@ export const startIndexing = ({
   const writer = startWorker('writer', { store, port: port1 }, { transferList: [port1] })
   const indexer = startWorker(
     'indexer',
-    { network, data, store, abis: abiFolder(data), job, storeBatch, limits, port: port2 } satisfies IndexerData & {
+    {
+      network,
+      data,
+      store,
+      abis: abiFolder(data),
+      job,
+      storeBatch,
+      indexers,
+      sharing,
+      limits,
+      port: port2,
+    } satisfies IndexerData & {
       port: unknown
     },
     { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB[job.type] } },

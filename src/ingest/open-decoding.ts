@@ -11,14 +11,25 @@ import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import { readAsset, readTextAsset } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
-import { createAbiWatch } from './abis.ts'
+import { createAbiWatch, versionOf } from './abis.ts'
 import { createAddressFilter } from './address-filter.ts'
 import { createContracts } from './contracts.ts'
 import type { IndexerData } from './messages.ts'
 import { createPreparer } from './prepare.ts'
 import { createProxyResolver } from './proxy-resolver.ts'
+import { ownDictionaries } from './shared/dictionaries.ts'
 import { createSimilarity } from './similarity.ts'
 import { createTokens } from './tokens.ts'
+
+/** What ships of signatures and tokens. */
+export const openSignatures = () => ({
+  registry: createRegistry(parseRegistry(readTextAsset('events.txt'))),
+  functions: openFunctions(readAsset('functions.bin')),
+  list: createTokenList([
+    ...parseTokens(readTextAsset('tokens.txt')),
+    ...parseTokens(readTextAsset('demo-tokens.txt')),
+  ]),
+})
 
 /** What turns a network's blocks into documents: signatures, ABIs, and what is known of its contracts and tokens. */
 export const openDecoding = (
@@ -29,12 +40,8 @@ export const openDecoding = (
   source: ChainSource | undefined,
   log: Log,
 ) => {
-  const registry = createRegistry(parseRegistry(readTextAsset('events.txt')))
-  const functions = openFunctions(readAsset('functions.bin'))
-  const list = createTokenList([
-    ...parseTokens(readTextAsset('tokens.txt')),
-    ...parseTokens(readTextAsset('demo-tokens.txt')),
-  ])
+  const { registry, functions, list } = openSignatures()
+  const dictionaries = sharesWork(data) ? ownDictionaries(createStoredDictionaries(db), data.sharing.room) : undefined
   const stored = createStoredDictionaries(db).tokens()
   const filter = createAddressFilter(stored.count, stored.addresses)
   const tokens = createTokens({
@@ -52,6 +59,7 @@ export const openDecoding = (
       ...createDecoding(registry, functions, own, linksOf),
       abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf, likeness.nearest),
       keys: boundKeys(own),
+      version: versionOf(own),
       holders: own.flatMap(abi => holderOf(abi) ?? []),
     }
   })
@@ -91,12 +99,14 @@ export const openDecoding = (
     traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
+    dictionaries,
   })
   return {
     tokens,
     contracts,
     links,
     decoding,
+    dictionaries,
     preparer: {
       ...preparer,
       // All of a block is decoded by the same ABIs.
@@ -107,3 +117,9 @@ export const openDecoding = (
     },
   }
 }
+
+/** Whether other threads build documents for this one. */
+const sharesWork = ({ job, indexers }: IndexerData): boolean => indexers > 1 && job.type === 'import'
+
+/** What a network's blocks are decoded by at the moment. */
+export type NetworkDecoding = ReturnType<ReturnType<typeof openDecoding>['decoding']>

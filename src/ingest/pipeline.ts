@@ -12,6 +12,7 @@ import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { holds, merged, type Range } from '../lib/ranges.ts'
+import type { BuiltPiece } from './builders/facts.ts'
 import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
@@ -51,6 +52,11 @@ export interface Pipeline {
 export interface Lane {
   /** Resolves when there is room for the next block. */
   add(raw: RawBlock): Promise<void>
+  /**
+   * The same of neighbouring blocks that were built elsewhere. False where a rule looks at one of them, or one is stored or does not link
+   * to what is: then nothing is taken.
+   */
+  addBuilt(built: BuiltPiece): Promise<boolean>
   /** Ends the run: what was added is committed as soon as may be. */
   flush(): Promise<void>
 }
@@ -70,6 +76,13 @@ export interface PipelineOptions {
   onFailure(error: Error): void
 }
 
+/** A block as its neighbours know it. */
+interface Ref {
+  number: number
+  hash: string
+  parentHash: string
+}
+
 /** Batches of each lane that may wait for the writer. */
 const WAITING: Record<LaneName, number> = { fill: 2, head: 64 }
 
@@ -80,7 +93,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const waiting = new Map<number, { resolve(revised: Revised | undefined): void; reject(error: Error): void }>()
   const open = new Set<Promise<unknown>>()
   /** Blocks that are being taken in. */
-  const taking = new Set<Promise<void>>()
+  const taking = new Set<Promise<unknown>>()
   const counts = { blocks: 0, logs: 0, events: 0 }
   let alerts: AlertCounts = {}
   let held = blocks.ranges()
@@ -123,22 +136,27 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const hashOf = (number: number): string | undefined => underWay.get(number)?.hash ?? blocks.hash(number)
   const parentOf = (number: number): string | undefined => underWay.get(number)?.parentHash ?? blocks.parentHash(number)
 
-  /** A block next to a stored one must link to it. */
-  const checkNeighbours = ({ block }: RawBlock) => {
-    const number = Number(block.number)
+  /** A block next to a stored one must link to it; what is wrong where it does not. */
+  const linkFault = ({ number, hash, parentHash }: Ref): string | undefined => {
     const below = holds(held, number - 1) ? hashOf(number - 1) : undefined
-    if (below !== undefined && below !== block.parentHash)
-      throw stop(
-        'block_unlinked',
-        `block ${number} ${block.hash} names ${block.parentHash} as its parent, but the stored block ${number - 1} is ${below}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
-      )
+    if (below !== undefined && below !== parentHash)
+      return `block ${number} ${hash} names ${parentHash} as its parent, but the stored block ${number - 1} is ${below}`
     const above = holds(held, number + 1) ? parentOf(number + 1) : undefined
-    if (above !== undefined && above !== block.hash)
+    if (above !== undefined && above !== hash)
+      return `the stored block ${number + 1} names ${above} as its parent, but block ${number} is ${hash}`
+    return undefined
+  }
+
+  const checkNeighbours = (ref: Ref) => {
+    const fault = linkFault(ref)
+    if (fault !== undefined)
       throw stop(
         'block_unlinked',
-        `the stored block ${number + 1} names ${above} as its parent, but block ${number} is ${block.hash}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
+        `${fault}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
       )
   }
+
+  const note = ({ number, hash, parentHash }: Ref) => underWay.set(number, { hash, parentHash })
 
   /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
   const tellUpdate = () => {
@@ -191,21 +209,45 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         decoded = preparer.decode(raw)
         found = await ruleWatcher.match(decoded, signal)
       } while (generation !== ruleWatcher.generation)
-      checkNeighbours(raw)
+      const ref = { number, hash: raw.block.hash, parentHash: raw.block.parentHash }
+      checkNeighbours(ref)
       run ??= preparer.start()
       run.add(decoded)
       for (const hit of found) hits.push(hit)
-      underWay.set(number, { hash: raw.block.hash, parentHash: raw.block.parentHash })
+      note(ref)
       held = merged([...held, { from: number, to: number }])
       last = number
-      if (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT) await flush()
+      await flushFull()
+    }
+
+    const takeBuilt = async (built: BuiltPiece): Promise<boolean> => {
+      const { blocks } = built
+      const [from, to] = [blocks[0]!, blocks.at(-1)!]
+      if (run && (from.number !== last + 1 || run.blocks + blocks.length > storeBatch)) await flush()
+      // From here on nothing is waited for, as above.
+      ruleWatcher.refresh(held)
+      if (blocks.some(({ number }) => ruleWatcher.wants(number) || holds(held, number))) return false
+      if (linkFault(from) !== undefined || linkFault(to) !== undefined) return false
+      run ??= preparer.start()
+      run.addPiece(built)
+      for (const ref of blocks) note(ref)
+      held = merged([...held, { from: from.number, to: to.number }])
+      last = to.number
+      await flushFull()
+      return true
+    }
+
+    const flushFull = async () => {
+      if (run && (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT)) await flush()
+    }
+
+    const whileTaking = <T>(taken: Promise<T>): Promise<T> => {
+      taking.add(taken)
+      return taken.finally(() => taking.delete(taken))
     }
     const lane: Lane = {
-      async add(raw) {
-        const taken = take(raw)
-        taking.add(taken)
-        await taken.finally(() => taking.delete(taken))
-      },
+      add: raw => whileTaking(take(raw)),
+      addBuilt: built => whileTaking(takeBuilt(built)),
       flush,
     }
     lanes.set(name, lane)

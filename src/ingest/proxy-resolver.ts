@@ -2,7 +2,7 @@ import type { RawBlock } from '../chain/wire.ts'
 import type { Linked, LinksOf } from '../decode/declarations.ts'
 import type { Delegation, Target } from '../decode/proxies.ts'
 import type { BlockContract } from '../documents/contracts.ts'
-import { upgradesIn } from '../documents/upgrades.ts'
+import { type Upgrade, upgradesIn } from '../documents/upgrades.ts'
 import type { LearntLink } from '../engine/documents/additions.ts'
 import type { Lookups, StoredLink } from '../engine/port.ts'
 import { blockOf, positionOf } from '../engine/schema.ts'
@@ -24,6 +24,8 @@ export interface ProxyResolver {
    * the chain is known to reach. Waits while no node can be reached; where nodes do not answer this question, goes on without.
    */
   prefetch(blocks: readonly RawBlock[], head: number, signal: AbortSignal): Promise<void>
+  /** Takes note of upgrades in a block; all there is to do where no ABI is of single contracts. */
+  note(number: number, upgrades: readonly Upgrade[]): void
   /** Whether there is a node to be asked what a block is to be decoded by, and no answer yet. */
   isOpen(raw: RawBlock): boolean
   /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
@@ -240,8 +242,15 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
     }
   }
 
+  const note = (number: number, upgrades: readonly Upgrade[]) => {
+    for (const { address, place, implementation } of upgrades)
+      historyOf(address).add({ position: positionOf(number, place), implementation })
+    reached = Math.max(reached, number)
+  }
+
   return {
     of,
+    note,
     implementationOf(address, at) {
       const [target, ...others] = targetsOf(address.toLowerCase(), at)
       return target && others.length === 0 ? target.address : null
@@ -249,10 +258,8 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
     async prefetch(blocks, head, signal) {
       const [first, last] = [blocks.at(0), blocks.at(-1)]
       if (!first || !last) return
-      for (const raw of blocks)
-        for (const { address, place, implementation } of upgradesIn(raw))
-          historyOf(address).add({ position: positionOf(Number(raw.block.number), place), implementation })
-      reached = Math.max(reached, head, Number(last.block.number))
+      for (const raw of blocks) note(Number(raw.block.number), upgradesIn(raw))
+      reached = Math.max(reached, head)
       if (keys().size === 0) return
       noteCreated(blocks)
       compareCodes()

@@ -27,6 +27,8 @@ export interface RuleWatcher {
   readonly generation: number
   /** Waits until everything is known that only the chain tells of a block's contracts and tokens, and that rules on these, or on what is decoded, may need. */
   complete(raw: RawBlock, signal: AbortSignal): Promise<void>
+  /** Whether any rule looks at the block of that number. */
+  wants(number: number): boolean
   /**
    * What the rules find in a block that is about to be stored. Where that cannot be decided yet, because the decimals of a token cannot be
    * asked, it waits until it can: that is no "no match".
@@ -252,6 +254,7 @@ export const createRuleWatcher = ({
         'what a new token tells of itself',
       )
     },
+    wants: matcher.wants,
     async match(block, signal) {
       const { raw } = block
       const number = Number(raw.block.number)

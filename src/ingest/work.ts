@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainSource } from '../chain/source.ts'
-import type { Decoding } from '../decode/decoding.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Contracts } from './contracts.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
+import type { NetworkDecoding } from './open-decoding.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Preparer } from './prepare.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
+import type { OwnedDictionaries } from './shared/dictionaries.ts'
 import type { Tokens } from './tokens.ts'
 
 /** How far the work of a network's thread is. */
@@ -26,7 +27,9 @@ export interface Work extends IndexerData {
   pipeline: Pipeline
   ruleWatcher: RuleWatcher
   preparer: Preparer
-  decoding(age?: number): Decoding
+  decoding(age?: number): NetworkDecoding
+  /** Undefined where no other threads build documents. */
+  dictionaries: OwnedDictionaries | undefined
   tokens: Tokens
   contracts: Contracts
   links: ProxyResolver

@@ -5,11 +5,15 @@ import { fits } from './wildcard.ts'
  * What patterns such as `hits.hits._id` leave of JSON text, byte for byte: `*` stands for any characters of a name and `**` for one name
  * or more, lists are passed through, and a pattern that begins with `-` takes away. An object or list of which nothing is left is left out.
  */
-export const filterJson = (json: Uint8Array, patterns: readonly string[]): Uint8Array<ArrayBuffer> => {
+export const filterJson = (
+  json: Uint8Array,
+  patterns: readonly string[],
+  check: () => void = () => {},
+): Uint8Array<ArrayBuffer> => {
   const includes = patterns.filter(it => !it.startsWith('-')).map(parsePattern)
   const excludes = patterns.filter(it => it.startsWith('-')).map(it => parsePattern(it.slice(1)))
-  const included = includes.length > 0 ? pass(json, includes, true) : json
-  return excludes.length > 0 ? pass(included, excludes, false) : new Uint8Array(included)
+  const included = includes.length > 0 ? pass(json, includes, { includes: true, check }) : json
+  return excludes.length > 0 ? pass(included, excludes, { includes: false, check }) : new Uint8Array(included)
 }
 
 /** Names from the top down: one, and those below it. */
@@ -42,18 +46,39 @@ const below = (patterns: Iterable<Pattern>, name: string): ReadonlySet<Pattern> 
   return rest
 }
 
-const pass = (json: Uint8Array, patterns: readonly Pattern[], includes: boolean): Uint8Array<ArrayBuffer> => {
+const pass = (
+  json: Uint8Array,
+  patterns: readonly Pattern[],
+  { includes, check }: { includes: boolean; check(): void },
+): Uint8Array<ArrayBuffer> => {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
   const out = createByteWriter(1 << 12)
   let at = 0
+  let seen = 0
 
   const skipSpace = () => {
     while (bytes[at] === SPACE || bytes[at] === 10 || bytes[at] === 13 || bytes[at] === 9) at++
   }
 
   const skipString = () => {
-    for (at++; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++
-    at++
+    const start = at++
+    const near = start + SHORT
+    for (; at < near; at++) {
+      if (bytes[at] === QUOTE) {
+        at++
+        return
+      }
+      if (bytes[at] === BACKSLASH) at++
+    }
+    do at = bytes.indexOf(QUOTE, at) + 1
+    while (isEscaped(at - 1))
+  }
+
+  /** Whether an odd number of backslashes stands before a byte. */
+  const isEscaped = (place: number): boolean => {
+    let before = place
+    while (bytes[before - 1] === BACKSLASH) before--
+    return (place - before) % 2 === 1
   }
 
   /** Goes behind the value at `at`. */
@@ -141,6 +166,7 @@ const pass = (json: Uint8Array, patterns: readonly Pattern[], includes: boolean)
     out.byte(bytes[at++]!)
     for (skipSpace(); bytes[at] !== CLOSE_LIST; skipSpace()) {
       if (bytes[at] === COMMA) at++
+      if (++seen % FEW === 0) check()
       const beforeElement = out.length
       if (any) out.byte(COMMA)
       if (value(rest)) any = true
@@ -161,6 +187,10 @@ const pass = (json: Uint8Array, patterns: readonly Pattern[], includes: boolean)
   return out.take()
 }
 
+/** Strings of so many bytes are gone through byte by byte: beyond that it is faster to look for the quote. */
+const SHORT = 24
+/** Elements that take little time together. */
+const FEW = 64
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c]
 const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 /** Bytes that end a number or a word. */

@@ -8,7 +8,8 @@ import { createKeccak } from 'hash-wasm'
 export const keccak256 = (bytes: Uint8Array): Uint8Array => hash(bytes)
 
 let hash = keccak_256 as (bytes: Uint8Array) => Uint8Array
-createKeccak(256).then(
+/** Resolves when the fast one is there: a thread that never waits for anything must wait for this. */
+export const keccakReady = createKeccak(256).then(
   hasher => {
     hash = bytes => hasher.init().update(bytes).digest('binary')
   },

@@ -79,7 +79,7 @@ export const IGNORED_KEYS: Readonly<Record<string, string>> = {
 
 /** What asks for nothing, such as an empty object, is accepted. */
 export const checkRefused = (body: JsonNode): void => {
-  for (const [name, place] of members(body, 'an object')) {
+  for (const [name, place] of members(body, 'an object such as {"query": {"match_all": {}}}')) {
     const remedy = REFUSED_KEYS.get(name)
     if (remedy === undefined || asksNothing(place)) continue
     throw refuse('illegal_argument_exception', `${where(place)}: [${name}] is not supported. ${remedy}`)

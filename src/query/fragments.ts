@@ -45,7 +45,7 @@ const mark = (
   return shown + encode(text.slice(at, Math.max(at, end)), options)
 }
 
-/** Sentences, those that are too long in parts. */
+/** Sentences, those that are too long in parts, which end with the word that reaches that length. */
 function* partsOf(text: string, size: number): Generator<readonly [number, number]> {
   const most = size === 0 ? Number.POSITIVE_INFINITY : size
   let start = 0
@@ -59,18 +59,13 @@ function* partsOf(text: string, size: number): Generator<readonly [number, numbe
 const SENTENCE_END = /[.!?](?=\s)|\n/g
 
 function* cut(text: string, start: number, end: number, most: number): Generator<readonly [number, number]> {
-  for (let at = start; at < end; ) {
-    const to = endOfPart(text, at, end, most)
+  let at = start
+  while (at < end) {
+    while (text[at] === ' ' && at < end) at++
+    const to = Math.min(endOfWord(text, at + most), end)
     yield [at, to]
     at = to
   }
-}
-
-/** Where a part of at most so many characters ends: behind its last word that is whole, or within one that is longer than that. */
-const endOfPart = (text: string, start: number, end: number, most: number): number => {
-  if (end - start <= most) return end
-  const space = text.lastIndexOf(' ', start + most)
-  return space > start ? space : start + most
 }
 
 /** Where the word ends that a place lies in. */

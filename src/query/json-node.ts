@@ -32,7 +32,7 @@ export const known = <Name extends string>(
   place: JsonNode,
   expected: string,
   names: readonly Name[],
-  ignored: readonly string[] = IGNORED_IN_CLAUSES,
+  ignored: readonly string[] = KEYS_OF_CLAUSES,
 ): Partial<Record<Name, JsonNode>> => {
   const found: Partial<Record<Name, JsonNode>> = {}
   for (const [name, inner] of members(place, expected)) {
@@ -42,8 +42,8 @@ export const known = <Name extends string>(
   return found
 }
 
-/** Keys of any clause that change neither which documents match nor their order, and are ignored. */
-export const IGNORED_IN_CLAUSES = ['boost', '_name'] as const
+/** Keys of any clause: how much its score counts, and its name. They are read where clauses are told apart. */
+export const KEYS_OF_CLAUSES = ['boost', '_name'] as const
 
 export const isObject = (value: Json): value is JsonObject => value instanceof Map
 

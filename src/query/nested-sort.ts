@@ -14,10 +14,7 @@ interface Given {
 }
 
 /** `nested`, or what it was called before: of which elements of a list the values are that are sorted by. */
-export const parseNested = (
-  given: Given,
-  { kinds, now, budget, lower }: SortScope,
-): NestedSort | undefined => {
+export const parseNested = (given: Given, { kinds, now, budget, lower }: SortScope): NestedSort | undefined => {
   const keys = given.nested
     ? known(given.nested, 'an object such as {"path": "args"}', ['path', 'filter', 'max_children', 'nested'], [])
     : { path: given.nested_path, filter: given.nested_filter }

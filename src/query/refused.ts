@@ -2,34 +2,6 @@
 
 const SCRIPTS = 'Scripts are not run.'
 const PLACES = 'Documents have no places on a map.'
-const SPANS = 'Ask match_phrase, or several clauses in one bool.'
-
-export const REFUSED_CLAUSES: ReadonlyMap<string, string> = new Map([
-  ['script', SCRIPTS],
-  ['script_score', SCRIPTS],
-  ['function_score', 'Scores are not computed by functions: sort by fields.'],
-  ['more_like_this', 'Contracts like another one are at …/es/contract/{address}/similar/.'],
-  ['percolate', 'Queries that wait for documents are alert rules: see /alerting/rules/.'],
-  ['geo_bounding_box', PLACES],
-  ['geo_distance', PLACES],
-  ['geo_polygon', PLACES],
-  ['geo_shape', PLACES],
-  ['shape', PLACES],
-  ['span_containing', SPANS],
-  ['span_field_masking', SPANS],
-  ['span_first', SPANS],
-  ['span_multi', SPANS],
-  ['span_near', SPANS],
-  ['span_not', SPANS],
-  ['span_or', SPANS],
-  ['span_term', SPANS],
-  ['span_within', SPANS],
-  ['intervals', SPANS],
-  ['distance_feature', 'Sort by the field.'],
-  ['rank_feature', 'Sort by the field.'],
-  ['pinned', 'Ask for the documents by their ids in a search of their own.'],
-  ['knn', 'Vectors are not kept.'],
-])
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
   ['profile', 'Time the search itself: the answer tells how long it took.'],

@@ -72,15 +72,11 @@ export const answerSearch = (
   const started = performance.now()
   const { limits = DEFAULT_LIMITS, now = Date.now(), scroll, isNamed } = options
   const pit = openedPit(body, index, { limits, now, isNamed, inScroll: scroll !== undefined })
-  const kinds = (pit?.state.entities ?? entities).split(',') as Kind[]
-  const request = parseSearch(
+  const request = readSearch(
     body,
-    KINDS.filter(kind => kinds.includes(kind)),
-    now,
-    {
-      ...{ limits, check: () => check(options), parameters: options.parameters, index },
-      cursor: scroll ? 'hidden' : pit?.tiebreak,
-    },
+    { index, entities: pit?.state.entities ?? entities },
+    options,
+    scroll ? 'hidden' : pit?.tiebreak,
   )
   const answer = (page: SearchRequest, lead?: Lead) => answerRequest(searcher, index, page, options, started, lead)
   const reply = pit
@@ -88,7 +84,24 @@ export const answerSearch = (
     : scroll
       ? answerScroll(scroll, scrollRequest(request, scroll, limits), { now, answer })
       : answer(request)
-  return filtered(reply, options.dialect ?? NATIVE)
+  return filtered(reply, options.dialect ?? NATIVE, options)
+}
+
+/** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
+export const readSearch = (
+  body: string | undefined,
+  { index, entities }: { index: string; entities: string },
+  options: AnswerOptions,
+  cursor?: SearchRequest['tiebreak'],
+): SearchRequest => {
+  const { limits, parameters, now = Date.now() } = options
+  const names = entities.split(',')
+  const kinds = KINDS.filter(kind => names.includes(kind))
+  const request = parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
+    ...{ limits, parameters, index, cursor },
+    check: () => check(options),
+  })
+  return kinds.length > 0 ? request : { ...request, parts: [], after: undefined }
 }
 
 /** What the head of an answer tells. */
@@ -179,14 +192,14 @@ export const answerDocuments = (
       out.text(JSON.stringify({ _index: `${index}-${one.kind}`, _type: one.kind, _id: one.id, found: false }))
   }
   out.ascii(']}')
-  return filtered({ status: 200, body: out.take() }, dialect)
+  return filtered({ status: 200, body: out.take() }, dialect, options)
 }
 
 /** What the dialect leaves of an answer. */
-export const filtered = (reply: Reply, { filterPath }: Dialect): Reply => {
+export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerOptions): Reply => {
   if (!filterPath || filterPath.length === 0) return reply
   const { body } = reply
-  if (body instanceof Uint8Array) return { ...reply, body: filterJson(body, filterPath) }
+  if (body instanceof Uint8Array) return { ...reply, body: filterJson(body, filterPath, () => check(options)) }
   throw refuse(
     'illegal_argument_exception',
     'The URL parameter [filter_path] does not go with "size": -1: choose what is shown by [_source].',

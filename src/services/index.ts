@@ -112,8 +112,8 @@ const startFollowing = (
 ): Indexing => {
   const { network: name, from, order, finality, storeBatch } = network
   const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality }
-  const { data, limits } = config
-  return keepIndexing({ data, network: name, job, storeBatch, limits, log, onAlerts: () => onAlerts(name) })
+  const { data, indexers, limits } = config
+  return keepIndexing({ data, network: name, job, storeBatch, indexers, limits, log, onAlerts: () => onAlerts(name) })
 }
 
 /** Runs a job that has an end, showing how far it is. */
@@ -128,8 +128,8 @@ const runToEnd = async (
   const lock = lockDataFolder(config.data, doing, nativeBinding(config.data))
   const onReport = ({ blocks, logs, events, done, total }: Report) =>
     progress?.update({ blocks, logs, events, done, total })
-  const { data, limits } = config
-  const indexing = startIndexing({ data, network, job, storeBatch, limits, log, onReport })
+  const { data, indexers, limits } = config
+  const indexing = startIndexing({ data, network, job, storeBatch, indexers, limits, log, onReport })
   const stop = () => void indexing.stop()
   shutdown.signal.addEventListener('abort', stop, { once: true })
   if (shutdown.signal.aborted) stop()

@@ -84,7 +84,7 @@ test('lines longer than a chunk, and the memory of each its own', async t => {
   for await (const line of readPackLines(path)) {
     assert.equal(line.bytes.buffer.byteLength, line.bytes.length)
     assert.ok(line.bytes.length > 1 << 20)
-    structuredClone(line.bytes, { transfer: [line.bytes.buffer] })
+    structuredClone(line.bytes, { transfer: [line.bytes.buffer as ArrayBuffer] })
   }
 })
 

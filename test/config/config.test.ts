@@ -66,18 +66,20 @@ const NETWORK_DEFAULTS = {
 }
 
 test('without any source the defaults hold', () => {
-  const { readers, ...config } = plain()
+  const { readers, indexers, ...config } = plain()
   assert.deepEqual(config, { ...DEFAULTS, networks: [] })
   assert.ok(readers >= 2 && readers <= 8)
+  assert.ok(indexers >= 1 && indexers <= 16)
 })
 
 test('every setting comes in by flag, by environment and by file, and in that order of precedence', () => {
   const path = fileOf('port = 1\nreaders = 1\nhost = "file"\n')
-  const env = { CHAINSIEVE_READERS: '2', CHAINSIEVE_HOST: 'env', CHAINSIEVE_CONFIG: path }
+  const env = { CHAINSIEVE_READERS: '2', CHAINSIEVE_INDEXERS: '3', CHAINSIEVE_HOST: 'env', CHAINSIEVE_CONFIG: path }
   assert.deepEqual(plain({ env, flags: { host: 'flag' } }), {
     ...DEFAULTS,
     port: 1,
     readers: 2,
+    indexers: 3,
     host: 'flag',
     networks: [],
     file: path,
@@ -313,6 +315,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--json CHAINSIEVE_JSON json',
       '--query-deadline CHAINSIEVE_QUERY_DEADLINE query-deadline',
       '--readers CHAINSIEVE_READERS readers',
+      '--indexers CHAINSIEVE_INDEXERS indexers',
       '--limit CHAINSIEVE_LIMIT limit',
       '--allow-target CHAINSIEVE_ALLOW_TARGET allow-target',
       '--smtp CHAINSIEVE_SMTP smtp',

@@ -127,12 +127,13 @@ test('a back-fill that is killed again and again ends as one that was never inte
   const folder = tempFolder(t)
   const { all, pack } = await whole(t, folder)
 
-  await t.test('import', async t => {
-    const data = join(folder, 'import')
-    await runKilled(t, ['import', '--network', NETWORK, '--store-batch', '4', pack], data)
-    const server = await serve(t, data)
-    sameAs(await everything(server), all)
-  })
+  for (const indexers of ['1', '2'])
+    await t.test(`import, ${indexers} at a time`, async t => {
+      const data = join(folder, `import-${indexers}`)
+      await runKilled(t, ['import', '--network', NETWORK, '--store-batch', '4', '--indexers', indexers, pack], data)
+      const server = await serve(t, data)
+      sameAs(await everything(server), all)
+    })
 
   for (const order of ['newest', 'oldest']) {
     await t.test(`index, ${order} first`, async t => {

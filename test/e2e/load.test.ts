@@ -148,13 +148,13 @@ const keepsDeadlines = async (t: TestContext, data: string) => {
     assert.equal((await server.search(NETWORK, 'block', { size: 1 })).hits.total >= STORED, true)
   const reason = 'the search took longer than the deadline allows: narrow it, or raise query-deadline'
   const error = { type: 'search_timeout_exception', reason }
-  assert.deepEqual(await expensive, { status: 429, body: { error: { root_cause: [error], ...error }, status: 429 } })
+  assert.deepEqual(await expensive, { status: 408, body: { error: { root_cause: [error], ...error }, status: 408 } })
 
   // As many as there are threads, and more: all are given up, and then there is room again.
   const many = await Promise.all(Array.from({ length: 4 }, () => server.ask(path, EXPENSIVE)))
   assert.deepEqual(
     many.map(({ status }) => status),
-    [429, 429, 429, 429],
+    [408, 408, 408, 408],
   )
   assert.equal((await server.ask(`/${NETWORK}/es/block/search/`, { size: 1 })).status, 200)
 }

@@ -343,7 +343,7 @@ describe('what there is', () => {
     assert.deepEqual(properties.value.properties.coin, { type: 'double' })
     const event = (await bodyOf('GET', 'event/_mappings'))[`${NAME}-event`].mappings.properties
     assert.equal(event.args.type, 'nested')
-    assert.deepEqual(Object.keys(event.args.properties.value.properties), ['hex', 'num', 'scaled', 'type'])
+    assert.deepEqual(Object.keys(event.args.properties.value.properties), ['hex', 'num', 'dec', 'scaled', 'type'])
     for (const path of ['tx/_mapping?include_type_name=true', 'tx/tx/_mapping', 'tx/_mapping/tx'])
       assert.deepEqual(await bodyOf('GET', path), { [`${NAME}-tx`]: { mappings: { tx: tx.mappings } } }, path)
     assert.equal(Object.keys(await bodyOf('GET', '_mapping')).length, 8)
@@ -360,7 +360,7 @@ describe('what there is', () => {
   test('field_caps by URL and by body', async () => {
     const caps = await bodyOf('GET', 'tx,trace/_field_caps?fields=type*,from,timestamp')
     assert.deepEqual(caps.indices, [`${NAME}-tx`, `${NAME}-trace`])
-    assert.deepEqual(Object.keys(caps.fields), ['from', 'timestamp', 'type', 'type.num', 'type.raw'])
+    assert.deepEqual(Object.keys(caps.fields), ['from', 'timestamp', 'type', 'type.num', 'type.raw', 'type.dec'])
     const flags = { metadata_field: false, searchable: true, aggregatable: true }
     assert.deepEqual(caps.fields.timestamp, { date: { type: 'date', ...flags } })
     assert.deepEqual(caps.fields.from, { text: { type: 'text', ...flags, aggregatable: false } })

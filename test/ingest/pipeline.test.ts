@@ -8,11 +8,17 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
 import { createBlocks } from '../../src/engine/blocks.ts'
 import { openDocumentReader } from '../../src/engine/document-reader.ts'
+import { createPiece } from '../../src/engine/documents/piece.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
+import { createStoredDictionaries } from '../../src/engine/lookups/dictionaries.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import type { DocumentReader } from '../../src/engine/port.ts'
+import { type BuiltPiece, factsOf } from '../../src/ingest/builders/facts.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
+import { createDocumentDecoder } from '../../src/ingest/decode-documents.ts'
+import { createDictionaries } from '../../src/ingest/dictionaries.ts'
 import { createHistory } from '../../src/ingest/history.ts'
+import { createPieceContext } from '../../src/ingest/piece-context.ts'
 import { createPipeline } from '../../src/ingest/pipeline.ts'
 import { createPreparer } from '../../src/ingest/prepare.ts'
 import { createRuleWatcher, type RuleWatcher } from '../../src/ingest/rule-watcher.ts'
@@ -77,13 +83,27 @@ const setUp = async (
   })
   const ruleWatcher = around(own)
   const signature = { of: 'log' as const, key: 'x', topic: null, indexed: 0, event: null, probability: 0, error: null }
+  const decoders = {
+    decodeLog: () => ({ signature, args: null }),
+    methodOf: () => null,
+    decodeCall: () => ({ selector: '0x00000000', function: null, probability: 0, args: null, error: null }),
+  }
+  const dictionaries = createDictionaries(createStoredDictionaries(db))
+  const { hashKeys } = createStoredDictionaries(db)
+  const context = createPieceContext({ ...dictionaries, hashKeys, decimals: tokens.of, bloomsChecked: false })
+  /** As another thread builds them. */
+  const build = (blocks: readonly RawBlock[]): BuiltPiece => {
+    const piece = createPiece(context)
+    const decode = createDocumentDecoder({ ...decoders, traces: 'all' })
+    for (const raw of blocks) piece.add(decode(raw))
+    return { piece: piece.finish(), blocks: blocks.map(raw => factsOf(raw, contracts.creations(raw))) }
+  }
   const pipeline = createPipeline({
     port: port2,
     preparer: createPreparer({
       db,
-      decodeLog: () => ({ signature, args: null }),
-      methodOf: () => null,
-      decodeCall: () => ({ selector: '0x00000000', function: null, probability: 0, args: null, error: null }),
+      ...decoders,
+      dictionaries,
       tokens,
       contracts,
       chainId: 1,
@@ -124,8 +144,44 @@ const setUp = async (
     signal: never,
   })
   const stored = () => db.prepare('SELECT number FROM block ORDER BY number').pluck().all()
-  return { rules, ruleWatcher, pipeline, alertsOf, scan, stored }
+  return { rules, ruleWatcher, pipeline, alertsOf, scan, stored, build }
 }
+
+test('blocks that were built elsewhere are taken, unless there is something about one of them', async t => {
+  const { rules, pipeline, alertsOf, stored, build } = await setUp(t)
+  const chain = makeChain({ blocks: 30, from: 100 })
+  const fill = pipeline.lane('fill')
+  const take = (from: number, to: number) => fill.addBuilt(build(chain.slice(from, to)))
+  assert.equal(await take(0, 4), true)
+  assert.equal(await take(4, 9), true)
+  await fill.add(chain[9]!)
+  assert.equal(await take(10, 12), true)
+  const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => 100 + from + i)
+  await pipeline.flush()
+  assert.deepEqual(stored(), numbers(0, 12))
+  assert.deepEqual([pipeline.counts.blocks, pipeline.added()], [12, [{ from: 100, to: 111 }]])
+
+  // Some are stored, or are on their way.
+  assert.equal(await take(11, 14), false)
+  assert.equal(await take(15, 20), true)
+  assert.equal(await take(17, 18), false)
+  // They do not link to what is stored below, or above.
+  const other = (raw: RawBlock): RawBlock => ({
+    ...raw,
+    block: { ...raw.block, hash: `0x${'ab'.repeat(32)}`, parentHash: `0x${'cd'.repeat(32)}` },
+  })
+  assert.equal(await fill.addBuilt(build([other(chain[12]!)])), false)
+  assert.equal(await fill.addBuilt(build([chain[13]!, other(chain[14]!)])), false)
+  assert.equal(await take(12, 15), true)
+  // A rule looks at them.
+  const { id } = rules.create(1, ruleOf(), 122)
+  assert.equal(await take(20, 22), true)
+  assert.equal(await take(22, 24), false)
+  for (const raw of chain.slice(22, 24)) await fill.add(raw)
+  await pipeline.flush()
+  assert.deepEqual(stored(), numbers(0, 24))
+  assert.deepEqual(alertsOf(id).length, 2)
+})
 
 test('what is told of rules keeps its order, although blocks of the head go before those of a back-fill', async t => {
   const { rules, pipeline, alertsOf } = await setUp(t)

@@ -50,3 +50,23 @@ test('random JSON: all of it for *, nothing for what is not there, any text that
     { numRuns: 300 },
   )
 })
+
+test('strings of any length end at their quote', () => {
+  const long = fc.array(fc.constantFrom('a', '"', '\\', 'é', '\n', ','), { maxLength: 80 }).map(all => all.join(''))
+  fc.assert(
+    fc.property(fc.array(fc.tuple(long, long), { minLength: 1 }), pairs => {
+      const value = { skipped: pairs, kept: Object.fromEntries(pairs) }
+      assert.deepEqual(JSON.parse(filtered(JSON.stringify(value), 'kept')), { kept: value.kept })
+      assert.deepEqual(JSON.parse(filtered(JSON.stringify(value), '-skipped')), { kept: value.kept })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('what takes long asks whether to go on', () => {
+  const json = Buffer.from(JSON.stringify({ hits: Array.from({ length: 1_000 }, (_, i) => ({ i })) }))
+  const stop = () => {
+    throw new Error('given up')
+  }
+  assert.throws(() => filterJson(json, ['hits.i'], stop), { message: 'given up' })
+})

@@ -161,6 +161,14 @@ test('filter_path leaves what it names, and does not go with all hits', async t 
   await assert.rejects(pools[0]!.search(all), refused('illegal_argument_exception', /filter_path/))
 })
 
+test('no index at all finds nothing, and still is told what is wrong with a search', async t => {
+  const { search, pools } = setUp(t)
+  const { body } = await search({ entities: '', body: { sort: ['timestamp', 'gas.num'], query: { term: { hash } } } })
+  assert.deepEqual(body.hits, { total: 0, max_score: null, hits: [] })
+  const wrong = { ...whose, entities: '', body: Buffer.from('{"sort":"nope"}') }
+  await assert.rejects(pools[0]!.search(wrong), refused('query_shard_exception', /nope/))
+})
+
 test('a request has a timeout of its own', async t => {
   const { search, pools } = setUp(t)
   for (const timeout of ['10s', '1d', '-1', '0', '1.5m'])

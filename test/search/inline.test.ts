@@ -87,8 +87,11 @@ test('the main thread answers byte for byte what a reading thread does', async t
     await nextTurn()
     assert.equal(textOf(await get('block', id)), textOf(await pool.get({ ...whose, entity: 'block', id })))
   }
-  for (const body of ['{', '{"quary": 1}', '{"query": {"term": {"hush": 1}}}', '{"size": 10001}'])
+  for (const body of ['{', '{"quary": 1}', '{"query": {"term": {"hush": 1}}}', '{"size": 10001}']) {
+    await nextTurn()
     await assert.rejects(async () => search('tx', body), { next: 'refuse' }, body)
+  }
+  await nextTurn()
   assert.equal(await inline.search({ ...asked, store: '/nowhere' }, by(1)), undefined)
 })
 

@@ -22,7 +22,9 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import type { Batch } from '../../src/engine/documents/batch.ts'
+import { createPiece, pieceBuffers } from '../../src/engine/documents/piece.ts'
 import { newLogRecord, readLog } from '../../src/engine/documents/records/log.ts'
+import { createStoredDictionaries } from '../../src/engine/lookups/dictionaries.ts'
 import { createTokenLookup } from '../../src/engine/lookups/tokens.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import type { StoredToken } from '../../src/engine/port.ts'
@@ -34,8 +36,12 @@ import { count, each } from '../../src/engine/query/sets.ts'
 import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createWriter, type Writer } from '../../src/engine/writer.ts'
+import { factsOf } from '../../src/ingest/builders/facts.ts'
 import { createContracts } from '../../src/ingest/contracts.ts'
-import { createPreparer, type Preparer, type PreparerOptions } from '../../src/ingest/prepare.ts'
+import { createDocumentDecoder } from '../../src/ingest/decode-documents.ts'
+import { createPieceContext } from '../../src/ingest/piece-context.ts'
+import { createPreparer, type Preparer, type PreparerOptions, type Run } from '../../src/ingest/prepare.ts'
+import { joinDictionaries, ownDictionaries, type Room } from '../../src/ingest/shared/dictionaries.ts'
 import { createTokens } from '../../src/ingest/tokens.ts'
 import { logsBloomOf } from '../../src/lib/bloom.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -90,6 +96,8 @@ export interface TestStoreOptions {
   traces?: 'calls' | 'all'
   /** See `PreparerOptions`. */
   links?: PreparerOptions['links']
+  /** So many others build pieces of batches, as threads do. */
+  builders?: { count: number; room?: Room }
   /** A file that another store left, to go on with. */
   path?: string
 }
@@ -206,11 +214,41 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     call: undefined,
     log: silent,
   })
-  const preparer = createPreparer({
-    db,
+  const decoders: Pick<PreparerOptions, 'decodeLog' | 'methodOf' | 'decodeCall'> = {
     decodeLog: (log, at) => decoding.log(log, at),
     methodOf: (input, to, at) => decoding.methodOf(input, to, at),
     decodeCall: (to, input, at) => decoding.call(to, input, at),
+  }
+  const { builders } = options
+  const stored = createStoredDictionaries(db)
+  const shared = builders && ownDictionaries(stored, builders.room)
+  const decodeDocuments = createDocumentDecoder({ ...decoders, traces: traces ?? 'all' })
+  const contexts = Array.from({ length: builders?.count ?? 0 }, () =>
+    createPieceContext({
+      ...joinDictionaries(shared!.memory, stored),
+      hashKeys: stored.hashKeys,
+      decimals: tokens.of,
+      bloomsChecked: false,
+      listedSignatures,
+    }),
+  )
+  /** Builds most blocks in pieces, by one builder after the other, and some without. */
+  const addInPieces = (building: Run, blocks: readonly RawBlock[]) => {
+    for (const [i, some] of runsOf(blocks, [1, 3, 2]).entries()) {
+      if (i % 4 === 3) for (const block of some) building.add(preparer.decode(block))
+      else {
+        const builder = createPiece(contexts[i % contexts.length]!)
+        for (const block of some) builder.add(decodeDocuments(block))
+        const piece = builder.finish()
+        const facts = some.map(block => factsOf(block, contracts.creations(block)))
+        building.addPiece(structuredClone({ piece, blocks: facts }, { transfer: pieceBuffers(piece) }))
+      }
+    }
+  }
+  const preparer = createPreparer({
+    db,
+    ...decoders,
+    dictionaries: shared,
     tokens,
     contracts,
     ...(listedSignatures !== undefined && { listedSignatures }),
@@ -255,7 +293,8 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     },
     prepare(blocks) {
       const building = preparer.start()
-      for (const block of blocks) building.add(preparer.decode(block))
+      if (contexts.length > 0) addInPieces(building, blocks)
+      else for (const block of blocks) building.add(preparer.decode(block))
       return building.finish()
     },
     add(blocks) {
@@ -264,6 +303,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
         writer.apply(batch)
         while (writer.merge(batch.first));
         preparer.committed(batch.added)
+        if (shared?.isFilling()) shared.reset()
       }
     },
     rollback(to) {

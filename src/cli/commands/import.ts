@@ -5,7 +5,7 @@ export const importPacks = command({
   name: 'import',
   usage: '--network T/B/N FILE…',
   summary: 'Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.',
-  settings: ['network', 'storeBatch', 'limit'],
+  settings: ['network', 'storeBatch', 'indexers', 'limit'],
   options: {},
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, log, shutdown, progress, print }) => {

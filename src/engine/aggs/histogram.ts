@@ -61,7 +61,7 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
     context.room(countOf(steps, [first, last], context.limits.buckets))
     const all: [number, number][] = []
     let at = 0
-    for (let key = first; key <= last; key = steps.next(key)) {
+    for (const key of walkOf(steps, first, last)) {
       while (at < buckets.length && keys[buckets[at]!]! < key) all.push([keys[buckets[at]!]!, buckets[at++]!])
       if (at < buckets.length && keys[buckets[at]!] === key) all.push([key, buckets[at++]!])
       else all.push([key, -1])
@@ -111,8 +111,18 @@ const countOf = (steps: Steps, [first, last]: [number, number], most: number): n
   const estimate = steps.count(first, last)
   if (estimate <= most || estimate > 2 * most) return estimate
   let size = 0
-  for (let key = first; key <= last; key = steps.next(key)) size++
+  for (const _ of walkOf(steps, first, last)) size++
   return size
+}
+
+/** Of numbers so large that a step changes nothing there is no next one. */
+function* walkOf(steps: Steps, first: number, last: number): Generator<number> {
+  for (let key = first; key <= last; ) {
+    yield key
+    const next = steps.next(key)
+    if (!(next > key)) return
+    key = next
+  }
 }
 
 /** Steps of a number. */

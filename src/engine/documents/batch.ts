@@ -1,45 +1,22 @@
-import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { Code } from '../../decode/contract-code.ts'
 import type { Signature } from '../../decode/types.ts'
-import type { BlockCall } from '../../documents/calls.ts'
-import type { BlockContract } from '../../documents/contracts.ts'
 import type { DecodedBlock } from '../../documents/decoded-block.ts'
-import { hasInteger } from '../../documents/logs.ts'
-import { type Places, placesOf } from '../../documents/places.ts'
-import { traceReader } from '../../documents/traces.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'
-import type { Hash62 } from '../../lib/hash.ts'
-import { byKind, type FieldwiseKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
-import { type BatchColumn, createColumnsBuilder } from '../index/column-builder.ts'
+import { RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
+import type { BatchColumn } from '../index/column-builder.ts'
 import type { Dictionary } from '../index/dictionary.ts'
-import { createFieldTerms } from '../index/field-terms.ts'
-import { createIndexing, firstTopicOf, type IndexedLog, isEvent, type Numbered } from '../index/indexing.ts'
-import { createNumbersBuilder, type Numbers } from '../index/points.ts'
-import { createPairsBuilder, type Pairs } from '../index/postings.ts'
-import { encodeHeader, type SegmentHeader } from '../index/segment.ts'
-import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
-import { fieldId, termOf } from '../index/terms.ts'
-import { positionOf } from '../schema.ts'
-import {
-  type Additions,
-  createAdditions,
-  digitsOf,
-  type LearntLink,
-  type LearntToken,
-  type TokenRow,
-} from './additions.ts'
-import { packTopic } from './pack.ts'
-import { blockReader, createBlockWriter } from './records/block.ts'
-import { writeCall } from './records/call.ts'
-import { endTopics, writeLog } from './records/log.ts'
-import { createRecordRows, type RecordRows } from './records/rows.ts'
-import { createTraceWriter, txInputs } from './records/trace.ts'
-import { createTxWriter, txReader } from './records/tx.ts'
-import { type Ids, writeHex, writeWords } from './records/values.ts'
-import { createRowsBuilder, type Rows, type RowsBuilder } from './rows.ts'
+import type { Numbers } from '../index/points.ts'
+import type { Pairs } from '../index/postings.ts'
+import type { SegmentCounts } from '../index/segments.ts'
+import { type Additions, createAdditions, type LearntLink, type LearntToken } from './additions.ts'
+import { createFindings, type Findings, type FoundRows } from './findings.ts'
+import { joinPieces } from './join.ts'
+import { createPiece, type Piece, type PieceBuilder, type PieceContext } from './piece.ts'
+import type { RecordRows } from './records/rows.ts'
+import type { Rows } from './rows.ts'
 
 /** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
-export interface Batch extends SegmentCounts {
+export interface Batch extends SegmentCounts, Omit<FoundRows, 'contract'> {
   chainId: number | undefined
   header: Uint8Array<ArrayBuffer>
   rows: Record<'block' | 'contract', Rows>
@@ -47,39 +24,27 @@ export interface Batch extends SegmentCounts {
   pairs: Pairs
   numbers: Numbers
   columns: BatchColumn[]
-  /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
-  sights: (TokenRow & { position: number })[]
-  /** Ids of addresses. */
-  upgrades: { position: number; address: number; implementation: number | null }[]
   /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
   added: Additions
 }
 
-export interface BatchContext {
+export interface BatchContext extends PieceContext {
   /** EIP-155 chain id, where it is known. */
   chainId: number | undefined
   addresses: Dictionary
-  /** Id of an address as the wire has it. */
-  address(text: string): number
-  /** Id of the address that a topic is. */
-  addressOfTopic(topic: string): number
   names: Dictionary
-  signature(signature: Signature): Numbered
   takeSignatures(): { first: number; entries: Signature[] }
   code(code: Code): number
   takeCodes(): { id: number; code: Code }[]
   takeTokens(): LearntToken[]
   takeLinks(): LearntLink[]
-  hash(text: string): Hash62
-  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
-  decimals(address: string): number | undefined
-  /** The bloom filter of a receipt's logs, as `0x` hex. */
-  bloom(receipt: RpcReceipt): unknown
 }
 
 export interface BatchBuilder {
   /** The block above the last one. It is taken apart at once: nothing of it is kept. */
   add(input: DecodedBlock): void
+  /** The same of blocks that were taken apart elsewhere, with what was found in each. */
+  addPiece(piece: Piece, findings: readonly Findings[]): void
   readonly blocks: number
   /** Documents of all kinds but events. */
   readonly documents: number
@@ -88,226 +53,47 @@ export interface BatchBuilder {
 
 /** Builds the batch of a run of neighbouring blocks, which have been checked and decoded. */
 export const createBatch = (context: BatchContext): BatchBuilder => {
-  const rows = { block: createRowsBuilder(), contract: createRowsBuilder() }
-  const records = byKind(RECORD_KINDS, createRecordRows)
   const additions = createAdditions(context)
-  const { nameId, tokenRow } = additions
-  const sights: Batch['sights'] = []
-  const upgrades: Batch['upgrades'] = []
-  const postings = createPairsBuilder()
-  const numbers = createNumbersBuilder()
-  /** Documents so far. */
-  const counts = byKind(RECORD_KINDS, () => 0)
-  const ends = byKind(RECORD_KINDS, (): number[] => [])
-  const times: number[] = []
-  const partials: SegmentHeader['partials'] = new Map()
-  /** Dictionary ids of the topics behind the first of the log at hand, where they are addresses. */
-  const topicIds: (number | undefined)[] = []
-  let first = -1
-  let events = 0
+  const findings = createFindings(context, additions)
+  const pieces: Piece[] = []
+  /** What is not in `pieces` yet. */
+  let open: PieceBuilder | undefined
+  let [blocks, documents] = [0, 0]
 
-  const ids: Ids = {
-    address: context.address,
-    addressOfDigits: context.addresses.id,
-    name: context.names.id,
-    packed: undefined,
-  }
-  const write = { block: createBlockWriter(ids), tx: createTxWriter(ids), trace: createTraceWriter(ids) }
-
-  const columns = createColumnsBuilder(ids)
-  const termsOf = createFieldTerms(postings, ids, context.hash)
-  /** Takes a document into the index of its kind: columns and terms. */
-  const indexer = <T>(kind: FieldwiseKind, readerOf: (field: string) => (document: T) => unknown) => {
-    const [addColumns, addTerms] = [columns.of(kind, readerOf), termsOf(kind, readerOf)]
-    return (document: T, ordinal: number) => {
-      addColumns(document)
-      addTerms(document, ordinal)
-    }
-  }
-  const index = {
-    block: indexer('block', blockReader),
-    tx: indexer('tx', txReader),
-    trace: indexer('trace', stepReader),
-  } satisfies Record<FieldwiseKind, unknown>
-  const decimals = new Map<number, number | undefined>()
-  /** Of the token at an address, by its id; looked up once a block. */
-  const decimalsOf = (id: number, address: string): number | undefined => {
-    let found = decimals.get(id)
-    if (found === undefined && !decimals.has(id)) {
-      found = context.decimals(digitsOf(address))
-      decimals.set(id, found)
-    }
-    return found
-  }
-
-  const indexing = createIndexing(context, postings, numbers)
-
-  const addBlock = (number: number, raw: RawBlock, places: Places | undefined) => {
-    const { block } = raw
-    const row = rows.block
-    row.number(number)
-    row.beginBlob()
-    writeHex(row.pool, block.hash, 2)
-    row.endBlob()
-    row.number(Number(block.timestamp))
-    row.beginBlob()
-    write.block.hashes(row.pool, block)
-    row.endBlob()
-    row.beginBlob()
-    write.block.ends(row.pool, raw, places)
-    row.endBlob()
-    row.beginBlob()
-    write.block.record(row.pool, block)
-    row.endBlob()
-  }
-
-  /** Returns the id of the emitter, and leaves those of the topics in `topicIds`. */
-  const addLog = (
-    [number, place]: readonly [block: number, place: number],
-    tx: number,
-    { topics, data }: RpcLog,
-    { emitter, numbered, decimals }: Pick<IndexedLog, 'emitter' | 'numbered' | 'decimals'>,
-  ) => {
-    const { out, begin, end } = records.log
-    begin(number, place)
-    const start = writeLog(out, tx, emitter, numbered.id, decimals)
-    const firstTopic = firstTopicOf(numbered)
-    for (let t = firstTopic; t < topics.length; t++)
-      topicIds[t - firstTopic] = packTopic(out, topics[t]!, context.addressOfTopic)
-    endTopics(out, start)
-    writeWords(out, data, ids)
-    end()
-  }
-
-  const addCall = (number: number, place: number, call: BlockCall) => {
-    const { tx, trace, from, to, signature, args, reverted, depth, callType } = call
-    const numbered = context.signature(signature)
-    const targetId = ids.address(to)
-    const decimals = args && hasInteger(args) ? decimalsOf(targetId, to) : undefined
-    const fromId = ids.address(from)
-    const { out, begin, end } = records.call
-    begin(number, place)
-    writeCall(out, {
-      trace: trace ?? -1,
-      signature: numbered.id,
-      decimals: decimals ?? null,
-      reverted,
-      tx,
-      from: fromId,
-      to: targetId,
-      depth,
-      callType: context.names.id(callType),
-    })
-    end()
-    columns.call(call, numbered.id)
-    postings.add(termOf(fromId, CALLER), 0, counts.call)
-    indexing.call({ signature, args, numbered, target: targetId, decimals }, counts.call++)
-  }
-
-  const addTrace = (number: number, place: number, trace: RpcTrace, txInput: string | undefined) => {
-    const { out, begin, end } = records.trace
-    const isFirst = begin(number, place)
-    write.trace(out, trace, txInput, isFirst)
-    end()
-    index.trace(trace, counts.trace++)
-  }
-
-  const addContract = (position: number, contract: BlockContract) => {
-    const { address, creator, tx, code, implementation, abi } = contract
-    const row = rows.contract
-    row.number(position)
-    row.number(ids.address(address))
-    row.number(ids.address(creator))
-    row.number(tx)
-    numberOrNull(row, code === null ? null : context.code(code))
-    numberOrNull(row, implementation === null ? null : ids.address(implementation))
-    numberOrNull(row, nameId(abi.name))
-    numberOrNull(row, nameId(abi.source))
-    numberOrNull(row, abi.probability)
-  }
-
-  const add = (input: DecodedBlock) => {
-    const number = Number(input.raw.block.number)
-    decimals.clear()
-    // A transaction's call data is that of its first trace.
-    ids.packed = input.traces.length > 0 ? new Map() : undefined
-    if (times.length === 0) first = number
-    const { block, receipts } = input.raw
-    index.block(block, times.length)
-
-    const places = placesOf(input.raw)
-    if (places) partials.set(times.length, places)
-    addBlock(number, input.raw, places)
-    let logIndex = 0
-    for (let i = 0; i < receipts.length; i++) {
-      const tx = block.transactions[i]!
-      const receipt = receipts[i]!
-      const place = places ? places.txs[i]! : i
-      const method = input.methods[i] ?? undefined
-      const transaction = { tx, receipt, method, bloom: context.bloom(receipt) }
-      records.tx.begin(number, place)
-      write.tx(records.tx.out, transaction)
-      records.tx.end()
-      index.tx(transaction, counts.tx++)
-
-      for (const log of receipt.logs) {
-        const { signature, args } = input.logs[logIndex]!
-        const numbered = context.signature(signature)
-        const emitter = ids.address(log.address)
-        const decimals = args && hasInteger(args) ? decimalsOf(emitter, log.address) : undefined
-        const at = places ? places.logs[logIndex]! : logIndex
-        addLog([number, at], place, log, { emitter, numbered, decimals })
-        columns.log(emitter, numbered.id, place)
-        const { topics } = log
-        indexing.log({ signature, args, numbered, emitter, decimals, topics, topicIds }, counts.log++)
-        if (isEvent(signature, numbered)) events++
-        logIndex++
-      }
-    }
-    const inputOf = txInputs(input.raw, places)
-    for (const [at, trace] of input.traces.entries()) addTrace(number, at, trace, inputOf(trace))
-    for (const [at, call] of input.calls.entries()) addCall(number, at, call)
-    for (const [at, contract] of input.contracts.entries()) addContract(positionOf(number, at), contract)
-    for (const token of input.tokens)
-      sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
-    for (const { address, place, implementation } of upgradesIn(input.raw))
-      upgrades.push({
-        position: positionOf(number, place),
-        address: context.addresses.id(digitsOf(address)),
-        implementation: implementation === null ? null : context.addresses.id(digitsOf(implementation)),
-      })
-    for (const kind of RECORD_KINDS) ends[kind].push(counts[kind])
-    times.push(Number(block.timestamp))
+  const close = () => {
+    if (open === undefined) return
+    blocks += open.blocks
+    documents += open.documents
+    pieces.push(open.finish())
+    open = undefined
   }
 
   return {
-    add,
+    add(input) {
+      open ??= createPiece(context)
+      open.add(input)
+      const { raw, contracts, tokens } = input
+      findings.add({ number: Number(raw.block.number), contracts, tokens, upgrades: upgradesIn(raw) })
+    },
+    addPiece(piece, found) {
+      close()
+      const { length } = piece.header.times
+      blocks += length
+      documents += RECORD_KINDS.reduce((sum, kind) => sum + piece.counts[kind], length)
+      pieces.push(piece)
+      for (const one of found) findings.add(one)
+    },
     get blocks() {
-      return times.length
+      return blocks + (open?.blocks ?? 0)
     },
     get documents() {
-      return RECORD_KINDS.reduce((sum, kind) => sum + counts[kind], times.length)
+      return documents + (open?.documents ?? 0)
     },
     finish() {
-      const held = { first, last: first + times.length - 1, events, ...counts }
-      const header = encodeHeader({
-        ends: byKind(RECORD_KINDS, kind => Uint32Array.from(ends[kind])),
-        times: Float64Array.from(times),
-        partials,
-      })
-      return {
-        chainId: context.chainId,
-        ...held,
-        header,
-        rows: { block: rows.block.finish(), contract: rows.contract.finish() },
-        records: byKind(RECORD_KINDS, kind => records[kind].finish()),
-        sights,
-        upgrades,
-        pairs: postings.finish(),
-        numbers: numbers.finish(),
-        columns: columns.finish(levelOf(held) === FULL_LEVEL),
-        added: additions.take(),
-      }
+      close()
+      const { blocks: block, ...joined } = joinPieces(pieces)
+      const { contract, ...found } = findings.finish()
+      return { chainId: context.chainId, ...joined, rows: { block, contract }, ...found, added: additions.take() }
     },
   }
 }
@@ -321,13 +107,3 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
   ...Object.values(batch.numbers).map(array => array.buffer),
   ...batch.columns.map(({ data }) => data.buffer),
 ]
-
-const numberOrNull = (row: RowsBuilder, value: number | null) => (value === null ? row.null() : row.number(value))
-
-const CALLER = fieldId('call', 'from')
-
-/** Reads a field of a trace, as the mapping names it; of rewards, no transaction. */
-const stepReader = (field: string): ((trace: RpcTrace) => unknown) =>
-  field === 'transactionPosition'
-    ? trace => (trace.type === 'reward' ? undefined : trace.transactionPosition)
-    : traceReader(field)

@@ -1,4 +1,5 @@
 import { createByteWriter } from '../../lib/bytes.ts'
+import { joinBytes, joinDoubles } from '../../lib/typed-arrays.ts'
 
 /**
  * Rows of one table on their way from the thread that decodes to the thread that writes: numbers in one typed array, blobs in one pool,
@@ -57,6 +58,24 @@ export const createRowsBuilder = (): RowsBuilder => {
       push(-1 - (blobStart * LENGTH + length))
     },
     finish: () => ({ cells: cells.slice(0, count), pool: pool.take() }),
+  }
+}
+
+/** One behind the other; blobs are found in the joined pool. */
+export const joinRows = (parts: readonly Rows[]): Rows => {
+  const [first, ...others] = parts
+  if (first && others.length === 0) return first
+  const cells = joinDoubles(parts.map(part => part.cells))
+  let at = 0
+  let before = 0
+  for (const part of parts) {
+    const end = at + part.cells.length
+    for (; at < end; at++) if (cells[at]! < 0) cells[at]! -= before * LENGTH
+    before += part.pool.length
+  }
+  return {
+    cells,
+    pool: joinBytes(parts.map(part => part.pool)),
   }
 }
 

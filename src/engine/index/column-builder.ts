@@ -1,4 +1,5 @@
 import type { BlockCall } from '../../documents/calls.ts'
+import { joinDoubles } from '../../lib/typed-arrays.ts'
 import type { CountedKind } from '../../mapping/index.ts'
 import { encodeColumn, MISSING } from './column-codec.ts'
 import { COLUMN_FIELDS, type ColumnField, columnNumber } from './column-fields.ts'
@@ -26,8 +27,8 @@ export interface ColumnsBuilder {
   /** `tx` is the place of the transaction. */
   log(address: number, signature: number, tx: number): void
   call(call: BlockCall, signature: number): void
-  /** `full` where the segment stays as it is. */
-  finish(full: boolean): BatchColumn[]
+  /** Values by the numbers of columns. */
+  finish(): Map<number, Float64Array<ArrayBuffer>>
 }
 
 export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
@@ -76,13 +77,19 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
       call.depth.push(depth)
       call.value.push(amount(value))
     },
-    finish: full =>
-      Array.from(columns, ([field, { take }]) => {
-        const encoded = encodeColumn(take(), { full })
-        return encoded && { field, ...encoded }
-      }).filter(one => one !== undefined),
+    finish: () => new Map(Array.from(columns, ([field, { take }]) => [field, take()])),
   }
 }
+
+/** Of each column the values of all its parts; `full` where the segment stays as it is. */
+export const encodeColumns = (
+  columns: readonly { field: number; parts: readonly Float64Array<ArrayBuffer>[] }[],
+  full: boolean,
+): BatchColumn[] =>
+  columns.flatMap(({ field, parts }) => {
+    const encoded = encodeColumn(parts.length === 1 ? parts[0]! : joinDoubles(parts), { full })
+    return encoded ? [{ field, ...encoded }] : []
+  })
 
 /** How a member of the wire becomes a number. */
 const numberReader = (
@@ -109,7 +116,7 @@ export const integerOfWire = (value: unknown): number => {
 
 interface Growing {
   push(value: number): void
-  take(): Float64Array
+  take(): Float64Array<ArrayBuffer>
 }
 
 const createGrowing = (): Growing => {

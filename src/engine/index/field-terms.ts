@@ -10,11 +10,12 @@ export type AddTerms<T> = (document: T, ordinal: number) => void
 /** Makes what adds the terms of a kind's documents: of each field that the mapping declares as indexed. */
 export const createFieldTerms =
   (
-    postings: ReturnType<typeof createPairsBuilder>,
+    pairs: Record<CountedKind, ReturnType<typeof createPairsBuilder>>,
     ids: Pick<Ids, 'address' | 'name'>,
     hash: (text: string) => Hash62,
   ) =>
   <T>(kind: CountedKind, readerOf: (field: string) => (document: T) => unknown): AddTerms<T> => {
+    const postings = pairs[kind]
     const adders = POSTINGS_FIELDS.filter(one => one.kind === kind).map(({ field, id, declaration }) => ({
       read: readerOf(field),
       add: adderOf(declaration.kind, id),

@@ -1,7 +1,7 @@
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import { scaled } from '../../documents/show.ts'
-import type { BatchContext } from '../documents/batch.ts'
+import type { PieceContext } from '../documents/piece.ts'
 import type { createNumbersBuilder } from './points.ts'
 import type { createPairsBuilder } from './postings.ts'
 import {
@@ -41,7 +41,7 @@ export interface IndexedCall extends Pick<BlockCall, 'signature' | 'args'> {
 
 /** What of documents is indexed: they become terms and numbers. */
 export const createIndexing = (
-  { addresses, hash }: Pick<BatchContext, 'addresses' | 'hash'>,
+  { addresses, hash }: Pick<PieceContext, 'addresses' | 'hash'>,
   postings: ReturnType<typeof createPairsBuilder>,
   numbers: ReturnType<typeof createNumbersBuilder>,
 ) => {

@@ -1,3 +1,4 @@
+import { joinBytes, joinDoubles, joinMoved } from '../../lib/typed-arrays.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
@@ -38,13 +39,21 @@ export const createNumbersBuilder = () => {
       else doubles[count] = value
       ordinals[count++] = ordinal
     },
+    /** Views of what was added. */
     finish: (): Numbers => ({
-      fields: fields.slice(0, count),
-      values: new Uint8Array(values.buffer.slice(0, count * 8)),
-      ordinals: ordinals.slice(0, count),
+      fields: fields.subarray(0, count),
+      values: new Uint8Array(values.buffer, 0, count * 8),
+      ordinals: ordinals.subarray(0, count),
     }),
   }
 }
+
+/** One behind the other, ordinals moved by what is given with each. */
+export const joinNumbers = (parts: readonly { part: Numbers; by: number }[]): Numbers => ({
+  fields: joinDoubles(parts.map(({ part }) => part.fields)),
+  values: joinBytes(parts.map(({ part }) => part.values)),
+  ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
+})
 
 /** A column as the table `num` holds it. */
 export const readColumn = (field: number, values: Buffer, ordinals: Buffer): Column => {

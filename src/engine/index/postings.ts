@@ -1,3 +1,4 @@
+import { joinDoubles, joinMoved, joinWords } from '../../lib/typed-arrays.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
@@ -26,13 +27,21 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
       fingerprints[count] = fingerprint
       ordinals[count++] = ordinal
     },
+    /** Views of what was added. */
     finish: (): Pairs => ({
-      terms: terms.slice(0, count),
-      fingerprints: fingerprints.slice(0, count),
-      ordinals: ordinals.slice(0, count),
+      terms: terms.subarray(0, count),
+      fingerprints: fingerprints.subarray(0, count),
+      ordinals: ordinals.subarray(0, count),
     }),
   }
 }
+
+/** One behind the other, ordinals moved by what is given with each; those of a term must ascend from part to part. */
+export const joinPairs = (parts: readonly { part: Pairs; by: number }[]): Pairs => ({
+  terms: joinDoubles(parts.map(({ part }) => part.terms)),
+  fingerprints: joinWords(parts.map(({ part }) => part.fingerprints)),
+  ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
+})
 
 /** Pairs in the order of term, fingerprint and ordinal: value and field of the terms, and the indices of the pairs. */
 export interface SortedPairs {

@@ -192,8 +192,10 @@ const WORD = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[^\p{Lu}\p{Ll}]+/gu
 
 const fieldPaths = (): Map<string, string> => {
   const paths = new Map<string, string>()
+  // Digits are another spelling of what is suggested by its other names.
   for (const kind of KINDS)
-    for (const path of queryPaths(kind).keys()) paths.set(path, paths.has(path) ? `${paths.get(path)},${kind}` : kind)
+    for (const [path, { compare }] of queryPaths(kind))
+      if (compare !== 'integer') paths.set(path, paths.has(path) ? `${paths.get(path)},${kind}` : kind)
   return paths
 }
 

@@ -2,7 +2,6 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Node } from '../ast.ts'
 import { type JsonNode, members, named, unexpected, where } from '../json-node.ts'
-import { REFUSED_CLAUSES } from '../refused.ts'
 import type { Scope } from '../scope.ts'
 import type { Scored } from '../score.ts'
 import { bool } from './bool.ts'
@@ -31,7 +30,7 @@ import { simpleQueryString } from './simple-query-string.ts'
 import { term } from './term.ts'
 import { terms } from './terms.ts'
 import { type } from './type.ts'
-import { UNSUPPORTED } from './unsupported.ts'
+import { REFUSED_CLAUSES } from './unsupported.ts'
 import { wildcard } from './wildcard.ts'
 
 /** Every clause that a query may hold, by its name in the body. */
@@ -75,13 +74,10 @@ export const lowerScored = (place: JsonNode, scope: Scope): Scored => {
   if (first === undefined) throw unexpected(place, 'a query clause, such as {"term": {…}}')
   const [name, body] = first
   const clause: Clause | undefined = Object.hasOwn(CLAUSES, name) ? CLAUSES[name as keyof typeof CLAUSES] : undefined
-  const why = REFUSED_CLAUSES.get(name)
-  if (clause === undefined && why !== undefined)
-    throw refuse('parsing_exception', `${where(body)}: the query ${named(name)} is not supported. ${why}`)
   if (clause === undefined) {
     const names = Object.keys(CLAUSES)
-    if (UNSUPPORTED.has(name))
-      throw refuse('parsing_exception', `${where(body)}: [${name}] is not supported: ${UNSUPPORTED.get(name)}`)
+    if (REFUSED_CLAUSES.has(name))
+      throw refuse('parsing_exception', `${where(body)}: [${name}] is not supported: ${REFUSED_CLAUSES.get(name)}`)
     throw refuse(
       'parsing_exception',
       `${where(body)}: unknown query ${named(name)}.${didYouMean(name, names)} Supported are ${names.join(', ')}.`,

@@ -1,5 +1,5 @@
 import { equals } from '../conditions.ts'
-import { IGNORED_IN_CLAUSES, isObject, type JsonNode, list, members, unexpected } from '../json-node.ts'
+import { isObject, type JsonNode, KEYS_OF_CLAUSES, list, members, unexpected } from '../json-node.ts'
 import { onMetaField } from '../meta.ts'
 import { onField } from '../scope.ts'
 import { constant } from '../score.ts'
@@ -10,7 +10,7 @@ export const terms: Clause = {
   doc: 'The field has one of these values, each compared as term does.',
   example: { event: ['transfer', 'approval'] },
   lower(place, scope) {
-    const [name, at] = onlyField('terms', withoutIgnored(place))
+    const [name, at] = onlyField('terms', withoutCommon(place))
     if (isObject(at.value)) throw unexpected(at, 'a list of values (a lookup in another index is not supported)')
     const values = list(at, 'a list of values')
     scope.budget.values(values.length, at)
@@ -25,8 +25,8 @@ export const terms: Clause = {
   },
 }
 
-const withoutIgnored = (place: JsonNode): JsonNode => {
+const withoutCommon = (place: JsonNode): JsonNode => {
   const fields = members(place, 'an object that names a field, such as {"terms": {"event": […]}}')
-  const rest = fields.filter(([name]) => !(IGNORED_IN_CLAUSES as readonly string[]).includes(name))
+  const rest = fields.filter(([name]) => !(KEYS_OF_CLAUSES as readonly string[]).includes(name))
   return { path: place.path, value: new Map(rest.map(([name, { value }]) => [name, value])) }
 }

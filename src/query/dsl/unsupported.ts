@@ -4,7 +4,7 @@ const SCRIPTS = 'there are no scripts. Write the condition as clauses.'
 const PLACES = 'there are no places on earth, and no shapes, in a chain.'
 const SPANS = 'write match_phrase, with slop where words may lie between.'
 
-export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
+export const REFUSED_CLAUSES: ReadonlyMap<string, string> = new Map([
   ['function_score', SCORES],
   ['script_score', SCORES],
   ['distance_feature', SCORES],

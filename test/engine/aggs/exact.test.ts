@@ -64,6 +64,34 @@ describe('aggregations over a store', () => {
     assert.ok(performance.now() - started < 2000)
   })
 
+  it('comes to an end where steps are too small for the numbers', () => {
+    const scaled = (interval: number) => ({
+      a: {
+        nested: { path: 'args' },
+        aggs: { h: { histogram: { field: 'args.value.scaled', interval, min_doc_count: 1 } } },
+      },
+    })
+    assert.ok(ask('event', scaled(1e-300)).a)
+    for (const interval of [1e-320, 1, 1e70])
+      try {
+        const { a } = ask('event', {
+          a: { nested: { path: 'args' }, aggs: { h: { histogram: { field: 'args.value.scaled', interval } } } },
+        })
+        assert.ok(a)
+      } catch (error) {
+        assert.equal((error as { code: string }).code, 'too_many_buckets_exception')
+      }
+    const edges = { min: 1e300, max: 1e300 }
+    assert.ok(
+      ask('tx', {
+        a: {
+          filter: { term: { 'nonce.num': 12345678 } },
+          aggs: { h: { histogram: { field: 'gasUsed.num', interval: 1, extended_bounds: edges } } },
+        },
+      }).a,
+    )
+  })
+
   it('refuses what takes more memory than there is', () => {
     let inner: object = { a: { value_count: { field: 'topics' } } }
     for (let i = 0; i < 15; i++) inner = { a: { terms: { field: 'topics', size: 1 }, aggs: inner } }

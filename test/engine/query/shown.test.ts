@@ -40,7 +40,7 @@ describe('hits show', () => {
   let searcher: Searcher
   before(() => {
     const blocks = oddBlocks(24)
-    store = createTestStore([...blocks.slice(0, 10), ...blocks.slice(12)], { events: oddEvents, run: [1, 3, 2] })
+    store = createTestStore([...blocks.slice(0, 10), ...blocks.slice(12)], { events: oddEvents, run: [1, 3, 18] })
     searcher = createSearcher(store.reader)
   })
   after(() => store.close())
@@ -371,6 +371,20 @@ describe('hits show', () => {
           inner_hits!.of!.hits.hits.map(hit => hit._id),
           [_parent],
         )
+    }
+    const sorted = {
+      has_child: {
+        type: 'log',
+        query: { match_all: {} },
+        inner_hits: { sort: [{ 'address.raw': 'desc' }, { 'logIndex.num': 'asc' }], size: 20 },
+      },
+    }
+    for (const { inner_hits } of ask('tx', { query: sorted, size: 50 }).hits) {
+      const keys = inner_hits!.log!.hits.hits.map(({ sort }) => sort as [string, number])
+      assert.deepEqual(
+        keys,
+        keys.toSorted(([a, i], [b, j]) => compareValues(b, a) || i - j),
+      )
     }
     const deep = {
       has_child: {

@@ -1,6 +1,7 @@
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
+import { joinBytes, joinDoubles, joinWords } from '../../../lib/typed-arrays.ts'
 import type { RecordKind } from '../../../mapping/index.ts'
 import { impossible } from '../../../sqlite/damage.ts'
 import { blockOf, positionOf } from '../../schema.ts'
@@ -66,6 +67,17 @@ export const createRecordRows = (kind: RecordKind): RecordRowsBuilder => {
       flush()
       return { positions: Float64Array.from(positions), lengths: Uint32Array.from(lengths), bytes: pool.take() }
     },
+  }
+}
+
+/** One behind the other: no row holds records of two parts. */
+export const joinRecordRows = (parts: readonly RecordRows[]): RecordRows => {
+  const [first, ...others] = parts
+  if (first && others.length === 0) return first
+  return {
+    positions: joinDoubles(parts.map(part => part.positions)),
+    lengths: joinWords(parts.map(part => part.lengths)),
+    bytes: joinBytes(parts.map(part => part.bytes)),
   }
 }
 

@@ -1,0 +1,41 @@
+import type { PieceContext } from '../engine/documents/piece.ts'
+import { logsBloomOf } from '../lib/bloom.ts'
+import { createHash } from '../lib/hash.ts'
+import { keepLatest } from '../lib/latest.ts'
+import type { JoinedDictionaries } from './shared/dictionaries.ts'
+import { createSignatures, UNKNOWN_SIGNATURES } from './signatures.ts'
+
+export interface PieceContextOptions extends JoinedDictionaries {
+  /** The keys of the store's hashes. */
+  hashKeys: readonly [number, number]
+  decimals: PieceContext['decimals']
+  /** Whether the receipts' logs blooms were found to be those of their logs (`checkBlock`); else that is found out here. */
+  bloomsChecked: boolean
+  /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
+  listedSignatures?: number | undefined
+}
+
+/** What documents are built with, on whichever thread. */
+export const createPieceContext = ({
+  addresses,
+  names,
+  signatures,
+  hashKeys,
+  decimals,
+  bloomsChecked,
+  listedSignatures = UNKNOWN_SIGNATURES,
+}: PieceContextOptions): PieceContext => {
+  const withId = (digitsFrom: number) =>
+    keepLatest(text => ({ text, id: addresses.id(text.slice(digitsFrom).toLowerCase()) }))
+  const [ofAddress, ofTopic] = [withId(2), withId(26)]
+  return {
+    addresses,
+    address: text => ofAddress(text).id,
+    addressOfTopic: topic => ofTopic(topic).id,
+    names,
+    signature: createSignatures(signatures, listedSignatures),
+    hash: createHash(hashKeys),
+    decimals,
+    bloom: receipt => (bloomsChecked ? receipt.logsBloom : logsBloomOf(receipt.logs)),
+  }
+}

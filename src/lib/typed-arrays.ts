@@ -1,0 +1,32 @@
+type Numeric = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>
+
+/** All values of some arrays one behind the other, as an array of just their size. */
+const joiner =
+  <T extends Numeric>(make: (length: number) => T) =>
+  (parts: readonly T[]): T => {
+    const joined = make(parts.reduce((sum, { length }) => sum + length, 0))
+    let at = 0
+    for (const part of parts) {
+      joined.set(part, at)
+      at += part.length
+    }
+    return joined
+  }
+
+export const joinBytes = joiner(length => new Uint8Array(length))
+export const joinWords = joiner(length => new Uint32Array(length))
+export const joinDoubles = joiner(length => new Float64Array(length))
+
+/** The same of ordinals, those of each part moved by what is given with it. */
+export const joinMoved = (
+  parts: readonly { values: Uint32Array<ArrayBuffer>; by: number }[],
+): Uint32Array<ArrayBuffer> => {
+  const joined = joinWords(parts.map(({ values }) => values))
+  let at = 0
+  for (const { values, by } of parts) {
+    const end = at + values.length
+    if (by === 0) at = end
+    else for (; at < end; at++) joined[at]! += by
+  }
+  return joined
+}

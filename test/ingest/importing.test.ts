@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { formatPackLine } from '../../src/chain/pack.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
+import { openForWriting } from '../../src/engine/open.ts'
+import { abiFolder, addAbis } from '../../src/ingest/abis.ts'
+import type { Sharing } from '../../src/ingest/messages.ts'
+import { startIndexing } from '../../src/ingest/network.ts'
+import { silent } from '../../src/lib/log.ts'
+import { contentsOf, documentsOf, numberOf, using } from '../support/contents.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { createTestStore, demoBlocks, excerptOf, generatedBlocks } from '../support/store.ts'
+
+const NETWORK = 'ethereum/test/net'
+
+interface Options {
+  storeBatch?: number
+  sharing?: Sharing
+  abi?: { file: string; address: string | null }
+  /** What is imported before. */
+  before?: string
+}
+
+/** What an import comes to: its error, and all that is stored, or only the numbers of the blocks. */
+const imported = async (
+  t: TestContext,
+  pack: string | Buffer,
+  indexers: number,
+  { storeBatch = 7, sharing = {}, abi, before }: Options = {},
+) => {
+  const data = await dataFolder(t)
+  makeStoreFolder(data)
+  const store = storeFile(data, NETWORK)
+  const db = openForWriting(store)
+  // The same in all stores, so that their indexes can be compared.
+  db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
+  db.close()
+  if (abi) addAbis(abiFolder(data), [abi.file], { network: null, address: abi.address })
+  const run = async (content: string | Buffer, threads: number) => {
+    const file = join('packs', 'pack.ndjson')
+    mkdirSync(join(data, 'packs'), { recursive: true })
+    writeFileSync(join(data, file), content)
+    const indexing = startIndexing({
+      data,
+      network: NETWORK,
+      job: { type: 'import', files: [join(data, file)] },
+      storeBatch,
+      indexers: threads,
+      sharing: { from: 0, ...sharing },
+      log: silent,
+    })
+    return indexing.ended.then(
+      ({ blocks, logs, events, added }) => ({ blocks, logs, events, added }),
+      (error: Error) => error.message.replaceAll(data, ''),
+    )
+  }
+  if (before !== undefined) await run(before, 1)
+  const outcome = await run(pack, indexers)
+  return { outcome, store }
+}
+
+const contents = (path: string) => {
+  const store = createTestStore([], { path })
+  let found: unknown
+  using([store], () => {
+    found = { contents: contentsOf(store), documents: documentsOf(store) }
+  })
+  return found
+}
+
+const packOf = (blocks: readonly RawBlock[]) => blocks.map(formatPackLine).join('')
+
+/** The same with several threads as with one. */
+const same = async (t: TestContext, pack: string | Buffer, options: Options = {}) => {
+  const one = await imported(t, pack, 1, options)
+  const several = await imported(t, pack, 2, options)
+  assert.deepEqual(several.outcome, one.outcome)
+  assert.deepStrictEqual(contents(several.store), contents(one.store))
+  return one.outcome
+}
+
+/** Whole and real ones, with steps, contracts and tokens; then some as on mainnet. */
+const chain = [
+  ...demoBlocks().slice(0, 24),
+  ...generatedBlocks(3).map(raw => ({ ...raw, chainId: demoBlocks()[0]!.chainId! })),
+]
+
+describe('an import by several threads comes to what one makes of it', () => {
+  it('also where blocks are missing, and where there are blank lines', async t => {
+    const some = chain.filter((_, i) => i % 9 !== 4)
+    const text = packOf(some).replaceAll('\n{', '\n\n \r\n{')
+    const outcome = await same(t, gzipSync(text), { storeBatch: 200 })
+    assert.equal(typeof outcome === 'string' ? outcome : outcome.blocks, some.length)
+  })
+
+  it('when the memory that they share is full again and again', async t => {
+    const room = { addresses: 1 << 11, texts: 40_000 }
+    await same(t, packOf(chain), { storeBatch: 3, sharing: { room } })
+  })
+
+  it('when some blocks are stored already, and when all are', async t => {
+    const blocksOf = (outcome: Awaited<ReturnType<typeof same>>) =>
+      typeof outcome === 'string' ? outcome : outcome.blocks
+    assert.equal(blocksOf(await same(t, packOf(chain), { before: packOf(chain.slice(5, 20)) })), chain.length - 15)
+    assert.equal(blocksOf(await same(t, packOf(chain), { before: packOf(chain) })), 0)
+    const twice = chain.toSpliced(12, 0, chain[11]!)
+    assert.equal(blocksOf(await same(t, packOf(twice))), chain.length)
+  })
+
+  it('by ABIs for all contracts, and for single ones', async t => {
+    const file = join(await dataFolder(t), 'abi.json')
+    writeFileSync(file, readFileSync(new URL('../../data/demo-abi.json', import.meta.url)))
+    const address = chain.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs))[0]!.address
+    for (const abi of [
+      { file, address: null },
+      { file, address },
+    ])
+      await same(t, packOf(chain), { abi })
+  })
+
+  it('up to what is wrong, and says the same of it', async t => {
+    const lines = chain.map(formatPackLine)
+    const change = (at: number, to: (raw: RawBlock) => RawBlock): string =>
+      lines.with(at, formatPackLine(to(structuredClone(chain[at]!)))).join('')
+    const faults: [string, string | Buffer, Options?][] = [
+      ['no JSON', lines.with(20, lines[20]!.replace('"hash":', '"hash"')).join('')],
+      ['cut gzip', gzipSync(lines.join('')).subarray(0, -500)],
+      ['another parent', change(13, unlinked)],
+      ['a block that is stored otherwise', lines.join(''), { before: formatPackLine(withOtherHash(chain[17]!)) }],
+      ['a neighbour of another branch', lines.slice(0, 17).join(''), { before: formatPackLine(unlinked(chain[17]!)) }],
+    ]
+    for (const [what, pack, options] of faults) {
+      const [one, several] = await Promise.all([imported(t, pack, 1, options), imported(t, pack, 2, options)])
+      assert.deepEqual(several.outcome, one.outcome, what)
+      assert.equal(typeof one.outcome, 'string', what)
+      assert.deepStrictEqual(contents(several.store), contents(one.store), what)
+    }
+  })
+
+  it('of an excerpt', async t => {
+    await same(
+      t,
+      packOf(chain.slice(0, 9).map(raw => (numberOf(raw) % 3 ? raw : excerptOf(raw, index => index === 0)))),
+    )
+  })
+})
+
+const withOtherHash = (raw: RawBlock): RawBlock =>
+  JSON.parse(JSON.stringify(raw).replaceAll(raw.block.hash, `0x${'ab'.repeat(32)}`)) as RawBlock
+
+const unlinked = (raw: RawBlock): RawBlock => ({ ...raw, block: { ...raw.block, parentHash: `0x${'cd'.repeat(32)}` } })
