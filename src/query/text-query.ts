@@ -137,7 +137,8 @@ export const phrasePrefixOn = (field: FieldPath, value: JsonNode, options: TextO
 export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
-    if (field.es !== 'text' && field.es !== 'keyword') return termOn(field, value, scope)
+    if ((field.es !== 'text' && field.es !== 'keyword') || field.compare === 'integer')
+      return termOn(field, value, scope)
     const text = textIn(value, scope)
     const words = wordsOf(field, text, analyzer) ?? [text]
     scope.budget.clauses(words.length, value)
