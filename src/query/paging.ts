@@ -28,16 +28,13 @@ export const parsePaging = (keys: PagingKeys, scope: PagingScope): Paging => {
   const resume = keys.resume && parseResume(keys, keys.resume, scope)
   return {
     ...(resume !== undefined && { resume }),
-    // Where nothing is searched, nothing comes behind.
-    ...(after && scope.kinds.length > 0 && { after }),
+    ...(after && { after }),
     ...(slice && { slice }),
     ...(scope.cursor && { tiebreak: scope.cursor }),
   }
 }
 
-const parseResume = (keys: PagingKeys, place: JsonNode, { kinds, sort, from, size, cursor }: PagingScope): string => {
-  if (kinds.length === 0)
-    throw refuse('illegal_argument_exception', `${where(place)}: there is no entity to follow: name one in the path.`)
+const parseResume = (keys: PagingKeys, place: JsonNode, { sort, from, size, cursor }: PagingScope): string => {
   const others = [
     ...(sort.length > 0 ? ['sort'] : []),
     ...(from > 0 ? ['from'] : []),
@@ -90,7 +87,7 @@ const parseAfter = (place: JsonNode, scope: PagingScope): After => {
   if (values.length !== sort.length && !(more && values.length === sort.length + 1))
     throw bad(`search_after has ${values.length} value(s) but sort has ${sort.length}.`)
   const last = values.length > sort.length ? values.at(-1) : undefined
-  const placeAt = (at: JsonNode) => (kinds.length === 0 ? undefined : placeOf(readPlace(at), kinds))
+  const placeAt = (at: JsonNode) => placeOf(readPlace(at), kinds)
   const implicit = last && placeAt(last)
   const found = sort.map((one, i) => valueIn(one, values[i]!, scope))
   const explicit = sort.findIndex(({ by }) => by === '_shard_doc')

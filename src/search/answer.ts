@@ -97,7 +97,7 @@ export const readSearch = (
     ...{ limits, parameters, index, cursor },
     check: () => check(options),
   })
-  return kinds.length > 0 ? request : { ...request, parts: [] }
+  return kinds.length > 0 ? request : { ...request, parts: [], after: undefined }
 }
 
 /** What the head of an answer tells. */

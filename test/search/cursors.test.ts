@@ -433,3 +433,56 @@ test('hits as lines', () => {
   assert.match(lines('csv', 'log', { size: 3, sort: '_doc', _source: ['topics'] }), /"\[""0x[0-9a-f]{64}""\]"/)
   assert.throws(() => lines('csv', 'tx', { resume: 'start' }), /ask for JSON/)
 })
+
+describe('scores, aggregations and groups', () => {
+  const scored = {
+    query: { bool: { must: [{ match_all: {} }], should: [{ range: { 'blockNumber.num': { gte: 5, lt: 12 } } }] } },
+  }
+
+  it('are gone on with behind the last score, in a scroll and by search_after', async () => {
+    const service = createService()
+    const whole = idsOf(read(answer('tx', { ...scored, size: 100 })))
+    const found: string[] = []
+    for (let page = await service.begin('tx', { ...scored, size: 7 }); page.hits.hits.length > 0; ) {
+      found.push(...idsOf(page))
+      page = await service.next(page._scroll_id!)
+    }
+    assert.deepEqual(found, whole)
+    const { id } = await service.openPit('tx')
+    const paged: string[] = []
+    let after: object = {}
+    for (;;) {
+      const { hits } = service.within(id, { ...scored, sort: ['_score'], size: 7, ...after })
+      if (hits.hits.length === 0) break
+      paged.push(...hits.hits.map(({ _type, _id }) => `${_type} ${_id}`))
+      after = { search_after: hits.hits.at(-1)!.sort }
+    }
+    assert.deepEqual(paged.toSorted(), whole.toSorted())
+  })
+
+  it('see what the first page saw', async () => {
+    const service = createService()
+    const aggs = { aggs: { all: { value_count: { field: 'blockNumber.num' } } } }
+    const { id } = await service.openPit('tx,event')
+    const before = service.within(id, { ...aggs, size: 0 })
+    const first = await service.begin('tx', { ...aggs, size: 5 })
+    assert.ok('aggregations' in first)
+    reorganise(17, 6, 'other')
+    const after = service.within(id, { ...aggs, size: 0 })
+    assert.ok('aggregations' in before && 'aggregations' in after)
+    assert.deepEqual(after.aggregations, { all: { value: after.hits.total } })
+    assert.ok(Number(after.hits.total) < Number(before.hits.total))
+    assert.ok(!('aggregations' in (await service.next(first._scroll_id!))))
+  })
+
+  it('do not go with what would leave them out', async () => {
+    const service = createService()
+    await assert.rejects(service.begin('tx', { collapse: { field: 'from.raw' } }), /cannot use `collapse` in a scroll/)
+    const bad = { collapse: { field: 'from.raw' }, sort: ['blockNumber.num'], search_after: [1] }
+    assert.throws(() => answer('tx', bad), /Cannot use \[collapse\] in conjunction/)
+    const aggs = { aggs: { all: { value_count: { field: 'blockNumber.num' } } } }
+    assert.throws(() => answer('tx', aggs, { format: 'ndjson' }), /aggregations stand in JSON alone/)
+    assert.throws(() => answer('tx', { fields: ['hash'] }, { format: 'csv' }), /A table shows/)
+    assert.throws(() => answer('', { resume: 'start' }), /no entity to follow/)
+  })
+})

@@ -22,10 +22,13 @@ export const resumePoint = (token: string, index: string): ResumePoint | 'now' =
 const CHAIN: Sort = { by: '_doc', fields: {}, order: 'asc', missing: '_last' }
 
 /** The request with the point that its token stands for. */
-export const resuming = (request: SearchRequest, index: string): SearchRequest =>
-  typeof request.resume === 'string'
-    ? { ...request, sort: [CHAIN], resume: { point: resumePoint(request.resume, index) } }
-    : request
+export const resuming = (request: SearchRequest, index: string): SearchRequest => {
+  const { resume, parts } = request
+  if (typeof resume !== 'string') return request
+  if (parts.length === 0)
+    throw refuse('illegal_argument_exception', 'resume: there is no entity to follow: name one in the path.')
+  return { ...request, sort: [CHAIN], resume: { point: resumePoint(resume, index) } }
+}
 
 /** What is told beside the hits. */
 export const resumeMember = (
