@@ -1,34 +1,14 @@
 /** What Elasticsearch has and is not supported on purpose, with what to use in its place: told where it is met, and in the docs. */
 
-const SCRIPTS = 'Scripts are not run.'
-const PLACES = 'Documents have no places on a map.'
+const SCRIPTS = 'There are no scripts.'
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
-  ['profile', 'Time the search itself: the answer tells how long it took.'],
+  ['profile', 'Measure the search itself: [took] in the answer is its time in milliseconds.'],
   ['runtime_mappings', SCRIPTS],
-  ['indices_boost', 'Search one kind at a time.'],
-  ['rescore', 'Sort by a field, or put what counts into the query.'],
-  ['suggest', 'Ask …/es/suggest/ for names.'],
-  ['terminate_after', 'Use track_total_hits, timeout or size, which say what an answer may cost.'],
+  ['indices_boost', 'Search one index at a time, or give clauses a [boost].'],
+  ['rescore', 'Sort by a field, or put the second query into the first.'],
+  ['suggest', 'Use …/es/suggest/, which suggests names.'],
+  ['terminate_after', 'Use track_total_hits, timeout or size, which bound the cost of a search.'],
   ['ext', 'There are no plugins.'],
-  ['knn', 'Contracts like another one are at …/es/contract/{address}/similar/.'],
-])
-
-export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
-  ['scripted_metric', SCRIPTS],
-  ['significant_terms', 'Ask for terms of both sets, and compare.'],
-  ['significant_text', 'Ask for terms of both sets, and compare.'],
-  ['rare_terms', 'Ask for terms with "order": {"_count": "asc"}.'],
-  ['sampler', 'Aggregations are over all that is found.'],
-  ['diversified_sampler', 'Aggregations are over all that is found.'],
-  ['random_sampler', 'Aggregations are over all that is found.'],
-  ['matrix_stats', 'Ask for extended_stats of each field.'],
-  ['variable_width_histogram', 'Ask for histogram or percentiles.'],
-  ['geo_bounds', PLACES],
-  ['geo_centroid', PLACES],
-  ['geo_distance', PLACES],
-  ['geohash_grid', PLACES],
-  ['geotile_grid', PLACES],
-  ['ip_range', 'Documents have no IP addresses.'],
-  ['categorize_text', 'Ask for terms.'],
+  ['knn', 'Similar contracts are at …/es/contract/{address}/similar/.'],
 ])
