@@ -159,7 +159,7 @@ const fieldsOf = (kind: Kind): string =>
     '',
     MAPPING[kind].doc,
     '',
-    table(['Field', 'Asked for as', 'Meaning'], Object.entries(MAPPING[kind].fields).flatMap(fieldRows)),
+    table(['Field', 'Type', 'Meaning'], Object.entries(MAPPING[kind].fields).flatMap(fieldRows)),
   ].join('\n')
 
 const rooms = () =>
@@ -193,7 +193,7 @@ const README_PARTS = {
 
 const aggregations = () =>
   table(
-    ['Aggregation', 'What it finds', 'Example, on events'],
+    ['Aggregation', 'What it computes', 'Example, on events'],
     Object.entries<AggregationKind>(AGGREGATIONS).map(([name, { doc, example, on }]) => [
       code(name),
       doc,

@@ -7,6 +7,7 @@ import type { AggregationKind } from './kind.ts'
 
 export const topHits: AggregationKind = {
   doc: 'The top documents of each bucket, as hits.',
+  limit: 'Only `size`, `from`, `sort` and `_source`.',
   example: { size: 1, sort: [{ timestamp: 'desc' }], _source: ['event'] },
   buckets: false,
   read(place, scope) {

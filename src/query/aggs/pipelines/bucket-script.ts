@@ -8,6 +8,7 @@ import { readSource } from './source.ts'
 
 export const bucketScript: PipelineKind = {
   doc: 'Arithmetic with the numbers of each bucket.',
+  limit: 'Scripts are arithmetic, not Painless.',
   example: { buckets_path: { gas: 'gas', n: '_count' }, script: 'params.gas / params.n' },
   stands: 'in buckets',
   read(place) {
@@ -31,6 +32,7 @@ export const bucketScript: PipelineKind = {
 
 export const bucketSelector: PipelineKind = {
   doc: 'Keeps the buckets whose numbers meet a condition.',
+  limit: 'Scripts are arithmetic, not Painless.',
   example: { buckets_path: { gas: 'gas' }, script: 'params.gas > 1000000' },
   stands: 'in buckets',
   read(place) {
