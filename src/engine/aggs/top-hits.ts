@@ -16,7 +16,9 @@ interface TopState extends State {
 const CHUNK = 500
 
 export const createTopHits = ({ size, from, sort, source }: SpecOf<'top_hits'>, context: Context): Aggregator => {
-  const request = { ...context.request, sort, from: 0, size, source }
+  // Where the page of the search begins is nothing to its buckets.
+  const paging = { from: 0, size, after: undefined, tiebreak: undefined }
+  const request = { ...context.request, ...paging, sort, source }
   const keys = sortKeysOf(request, context.reader, context.exact)
   const order = bySortKeys(keys)
   const counts = createNumbers()

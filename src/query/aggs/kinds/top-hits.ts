@@ -1,4 +1,5 @@
 import { refuse } from '../../../lib/errors.ts'
+import { lowerClause } from '../../dsl/index.ts'
 import { known, unexpected, where } from '../../json-node.ts'
 import { parseSort } from '../../sort.ts'
 import { parseSource } from '../../source.ts'
@@ -24,7 +25,7 @@ export const topHits: AggregationKind = {
         `${where(place)}: Top hits result window is too large, from + size must be less than or equal to: [${MOST}] but was [${from + size}].`,
       )
     const limits = scope.budget.limits
-    const sort = parseSort(keys.sort, scope.kinds, limits)
+    const sort = parseSort(keys.sort, { ...scope, lower: lowerClause })
     if (sort.some(({ by }) => by === '_score') && sort.length > 1) throw unexpected(keys.sort!, 'fields to sort by')
     return { kind: 'top_hits', size, from, sort, source: keys._source ? parseSource(keys._source, limits) : true }
   },
