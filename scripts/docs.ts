@@ -20,7 +20,7 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
-import { AGGREGATIONS, REFUSED } from '../src/query/aggs/kinds/index.ts'
+import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../src/query/aggs/kinds/kind.ts'
 import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
 import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
@@ -28,7 +28,7 @@ import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { REFUSED_CLAUSES } from '../src/query/dsl/unsupported.ts'
 import { SEARCH_PARAMETERS } from '../src/query/parameters.ts'
-import { REFUSED_KEYS } from '../src/query/refused.ts'
+import { REFUSED_AGGREGATIONS, REFUSED_KEYS } from '../src/query/refused.ts'
 import { ROOMS } from './layers.ts'
 
 /**
@@ -258,7 +258,7 @@ const COMPATIBILITY_PARTS: Parts = {
   'supported-clauses': documented('Clause', CLAUSES),
   'refused-clauses': refusals('Clause', REFUSED_CLAUSES),
   'supported-aggregations': documented('Aggregation', { ...AGGREGATIONS, ...PIPELINES }),
-  'refused-aggregations': refusals('Aggregation', Object.entries({ ...REFUSED, ...REFUSED_PIPELINES })),
+  'refused-aggregations': refusals('Aggregation', [...REFUSED_AGGREGATIONS, ...Object.entries(REFUSED_PIPELINES)]),
 }
 
 export const README = new URL('../README.md', import.meta.url)

@@ -1,6 +1,8 @@
 /** What Elasticsearch has and is not supported on purpose, with what to use in its place: told where it is met, and in the docs. */
 
 const SCRIPTS = 'There are no scripts.'
+const PLACES = 'Documents have no geographic fields.'
+const EXACT = 'Aggregations are exact and need no sample: leave it out.'
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
   ['profile', 'Measure the search itself: [took] in the answer is its time in milliseconds.'],
@@ -11,4 +13,33 @@ export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
   ['terminate_after', 'Use track_total_hits, timeout or size, which bound the cost of a search.'],
   ['ext', 'There are no plugins.'],
   ['knn', 'Similar contracts are at …/es/contract/{address}/similar/.'],
+])
+
+export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
+  ['scripted_metric', SCRIPTS],
+  ['multi_terms', 'Use composite, or terms inside terms.'],
+  ['significant_terms', 'Use terms for both sets, and compare.'],
+  ['significant_text', 'Use terms for both sets, and compare.'],
+  ['rare_terms', 'Use terms with "order": {"_count": "asc"}, whose counts are exact.'],
+  ['adjacency_matrix', 'Use filters, with a bool for each pair.'],
+  ['sampler', EXACT],
+  ['diversified_sampler', EXACT],
+  ['random_sampler', EXACT],
+  ['variable_width_histogram', 'Use histogram or percentiles.'],
+  ['rate', 'Use date_histogram.'],
+  ['top_metrics', 'Use top_hits with size 1 and a sort.'],
+  ['boxplot', 'Use percentiles.'],
+  ['median_absolute_deviation', 'Use percentiles.'],
+  ['string_stats', 'Use value_count and cardinality.'],
+  ['matrix_stats', 'Use extended_stats for each field.'],
+  ['t_test', 'Use extended_stats for both sets.'],
+  ['parent', 'Search the parent entity, with has_child.'],
+  ['children', 'Search the child entity, with has_parent.'],
+  ['geo_bounds', PLACES],
+  ['geo_centroid', PLACES],
+  ['geo_distance', PLACES],
+  ['geohash_grid', PLACES],
+  ['geotile_grid', PLACES],
+  ['ip_range', 'Documents have no IP addresses.'],
+  ['categorize_text', 'Use terms.'],
 ])

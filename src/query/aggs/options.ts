@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { elements, integer, isObject, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
+import { elements, integer, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
 import { readDouble } from '../numbers.ts'
 import type { Aggregation, Order } from './ast.ts'
 
@@ -86,5 +86,3 @@ export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: reado
 const SINGLE: ReadonlySet<string> = new Set(['filter', 'missing', 'global', 'nested', 'reverse_nested'])
 const ONE: ReadonlySet<string> = new Set(['avg', 'sum', 'min', 'max', 'value_count', 'cardinality', 'weighted_avg'])
 const SEVERAL: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks'])
-
-export const isEmptyObject = (place: JsonNode): boolean => isObject(place.value) && place.value.size === 0

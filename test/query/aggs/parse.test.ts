@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Kind } from '../../../src/mapping/index.ts'
-import { AGGREGATIONS, REFUSED } from '../../../src/query/aggs/kinds/index.ts'
+import { AGGREGATIONS } from '../../../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../../../src/query/aggs/kinds/kind.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
+import { REFUSED_AGGREGATIONS } from '../../../src/query/refused.ts'
 
 const read = (aggs: unknown, kind: Kind = 'event') => parseSearch(JSON.stringify({ size: 0, aggs }), [kind], 0)
 
@@ -17,7 +18,7 @@ describe('reading aggregations', () => {
       assert.equal(read(inner, kind.on).aggregations?.aggs.length, 1)
     })
 
-  for (const name of Object.keys(REFUSED))
+  for (const name of REFUSED_AGGREGATIONS.keys())
     it(`refuses ${name} by name`, () => {
       assert.throws(
         () => read({ a: { [name]: {} } }),
