@@ -419,7 +419,7 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ function_score: { query: { match_all: {} } } }),
-      'parsing_exception: query.bool.filter[1].function_score: the query [function_score] is not supported. Scores are not computed by functions: sort by fields.',
+      'parsing_exception: query.bool.filter[1].function_score: [function_score] is not supported: a score cannot be computed by a function. Sort by the field instead.',
     ],
     [
       tx({ term: { status: { value: true, boost: -1 } } }),
