@@ -20,6 +20,8 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
+import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
+import type { AggregationKind } from '../src/query/aggs/kinds/kind.ts'
 import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
 import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
@@ -30,7 +32,7 @@ import { REFUSED_AGGREGATIONS, REFUSED_KEYS } from '../src/query/refused.ts'
 import { ROOMS } from './layers.ts'
 
 /**
- * Writes the parts of the README and of docs/compatibility.md that the code knows better, between `<!-- generated: name -->` and `<!-- end -->`:
+ * Writes the parts of the README and of docs/ that the code knows better, between `<!-- generated: name -->` and `<!-- end -->`:
  * `npm run docs`. A test fails while they are stale.
  */
 type Parts = Readonly<Record<string, () => string>>
@@ -116,7 +118,7 @@ const clauses = () =>
 
 const ignored = () =>
   [
-    ...Object.entries(IGNORED_KEYS).map(([name, why]) => `In the body, ${code(name)}: ${why}.`),
+    ...Object.entries(IGNORED_KEYS).map(([name, why]) => `Ignored: ${code(name)}, which ${why}.`),
     `Refused by name: ${Array.from(REFUSED_KEYS.keys(), code).join(', ')}.`,
   ].join('\n')
 
@@ -153,11 +155,11 @@ const fieldRows = ([name, field]: [string, Field | List]): string[][] => {
 
 const fieldsOf = (kind: Kind): string =>
   [
-    `### ${code(kind)}`,
+    `## ${code(kind)}`,
     '',
     MAPPING[kind].doc,
     '',
-    table(['Field', 'Asked for as', 'Meaning'], Object.entries(MAPPING[kind].fields).flatMap(fieldRows)),
+    table(['Field', 'Type', 'Meaning'], Object.entries(MAPPING[kind].fields).flatMap(fieldRows)),
   ].join('\n')
 
 const rooms = () =>
@@ -185,12 +187,19 @@ const README_PARTS = {
   'command-options': commandOptions,
   settings,
   limits,
-  clauses,
-  ignored,
-  fields: () => KINDS.map(fieldsOf).join('\n\n'),
   rooms,
   registry,
 } satisfies Parts
+
+const aggregations = () =>
+  table(
+    ['Aggregation', 'What it computes', 'Example, on events'],
+    Object.entries<AggregationKind>(AGGREGATIONS).map(([name, { doc, example, on }]) => [
+      code(name),
+      doc,
+      `${code(JSON.stringify({ [name]: example }))}${on ? ` on ${code(on)}` : ''}`,
+    ]),
+  )
 
 /** How far something is supported, and what of it is not. */
 const supportOf = (limit: string | undefined) => (limit === undefined ? 'full' : 'partial')
@@ -206,9 +215,9 @@ const endpoints = () =>
     ]),
   )
 
-const refusals = (head: string, all: ReadonlyMap<string, string>) => () =>
+const refusals = (head: string, all: Iterable<readonly [name: string, why: string]>) => () =>
   table(
-    [head, 'What to use in its place'],
+    [head, 'What to use instead'],
     Array.from(all, ([name, why]) => [code(name), why]),
   )
 
@@ -219,13 +228,13 @@ const parameters = () =>
       ...Object.entries(SEARCH_PARAMETERS).map(([name, { doc }]) => [code(name), doc]),
       [
         EVERYWHERE.map(code).join(' '),
-        'Of every endpoint: `filter_path` chooses what is answered; the others change nothing but the form.',
+        'At every endpoint. `filter_path` selects parts of the answer; the others change only its form.',
       ],
       [
         OF_INDEXES.map(code).join(' '),
-        'Where names of indexes are taken: what is done about names and patterns that stand for none.',
+        'Wherever index names are taken: what happens to names and patterns that match no index.',
       ],
-      [OF_SHARDS.map(code).join(' '), 'Accepted; they choose among shards and copies, of which there is one.'],
+      [OF_SHARDS.map(code).join(' '), 'Accepted. They choose among shards and replicas, and there is one shard.'],
     ],
   )
 
@@ -248,17 +257,18 @@ const COMPATIBILITY_PARTS: Parts = {
   'refused-keys': refusals('Key', REFUSED_KEYS),
   'supported-clauses': documented('Clause', CLAUSES),
   'refused-clauses': refusals('Clause', REFUSED_CLAUSES),
-  'refused-aggregations': refusals('Aggregation', REFUSED_AGGREGATIONS),
+  'supported-aggregations': documented('Aggregation', { ...AGGREGATIONS, ...PIPELINES }),
+  'refused-aggregations': refusals('Aggregation', [...REFUSED_AGGREGATIONS, ...Object.entries(REFUSED_PIPELINES)]),
 }
 
 export const README = new URL('../README.md', import.meta.url)
 
-/** Where a pipeline aggregation stands, in words. */
-const STANDS = { beside: 'beside', 'in buckets': 'in buckets', 'in histogram': 'in a histogram' } as const
+/** Where a pipeline aggregation stands, in Elasticsearch's words. */
+const STANDS = { beside: 'sibling', 'in buckets': 'parent', 'in histogram': 'parent, in a histogram' } as const
 
 const pipelines = () =>
   table(
-    ['Pipeline', 'Stands', 'What it finds', 'Example'],
+    ['Pipeline aggregation', 'Kind', 'What it computes', 'Example'],
     [
       ...Object.entries(PIPELINES).map(([name, { doc, example, stands }]) => [
         code(name),
@@ -278,7 +288,16 @@ export const PAGES: readonly { name: string; url: URL; parts: Parts }[] = [
     url: new URL('../docs/compatibility.md', import.meta.url),
     parts: COMPATIBILITY_PARTS,
   },
-  { name: 'docs/search.md', url: new URL('../docs/search.md', import.meta.url), parts: { pipelines } },
+  {
+    name: 'docs/search.md',
+    url: new URL('../docs/search.md', import.meta.url),
+    parts: { clauses, ignored, aggregations, pipelines },
+  },
+  {
+    name: 'docs/fields.md',
+    url: new URL('../docs/fields.md', import.meta.url),
+    parts: { fields: () => KINDS.map(fieldsOf).join('\n\n') },
+  },
 ]
 
 if (import.meta.main)

@@ -18,16 +18,26 @@ import { valuesOf } from '../src/query/predicate.ts'
 import { isIn } from '../src/query/simplify.ts'
 import { start, tempFolder, until } from './e2e/program.ts'
 import { gunzipLines } from './support/pack.ts'
-import { ask, asShown, blocksOf, commandsOf, partOf, readme, requestOf } from './support/readme.ts'
+import {
+  ask,
+  asShown,
+  blocksOf,
+  commandsOf,
+  PAGES_OF_USERS,
+  partOf,
+  readme,
+  requestOf,
+  searchPage,
+} from './support/readme.ts'
 import { createTestStore } from './support/store.ts'
 
-/** Whatever the README shows is run, and whatever it names has to be there. */
+/** Whatever the README and the pages beside it show is run, and whatever they name has to be there. */
 const root = dirname(fileURLToPath(README))
 const { scripts, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
   version: string
 }
-const blocks = blocksOf(readme)
+const blocks = [...PAGES_OF_USERS.values()].flatMap(blocksOf)
 const shell = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => commandsOf(text))
 /** Its rules send what they find, which e2e/cookbook.test.ts has them do. */
 const cookbook = new Set(blocksOf(partOf('### Cookbook')).map(({ text }) => text))
@@ -124,7 +134,7 @@ test('examples over HTTP answer what the README shows', async t => {
     })
 
   await t.test('what is said not to be there is not there', async () => {
-    const clauses = /Any other clause, such as\s([\s\S]*?), is refused/.exec(readme)![1]!
+    const clauses = /Any other clause,\s+such as ([\s\S]*?), is refused/.exec(searchPage)![1]!
     for (const [, name] of clauses.matchAll(/`(\w+)`/g))
       assert.equal((await search('event', { query: { [name!]: { event: 'a' } } })).status, 400, name)
     for (const key of ['search_after', 'pit', 'slice', 'rescore', 'suggest'])
@@ -192,27 +202,28 @@ test('the config file is one', t => {
 })
 
 describe('links', () => {
-  const anchors = new Set(
-    Array.from(readme.matchAll(/^#+ (.+)$/gm), ([, heading]) =>
-      heading!
-        .toLowerCase()
-        .replace(/[^\w -]/g, '')
-        .replaceAll(' ', '-'),
-    ),
-  )
+  const anchorsOf = (page: string) =>
+    new Set(
+      Array.from(page.matchAll(/^#+ (.+)$/gm), ([, heading]) =>
+        heading!
+          .toLowerCase()
+          .replace(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      ),
+    )
 
-  test('lead to files and headings that are there', () => {
-    let paths = 0
-    for (const [, target] of readme.matchAll(/\]\(([^)]+)\)/g)) {
-      if (target!.startsWith('https://')) continue
-      if (target!.startsWith('#')) assert.ok(anchors.has(target!.slice(1)), target)
-      else {
-        paths++
-        assert.ok(existsSync(join(root, target!)), target)
+  for (const [path, page] of PAGES_OF_USERS)
+    test(`of ${path} lead to files and headings that are there`, () => {
+      const targets = Array.from(page.matchAll(/\]\(([^)]+)\)/g), ([, target]) => target!)
+      assert.ok(targets.length > 3, `only ${targets.length} links were found`)
+      for (const target of targets) {
+        if (target.startsWith('https://')) continue
+        const [file, anchor] = target.split('#')
+        const leads = file === '' ? join(root, path) : join(root, dirname(path), file!)
+        assert.ok(existsSync(leads), target)
+        if (anchor !== undefined) assert.ok(anchorsOf(readFileSync(leads, 'utf8')).has(anchor), target)
       }
-    }
-    assert.ok(paths > 20, `only ${paths} links to files were found`)
-  })
+    })
 
   test('say what they lead to', () => {
     for (const [, text, target] of readme.matchAll(/\[((?:src|test|data|scripts)\/[^\]]+)\]\(([^)]+)\)/g))
@@ -223,14 +234,17 @@ describe('links', () => {
     const recipes = readme.split('### Recipes')[1]!.split('\n### ')[0]!.trim().split('\n\n')
     assert.deepEqual(
       recipes.map(recipe => /^\*\*(.+?)\.\*\*/.exec(recipe)?.[1]),
-      ['A field', 'A kind', 'A query clause', 'A chain source', 'A channel', 'An endpoint', 'A setting'],
+      [
+        ...['A field', 'A kind', 'A query clause', 'An aggregation', 'A chain source', 'A channel'],
+        ...['An endpoint', 'A setting'],
+      ],
     )
     for (const recipe of recipes) assert.ok((recipe.match(/\]\((src|test)\//g) ?? []).length >= 3, recipe)
   })
 })
 
 test('fields that are said to be found without looking at every document are', t => {
-  const sentence = /What is found without looking at every document:([\s\S]*?) Any other/.exec(readme)![1]!
+  const sentence = /What is found without looking at every document:([\s\S]*?) Any other/.exec(searchPage)![1]!
   const named = new Set(Array.from(sentence.matchAll(/`(\w+)`/g), ([, name]) => name!))
   const blocks = demoBlocks()
   // In block 240 is an event that does not decode.

@@ -41,18 +41,18 @@ const names =
 
 /** Parameters that say what a search answers. */
 export const SEARCH_PARAMETERS = {
-  q: { doc: 'A query in the syntax of `query_string`, in place of the query of the body.' },
-  df: { doc: 'The field of words of `q` that name none.' },
-  default_operator: { doc: 'How words of `q` are joined: `and` or `or`.' },
-  analyze_wildcard: { doc: 'Of `q`, as in `query_string`.' },
-  analyzer: { doc: 'Of `q`, as in `query_string`.' },
-  lenient: { doc: 'Of `q`, as in `query_string`.' },
+  q: { doc: 'A query in the syntax of `query_string`, instead of the query in the body.' },
+  df: { doc: 'The field for words of `q` without a field.' },
+  default_operator: { doc: 'How words of `q` are combined: `and` or `or`.' },
+  analyze_wildcard: { doc: 'For `q`, as in `query_string`.' },
+  analyzer: { doc: 'For `q`, as in `query_string`.' },
+  lenient: { doc: 'For `q`, as in `query_string`.' },
   size: { doc: 'As in the body.', put: same('size') },
   from: { doc: 'As in the body.', put: same('from') },
-  sort: { doc: 'Fields, each as `field` or `field:desc`, behind the sort keys of the body.', put: putSort },
-  _source: { doc: '`true`, `false`, or the names that are shown.' },
-  _source_includes: { doc: 'Names of what is shown of `_source`.' },
-  _source_excludes: { doc: 'Names of what is not.' },
+  sort: { doc: 'Fields, each as `field` or `field:desc`; they come after the sort keys of the body.', put: putSort },
+  _source: { doc: '`true`, `false`, or names to show.' },
+  _source_includes: { doc: 'Names to show of `_source`.' },
+  _source_excludes: { doc: 'Names to leave out of `_source`.' },
   // Their names before version 7.
   _source_include: { doc: 'The older name of `_source_includes`.' },
   _source_exclude: { doc: 'The older name of `_source_excludes`.' },

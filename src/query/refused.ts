@@ -1,45 +1,45 @@
 /** What Elasticsearch has and is not supported on purpose, with what to use in its place: told where it is met, and in the docs. */
 
-const SCRIPTS = 'Scripts are not run.'
-const PLACES = 'Documents have no places on a map.'
-const EXACT = 'Aggregations are over all that is found.'
+const SCRIPTS = 'There are no scripts.'
+const PLACES = 'Documents have no geographic fields.'
+const EXACT = 'Aggregations are exact and need no sample: leave it out.'
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
-  ['profile', 'Time the search itself: the answer tells how long it took.'],
+  ['profile', 'Measure the search itself: [took] in the answer is its time in milliseconds.'],
   ['runtime_mappings', SCRIPTS],
-  ['indices_boost', 'Search one kind at a time.'],
-  ['rescore', 'Sort by a field, or put what counts into the query.'],
-  ['suggest', 'Ask …/es/suggest/ for names.'],
-  ['terminate_after', 'Use track_total_hits, timeout or size, which say what an answer may cost.'],
+  ['indices_boost', 'Search one index at a time, or give clauses a [boost].'],
+  ['rescore', 'Sort by a field, or put the second query into the first.'],
+  ['suggest', 'Use …/es/suggest/, which suggests names.'],
+  ['terminate_after', 'Use track_total_hits, timeout or size, which bound the cost of a search.'],
   ['ext', 'There are no plugins.'],
-  ['knn', 'Contracts like another one are at …/es/contract/{address}/similar/.'],
+  ['knn', 'Similar contracts are at …/es/contract/{address}/similar/.'],
 ])
 
 export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
   ['scripted_metric', SCRIPTS],
-  ['multi_terms', 'Ask for composite, or for terms inside of terms.'],
-  ['significant_terms', 'Ask for terms of both sets, and compare.'],
-  ['significant_text', 'Ask for terms of both sets, and compare.'],
-  ['rare_terms', 'Ask for terms with "order": {"_count": "asc"}, which is exact here.'],
-  ['adjacency_matrix', 'Ask for filters, with a bool for each pair.'],
+  ['multi_terms', 'Use composite, or terms inside terms.'],
+  ['significant_terms', 'Use terms for both sets, and compare.'],
+  ['significant_text', 'Use terms for both sets, and compare.'],
+  ['rare_terms', 'Use terms with "order": {"_count": "asc"}, whose counts are exact.'],
+  ['adjacency_matrix', 'Use filters, with a bool for each pair.'],
   ['sampler', EXACT],
   ['diversified_sampler', EXACT],
   ['random_sampler', EXACT],
-  ['variable_width_histogram', 'Ask for histogram or percentiles.'],
-  ['rate', 'Ask for date_histogram.'],
-  ['top_metrics', 'Ask for top_hits with a sort.'],
-  ['boxplot', 'Ask for percentiles.'],
-  ['median_absolute_deviation', 'Ask for percentiles.'],
-  ['string_stats', 'Ask for value_count and cardinality.'],
-  ['matrix_stats', 'Ask for extended_stats of each field.'],
-  ['t_test', 'Ask for extended_stats of both sets.'],
-  ['parent', 'Ask for the other kind, with has_child in its query.'],
-  ['children', 'Ask for the other kind, with has_parent in its query.'],
+  ['variable_width_histogram', 'Use histogram or percentiles.'],
+  ['rate', 'Use date_histogram.'],
+  ['top_metrics', 'Use top_hits with size 1 and a sort.'],
+  ['boxplot', 'Use percentiles.'],
+  ['median_absolute_deviation', 'Use percentiles.'],
+  ['string_stats', 'Use value_count and cardinality.'],
+  ['matrix_stats', 'Use extended_stats for each field.'],
+  ['t_test', 'Use extended_stats for both sets.'],
+  ['parent', 'Search the parent entity, with has_child.'],
+  ['children', 'Search the child entity, with has_parent.'],
   ['geo_bounds', PLACES],
   ['geo_centroid', PLACES],
   ['geo_distance', PLACES],
   ['geohash_grid', PLACES],
   ['geotile_grid', PLACES],
   ['ip_range', 'Documents have no IP addresses.'],
-  ['categorize_text', 'Ask for terms.'],
+  ['categorize_text', 'Use terms.'],
 ])

@@ -2,8 +2,19 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { README } from '../../scripts/docs.ts'
 
+const page = (path: string) => readFileSync(new URL(path, README), 'utf8')
+
 /** What the README shows, for the tests that hold it against the program. */
-export const readme = readFileSync(README, 'utf8')
+export const readme = page('README.md')
+export const searchPage = page('docs/search.md')
+
+/** Every page for users, by its path. */
+export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
+  ['README.md', ...['search', 'grafana', 'fields', 'compatibility'].map(name => `docs/${name}.md`)].map(path => [
+    path,
+    page(path),
+  ]),
+)
 
 export interface Block {
   language: string
@@ -57,6 +68,9 @@ export const requestOf = (words: readonly string[], token: string): Request => {
     else if (word === '-H') {
       const [name = '', value = ''] = rest.shift()!.split(': ')
       request.headers[name] = value.replace('$TOKEN', token).replace('cs_…', token)
+    } else if (word === '-u') {
+      const credentials = rest.shift()!.replace('$TOKEN', token)
+      request.headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`
     } else if (word === '-d') {
       request.method = 'POST'
       request.body = rest.shift()!

@@ -10,8 +10,8 @@ import { BODY_PARAMETERS, jsonOf } from './request-body.ts'
 export const analyze: Endpoint = {
   paths: ['_analyze', '{index}/_analyze'],
   methods: ['GET', 'POST'],
-  doc: 'The words of a text, by the analyzer `standard` or `keyword`, or by that of a field.',
-  limit: 'Other analyzers, and those put together from tokenizer and filters, are refused.',
+  doc: 'The tokens of a text, by the analyzer `standard` or `keyword`, or by that of a field.',
+  limit: 'Other analyzers and custom ones, of a tokenizer and filters, are refused.',
   parameters: [...BODY_PARAMETERS, 'analyzer', 'text', 'field', 'prefer_local'],
   async handle(call) {
     const { analyzer, field, text } = known(await jsonOf(call), 'an object such as {"text": "…"}', KEYS, [])

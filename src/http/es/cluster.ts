@@ -30,7 +30,7 @@ const INDEX_HEALTH = {
 export const clusterHealth: Endpoint = {
   paths: ['_cluster/health', '_cluster/health/{index}'],
   methods: ['GET'],
-  doc: 'Green wherever it answers. How far the network is indexed stands in `/status`.',
+  doc: 'Always green. `/status` tells how far the network is indexed.',
   parameters: [
     ...[...OF_CLUSTER, 'level', 'wait_for_status', 'wait_for_nodes', 'wait_for_events', 'wait_for_active_shards'],
     ...['wait_for_no_relocating_shards', 'wait_for_no_initializing_shards'],
@@ -47,7 +47,7 @@ export const clusterStats: Endpoint = {
   paths: ['_cluster/stats'],
   methods: ['GET'],
   doc: 'Documents and bytes of the network, and the version.',
-  limit: 'Members about operating system, JVM, caches and plugins are left out.',
+  limit: 'Without operating system, JVM, caches and plugins.',
   parameters: OF_CLUSTER,
   async handle({ c, service, network }) {
     const { counts, bytes } = await service.holdings({ network, ...askedBy(c) })
@@ -65,7 +65,7 @@ export const clusterStats: Endpoint = {
 export const clusterSettings: Endpoint = {
   paths: ['_cluster/settings'],
   methods: ['GET'],
-  doc: 'None is set.',
+  doc: 'The cluster settings, of which none is set.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults'],
   handle: ({ parameters }) =>
     told({ persistent: {}, transient: {}, ...(parameters.get('include_defaults') === 'true' && { defaults: {} }) }),
@@ -74,7 +74,7 @@ export const clusterSettings: Endpoint = {
 export const nodes: Endpoint = {
   paths: ['_nodes', '_nodes/{names}', '_nodes/{name}/{names}'],
   methods: ['GET'],
-  doc: 'The one node. Its address is not told, since clients that sniff would leave out the path: have them not sniff.',
+  doc: 'The one node, without its address, because clients that sniff would drop the path: turn sniffing off.',
   parameters: [...OF_CLUSTER, 'flat_settings'],
   handle(call) {
     checkNodeNames(call)

@@ -11,7 +11,7 @@ export const QUERY_PARAMETERS = ['q', 'df', 'default_operator', 'analyze_wildcar
 export const count: Endpoint = {
   paths: ['_count', '{index}/_count', '{index}/{type}/_count', '{index}/count'],
   methods: ['GET', 'POST'],
-  doc: 'How many documents a query finds.',
+  doc: 'The number of documents that match a query.',
   parameters: [...QUERY_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'type'],
   async handle(call) {
     const { c, service, log, pairs, filterPath } = call

@@ -10,8 +10,9 @@ import { BODY_PARAMETERS, bodyOf } from './request-body.ts'
 export const explain: Endpoint = {
   paths: ['{index}/_explain/{id}', '{index}/{type}/{id}/_explain'],
   methods: ['GET', 'POST'],
-  doc: 'Whether a document is among those that a query finds, and with which score.',
-  limit: 'The score is told as a whole, without the parts it comes from; `_source` and `stored_fields` are refused.',
+  doc: 'Whether a document matches a query, and its score.',
+  limit:
+    'The explanation has the score as a whole, without the parts that it comes from. `_source` and `stored_fields` are refused.',
   parameters: [...QUERY_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'type'],
   async handle(call) {
     const { c, service, log, network, pairs, filterPath, path } = call

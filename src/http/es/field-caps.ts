@@ -11,7 +11,7 @@ import { jsonOf } from './request-body.ts'
 export const fieldCaps: Endpoint = {
   paths: ['_field_caps', '{index}/_field_caps'],
   methods: ['GET', 'POST'],
-  doc: 'Which fields there are, of which types, and whether they can be searched and aggregated.',
+  doc: 'The fields, their types, and whether they can be searched and aggregated.',
   limit: '`index_filter` and `runtime_mappings` are refused.',
   parameters: ['fields', 'include_unmapped'],
   async handle(call) {

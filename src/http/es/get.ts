@@ -17,9 +17,8 @@ const SOURCE_PARAMETERS = [
 export const get: Endpoint = {
   paths: ['{index}/_doc/{id}', '{index}/{type}/{document}', '{index}/{document}'],
   methods: ['GET'],
-  doc: 'One document by its id; with HEAD whether it is there.',
-  limit:
-    'Of `stored_fields` only `_none_`. `version`, `version_type` and `_version` are not known: a document has one version.',
+  doc: 'One document by its id; with HEAD, whether it exists.',
+  limit: '`stored_fields` takes only `_none_`. `version` and `version_type` are refused: a document has one version.',
   parameters: [...SOURCE_PARAMETERS, 'stored_fields'],
   async handle(call) {
     const { c, service, log, network, path, parameters } = call
@@ -36,7 +35,7 @@ export const get: Endpoint = {
 export const source: Endpoint = {
   paths: ['{index}/_source/{id}', '{index}/{type}/{id}/_source'],
   methods: ['GET'],
-  doc: 'The `_source` of one document; with HEAD whether it is there.',
+  doc: 'The `_source` of one document; with HEAD, whether it exists.',
   parameters: SOURCE_PARAMETERS,
   async handle(call) {
     const { c, service, log, network, path } = call

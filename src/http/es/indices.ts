@@ -45,7 +45,7 @@ const aliases = (call: Call, kind: Kind) => Object.fromEntries(aliasesOf(call, k
 export const indices: Endpoint = {
   paths: ['{index}'],
   methods: ['GET'],
-  doc: 'Aliases, mapping and settings of indexes; with HEAD whether they are there.',
+  doc: 'Aliases, mapping and settings of indices; with HEAD, whether they exist.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults', 'include_type_name', 'features'],
   handle: call =>
     told(
@@ -60,7 +60,7 @@ export const indices: Endpoint = {
 export const settings: Endpoint = {
   paths: ['_settings', '_settings/{names}', '{index}/_settings', '{index}/_settings/{names}'],
   methods: ['GET'],
-  doc: 'Settings of indexes: those that clients read. None can be changed.',
+  doc: 'The settings of indices that clients read. None can be changed.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults'],
   handle(call) {
     const patterns = namesIn(call.path.get('names') ?? '')
@@ -71,7 +71,7 @@ export const settings: Endpoint = {
 export const alias: Endpoint = {
   paths: ['_alias', '_alias/{names}', '{index}/_alias', '{index}/_alias/{names}', '_aliases', '{index}/_aliases'],
   methods: ['GET'],
-  doc: 'Other names of indexes: that of the entity, and that of the network for all of its entities.',
+  doc: 'Aliases: the name of the entity, and the name of the network for all of its entities.',
   parameters: OF_CLUSTER,
   handle(call) {
     const patterns = namesIn(call.path.get('names') ?? '*').map(name => (name === '_all' ? '*' : name))
@@ -98,7 +98,7 @@ export const alias: Endpoint = {
 export const resolve: Endpoint = {
   paths: ['_resolve/index/{index}'],
   methods: ['GET'],
-  doc: 'Which indexes and aliases names and patterns stand for.',
+  doc: 'The indices and aliases that names and patterns match.',
   handle(call) {
     const found = kindsOf(call).map(kind => ({ name: indexName(call, kind), aliases: aliasesOf(call, kind) }))
     const names = [...new Set(found.flatMap(({ aliases }) => aliases))].sort()
@@ -116,7 +116,7 @@ export const resolve: Endpoint = {
 export const refresh: Endpoint = {
   paths: ['_refresh', '{index}/_refresh'],
   methods: ['GET', 'POST'],
-  doc: 'Does nothing: a block is found as soon as it is stored.',
+  doc: 'Does nothing: a block can be searched as soon as it is stored.',
   handle(call) {
     kindsOf(call)
     return told({ _shards: ASKED_SHARDS })

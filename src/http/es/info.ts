@@ -29,6 +29,6 @@ export const info: Handler = () => json(INFO)
 export const about: Endpoint = {
   paths: [''],
   methods: ['GET'],
-  doc: 'Name and version, as clients ask for them first; with HEAD whether the server answers.',
+  doc: 'Name and version, which clients ask for first.',
   handle: () => told(INFO),
 }

@@ -23,7 +23,7 @@ export const mapping: Endpoint = {
     '{index}/{type}/_mapping',
   ],
   methods: ['GET'],
-  doc: 'The mapping of each index; by document type with `include_type_name` or with a type in the path, as in version 6.',
+  doc: 'The mapping of each index; by document type, as in version 6, with `include_type_name` or a type in the path.',
   parameters: PARAMETERS,
   handle: call => told(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
 }
@@ -34,7 +34,7 @@ export const fieldMapping: Endpoint = {
     ...['{index}/_mapping/field/{names}', '{index}/_mapping/{type}/field/{names}'],
   ],
   methods: ['GET'],
-  doc: 'The mapping of fields, by the names that are asked for.',
+  doc: 'The mapping of single fields.',
   parameters: PARAMETERS,
   handle(call) {
     const patterns = namesIn(call.path.get('names')!)

@@ -16,7 +16,7 @@ import { BODY_PARAMETERS, jsonOf } from './request-body.ts'
 export const mget: Endpoint = {
   paths: ['_mget', '{index}/_mget', '{index}/{type}/_mget'],
   methods: ['GET', 'POST'],
-  doc: 'Several documents by their ids, of any kinds.',
+  doc: 'Several documents by their ids, from any indices.',
   limit: '`stored_fields` is refused.',
   parameters: [
     ...BODY_PARAMETERS,

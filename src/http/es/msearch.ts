@@ -18,9 +18,9 @@ const AT_ONCE = 4
 export const msearch: Endpoint = {
   paths: ['_msearch', '{index}/_msearch', '{index}/{type}/_msearch'],
   methods: ['GET', 'POST'],
-  doc: 'Several searches in one request, as lines of JSON: a header, then a body, for each.',
+  doc: 'Several searches in one request, as lines of JSON: a header and a body for each.',
   limit:
-    'An item that cannot be read is told in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
+    'An error in one search is reported in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
   async handle(call) {
     const { c, log, filterPath } = call

@@ -31,7 +31,7 @@ export const openPit: Endpoint = {
 export const closePit: Endpoint = {
   paths: ['_pit'],
   methods: ['DELETE'],
-  doc: 'Closes it.',
+  doc: 'Closes a point in time.',
   async handle(call) {
     const id = textAt((await keysOf(call, ['id'])).id)
     if (!id) throw refuse('illegal_argument_exception', 'search context id is not provided: write {"id": "…"}.')
@@ -54,7 +54,7 @@ export const openPointInTime: Endpoint = {
 export const closePointsInTime: Endpoint = {
   paths: ['_search/point_in_time'],
   methods: ['DELETE'],
-  doc: 'Closes several.',
+  doc: 'Closes points in time.',
   async handle(call) {
     const ids = textsAt((await keysOf(call, ['pit_id'])).pit_id)
     if (ids.length === 0)
@@ -68,7 +68,7 @@ export const closePointsInTime: Endpoint = {
 export const closeAllPointsInTime: Endpoint = {
   paths: ['_search/point_in_time/_all'],
   methods: ['DELETE'],
-  doc: 'Closes all of the account.',
+  doc: 'Closes all points in time of the account.',
   handle(call) {
     const freed = call.service.cursors.close({ ...accountOf(call), kind: 'pit', ids: 'all' })
     return told({ pits: freed.map(pit_id => ({ successful: true, pit_id })) })

@@ -25,7 +25,7 @@ export const scroll: Endpoint = {
 export const clearScroll: Endpoint = {
   paths: PATHS,
   methods: ['DELETE'],
-  doc: 'Closes scrolls: one, several, or with `_all` all of the account.',
+  doc: 'Closes one scroll, several, or with `_all` all scrolls of the account.',
   parameters: ['scroll_id'],
   async handle(call) {
     const { c, service, network, path, parameters } = call

@@ -12,7 +12,7 @@ import { BODY_PARAMETERS, bodyOf } from './request-body.ts'
 export const search: Endpoint = {
   paths: ['{index}/search', '_search', '{index}/_search', '{index}/{type}/_search'],
   methods: ['GET', 'POST'],
-  doc: 'Searches. `{index}/search` answers with an integer as the total, as before version 7, `_search` with an object. `scroll` opens a scroll.',
+  doc: 'Searches. `{index}/search` answers the total as a number, as before version 7; `_search` as an object. `scroll` opens a scroll.',
   parameters: [...Object.keys(SEARCH_PARAMETERS), ...OF_SHARDS, ...BODY_PARAMETERS, 'scroll', 'type', 'typed_keys'],
   async handle(call) {
     const { c, service, log, pairs, path, parameters } = call

@@ -7,7 +7,7 @@ import { readSize } from './parameters.ts'
 export const similar: Endpoint = {
   paths: ['contract/{id}/similar'],
   methods: ['GET'],
-  doc: 'Contracts whose codes have most in common with that one’s. Not of Elasticsearch.',
+  doc: 'Contracts with the most similar code. Elasticsearch does not have it.',
   parameters: ['size'],
   async handle(call) {
     const { c, service, log, network, path } = call

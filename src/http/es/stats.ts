@@ -30,9 +30,8 @@ const metricsOf = ({ c, path }: Call): readonly string[] => {
 export const stats: Endpoint = {
   paths: ['_stats', '_stats/{names}', '{index}/_stats', '{index}/_stats/{names}'],
   methods: ['GET'],
-  doc: 'How many documents each index has, and how many bytes.',
-  limit:
-    'Only `docs` and `store`. All entities lie in one file, of whose bytes each is given the share of its documents.',
+  doc: 'The number of documents and bytes of each index.',
+  limit: 'Only `docs` and `store`. All indices share one file; each is credited with its share of the documents.',
   parameters: ['level', 'include_unloaded_segments', 'forbid_closed_indices', 'completion_fields', 'fielddata_fields'],
   async handle(call) {
     const { c, service, network } = call

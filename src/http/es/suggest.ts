@@ -7,7 +7,7 @@ import { readSize } from './parameters.ts'
 export const suggest: Endpoint = {
   paths: ['suggest'],
   methods: ['GET'],
-  doc: 'Names that somebody who types `q` may mean. Not of Elasticsearch.',
+  doc: 'Names that someone who types `q` may mean. Elasticsearch does not have it.',
   parameters: ['q', 'size'],
   async handle(call) {
     const { c, service, log, network, parameters } = call

@@ -9,8 +9,8 @@ import { BODY_PARAMETERS, bodyOf } from './request-body.ts'
 export const validate: Endpoint = {
   paths: ['_validate/query', '{index}/_validate/query', '{index}/{type}/_validate/query'],
   methods: ['GET', 'POST'],
-  doc: 'Whether a query is a good one, and with `explain` why it is none.',
-  limit: 'The explanation of a good one is the query as it was sent.',
+  doc: 'Whether a query is valid; with `explain`, why it is not.',
+  limit: 'The explanation of a valid query is the query as it was sent.',
   parameters: [...QUERY_PARAMETERS, ...BODY_PARAMETERS, 'explain', 'rewrite', 'all_shards', 'type'],
   async handle(call) {
     const { c, service, log, pairs, filterPath } = call

@@ -6,7 +6,7 @@ import { and, atLeast, not } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
 export const bool: Clause = {
-  doc: 'Joins clauses, each given as one object or as a list: all of filter and must hold, none of must_not, and of should one where there is no filter or must beside it, or as many as minimum_should_match says. Without a clause it matches everything. The scores of must and should are added up.',
+  doc: 'Combines clauses, each an object or a list: all of filter and must match, none of must_not, and of should at least one if there is neither filter nor must, or as many as minimum_should_match says. Without clauses it matches everything. The scores of must and should are added.',
   example: { filter: [{ term: { event: 'transfer' } }], must_not: { term: { 'blockNumber.num': 1 } } },
   lower(place, scope, inner) {
     const keys = known(place, 'an object', KEYS)

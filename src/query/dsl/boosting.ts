@@ -4,7 +4,7 @@ import { readDouble } from '../numbers.ts'
 import type { Clause } from './clause.ts'
 
 export const boosting: Clause = {
-  doc: 'Matches what positive matches. What negative matches too has so much (negative_boost) of its score.',
+  doc: 'Matches what positive matches. If negative matches too, the score is multiplied by negative_boost.',
   example: {
     positive: { match: { event: 'transfer approval' } },
     negative: { term: { event: 'approval' } },

@@ -3,7 +3,7 @@ import { constant } from '../score.ts'
 import type { Clause } from './clause.ts'
 
 export const constantScore: Clause = {
-  doc: 'Matches what its filter matches, with the same score (boost, by default 1) for all.',
+  doc: 'Matches what its filter matches, all with the same score (boost, 1 by default).',
   example: { filter: { term: { event: 'transfer' } } },
   lower(place, scope, inner) {
     const { filter } = known(place, 'an object such as {"filter": {…}}', ['filter'])

@@ -5,7 +5,7 @@ import { or } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
 export const disMax: Clause = {
-  doc: 'Matches what one of its queries matches. The best score counts, and of each other one the tie_breaker-th part.',
+  doc: 'Matches what any of its queries matches. The score is the best one, plus tie_breaker times each of the others.',
   example: { queries: [{ term: { event: 'transfer' } }, { term: { event: 'approval' } }] },
   lower(place, scope, inner) {
     const { queries, tie_breaker } = known(place, 'an object such as {"queries": […]}', ['queries', 'tie_breaker'])

@@ -6,7 +6,7 @@ import { exists as existsNode, or } from '../simplify.ts'
 import type { Clause } from './clause.ts'
 
 export const exists: Clause = {
-  doc: 'The field has a value: it is not null, not an empty list, and not a keyword of more than 256 characters. An object exists where one of its fields does.',
+  doc: 'The field has a value: it is not null, not an empty list, and not a keyword of more than 256 characters. An object exists if one of its fields does.',
   example: { field: 'error' },
   lower(place, scope) {
     const { field } = known(place, 'an object such as {"field": "error"}', ['field'])

@@ -7,7 +7,7 @@ import { type Clause, onlyField, shortOrLong } from './clause.ts'
 import { isConstantRewrite } from './rewrite.ts'
 
 export const fuzzy: Clause = {
-  doc: 'A name, or a word of a text field, differs from this one in at most so many letters (fuzziness: 0, 1, 2, "AUTO" or "AUTO:low,high"), of which the first ones (prefix_length) are the same.',
+  doc: 'A name, or a word of a text field, differs from this one in at most so many letters (fuzziness: 0, 1, 2, "AUTO" or "AUTO:low,high"); the first ones (prefix_length) are the same.',
   example: { event: { value: 'trnsfer' } },
   fieldwise: true,
   lower(place, scope) {

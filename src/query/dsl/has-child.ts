@@ -10,7 +10,7 @@ import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
 import { readScoreMode } from './score-mode.ts'
 
 export const hasChild: Clause = {
-  doc: 'One child of this entity (type) fulfils the inner query, or from min_children to max_children of them do. Transactions are children of their block; logs, events, traces and calls are children of their transaction, and rewards of the block.',
+  doc: 'A child of this entity (type) matches the inner query, or from min_children to max_children of them do. Transactions are children of their block; logs, events, traces and calls are children of their transaction, and rewards of the block.',
   example: { type: 'event', query: { term: { event: 'transfer' } }, min_children: 2 },
   on: 'tx',
   lower(place, scope, inner) {

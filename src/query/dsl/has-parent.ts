@@ -9,7 +9,7 @@ import type { Clause } from './clause.ts'
 import { checkOutsideOfLists, kindNamed, noRelation } from './join.ts'
 
 export const hasParent: Clause = {
-  doc: 'The parent is of this entity (parent_type, or type as in old versions) and fulfils the inner query.',
+  doc: 'The parent is of this entity (parent_type, or type as in old versions) and matches the inner query.',
   example: { parent_type: 'tx', query: { range: { 'value.coin': { gt: 0 } } } },
   lower(place, scope, inner) {
     const keys = known(place, 'an object such as {"parent_type": "tx", "query": {…}}', KEYS)

@@ -8,21 +8,21 @@ import { type Clause, onlyField, shortOrLong } from './clause.ts'
 import { MATCH_OPTIONS, readMatch } from './match.ts'
 
 export const matchPhrase: Clause = {
-  doc: 'A text field has the words of the query in a row, in any letter case. With slop the words may be moved by so many places in all. Any other field is compared as by term.',
+  doc: 'A text field has the words of the query in a row, in any letter case. With slop, the words may be moved by so many places in total. Any other field is compared as by term.',
   example: { event: { query: 'Transfer', slop: 1 } },
   fieldwise: true,
   lower: (place, scope) => phraseClause('match_phrase', place, scope, phraseOn, []),
 }
 
 export const matchPhrasePrefix: Clause = {
-  doc: 'As match_phrase, on text fields; of the last word the beginning is enough.',
+  doc: 'As match_phrase, on text fields; the last word is a prefix.',
   example: { event: 'trans' },
   fieldwise: true,
   lower: (place, scope) => phraseClause('match_phrase_prefix', place, scope, phrasePrefixOn, ['max_expansions']),
 }
 
 export const matchBoolPrefix: Clause = {
-  doc: 'As match, and of the last word the beginning is enough.',
+  doc: 'As match; the last word is a prefix.',
   example: { event: 'tr' },
   fieldwise: true,
   lower(place, scope) {

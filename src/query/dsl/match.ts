@@ -8,7 +8,7 @@ import { type Clause, onlyField, shortOrLong } from './clause.ts'
 import { isConstantRewrite } from './rewrite.ts'
 
 export const match: Clause = {
-  doc: 'A text field contains one of the words of the query, or all of them with the operator "and", in any letter case. Any other field is compared as by term. With fuzziness (0, 1, 2, "AUTO" or "AUTO:low,high") names that differ in so many letters are found as well.',
+  doc: 'A text field contains one of the words of the query, or all of them with the operator "and", in any letter case. Any other field is compared as by term. With fuzziness (0, 1, 2, "AUTO" or "AUTO:low,high") it also finds names that differ in so many letters.',
   example: { event: { query: 'Tranfser', fuzziness: 'AUTO' } },
   fieldwise: true,
   lower(place, scope) {

@@ -9,7 +9,7 @@ import type { Clause } from './clause.ts'
 import { MATCH_OPTIONS, readMatch } from './match.ts'
 
 export const multiMatch: Clause = {
-  doc: 'As match, in several fields: names may hold * and end in ^2, which doubles what they count; without fields in all of them. The type says how they count together: best_fields, most_fields, cross_fields (as one field), phrase, phrase_prefix or bool_prefix.',
+  doc: 'As match, in several fields. Names may contain *, and end in ^2, which doubles their score; without fields, in all of them. The type says how scores are combined: best_fields, most_fields, cross_fields (as one field), phrase, phrase_prefix or bool_prefix.',
   example: { query: 'transfer', fields: ['event^2', 'event.*'] },
   lower(place, scope) {
     const { query, fields, type, tie_breaker, slop, cutoff_frequency, ...how } = known(

@@ -10,7 +10,7 @@ import type { Clause } from './clause.ts'
 import { readScoreMode } from './score-mode.ts'
 
 export const nested: Clause = {
-  doc: 'One element of the list (path) fulfils the whole inner query, which names fields by their full path. The scores of the matching elements count as score_mode says: avg, sum, min, max or none.',
+  doc: 'One element of the list (path) matches the whole inner query, which names fields by their full path. The scores of the matching elements are combined by score_mode: avg, sum, min, max or none.',
   example: {
     path: 'args',
     query: { bool: { filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.num': { gte: 1000 } } }] } },

@@ -9,7 +9,7 @@ import { type Clause, onlyField, shortOrLong } from './clause.ts'
 import { checkRewrite } from './rewrite.ts'
 
 export const prefix: Clause = {
-  doc: 'A keyword begins with this text, or a word of a text field does; with case_insensitive in any letter case.',
+  doc: 'A keyword, or a word of a text field, begins with this text; with case_insensitive in any letter case.',
   example: { 'event.raw': 'Trans' },
   fieldwise: true,
   lower(place, scope) {

@@ -13,7 +13,7 @@ import { readType } from './multi-match.ts'
 import { checkRewrite, isConstantRewrite } from './rewrite.ts'
 
 export const queryString: Clause = {
-  doc: 'A query in the syntax of Lucene: field:value, "a phrase"~2, AND OR NOT + - ( ), ranges [1 TO 5} and >=5, wildcards, /regular expressions/, fuzzy~1, boost^2, _exists_:field. Without a field all fields are asked (or default_field, or fields).',
+  doc: 'A query in the syntax of Lucene: field:value, "a phrase"~2, AND OR NOT + - ( ), ranges [1 TO 5} and >=5, wildcards, /regular expressions/, fuzzy~1, boost^2, _exists_:field. Terms without a field search default_field or fields, and by default all fields.',
   example: { query: 'event:(transfer OR approval) AND blockNumber.num:[1 TO 100]' },
   lower(place, scope) {
     const keys = known(place, 'an object such as {"query": "event:transfer"}', KEYS)

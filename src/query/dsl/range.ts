@@ -8,7 +8,7 @@ import { constant } from '../score.ts'
 import { type Clause, onlyField } from './clause.ts'
 
 export const range: Clause = {
-  doc: 'The field lies within bounds: gte or gt, and lte or lt; or from and to with include_lower and include_upper. On dates, format and time_zone tell how they are written.',
+  doc: 'The field lies within bounds: gte or gt, and lte or lt; or from and to, with include_lower and include_upper. For dates, format and time_zone say how the bounds are written.',
   example: { timestamp: { gte: 'now-7d/d', lt: 'now/d' } },
   fieldwise: true,
   lower(place, scope) {

@@ -10,7 +10,7 @@ import { type Clause, onlyField, shortOrLong } from './clause.ts'
 import { checkRewrite } from './rewrite.ts'
 
 export const regexp: Clause = {
-  doc: 'A keyword, or a word of a text field, matches this regular expression as a whole, in the syntax of Lucene: . ? * + {2,5} | ( ) [a-z] "as it is", and as flags say & ~ <1-99> @ #.',
+  doc: 'A keyword, or a word of a text field, matches this regular expression as a whole, in the syntax of Lucene: . ? * + {2,5} | ( ) [a-z] "literal" and, depending on flags, & ~ <1-99> @ #.',
   example: { 'event.raw': { value: 'Trans.*|Sw[a-z]+' } },
   fieldwise: true,
   lower(place, scope) {

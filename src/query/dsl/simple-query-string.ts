@@ -12,7 +12,7 @@ import { boolPrefixOn, readAnalyzer, readFlag, readOperator, type TextOptions } 
 import type { Clause } from './clause.ts'
 
 export const simpleQueryString: Clause = {
-  doc: 'Words with simple signs, of which none is ever a fault: + and, | or, - not, "a phrase"~2, begin*, near~1, ( ). Without fields all fields are asked.',
+  doc: 'A simple query syntax that never fails: + and, | or, - not, "a phrase"~2, prefix*, fuzzy~1, ( ). Without fields, it searches all fields.',
   example: { query: 'transfer | sync -approval', fields: ['event'] },
   lower(place, scope) {
     const keys = known(place, 'an object such as {"query": "transfer | sync", "fields": ["event"]}', KEYS)

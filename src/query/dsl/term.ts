@@ -6,7 +6,7 @@ import { type Clause, onlyField, shortOrLong } from './clause.ts'
 import { inAnyCase } from './letter-case.ts'
 
 export const term: Clause = {
-  doc: 'The field has this very value. A text field is compared by its lower-cased words, its .raw as it is; with case_insensitive in any letter case.',
+  doc: 'The field has exactly this value. A text field is compared by its lower-case words, its .raw as it is; with case_insensitive in any letter case.',
   example: { event: 'transfer' },
   fieldwise: true,
   lower(place, scope) {

@@ -1,8 +1,8 @@
 /** Clauses of Elasticsearch that are refused by name, each with what to do instead. */
 const SCORES = 'a score cannot be computed by a function. Sort by the field instead.'
 const SCRIPTS = 'there are no scripts. Write the condition as clauses.'
-const PLACES = 'there are no places on earth, and no shapes, in a chain.'
-const SPANS = 'write match_phrase, with slop where words may lie between.'
+const PLACES = 'documents have no geographic fields.'
+const SPANS = 'write match_phrase, with slop for words in between.'
 
 export const REFUSED_CLAUSES: ReadonlyMap<string, string> = new Map([
   ['function_score', SCORES],
@@ -11,9 +11,9 @@ export const REFUSED_CLAUSES: ReadonlyMap<string, string> = new Map([
   ['rank_feature', SCORES],
   ['script', SCRIPTS],
   ['terms_set', 'write a bool with a term for each value in should, and minimum_should_match.'],
-  ['more_like_this', 'ask for what documents have in common, as clauses of a bool.'],
+  ['more_like_this', 'write what the documents have in common as clauses of a bool.'],
   ['percolate', 'stored queries are alert rules: see /alerting/rules/.'],
-  ['pinned', 'ask for the documents by ids in a should of a bool, with a boost.'],
+  ['pinned', 'write ids in the should of a bool, with a boost.'],
   ['wrapper', 'write the query itself, as JSON.'],
   ['combined_fields', 'write multi_match with the type cross_fields.'],
   ['intervals', SPANS],

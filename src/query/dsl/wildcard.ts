@@ -9,7 +9,7 @@ import { type Clause, onlyField } from './clause.ts'
 import { checkRewrite } from './rewrite.ts'
 
 export const wildcard: Clause = {
-  doc: 'A keyword, or a word of a text field, has this shape: * stands for any characters, ? for one, and a backslash takes their meaning. With case_insensitive in any letter case.',
+  doc: 'A keyword, or a word of a text field, matches this pattern: * stands for any characters, ? for one, and a backslash escapes them. With case_insensitive in any letter case.',
   example: { 'event.raw': { value: 'Trans*' } },
   fieldwise: true,
   lower(place, scope) {

@@ -13,8 +13,8 @@ import { type Column, clockColumns, shownBytes, shownTable, TABLE_PARAMETERS, te
 export const catIndices: Endpoint = {
   paths: ['_cat/indices', '_cat/indices/{index}'],
   methods: ['GET'],
-  doc: 'A line for each index: documents and bytes.',
-  limit: 'As text or JSON; of the columns only those that are shown by default.',
+  doc: 'A line for each index, with documents and bytes.',
+  limit: 'As text or JSON, with the default columns only.',
   parameters: [...TABLE_PARAMETERS, 'health', 'pri', 'include_unloaded_segments', 'expand_wildcards'],
   async handle(call) {
     const { c, service, network } = call
@@ -59,7 +59,7 @@ export const catIndices: Endpoint = {
 export const catCount: Endpoint = {
   paths: ['_cat/count', '_cat/count/{index}'],
   methods: ['GET', 'POST'],
-  doc: 'How many documents there are.',
+  doc: 'The number of documents.',
   parameters: TABLE_PARAMETERS,
   async handle(call) {
     const { c, service, network } = call
@@ -77,7 +77,7 @@ export const catCount: Endpoint = {
 export const catHealth: Endpoint = {
   paths: ['_cat/health'],
   methods: ['GET'],
-  doc: 'The health of the cluster in one line.',
+  doc: 'The health of the cluster, in one line.',
   parameters: [...TABLE_PARAMETERS, 'ts'],
   handle(call) {
     const health = healthOf(kindsOf(call).length)
@@ -105,7 +105,7 @@ export const catHealth: Endpoint = {
 export const catAliases: Endpoint = {
   paths: ['_cat/aliases', '_cat/aliases/{names}'],
   methods: ['GET'],
-  doc: 'A line for each other name of an index.',
+  doc: 'A line for each alias.',
   parameters: [...TABLE_PARAMETERS, 'expand_wildcards'],
   handle(call) {
     const patterns = namesIn(call.path.get('names') ?? '*')
@@ -130,6 +130,6 @@ export const catAliases: Endpoint = {
 export const cat: Endpoint = {
   paths: ['_cat'],
   methods: ['GET'],
-  doc: 'Names of these tables.',
+  doc: 'The names of these tables.',
   handle: () => textOf(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
 }

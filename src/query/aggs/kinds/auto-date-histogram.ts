@@ -6,7 +6,7 @@ import { requireDate } from './dates.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const autoDateHistogram: AggregationKind = {
-  doc: 'Buckets of time, of a length that gives at most so many of them.',
+  doc: 'Buckets of time, with an interval chosen so that there are at most `buckets` of them.',
   example: { field: 'timestamp', buckets: 10 },
   buckets: true,
   read(place, scope) {

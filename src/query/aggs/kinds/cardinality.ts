@@ -5,7 +5,7 @@ import type { AggregationKind } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const cardinality: AggregationKind = {
-  doc: 'How many distinct values there are.',
+  doc: 'The number of distinct values. It is exact.',
   example: { field: 'address.raw' },
   buckets: false,
   read(place, scope) {

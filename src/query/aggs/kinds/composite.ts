@@ -15,7 +15,7 @@ import type { AggregationKind, AggregationScope } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const composite: AggregationKind = {
-  doc: 'A bucket for each combination of the values of several sources, page by page: `after` takes the `after_key` of the page before.',
+  doc: 'A bucket for each combination of values of several sources, page by page: `after` takes the `after_key` of the previous page.',
   example: { size: 2, sources: [{ name: { terms: { field: 'event.raw' } } }] },
   buckets: true,
   read(place, scope, { around }) {

@@ -12,7 +12,7 @@ import type { AggregationKind, AggregationScope } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const dateHistogram: AggregationKind = {
-  doc: 'A bucket for each step of time: of a calendar, or of a fixed length.',
+  doc: 'A bucket for each interval of time: a calendar unit, or a fixed length.',
   example: { field: 'timestamp', calendar_interval: 'day', format: 'yyyy-MM-dd' },
   buckets: true,
   read(place, scope) {

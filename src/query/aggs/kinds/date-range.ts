@@ -8,7 +8,7 @@ import { rangesOf } from './range.ts'
 import { scripts } from './terms.ts'
 
 export const dateRange: AggregationKind = {
-  doc: 'A bucket for each of some ranges of time, which may be written as date math.',
+  doc: 'A bucket for each range of dates, which may be date math.',
   example: { field: 'timestamp', ranges: [{ to: 'now-1d/d' }, { from: 'now-1d/d' }] },
   buckets: true,
   read(place, scope) {

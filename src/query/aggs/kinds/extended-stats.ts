@@ -7,7 +7,7 @@ import type { AggregationKind } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const extendedStats: AggregationKind = {
-  doc: 'What stats gives, and variance and standard deviation.',
+  doc: 'As `stats`, with sum of squares, variances and standard deviations.',
   example: { field: 'gasUsed.num', sigma: 3 },
   on: 'tx',
   buckets: false,

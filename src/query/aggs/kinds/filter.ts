@@ -5,7 +5,7 @@ import type { Queries } from '../ast.ts'
 import type { AggregationKind, AggregationScope } from './kind.ts'
 
 export const filter: AggregationKind = {
-  doc: 'The documents that match a query, in one bucket.',
+  doc: 'One bucket: the documents that match a query.',
   example: { term: { 'event.raw': 'Transfer' } },
   buckets: true,
   read: (place, scope) => ({ kind: 'filter', query: queriesOf(place, scope) }),

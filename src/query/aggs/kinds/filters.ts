@@ -4,7 +4,7 @@ import { queriesOf } from './filter.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const filters: AggregationKind = {
-  doc: 'A bucket for each of some queries, named or in a list, and one for what matches none.',
+  doc: 'A bucket for each of several queries, by name or in a list; with `other_bucket` one more for documents that match none.',
   example: { filters: { transfers: { term: { 'event.raw': 'Transfer' } } }, other_bucket_key: 'others' },
   buckets: true,
   read(place, scope) {

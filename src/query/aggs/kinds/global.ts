@@ -3,7 +3,7 @@ import { known, where } from '../../json-node.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const global: AggregationKind = {
-  doc: 'All documents of the searched entities, whatever the query says.',
+  doc: 'All documents of the searched indices, regardless of the query.',
   example: {},
   buckets: true,
   read(place, _, { name, around }) {

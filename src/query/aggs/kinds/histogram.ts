@@ -9,7 +9,7 @@ import type { AggregationKind } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const histogram: AggregationKind = {
-  doc: 'A bucket for each step of a number.',
+  doc: 'A bucket for each interval of a number.',
   example: { field: 'gasUsed.num', interval: 50_000 },
   on: 'tx',
   buckets: true,

@@ -10,6 +10,8 @@ export type AggregationScope = Omit<Scope, 'kind'>
 export interface AggregationKind {
   /** What it means, for the reference docs. */
   doc: string
+  /** What is not as in Elasticsearch, for the reference docs. */
+  limit?: string
   /** The body of a working one, for the reference docs. */
   example: unknown
   /** What the example searches. Default: events. */

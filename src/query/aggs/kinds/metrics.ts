@@ -30,8 +30,8 @@ const KEYS = ['field', 'missing', 'format', 'script'] as const
 export const avg = simple('avg', 'The mean of a number.')
 export const sum = simple(
   'sum',
-  'The sum of a number. With `"exact": true` also as a decimal string, which counts integers beyond 64 bits too.',
+  'The sum of a number. With `"exact": true` also in decimal digits, with integers beyond 64 bits.',
 )
-export const min = simple('min', 'The least value.')
-export const max = simple('max', 'The greatest value.')
-export const stats = simple('stats', 'Count, least, greatest, mean and sum of a number.')
+export const min = simple('min', 'The smallest value.')
+export const max = simple('max', 'The largest value.')
+export const stats = simple('stats', 'Count, minimum, maximum, mean and sum of a number.')

@@ -3,7 +3,7 @@ import { readValues } from '../fields.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const missing: AggregationKind = {
-  doc: 'The documents without a value in a field, in one bucket.',
+  doc: 'One bucket: the documents without a value in a field.',
   example: { field: 'error' },
   buckets: true,
   read(place, scope) {

@@ -6,7 +6,7 @@ import type { SpecOf } from '../ast.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const nested: AggregationKind = {
-  doc: 'The elements of a nested list, such as the arguments of events: aggregations inside see these, and not the documents.',
+  doc: 'The elements of a nested list, such as the arguments of events: sub-aggregations see these instead of the documents.',
   example: { path: 'args' },
   buckets: true,
   read(place, scope) {

@@ -62,11 +62,11 @@ const digitsOf = (place: JsonNode): number => {
 const KEYS = ['field', 'missing', 'format', 'keyed', 'percents', 'values', 'tdigest', 'hdr', 'script'] as const
 const DEFAULT = [1, 5, 25, 50, 75, 95, 99]
 
-export const percentiles = quantiles('percentiles', 'Values below which so many percent of the values lie.', {
+export const percentiles = quantiles('percentiles', 'The values at given percentiles. They are exact.', {
   field: 'gasUsed.num',
   percents: [50, 95],
 })
-export const percentileRanks = quantiles('percentile_ranks', 'How many percent of the values lie below some values.', {
+export const percentileRanks = quantiles('percentile_ranks', 'The percentage of values at or below given ones.', {
   field: 'gasUsed.num',
   values: [21_000],
 })

@@ -8,7 +8,7 @@ import type { AggregationKind } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const range: AggregationKind = {
-  doc: 'A bucket for each of some ranges of a number, each from and with one value up to and without another.',
+  doc: 'A bucket for each range of a number. `from` is included, `to` is not.',
   example: { field: 'gasUsed.num', ranges: [{ to: 50_000 }, { from: 50_000 }] },
   on: 'tx',
   buckets: true,

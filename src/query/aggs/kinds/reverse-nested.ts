@@ -3,7 +3,7 @@ import { known, where } from '../../json-node.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const reverseNested: AggregationKind = {
-  doc: 'From the elements of a nested list back to the documents that hold them, each counted once.',
+  doc: 'Back from the elements of a nested list to their documents, each of which counts once.',
   example: {},
   buckets: true,
   read(place, scope, { name }) {

@@ -7,7 +7,8 @@ import { checkOrder, count, readOrder } from '../options.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const terms: AggregationKind = {
-  doc: 'A bucket for each value of a field, those with most documents first. Counts are exact.',
+  doc: 'A bucket for each value of a field, the most frequent ones first. Counts are exact.',
+  limit: '`include` and `exclude` take values, a prefix (`Trans.*`) or a partition, but no other regular expression.',
   example: { field: 'event.raw', size: 5 },
   buckets: true,
   read(place, scope) {

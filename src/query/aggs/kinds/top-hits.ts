@@ -7,7 +7,8 @@ import { count } from '../options.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const topHits: AggregationKind = {
-  doc: 'The first documents of each bucket, as hits.',
+  doc: 'The top documents of each bucket, as hits.',
+  limit: 'Only `size`, `from`, `sort` and `_source`.',
   example: { size: 1, sort: [{ timestamp: 'desc' }], _source: ['event'] },
   buckets: false,
   read(place, scope) {

@@ -5,7 +5,7 @@ import type { AggregationKind } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const valueCount: AggregationKind = {
-  doc: 'How many values there are.',
+  doc: 'The number of values.',
   example: { field: 'address.raw' },
   buckets: false,
   read(place, scope) {

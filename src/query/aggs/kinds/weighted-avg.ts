@@ -5,7 +5,7 @@ import type { AggregationKind, AggregationScope } from './kind.ts'
 import { scripts } from './terms.ts'
 
 export const weightedAvg: AggregationKind = {
-  doc: 'The mean of a number, each value weighted by another one.',
+  doc: 'The mean of a number, weighted by another one.',
   example: { value: { field: 'gasPrice.num' }, weight: { field: 'gasUsed.num' } },
   on: 'tx',
   buckets: false,

@@ -7,7 +7,8 @@ import { compileScript, type Given, type Variables } from './script.ts'
 import { readSource } from './source.ts'
 
 export const bucketScript: PipelineKind = {
-  doc: 'Arithmetic over numbers of a bucket, for each bucket.',
+  doc: 'Arithmetic with the numbers of each bucket.',
+  limit: 'Scripts are arithmetic, not Painless.',
   example: { buckets_path: { gas: 'gas', n: '_count' }, script: 'params.gas / params.n' },
   stands: 'in buckets',
   read(place) {
@@ -30,7 +31,8 @@ export const bucketScript: PipelineKind = {
 }
 
 export const bucketSelector: PipelineKind = {
-  doc: 'Keeps the buckets for which a condition over their numbers holds.',
+  doc: 'Keeps the buckets whose numbers meet a condition.',
+  limit: 'Scripts are arithmetic, not Painless.',
   example: { buckets_path: { gas: 'gas' }, script: 'params.gas > 1000000' },
   stands: 'in buckets',
   read(place) {

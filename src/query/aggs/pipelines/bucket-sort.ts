@@ -15,7 +15,7 @@ import { type BucketsPath, type GapPolicy, keyText, parsePath, valueIn } from '.
 import { gapPolicyOf, type PipelineKind } from './pipeline.ts'
 
 export const bucketSort: PipelineKind = {
-  doc: 'Sorts the buckets by numbers in them or by `_key`, and keeps `size` of them from `from` on.',
+  doc: 'Sorts the buckets by numbers in them or by `_key`, and keeps `size` of them, starting at `from`.',
   example: { sort: [{ gas: 'desc' }], size: 3 },
   stands: 'in buckets',
   read(place) {

@@ -1,7 +1,7 @@
 import { alongHistogram } from './inside.ts'
 import { simpleValue } from './pipeline.ts'
 
-export const cumulativeSum = alongHistogram('The sum up to and with the bucket.', [], (_, format) => () => {
+export const cumulativeSum = alongHistogram('The running total, including the bucket.', [], (_, format) => () => {
   let sum = 0
   return value => {
     sum += value ?? 0

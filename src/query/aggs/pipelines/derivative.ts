@@ -8,7 +8,7 @@ import { alongHistogram } from './inside.ts'
 import { simpleValue } from './pipeline.ts'
 
 export const derivative = alongHistogram(
-  'The difference to the bucket before; with `unit` also for each such length of time.',
+  'The difference to the previous bucket; with `unit`, also per unit of time.',
   ['unit', 'gap_policy'],
   ({ unit }, format) => {
     const length = unit && unitOf(unit)

@@ -40,10 +40,10 @@ export const PIPELINES = {
 export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
   bucket_correlation: 'Compute it from the buckets.',
   bucket_count_ks_test: 'Compute it from the buckets.',
-  cumulative_cardinality: 'Use cardinality with a query that begins earlier.',
-  inference: 'There are no models here.',
-  moving_percentiles: 'Use percentiles in a histogram of longer intervals.',
-  normalize: 'Use sum_bucket or max_bucket beside the histogram, and divide by it.',
+  cumulative_cardinality: 'Use cardinality in searches that begin earlier.',
+  inference: 'There are no machine learning models.',
+  moving_percentiles: 'Use percentiles in a histogram with longer intervals.',
+  normalize: 'Use sum_bucket or max_bucket, and divide by its value.',
 }
 
 /** Reads the body of a pipeline aggregation; undefined where the type is none. */

@@ -5,7 +5,7 @@ import { keyText } from './path.ts'
 import { simpleValue } from './pipeline.ts'
 
 export const maxBucket = besideBuckets(
-  'The greatest number of the buckets, and the keys of those that have it.',
+  'The largest number of the buckets, and the keys of the buckets that have it.',
   [],
   (_, format) => found => withKeys(found, Math.max(...extreme(found, (a, b) => a > b)), format),
 )

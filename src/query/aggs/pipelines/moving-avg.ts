@@ -7,7 +7,7 @@ import { MOVING, type MovingFunction } from './moving-functions.ts'
 import { simpleValue } from './pipeline.ts'
 
 export const movingAvg = alongHistogram(
-  'An average of the numbers of the buckets before, by a model: simple, linear, ewma, holt, or holt_winters with minimize false. Deprecated in Elasticsearch 7: moving_fn does the same.',
+  'A moving average over the previous buckets, by a model: simple, linear, ewma, holt, or holt_winters with minimize false. Deprecated in Elasticsearch 7: use moving_fn.',
   ['model', 'settings', 'window', 'minimize', 'predict', 'gap_policy'],
   ({ model, settings, window, minimize, predict }, format, place) => {
     if (predict && integer(predict, 'an integer') > 0) {

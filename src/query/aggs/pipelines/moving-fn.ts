@@ -6,7 +6,7 @@ import { simpleValue } from './pipeline.ts'
 import { readSource } from './source.ts'
 
 export const movingFn = alongHistogram(
-  'A function over the numbers of the buckets before, `window` of them: one of `MovingFunctions` max, min, sum, stdDev, unweightedAvg, linearWeightedAvg, ewma, holt, holtWinters.',
+  'A function over the numbers of the previous `window` buckets, one of `MovingFunctions`: max, min, sum, stdDev, unweightedAvg, linearWeightedAvg, ewma, holt, holtWinters.',
   ['script', 'window', 'shift', 'gap_policy'],
   ({ script, window, shift }, format, place) => {
     const size = windowOf(window, place)

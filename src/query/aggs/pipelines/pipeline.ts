@@ -11,6 +11,8 @@ import { type BucketsPath, type GapPolicy, insideOf, parsePath, valueIn } from '
 export interface PipelineKind {
   /** What it means, for the reference docs. */
   doc: string
+  /** What is not as in Elasticsearch, for the reference docs. */
+  limit?: string
   /** The body of a working one, for the reference docs. */
   example: unknown
   /** Where it stands: beside an aggregation with buckets, inside of any such, or inside of a histogram. */

@@ -3,7 +3,7 @@ import { alongHistogram } from './inside.ts'
 import { simpleValue } from './pipeline.ts'
 
 export const serialDiff = alongHistogram(
-  'The difference to the bucket `lag` places before.',
+  'The difference to the bucket `lag` places earlier.',
   ['lag', 'gap_policy'],
   ({ lag }, format) => {
     const places = lagOf(lag)

@@ -3,7 +3,7 @@ import { statsOf } from '../metrics/stats.ts'
 import { besideBuckets, sum } from './beside.ts'
 
 export const statsBucket = besideBuckets(
-  'Count, least, greatest, mean and sum of a number of the buckets.',
+  'Count, minimum, maximum, mean and sum of a number over the buckets.',
   [],
   (_, format) => found => statsOf(totalsOf(found), format, 'stats_bucket'),
 )
