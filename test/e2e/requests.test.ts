@@ -4,6 +4,8 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
+import { KEYS } from '../../src/query/body-keys.ts'
+import { CLAUSES } from '../../src/query/dsl/index.ts'
 import { makeChain } from '../support/pack.ts'
 import { serve, start, succeed, tempFolder, writePack } from './program.ts'
 
@@ -72,7 +74,7 @@ test('requests that are refused, each with where and why', async t => {
       { quary: {} },
       400,
       'parsing_exception',
-      'quary: unknown key [quary]. Did you mean "query"? Known are query, sort, size, from, _source, track_total_hits.',
+      `quary: unknown key [quary]. Did you mean "query"? Known are ${KEYS.join(', ')}.`,
     ],
     [
       'an unknown clause',
@@ -80,7 +82,7 @@ test('requests that are refused, each with where and why', async t => {
       { query: { tern: { event: 'x' } } },
       400,
       'parsing_exception',
-      'query.tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, prefix, match_all, match_none, constant_score, dis_max, type.',
+      `query.tern: unknown query [tern]. Did you mean "term"? Supported are ${Object.keys(CLAUSES).join(', ')}.`,
     ],
     [
       'an unknown field',
