@@ -16,7 +16,7 @@ import { type Work, yieldToHead } from './work.ts'
 const RUN = 50
 
 /** Blocks from which on threads are worth the time that they take to start. */
-const WORTH_THREADS = 100
+const WORTH_THREADS = 30
 
 /** Fetches what is missing of a range, and takes it in. */
 export const fill = async (work: Work, from: number, to: number, order: BackfillOrder) => {
