@@ -17,8 +17,8 @@ export interface BodyOptions {
 /** Code of the error for a body with more bytes than it may have: what comes behind them is not read. */
 export const TOO_LARGE = 'ERR_ANSWER_TOO_LARGE'
 
-/** The text of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
-export const readBody = async (body: Readable, { packed, most, share, signal }: BodyOptions): Promise<string> => {
+/** The bytes of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
+export const readBody = async (body: Readable, { packed, most, share, signal }: BodyOptions): Promise<Buffer> => {
   const source = packed ? body.pipe(createGunzip()) : body
   // Its reason comes out of the reading below; without a listener it would end the process.
   body.on('error', error => source.destroy(error))
@@ -35,7 +35,14 @@ export const readBody = async (body: Readable, { packed, most, share, signal }: 
     source.destroy()
     body.destroy()
   }
-  const bytes = Buffer.concat(chunks)
+  // In memory of its own, so that it can move to another thread.
+  const bytes = Buffer.allocUnsafeSlow(size)
+  let at = 0
+  for (const chunk of chunks) at += chunk.copy(bytes, at)
+  return bytes
+}
+
+export const textOfBody = (bytes: Buffer): string => {
   if (isBloated(bytes)) throw retry('node_bad_answer', BLOATED)
   return textOf(bytes)
 }

@@ -1,11 +1,13 @@
+import { bytesOf } from '../lib/bytes.ts'
 import { ChainsieveError, retry } from '../lib/errors.ts'
-import { type Call, isMissingMethod, resultOf } from './answers.ts'
+import { textOfBody } from './answer-body.ts'
+import { type Answer, type Call, isMissingMethod, parseBody, resultOf, toAnswers } from './answers.ts'
 import { type CheckOptions, checkBlock, checkHeader } from './check.ts'
 import { checkTraces } from './check-traces.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Rpc } from './rpc.ts'
 import { fromCallTracer, fromTraceBlock } from './trace.ts'
-import { traceCall, traceResultOf } from './tracing.ts'
+import { type TraceMethod, traceCall, traceResultOf } from './tracing.ts'
 import type { RawBlock, RpcBlock, RpcReceipt } from './wire.ts'
 
 /** A block as its header tells it. */
@@ -29,21 +31,30 @@ export const fetchBlocks = (
   options: ReadOptions & { tries?: number },
   signal: AbortSignal,
 ): Promise<RawBlock[]> => {
-  const got = new Map<number, RawBlock>()
+  const gather = createGatherer(numbers)
   return rpc.attempt(
-    async endpoint => {
+    async endpoint => gather.add(await readBlocks(endpoint, gather.missing(), signal, options)),
+    signal,
+    { tries: options.tries, traces: options.traces },
+  )
+}
+
+/** Keeps the good ones of several readings. */
+export const createGatherer = (numbers: readonly number[]) => {
+  const got = new Map<number, RawBlock>()
+  return {
+    missing: () => numbers.filter(it => !got.has(it)),
+    /** All of them, or throws the first fault. */
+    add(read: readonly (RawBlock | ChainsieveError)[]): RawBlock[] {
       let fault: ChainsieveError | undefined
-      const missing = numbers.filter(it => !got.has(it))
-      for (const answer of await readBlocks(endpoint, missing, signal, options)) {
+      for (const answer of read) {
         if (answer instanceof ChainsieveError) fault ??= answer
         else got.set(Number(answer.block.number), answer)
       }
       if (fault !== undefined) throw fault
       return numbers.map(it => got.get(it)!)
     },
-    signal,
-    { tries: options.tries, traces: options.traces },
-  )
+  }
 }
 
 /** One reading of blocks from one node: each is a checked block, or what is wrong with it. */
@@ -53,52 +64,118 @@ export const readBlocks = async (
   signal: AbortSignal,
   options: ReadOptions = {},
 ): Promise<(RawBlock | ChainsieveError)[]> => {
-  const whole = !endpoint.lacks.has(BLOCK_RECEIPTS)
-  const chainId = endpoint.chainId
-  const traceMethod = options.traces === true ? endpoint.traces.method : undefined
-  // All of a block goes in one request, so that behind a load balancer one node gives it.
-  const calls = numbers.flatMap(it => [
+  const question = questionOf(endpoint, numbers, options)
+  const answers = await endpoint.send(callsOf(question), signal, options.urgent)
+  return readAnswers(endpoint, question, answers, signal, options)
+}
+
+/** What is asked of a node for whole blocks: all there is to know to read its answer. */
+export interface Question {
+  numbers: readonly number[]
+  /** Whether the receipts of a block are asked for by one call; else they are asked for one by one. */
+  whole: boolean
+  traceMethod: TraceMethod | undefined
+  /** The chain of the node, where it is known. */
+  chainId: number | undefined
+}
+
+export const questionOf = (endpoint: Endpoint, numbers: readonly number[], options: ReadOptions): Question => ({
+  numbers,
+  whole: !endpoint.lacks.has(BLOCK_RECEIPTS),
+  traceMethod: (options.traces === true ? endpoint.traces.method : undefined) ?? undefined,
+  chainId: endpoint.chainId,
+})
+
+/** All of a block goes in one request, so that behind a load balancer one node gives it. */
+export const callsOf = ({ numbers, whole, traceMethod }: Question): Call[] =>
+  numbers.flatMap(it => [
     blockCall(it),
     ...(whole ? [receiptsCall(it)] : []),
     ...(traceMethod ? [traceCall(traceMethod, it)] : []),
   ])
-  const answers = await endpoint.send(calls, signal, options.urgent)
-  const step = calls.length / numbers.length
+
+/** Reads the answers to `callsOf`; receipts that are missing are asked for. */
+export const readAnswers = async (
+  endpoint: Endpoint,
+  { numbers, whole, traceMethod, chainId }: Question,
+  answers: readonly Answer[],
+  signal: AbortSignal,
+  options: ReadOptions,
+): Promise<(RawBlock | ChainsieveError)[]> => {
+  const step = answers.length / numbers.length
   return Promise.all(
     numbers.map(async (number, i) => {
       try {
-        const block = resultOf(answers[i * step]!, `block ${number}`) as RpcBlock | null
-        if (block === null) throw retry('block_missing', `block ${number}: the node does not have it (null)`)
-        const given = checkHeader(block)
-        if (given !== number) throw retry('block_inconsistent', `block ${number}: the node gave block ${given}`)
+        const block = blockOf(answers[i * step]!, number)
         let receipts: RpcReceipt[]
         const answer = whole ? answers[i * step + 1]! : undefined
         if (answer === undefined || (answer.error !== undefined && isMissingMethod(answer.error))) {
           endpoint.lacks.add(BLOCK_RECEIPTS)
           receipts = await readReceipts(endpoint, block, signal, options.urgent)
         } else receipts = resultOf(answer, `receipts of block ${number}`) as RpcReceipt[]
-        // Some nodes have null for the receipts of a block without transactions.
-        if (receipts === null && block.transactions?.length === 0) receipts = []
-        const raw: RawBlock = { block, receipts }
-        if (chainId !== undefined) raw.chainId = chainId
-        checkBlock(raw, options)
-        if (traceMethod) {
-          // Nothing runs in the genesis block, and nodes answer with an error or with nothing.
-          const traced = number === 0 ? [] : traceResultOf(endpoint, answers[(i + 1) * step - 1]!, number)
-          raw.traces =
-            traceMethod === 'trace_block' || number === 0
-              ? fromTraceBlock(block, traced)
-              : // As those nodes give them that have trace_block, so that it does not matter which node a block came from.
-                fromCallTracer(raw, traced, { precompiles: false, limits: options.limits })
-          checkTraces(raw, options.limits)
-        }
-        return raw
+        const traced = () => traceResultOf(endpoint, answers[(i + 1) * step - 1]!, number)
+        return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
       } catch (error) {
         if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
         throw error
       }
     }),
   )
+}
+
+/** The blocks of a body that answers `callsOf`, all of them plain and good; throws where anything about them is otherwise. */
+export const readBodyOf = (
+  body: Uint8Array,
+  { numbers, whole, traceMethod, chainId }: Question,
+  options: CheckOptions,
+): RawBlock[] => {
+  const step = callsPerBlock({ whole, traceMethod })
+  const answers = toAnswers(parseBody(textOfBody(bytesOf(body))), numbers.length * step)
+  if (!Array.isArray(answers) || answers.length !== numbers.length * step || !whole)
+    throw retry('node_bad_answer', 'the answer is none to all of the calls')
+  return numbers.map((number, i) => {
+    const block = blockOf(answers[i * step]!, number)
+    const receipts = resultOf(answers[i * step + 1]!, `receipts of block ${number}`) as RpcReceipt[]
+    const traced = () => resultOf(answers[(i + 1) * step - 1]!, `traces of block ${number}`)
+    return toBlock({ block, receipts, chainId, traceMethod, traced }, options)
+  })
+}
+
+export const callsPerBlock = ({ whole, traceMethod }: Pick<Question, 'whole' | 'traceMethod'>): number =>
+  1 + (whole ? 1 : 0) + (traceMethod ? 1 : 0)
+
+const blockOf = (answer: Answer, number: number): RpcBlock => {
+  const block = resultOf(answer, `block ${number}`) as RpcBlock | null
+  if (block === null) throw retry('block_missing', `block ${number}: the node does not have it (null)`)
+  const given = checkHeader(block)
+  if (given !== number) throw retry('block_inconsistent', `block ${number}: the node gave block ${given}`)
+  return block
+}
+
+interface Parts extends Pick<Question, 'chainId' | 'traceMethod'> {
+  block: RpcBlock
+  receipts: RpcReceipt[] | null
+  traced(): unknown
+}
+
+/** Checks that they belong together. */
+const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, options: CheckOptions): RawBlock => {
+  // Some nodes have null for the receipts of a block without transactions.
+  if (receipts === null && block.transactions?.length === 0) receipts = []
+  const raw: RawBlock = { block, receipts: receipts! }
+  if (chainId !== undefined) raw.chainId = chainId
+  checkBlock(raw, options)
+  if (!traceMethod) return raw
+  const isFirst = Number(block.number) === 0
+  // Nothing runs in the genesis block, and nodes answer with an error or with nothing.
+  const steps = isFirst ? [] : traced()
+  raw.traces =
+    traceMethod === 'trace_block' || isFirst
+      ? fromTraceBlock(block, steps)
+      : // As those nodes give them that have trace_block, so that it does not matter which node a block came from.
+        fromCallTracer(raw, steps, { precompiles: false, limits: options.limits })
+  checkTraces(raw, options.limits)
+  return raw
 }
 
 /** One by one, for nodes that do not have the method for a block's. */

@@ -103,7 +103,10 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
 }
 
 /** Throws `retry('block_unlinked')` unless `block` is the next one after `parent` and names it as its parent. */
-export const checkLink = (parent: BlockRef, block: RpcBlock): void => {
+export const checkLink = (
+  parent: BlockRef,
+  block: Pick<RpcBlock, 'hash' | 'parentHash'> & { number: Hex | number },
+): void => {
   const number = Number(block.number)
   if (number === parent.number + 1 && block.parentHash === parent.hash) return
   throw retry(

@@ -1,10 +1,11 @@
 import { Pool } from 'undici'
+import { bytesOf } from '../lib/bytes.ts'
 import { ChainsieveError, messageOf, retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { backoff, type Clock, parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
-import { type BodyOptions, readBody, TOO_LARGE } from './answer-body.ts'
+import { type BodyOptions, readBody, TOO_LARGE, textOfBody } from './answer-body.ts'
 import {
   ANSWER_TOO_LARGE,
   type Answer,
@@ -69,6 +70,17 @@ export interface Endpoint {
    * overtake a back-fill's that wait for a place.
    */
   send(calls: readonly Call[], signal: AbortSignal, urgent?: boolean): Promise<Answer[]>
+  /**
+   * The same, but an answer to all of the calls goes unread to `take`, which may read it elsewhere. It gives back the bytes where it
+   * can make nothing of them: then they are read here.
+   */
+  sendUnread<T extends object>(
+    calls: readonly Call[],
+    signal: AbortSignal,
+    take: Take<T>,
+  ): Promise<Answer[] | { taken: T }>
+  /** Most calls in one request at the moment. */
+  readonly batch: number
   /** The same for calls whose answers are small: one that is not has the error `ANSWER_TOO_LARGE`, and tells nothing about the others. */
   sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
   /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
@@ -78,6 +90,9 @@ export interface Endpoint {
   status(): EndpointStatus
   close(): Promise<void>
 }
+
+/** Takes the body of an HTTP answer, or gives its bytes back. */
+export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
 
 export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
   const { timeoutMs, concurrency, limits, budget, log, clock, random } = options
@@ -119,26 +134,43 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   }
 
   /** One HTTP request. `too large` where the node wants fewer calls at once. */
-  const post = async (
+  const post = async <T extends object = never>(
     calls: readonly Call[],
     signal: AbortSignal,
     urgent: boolean,
-    most = limits.nodeAnswer,
-  ): Promise<Answer[] | 'too large'> => {
+    { most = limits.nodeAnswer, take }: { most?: number; take?: Take<T> | undefined } = {},
+  ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
-    const leave = await window.enter(signal, urgent)
+    let leave: ((outcome: Outcome) => void) | undefined = await window.enter(signal, urgent)
     const share = budget.open()
     let outcome: Outcome = 'overload'
+    let takeFault: { error: unknown } | undefined
     requests++
     try {
-      const { status, retryAfterMs, body } = await withTimeout(
+      const { status, retryAfterMs, bytes } = await withTimeout(
         timeoutMs,
         signal,
         () => retry('node_timeout', `no answer within ${timeoutMs} ms`),
         inner => request(JSON.stringify(calls.length === 1 ? messages[0] : messages), { most, share, signal: inner }),
       )
-      bytesPerCall =
-        bytesPerCall === 0 ? body.length / calls.length : bytesPerCall * 0.9 + (body.length / calls.length) * 0.1
+      let body: string
+      if (take && status === 200) {
+        const size = bytes.length
+        leave('ok')
+        leave = undefined
+        const taken = await take(bytes).catch((error: unknown) => {
+          takeFault = { error }
+          throw error
+        })
+        if (!(taken instanceof Uint8Array)) {
+          noteSize(size, calls)
+          return { taken }
+        }
+        // What it tells of the node's load still counts.
+        leave = await window.enter(signal, urgent)
+        body = textOfBody(bytesOf(taken))
+      } else body = textOfBody(bytes)
+      noteSize(body.length, calls)
       outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'
       if (status === 413) return 'too large'
       const parsed = parseBody(body)
@@ -176,12 +208,16 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         outcome = 'neutral'
         return 'too large'
       }
-      if (error instanceof ChainsieveError) throw error
+      if (error instanceof ChainsieveError || takeFault?.error === error) throw error
       throw retry('node_unreachable', hide(describeNetwork(error)), { cause: error })
     } finally {
       share.close()
-      leave(outcome)
+      leave?.(outcome)
     }
+  }
+
+  const noteSize = (bytes: number, { length }: readonly Call[]) => {
+    bytesPerCall = bytesPerCall === 0 ? bytes / length : bytesPerCall * 0.9 + (bytes / length) * 0.1
   }
 
   const request = async (message: string, reading: Omit<BodyOptions, 'packed'>) => {
@@ -190,11 +226,19 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     return {
       status: response.statusCode,
       retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()),
-      body: await readBody(response.body, { ...reading, packed }),
+      bytes: await readBody(response.body, { ...reading, packed }),
     }
   }
 
-  const send = async (calls: readonly Call[], signal: AbortSignal, urgent = false): Promise<Answer[]> => {
+  const send = async (calls: readonly Call[], signal: AbortSignal, urgent = false): Promise<Answer[]> =>
+    (await sendAll(calls, signal, urgent)) as Answer[]
+
+  const sendAll = async <T extends object = never>(
+    calls: readonly Call[],
+    signal: AbortSignal,
+    urgent: boolean,
+    take?: Take<T>,
+  ): Promise<Answer[] | { taken: T }> => {
     if (calls.length === 0) return []
     const size = Math.max(1, Math.floor(batch))
     if (calls.length > size) {
@@ -202,7 +246,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       for (let i = 0; i < calls.length; i += size) parts.push(send(calls.slice(i, i + size), signal, urgent))
       return (await Promise.all(parts)).flat()
     }
-    const answers = await post(calls, signal, urgent)
+    const answers = await post(calls, signal, urgent, { take })
     if (answers !== 'too large') {
       // A limit may have come from exceptionally large blocks: it is tried again, slowly.
       if (batch < options.batch) batch = Math.min(options.batch, batch + 1 / 64)
@@ -230,7 +274,9 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     const answers =
       calls.length > size
         ? 'too large'
-        : await post(calls, signal, false, calls.length * (limits.callAnswer + ENVELOPE_BYTES))
+        : ((await post(calls, signal, false, { most: calls.length * (limits.callAnswer + ENVELOPE_BYTES) })) as
+            | Answer[]
+            | 'too large')
     if (answers !== 'too large') return answers
     if (calls.length === 1) {
       const { message } = overLimit('callAnswer', limits, `The answer to ${calls[0]!.method}`)
@@ -256,6 +302,10 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     lacks: new Set(),
     traces: { method: undefined, why: '', asked: false },
     send,
+    sendUnread: (calls, signal, take) => sendAll(calls, signal, false, take),
+    get batch() {
+      return Math.max(1, Math.floor(batch))
+    },
     sendSmall,
     mark: () => epoch,
     well(mark) {

@@ -1,10 +1,11 @@
 import { retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { mapInOrder } from '../lib/queue.ts'
-import { fetchBlocks, type ReadOptions, readBlocks } from './blocks.ts'
-import { checkLink, refOf } from './check.ts'
+import { fetchBlocks, type Head, type ReadOptions, readBlocks } from './blocks.ts'
+import { checkLink } from './check.ts'
 import type { Rpc } from './rpc.ts'
 import type { RangeOptions } from './source.ts'
+import { fetchTaken, headOf, headsOf, type Part, type Taken, type Taker } from './taking.ts'
 import type { RawBlock } from './wire.ts'
 
 export interface FetchOptions extends ReadOptions {
@@ -25,15 +26,37 @@ export interface FetchOptions extends ReadOptions {
  * reconciled by `follow` first. A range should therefore end `finality` blocks below the head.
  */
 export async function* fetchRange(rpc: Rpc, range: RangeOptions, options: FetchOptions): AsyncGenerator<RawBlock[]> {
+  for await (const parts of fetchParts<never>(rpc, range, options))
+    yield parts.flatMap(part => ('taken' in part ? [] : part.blocks))
+}
+
+/** The same, but answers go unread to whoever takes them; what it does not take, and what is read again, is read here. */
+export async function* fetchParts<T extends Taken>(
+  rpc: Rpc,
+  range: RangeOptions,
+  options: FetchOptions,
+  taker?: Taker<T>,
+): AsyncGenerator<Part<T>[]> {
   const { signal, order } = range
-  let run: RawBlock[] = []
+  let run: Part<T>[] = []
   /** The outer block of the last run, which the next one has to link to. */
-  let edge: RawBlock | undefined
-  for await (const { blocks, last } of fetchAhead(rpc, chunksOf(range, options.chunk), options, signal)) {
-    run.push(...blocks)
+  let edge: Head | undefined
+  const fetch = async (numbers: readonly number[], inner: AbortSignal): Promise<Part<T>[]> =>
+    taker?.wants(numbers)
+      ? fetchTaken(rpc, numbers, options, taker, inner)
+      : [{ blocks: await fetchBlocks(rpc, numbers, options, inner) }]
+  const ahead = taker ? { ...options, threads: taker.threads } : options
+  for await (const { result, last } of fetchAhead(rpc, chunksOf(range, options.chunk), ahead, signal, fetch)) {
+    run.push(...result)
     if (!last) continue
-    if (unlinked(run, edge, order) !== undefined) run = await fetchLinked(rpc, run, edge, order, options, signal)
-    edge = order === 'oldest' ? run.at(-1) : run[0]
+    let heads = run.flatMap(headsOf)
+    if (unlinked(heads, edge, order) !== undefined) {
+      for (const part of run) if ('taken' in part) part.taken.drop()
+      const blocks = await fetchLinked(rpc, heads, edge, order, options, signal)
+      heads = blocks.map(headOf)
+      run = [{ blocks }]
+    }
+    edge = order === 'oldest' ? heads.at(-1) : heads[0]
     yield run
     run = []
   }
@@ -48,7 +71,8 @@ export async function* fetchAscending(
   signal: AbortSignal,
 ): AsyncGenerator<RawBlock> {
   const chunks = chunksOf({ from, to, order: 'oldest', run: options.chunk }, options.chunk)
-  for await (const { blocks } of fetchAhead(rpc, chunks, options, signal)) yield* blocks
+  const fetch = (numbers: readonly number[], inner: AbortSignal) => fetchBlocks(rpc, numbers, options, inner)
+  for await (const { result } of fetchAhead(rpc, chunks, options, signal, fetch)) yield* result
 }
 
 interface Chunk {
@@ -74,29 +98,31 @@ function* chunksOf({ from, to, order, run }: Omit<RangeOptions, 'signal'>, size:
 /** Answers that may be held in memory before they are taken. */
 const AHEAD_BYTES = 16 << 20
 
-async function* fetchAhead(
+async function* fetchAhead<R>(
   rpc: Rpc,
   chunks: Iterable<Chunk>,
-  options: FetchOptions & { tries?: number },
+  options: FetchOptions & { threads?: number },
   signal: AbortSignal,
-): AsyncGenerator<{ blocks: RawBlock[]; last: boolean }> {
+  fetch: (numbers: readonly number[], signal: AbortSignal) => Promise<R>,
+): AsyncGenerator<{ result: R; last: boolean }> {
   const ahead = () => {
     const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * (options.traces ? 3 : 2) * options.chunk
-    return Math.min(options.ahead(), bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
+    // Each of those that take answers has one at hand.
+    return Math.min(options.ahead(), (bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes)) + (options.threads ?? 0))
   }
   yield* mapInOrder(
     chunks,
     ahead,
-    async ({ numbers, last }, inner) => ({ blocks: await fetchBlocks(rpc, numbers, options, inner), last }),
+    async ({ numbers, last }, inner) => ({ result: await fetch(numbers, inner), last }),
     signal,
   )
 }
 
 /** The first link that does not hold, or undefined where all do. */
-const unlinked = (run: readonly RawBlock[], edge: RawBlock | undefined, order: 'oldest' | 'newest'): unknown => {
+const unlinked = (run: readonly Head[], edge: Head | undefined, order: 'oldest' | 'newest'): unknown => {
   const chain = edge === undefined ? run : order === 'oldest' ? [edge, ...run] : [...run, edge]
   try {
-    for (let i = 1; i < chain.length; i++) checkLink(refOf(chain[i - 1]!.block), chain[i]!.block)
+    for (let i = 1; i < chain.length; i++) checkLink(chain[i - 1]!, chain[i]!)
     return undefined
   } catch (error) {
     return error
@@ -105,13 +131,13 @@ const unlinked = (run: readonly RawBlock[], edge: RawBlock | undefined, order: '
 
 const fetchLinked = (
   rpc: Rpc,
-  run: readonly RawBlock[],
-  edge: RawBlock | undefined,
+  run: readonly Head[],
+  edge: Head | undefined,
   order: 'oldest' | 'newest',
   options: FetchOptions,
   signal: AbortSignal,
 ): Promise<RawBlock[]> => {
-  const numbers = run.map(it => Number(it.block.number))
+  const numbers = run.map(({ number }) => number)
   options.log.warn('Read blocks that do not link, reads them again', { from: numbers[0], to: numbers.at(-1) })
   return rpc.attempt(
     async endpoint => {
@@ -122,7 +148,7 @@ const fetchLinked = (
           blocks.push(block)
         }
       }
-      const fault = unlinked(blocks, edge, order)
+      const fault = unlinked(blocks.map(headOf), edge, order)
       if (fault !== undefined) throw retry('block_unlinked', (fault as Error).message)
       return blocks
     },

@@ -7,7 +7,7 @@ import { createBudget } from './budget.ts'
 import { createEndpoint } from './endpoint.ts'
 import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
-import { fetchRange } from './range.ts'
+import { fetchParts, fetchRange } from './range.ts'
 import { createRpc, LACKS_METHOD } from './rpc.ts'
 import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
 
@@ -71,7 +71,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
 
   /** While blocks of the head come in, a back-fill asks for one piece at a time: the node answers both from one queue. */
   let headAt = Number.NEGATIVE_INFINITY
-  const isHeadBusy = () => clock.now() - headAt < HEAD_BUSY_MS
+  const ahead = () => (clock.now() - headAt < HEAD_BUSY_MS ? 1 : concurrency)
 
   async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
     const controller = new AbortController()
@@ -107,7 +107,8 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   return {
     chainId: signal => rpc.chainId(signal),
     head: signal => rpc.attempt(async endpoint => (await rpc.headOf(endpoint, signal)).number, signal),
-    range: range => fetchRange(rpc, range, { ...fetching, ahead: () => (isHeadBusy() ? 1 : concurrency) }),
+    range: range => fetchRange(rpc, range, { ...fetching, ahead }),
+    parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead }, taker),
     follow,
     call: (calls, signal) =>
       askState(

@@ -1,3 +1,4 @@
+import type { Part, Taken, Taker } from './taking.ts'
 import type { TraceMethod } from './tracing.ts'
 import type { RawBlock } from './wire.ts'
 
@@ -67,6 +68,8 @@ export interface ChainSource {
   head(signal: AbortSignal): Promise<number>
   /** Checked, ascending and linked blocks of a range, run by run (see RangeOptions.order). */
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
+  /** The same, but answers go unread to whoever takes them, as far as it does. Absent where a source has no answers. */
+  parts?<T extends Taken>(options: RangeOptions, taker: Taker<T>): AsyncIterable<Part<T>[]>
   /** The chain from the stored tip on, for ever, until the signal aborts. */
   follow(options: FollowOptions): AsyncIterable<ChainEvent>
   /**

@@ -14,6 +14,8 @@ export interface Contracts {
    * nodes do not answer this question, goes on without.
    */
   prefetch(blocks: readonly RawBlock[], signal: AbortSignal): Promise<void>
+  /** The same of creations, which take note of what is answered. */
+  prefetchCodes(creations: readonly Creation[], signal: AbortSignal): Promise<void>
   /** Whether there is a node to be asked for the code of a contract in this block, and no answer yet. */
   isOpen(raw: RawBlock): boolean
   /** Asks for them, whether or not nodes have answered lately; resolves a while later where they do not. */
@@ -64,24 +66,25 @@ export const createContracts = ({
 
   /** A contract whose code a block's traces do not tell. */
   interface Open {
-    raw: RawBlock
     address: string
+    tell(code: string | undefined): void
   }
   const openIn = (raw: RawBlock): Open[] =>
     creationsIn(raw).flatMap(({ address, code }) => {
       const key = address.toLowerCase()
-      return code === undefined && !asked.get(raw)?.has(key) ? [{ raw, address: key }] : []
+      return code === undefined && !asked.get(raw)?.has(key) ? [{ address: key, tell: note(raw, key) }] : []
     })
+  const note = (raw: RawBlock, address: string) => (code: string | undefined) => {
+    const known = asked.get(raw) ?? new Map()
+    asked.set(raw, known.set(address, code))
+  }
 
   const ask = async (open: readonly Open[], signal: AbortSignal) => {
     const answers = await state!(
       open.map(({ address }) => ({ codeOf: address })),
       signal,
     )
-    for (const [index, { raw, address }] of open.entries()) {
-      const known = asked.get(raw) ?? new Map()
-      asked.set(raw, known.set(address, answers[index]))
-    }
+    for (const [index, { tell }] of open.entries()) tell(answers[index])
   }
   const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the codes of contracts', log, now, clock })
 
@@ -99,6 +102,18 @@ export const createContracts = ({
   return {
     async prefetch(blocks, signal) {
       if (state) await lookup.prefetch(blocks.flatMap(openIn), signal)
+    },
+    async prefetchCodes(creations, signal) {
+      const open = creations.filter(({ code }) => code === undefined)
+      const opens = open.map(
+        (creation): Open => ({
+          address: creation.address.toLowerCase(),
+          tell(code) {
+            creation.code = code
+          },
+        }),
+      )
+      if (state) await lookup.prefetch(opens, signal)
     },
     isOpen: raw => state !== undefined && openIn(raw).length > 0,
     require: (raw, signal) => lookup.require(openIn(raw), signal),

@@ -1,12 +1,11 @@
-import type { RawBlock } from '../chain/wire.ts'
 import type { BlockPoint } from '../config/kinds.ts'
-import { tokensIn } from '../documents/tokens.ts'
 import { positionOf } from '../engine/schema.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
-import { gapsIn } from '../lib/ranges.ts'
 import { systemClock } from '../lib/retry.ts'
-import type { BackfillOrder, Job } from './messages.ts'
-import { type Work, yieldToHead } from './work.ts'
+import { fill } from './filling.ts'
+import type { Job } from './messages.ts'
+import { prefetch } from './prefetch.ts'
+import type { Work } from './work.ts'
 
 /** Back-fills a range once. */
 export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
@@ -98,45 +97,6 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
   } finally {
     await lane.flush()
   }
-}
-
-/**
- * Blocks of a back-fill that are held in memory at a time: a node's answers are several times larger as objects, and cleaning up beside a
- * large heap takes more time than all the rest.
- */
-const RUN = 50
-
-const fill = async (work: Work, from: number, to: number, order: BackfillOrder) => {
-  const { source, pipeline, storeBatch, state, signal } = work
-  const gaps = gapsIn(pipeline.held(), from, to)
-  state.total += gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
-  const lane = pipeline.lane('fill')
-  try {
-    for (const gap of order === 'newest' ? gaps.toReversed() : gaps)
-      for await (const blocks of source!.range({ ...gap, order, run: Math.min(storeBatch, RUN), signal })) {
-        await prefetch(work, blocks)
-        for (const block of blocks) {
-          await yieldToHead(state, signal)
-          await lane.add(block)
-          state.done++
-        }
-        await lane.flush()
-      }
-  } finally {
-    await lane.flush()
-  }
-}
-
-/** What only the chain itself tells of the contracts and tokens in these blocks. */
-const prefetch = async ({ lookups, contracts, links, tokens, state, signal }: Work, blocks: readonly RawBlock[]) => {
-  await lookups.prefetch(blocks)
-  await contracts.prefetch(blocks, signal)
-  await links.prefetch(blocks, state.head ?? -1, signal)
-  const shown = blocks.flatMap(raw => [...tokensIn(raw, contracts.in(raw)).keys()])
-  await tokens.prefetch(
-    shown.map(address => address.slice(2)),
-    signal,
-  )
 }
 
 /** After a long pause the stored tip may lie on a branch that the chain has left: then it is rolled back to where they part. */

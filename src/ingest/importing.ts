@@ -5,8 +5,9 @@ import type { RawBlock } from '../chain/wire.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import type { BuiltPiece } from './builders/facts.ts'
 import { createGroupReader, type Group } from './builders/groups.ts'
-import { type Builders, type BuiltGroup, createBuilders } from './builders/pool.ts'
+import type { Builders, BuiltGroup } from './builders/pool.ts'
 import type { Lane, Pipeline } from './pipeline.ts'
+import { makeRoom, startBuilders } from './sharing.ts'
 import { type Work, yieldToEventLoop } from './work.ts'
 
 /** Reads packs from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
@@ -14,7 +15,7 @@ export const importPacks = async (work: Work, files: string[]) => {
   const { pipeline, signal, state, limits, storeBatch } = work
   state.total = files.reduce((sum, file) => sum + sizeOf(file), 0)
   const lane = pipeline.lane('fill')
-  const builders = startBuilders(work)
+  const builders = work.state.total < (work.sharing.from ?? WORTH_THREADS) ? undefined : startBuilders(work)
   const readGroups = createGroupReader(storeBatch)
   let before = 0
   try {
@@ -24,7 +25,7 @@ export const importPacks = async (work: Work, files: string[]) => {
       }
       const options = { signal, onRead, limits }
       const taker = createTaker(work, lane)
-      if (builders) await takeGroups(builders, readGroups(file, options), taker, lane, work)
+      if (builders) await takeGroups(builders, readGroups(file, options), taker, work)
       else for await (const line of readPackLines(file, options)) await taker.one(line)
       before += sizeOf(file)
     }
@@ -90,9 +91,9 @@ const takeGroups = async (
   builders: Builders,
   groups: AsyncIterable<Group>,
   taker: ReturnType<typeof createTaker>,
-  lane: Lane,
-  { pipeline, dictionaries, signal }: Work,
+  work: Work,
 ) => {
+  const { signal } = work
   // What is not built by then is not waited for.
   const stop = () => void builders.close()
   signal.addEventListener('abort', stop, { once: true })
@@ -100,11 +101,7 @@ const takeGroups = async (
     for await (const group of builders.each(groups, taker.isPlain)) {
       await taker.group(group)
       group.release()
-      if (!dictionaries?.isFilling()) continue
-      await builders.idle()
-      await lane.flush()
-      await pipeline.settled()
-      dictionaries.reset()
+      if (work.dictionaries?.isFilling()) await makeRoom(work, builders)
     }
   } catch (error) {
     signal.throwIfAborted()
@@ -114,14 +111,8 @@ const takeGroups = async (
   }
 }
 
-/** Threads cost some time to start. */
+/** Bytes from which on threads are worth the time that they take to start. */
 const WORTH_THREADS = 8 << 20
-
-const startBuilders = (work: Work): Builders | undefined => {
-  const { indexers, sharing, network, store, abis, chainId, limits, dictionaries, state } = work
-  if (!dictionaries || state.total < (sharing.from ?? WORTH_THREADS)) return undefined
-  return createBuilders(indexers, { network, store, abis, chainId, limits, memory: dictionaries.memory })
-}
 
 const addFromPack = async (raw: RawBlock, { path, line }: PackLine, pipeline: Pipeline, lane: Lane) => {
   const { number, hash } = raw.block

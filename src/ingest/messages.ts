@@ -61,6 +61,8 @@ export interface IndexerData {
 export interface Sharing {
   /** Bytes of packs from which on it is worth to start them; default 8 MB. */
   from?: number
+  /** Blocks of a node from which on it is; default 30. */
+  blocks?: number
   room?: Room
 }
 

@@ -18,6 +18,7 @@ import type { IndexerData } from './messages.ts'
 import { createPreparer } from './prepare.ts'
 import { createProxyResolver } from './proxy-resolver.ts'
 import { ownDictionaries } from './shared/dictionaries.ts'
+import { sharesWork } from './sharing.ts'
 import { createSimilarity } from './similarity.ts'
 import { createTokens } from './tokens.ts'
 
@@ -117,9 +118,6 @@ export const openDecoding = (
     },
   }
 }
-
-/** Whether other threads build documents for this one. */
-const sharesWork = ({ job, indexers }: IndexerData): boolean => indexers > 1 && job.type === 'import'
 
 /** What a network's blocks are decoded by at the moment. */
 export type NetworkDecoding = ReturnType<ReturnType<typeof openDecoding>['decoding']>

@@ -44,6 +44,8 @@ export interface Pipeline {
   caughtUp(): Promise<void>
   /** Resolves when all that was handed over is committed. */
   settled(): Promise<void>
+  /** Whether nothing is handed over that is not committed. */
+  isSettled(): boolean
   /** Ends all runs at hand, and resolves when they are committed. */
   flush(): Promise<void>
   close(): void
@@ -302,6 +304,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       await flushAll()
     },
     settled,
+    isSettled: () => open.size === 0,
     flush: flushAll,
     close: () => port.postMessage({ type: 'close' } satisfies ToWriter),
   }

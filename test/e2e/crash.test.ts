@@ -135,14 +135,18 @@ test('a back-fill that is killed again and again ends as one that was never inte
       sameAs(await everything(server), all)
     })
 
-  for (const order of ['newest', 'oldest']) {
-    await t.test(`index, ${order} first`, async t => {
+  for (const [order, indexers] of [
+    ['newest', '1'],
+    ['oldest', '1'],
+    ['newest', '2'],
+  ] as const) {
+    await t.test(`index, ${order} first, ${indexers} at a time`, async t => {
       const node = await startNode({ after: fn => after(t, fn) }, chain)
       node.methods.set('eth_call', () => '0x')
       node.methods.set('eth_getCode', () => '0x')
-      const data = join(folder, order)
+      const data = join(folder, `${order}-${indexers}`)
       const args = ['index', '--network', NETWORK, '--rpc', node.url, '--from', String(numbers[0])]
-      await runKilled(t, [...args, '--order', order, '--store-batch', '4'], data)
+      await runKilled(t, [...args, '--order', order, '--store-batch', '4', '--indexers', indexers], data)
       const server = await serve(t, data)
       sameAs(await everything(server), all)
     })

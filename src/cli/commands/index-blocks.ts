@@ -5,7 +5,7 @@ export const indexBlocks = command({
   name: 'index',
   usage: '--network T/B/N --rpc URL [--from N|latest-K] [--to N] [options]',
   summary: 'Indexes a range of blocks, then exits; asked again, it goes on where it stopped.',
-  settings: [...NODE, 'limit'],
+  settings: [...NODE, 'indexers', 'limit'],
   options: {},
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, progress, print }) => {

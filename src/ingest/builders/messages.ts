@@ -1,7 +1,9 @@
+import type { Question } from '../../chain/blocks.ts'
 import type { PackLine } from '../../chain/pack.ts'
+import type { Piece } from '../../engine/documents/piece.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { DictionariesMemory } from '../shared/dictionaries.ts'
-import type { BuiltPiece } from './facts.ts'
+import type { BlockFacts, BuiltPiece } from './facts.ts'
 
 /** What a thread that builds pieces is started with. */
 export interface BuilderData {
@@ -13,15 +15,35 @@ export interface BuilderData {
   chainId: number | undefined
   limits: Limits
   memory: DictionariesMemory
+  /** Whether receipts' logs blooms are compared with their logs. */
+  bloom: boolean
+  /** Which steps are kept of blocks that come with some. */
+  traces: 'calls' | 'all'
 }
 
-/** Lines of a pack, in memory that all threads share. */
-export interface ToBuilder {
-  lines: readonly PackLine[]
-}
+/** Each message is answered, in their order. */
+export type ToBuilder =
+  /** Lines of a pack, in memory that all threads share. Answered by `Built`. */
+  | { type: 'lines'; lines: readonly PackLine[] }
+  /** What a node answered. Answered by `Read`, or by the bytes. */
+  | { type: 'read'; id: number; body: Uint8Array; question: Question }
+  /** Builds what was read, with the decimals that were asked for. Answered by a piece. */
+  | { type: 'build'; id: number; decimals: ReadonlyMap<string, number> }
+  /** Gives up what was read. Answered by the bytes. */
+  | { type: 'giveBack'; id: number }
+  | { type: 'drop'; id: number }
 
-/** Undefined where nothing could be made of them: then they are to be taken one by one. */
-export type FromBuilder = Built | undefined
+/** Undefined where nothing could be made of it: then the blocks are to be taken one by one. */
+export type FromBuilder = Built | Read | Piece | Uint8Array | undefined
+
+/** What was read of an answer. */
+export interface Read {
+  blocks: BlockFacts[]
+  /** Contracts whose decimals it takes to build them, by 40 lower-case digits. */
+  decimals: string[]
+  /** As that of `Built`. */
+  abis: string
+}
 
 /** In the order of the lines; each block is of one line. */
 export interface Built {

@@ -1,19 +1,34 @@
 import type { Worker } from 'node:worker_threads'
+import type { Question } from '../../chain/blocks.ts'
+import type { Piece } from '../../engine/documents/piece.ts'
 import { startWorker } from '../../lib/runtime.ts'
 import type { Group } from './groups.ts'
-import type { BuilderData, FromBuilder, ToBuilder } from './messages.ts'
+import type { BuilderData, Built, FromBuilder, Read, ToBuilder } from './messages.ts'
 
 /** Threads that build pieces of batches side by side. */
 export interface Builders {
   /** Groups of lines with what was made of them, in their order, however many are under way. Nothing is made where it is of no use. */
   each(groups: AsyncIterable<Group>, isOfUse: () => boolean): AsyncIterable<BuiltGroup>
+  /** Has what a node answered read; gives the bytes back where that cannot be done. */
+  read(body: Uint8Array, question: Question): Promise<ReadAnswer | Uint8Array>
+  readonly threads: number
   /** Resolves when nothing is under way; what `each` gives next is begun later. */
   idle(): Promise<void>
   close(): Promise<void>
 }
 
 export interface BuiltGroup extends Group {
-  built: FromBuilder
+  built: Built | undefined
+}
+
+/** What was read of an answer, in the thread that did. */
+export interface ReadAnswer extends Read {
+  /** Builds it with decimals of tokens; undefined where that cannot be done. */
+  build(decimals: ReadonlyMap<string, number>): Promise<Piece | undefined>
+  /** The bytes of the answer; it holds them no more then. */
+  giveBack(): Promise<Uint8Array>
+  /** Frees them. */
+  drop(): void
 }
 
 /** Groups that a thread has waiting besides the one that it builds. */
@@ -30,19 +45,50 @@ export const createBuilders = (count: number, data: BuilderData): Builders => {
     const free = () => threads.filter(thread => thread.asked() <= WAITING).sort((a, b) => a.asked() - b.asked())[0]
     while (!free()) await new Promise<void>(resolve => waiting.push(resolve))
     try {
-      return { ...group, built: await free()!.build(group) }
+      const built = await free()!.ask<Built | undefined>({ type: 'lines', lines: group.lines })
+      return { ...group, built }
     } finally {
       waiting.shift()?.()
     }
   }
 
-  const begin = (group: Group): Promise<BuiltGroup> => {
-    const building = build(group)
+  const track = <T>(building: Promise<T>): Promise<T> => {
     open.add(building)
     const done = () => void open.delete(building)
     // Handled when its turn comes, too: until then it must not count as unhandled.
     building.then(done, done)
     return building
+  }
+  const begin = (group: Group): Promise<BuiltGroup> => track(build(group))
+
+  /** Answers that each thread holds. */
+  const holds = new Map(threads.map(thread => [thread, 0]))
+  let ids = 0
+  const read = async (body: Uint8Array, question: Question): Promise<ReadAnswer | Uint8Array> => {
+    const [thread] = [...holds].reduce((least, next) => (next[1] < least[1] ? next : least))
+    const hold = (by: number) => holds.set(thread, holds.get(thread)! + by)
+    const id = ++ids
+    hold(1)
+    const found = await thread.ask<Read | Uint8Array>({ type: 'read', id, body, question }, [
+      body.buffer as ArrayBuffer,
+    ])
+    if (found instanceof Uint8Array) {
+      hold(-1)
+      return found
+    }
+    return {
+      ...found,
+      build: decimals => track(thread.ask<Piece | undefined>({ type: 'build', id, decimals })),
+      giveBack() {
+        hold(-1)
+        return thread.ask<Uint8Array>({ type: 'giveBack', id })
+      },
+      drop() {
+        hold(-1)
+        // Nothing is left to be freed where the thread has ended.
+        thread.ask({ type: 'drop', id }).catch(() => {})
+      },
+    }
   }
 
   return {
@@ -73,6 +119,8 @@ export const createBuilders = (count: number, data: BuilderData): Builders => {
         await source.return?.()
       }
     },
+    read,
+    threads: count,
     async idle() {
       await Promise.allSettled(open)
     },
@@ -85,22 +133,23 @@ export const createBuilders = (count: number, data: BuilderData): Builders => {
 const createThread = (data: BuilderData) => {
   // As the thread that indexes has it.
   const worker: Worker = startWorker('builder', data, { resourceLimits: { maxYoungGenerationSizeMb: 96 } })
-  const asked: { resolve(answer: FromBuilder): void; reject(error: Error): void }[] = []
+  // Each answer is of the type that its message asks for.
+  const asked: { resolve(answer: never): void; reject(error: Error): void }[] = []
   let failure: Error | undefined
   const fail = (error: Error) => {
     failure ??= error
     for (const { reject } of asked.splice(0)) reject(failure)
   }
-  worker.on('message', (answer: FromBuilder) => asked.shift()?.resolve(answer))
+  worker.on('message', (answer: FromBuilder) => asked.shift()?.resolve(answer as never))
   worker.on('error', fail)
   worker.on('exit', code => fail(new Error(`a thread that builds documents has ended, with code ${code}`)))
   return {
     asked: () => asked.length,
-    build: ({ lines }: Group): Promise<FromBuilder> =>
+    ask: <T extends FromBuilder>(message: ToBuilder, moved: ArrayBuffer[] = []): Promise<T> =>
       new Promise((resolve, reject) => {
         if (failure) return reject(failure)
         asked.push({ resolve, reject })
-        worker.postMessage({ lines } satisfies ToBuilder)
+        worker.postMessage(message, moved)
       }),
     end: () => worker.terminate(),
   }

@@ -13,14 +13,16 @@ import { openSignatures } from '../open-decoding.ts'
 import { createPieceContext } from '../piece-context.ts'
 import { joinDictionaries } from '../shared/dictionaries.ts'
 import { createTokens } from '../tokens.ts'
+import { createAnswerBuilder } from './answers.ts'
 import { createBuilder } from './builder.ts'
-import type { BuilderData, Built, FromBuilder, ToBuilder } from './messages.ts'
+import type { BuilderData, FromBuilder, ToBuilder } from './messages.ts'
 
 /**
- * A thread that builds pieces of batches. It knows nothing of other blocks than those at hand, and tells no fault: lines that it can make
- * nothing of go back as they came, to be taken in one by one.
+ * A thread that builds pieces of batches. It knows nothing of other blocks than those at hand, and tells no fault: lines and answers that
+ * it can make nothing of go back as they came, to be taken in one by one.
  */
-export const runBuilder = async ({ network, store, abis, chainId, limits, memory }: BuilderData) => {
+export const runBuilder = async (data: BuilderData) => {
+  const { network, store, abis, chainId, limits, memory, bloom, traces } = data
   const db = openForReading(store, nativeBinding())
   const stored = createStoredDictionaries(db)
   const { registry, functions, list } = openSignatures()
@@ -35,36 +37,55 @@ export const runBuilder = async ({ network, store, abis, chainId, limits, memory
     version: versionOf(own),
   }))
   let current = decoding()
-  const build = createBuilder({
-    context: createPieceContext({
-      ...joinDictionaries(memory, stored),
-      hashKeys: stored.hashKeys,
-      decimals: tokens.of,
-      bloomsChecked: true,
-    }),
-    decode: createDocumentDecoder({
-      decodeLog: (log, at) => current.log(log, at),
-      methodOf: (input, to, at) => current.methodOf(input, to, at),
-      decodeCall: (to, input, at) => current.call(to, input, at),
-      traces: 'all',
-    }),
-    pack: chainId === undefined ? { limits } : { chainId, limits },
+  const context = createPieceContext({
+    ...joinDictionaries(memory, stored),
+    hashKeys: stored.hashKeys,
+    decimals: tokens.of,
+    bloomsChecked: bloom,
   })
+  const decode = createDocumentDecoder({
+    decodeLog: (log, at) => current.log(log, at),
+    methodOf: (input, to, at) => current.methodOf(input, to, at),
+    decodeCall: (to, input, at) => current.call(to, input, at),
+    traces,
+  })
+  const build = createBuilder({ context, decode, pack: chainId === undefined ? { limits } : { chainId, limits } })
+  const answers = createAnswerBuilder({ context, decode, check: { bloom, limits } })
 
-  const take = (lines: ToBuilder['lines']): Built | undefined => {
-    current = decoding()
-    try {
-      return { pieces: build(lines), abis: current.version }
-    } catch {
-      return undefined
+  /** With the buffers that move to the other thread. */
+  const take = (message: ToBuilder): [answer: FromBuilder, buffers?: ArrayBuffer[]] => {
+    switch (message.type) {
+      case 'lines': {
+        current = decoding()
+        const pieces = build(message.lines)
+        return [{ pieces, abis: current.version }, pieces.flatMap(({ piece }) => pieceBuffers(piece))]
+      }
+      case 'read':
+        current = decoding()
+        return [{ ...answers.read(message.id, message.body, message.question), abis: current.version }]
+      case 'build': {
+        const piece = answers.build(message.id, message.decimals)
+        return [piece, pieceBuffers(piece)]
+      }
+      case 'giveBack':
+        return moved(answers.giveBack(message.id))
+      case 'drop':
+        answers.drop(message.id)
+        return [undefined]
     }
   }
 
   // Messages follow so closely that nothing else would get its turn.
   await keccakReady
-  parentPort!.on('message', ({ lines }: ToBuilder) => {
-    const built = take(lines)
-    const buffers = (built?.pieces ?? []).flatMap(({ piece }) => pieceBuffers(piece))
-    parentPort!.postMessage(built satisfies FromBuilder, buffers)
+  parentPort!.on('message', (message: ToBuilder) => {
+    let taken: ReturnType<typeof take>
+    try {
+      taken = take(message)
+    } catch {
+      taken = message.type === 'read' ? moved(message.body) : [undefined]
+    }
+    parentPort!.postMessage(...taken)
   })
 }
+
+const moved = (body: Uint8Array): [Uint8Array, ArrayBuffer[]] => [body, [body.buffer as ArrayBuffer]]

@@ -1,0 +1,97 @@
+import type { RangeOptions } from '../chain/source.ts'
+import type { RawBlock } from '../chain/wire.ts'
+import { gapsIn } from '../lib/ranges.ts'
+import type { Builders } from './builders/pool.ts'
+import type { BackfillOrder } from './messages.ts'
+import type { Lane } from './pipeline.ts'
+import { prefetch } from './prefetch.ts'
+import { type BegunPart, createRunTaker } from './runs.ts'
+import { makeRoom, startBuilders } from './sharing.ts'
+import { type Work, yieldToHead } from './work.ts'
+
+/**
+ * Blocks of a back-fill that are held in memory at a time: a node's answers are several times larger as objects, and cleaning up beside a
+ * large heap takes more time than all the rest.
+ */
+const RUN = 50
+
+/** Blocks from which on threads are worth the time that they take to start. */
+const WORTH_THREADS = 30
+
+/** Fetches what is missing of a range, and takes it in. */
+export const fill = async (work: Work, from: number, to: number, order: BackfillOrder) => {
+  const { source, pipeline, storeBatch, sharing, state, signal } = work
+  const gaps = gapsIn(pipeline.held(), from, to)
+  const missing = gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
+  state.total += missing
+  const lane = pipeline.lane('fill')
+  const builders = source!.parts && missing >= (sharing.blocks ?? WORTH_THREADS) ? startBuilders(work) : undefined
+  try {
+    for (const gap of order === 'newest' ? gaps.toReversed() : gaps) {
+      const range = { ...gap, order, run: Math.min(storeBatch, RUN), signal }
+      if (builders) await takeBuilt(work, lane, builders, range)
+      else
+        for await (const blocks of source!.range(range)) {
+          await prefetch(work, blocks)
+          await takeBlocks(work, lane, blocks)
+          await lane.flush()
+        }
+    }
+  } finally {
+    await lane.flush()
+    await builders?.close()
+  }
+}
+
+const takeBlocks = async ({ state, signal }: Work, lane: Lane, blocks: readonly RawBlock[]) => {
+  for (const block of blocks) {
+    await yieldToHead(state, signal)
+    await lane.add(block)
+    state.done++
+  }
+}
+
+/** One run is built by other threads while the next one is read, and what is to be asked for it is asked. */
+const takeBuilt = async (work: Work, lane: Lane, builders: Builders, range: RangeOptions) => {
+  const { source, dictionaries, signal } = work
+  const taker = createRunTaker(work, builders)
+  let begun: BegunPart[] = []
+  const finish = async () => {
+    for (const part of begun.splice(0)) await takePart(work, lane, part)
+    await lane.flush()
+  }
+  // What is not built by then is not waited for.
+  const stop = () => void builders.close()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    for await (const parts of source!.parts!(range, taker)) {
+      if (dictionaries?.isFilling() || !taker.mayGoAhead(parts)) await finish()
+      if (dictionaries?.isFilling()) await makeRoom(work, builders)
+      const next = await taker.begin(parts)
+      await finish()
+      begun = next
+    }
+    await finish()
+  } catch (error) {
+    signal.throwIfAborted()
+    // The good blocks before a fault are kept.
+    await finish()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Blocks about which anything is special are taken one by one, which tells what is wrong with them. */
+const takePart = async (work: Work, lane: Lane, part: BegunPart) => {
+  const { state, signal } = work
+  await yieldToHead(state, signal)
+  const piece = await part.built()
+  if (piece && (await lane.addBuilt(piece))) {
+    state.done += piece.blocks.length
+    part.drop()
+    return
+  }
+  const blocks = await part.blocks()
+  await takeBlocks(work, lane, blocks)
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
+import { openForWriting } from '../../src/engine/open.ts'
+import { abiFolder, addAbis } from '../../src/ingest/abis.ts'
+import type { Job, Sharing } from '../../src/ingest/messages.ts'
+import { startIndexing } from '../../src/ingest/network.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { contentsOf, documentsOf, using } from '../support/contents.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { type FakeNode, firstTimes, NodeError, startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+import { createTestStore, demoBlocks, generatedBlocks } from '../support/store.ts'
+
+const NETWORK = 'ethereum/test/net'
+
+interface Options {
+  job?: Partial<Extract<Job, { type: 'index' }>>
+  node?: { traces?: 'off' | 'calls' | 'all'; batch?: number; bloom?: boolean }
+  storeBatch?: number
+  sharing?: Sharing
+  abi?: { file: string; address: string | null }
+  /** Makes the node what it is. */
+  play?: (node: FakeNode) => void
+  /** What is stored before. */
+  before?: readonly RawBlock[]
+}
+
+/** What a back-fill comes to: its error, what it says of the node, and where all of it is stored. */
+const filled = async (t: TestContext, chain: readonly RawBlock[], indexers: number, options: Options = {}) => {
+  const { job, storeBatch = 7, sharing = {}, abi, play, before, node: reach } = options
+  const data = await dataFolder(t)
+  makeStoreFolder(data)
+  const store = storeFile(data, NETWORK)
+  const db = openForWriting(store)
+  // The same in all stores, so that their indexes can be compared.
+  db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
+  db.close()
+  if (abi) addAbis(abiFolder(data), [abi.file], { network: null, address: abi.address })
+  const run = async (blocks: readonly RawBlock[], threads: number, play?: Options['play']) => {
+    const node = await startNode(t, blocks)
+    const traces = new Map(blocks.map(({ block, traces }) => [Number(block.number), traces]))
+    node.methods.set('trace_block', ([number]) => structuredClone(traces.get(Number(number))) ?? [])
+    // Some tokens have decimals, and some none.
+    node.methods.set('eth_call', params => {
+      const { to } = (params as [{ to: string }])[0]
+      return /[0-9]$/.test(to) ? `0x${to.at(-1)!.padStart(64, '0')}` : '0x'
+    })
+    node.methods.set('eth_getCode', () => '0x6001600255')
+    play?.(node)
+    const lines: string[] = []
+    const log = createLog({ write: line => void lines.push(line), json: false })
+    const indexing = startIndexing({
+      data,
+      network: NETWORK,
+      job: {
+        type: 'index',
+        node: { urls: [node.url], pollMs: 20, timeoutMs: 5000, ...reach },
+        from: { block: Number(blocks[0]!.block.number) },
+        to: undefined,
+        order: 'newest',
+        finality: 64,
+        ...job,
+      },
+      storeBatch,
+      indexers: threads,
+      sharing: { blocks: 0, ...sharing },
+      log,
+    })
+    const outcome = await indexing.ended.then(
+      ({ blocks, logs, events, added }) => ({ blocks, logs, events, added }),
+      (error: Error) => error.message,
+    )
+    const said = lines
+      .filter(line => /usable|unlinked|not link/.test(line))
+      .map(line => line.replaceAll(node.url, 'URL').replace(/^\S+ /, ''))
+    return { outcome, said, lastError: indexing.report().endpoints[0]?.lastError }
+  }
+  if (before) await run(before, 1)
+  return { ...(await run(chain, indexers, play)), store }
+}
+
+const contents = (path: string) => {
+  const store = createTestStore([], { path })
+  let found: unknown
+  using([store], () => {
+    found = { contents: contentsOf(store), documents: documentsOf(store) }
+  })
+  return found
+}
+
+/** The same with several threads as with one. */
+const same = async (t: TestContext, chain: readonly RawBlock[], options: Options = {}) => {
+  const { store: ofOne, ...one } = await filled(t, chain, 1, options)
+  const { store: ofSeveral, ...several } = await filled(t, chain, 2, options)
+  assert.deepEqual(several, one)
+  assert.deepStrictEqual(contents(ofSeveral), contents(ofOne))
+  return one
+}
+
+const blocksOf = ({ outcome }: Awaited<ReturnType<typeof same>>) =>
+  typeof outcome === 'string' ? outcome : outcome.blocks
+
+/** Real ones, with steps, contracts and tokens. */
+const demo = demoBlocks().slice(0, 30)
+/** As on mainnet, without steps. */
+const generated = generatedBlocks(6)
+
+describe('a back-fill from a node by several threads comes to what one makes of it', () => {
+  it('in either order, with traces and without', async t => {
+    const ways = [
+      { order: 'newest', traces: 'all' },
+      { order: 'oldest', traces: 'calls' },
+      { order: 'newest', traces: 'off' },
+    ] as const
+    for (const { order, traces } of ways)
+      assert.equal(blocksOf(await same(t, demo, { job: { order }, node: { traces } })), demo.length)
+    assert.equal(blocksOf(await same(t, generated, { storeBatch: 4, node: { batch: 4 } })), generated.length)
+  })
+
+  it('when the memory that they share is full again and again', async t => {
+    const room = { addresses: 1 << 11, texts: 40_000 }
+    await same(t, generated, { storeBatch: 1, sharing: { room } })
+  })
+
+  it('when some blocks are stored already', async t => {
+    const some = { before: demo.slice(0, 20), job: { from: { block: Number(demo[0]!.block.number) } } }
+    assert.equal(blocksOf(await same(t, demo, some)), 10)
+  })
+
+  it('by ABIs for all contracts, and for single ones', async t => {
+    const file = join(await dataFolder(t), 'abi.json')
+    writeFileSync(file, readFileSync(new URL('../../data/demo-abi.json', import.meta.url)))
+    const address = demo.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs))[0]!.address
+    for (const abi of [
+      { file, address: null },
+      { file, address },
+    ])
+      await same(t, demo, { abi, node: { traces: 'all' } })
+  })
+
+  it('where a node has not all methods, or takes few calls at once', async t => {
+    await same(t, demo, { play: node => void node.missing.set('eth_getBlockReceipts', MISSING) })
+    await same(t, demo, { play: node => void node.missing.set('trace_block', MISSING), node: { traces: 'all' } })
+    for (const batchLimit of [1, 5]) {
+      const play = (node: FakeNode) => {
+        node.batchLimit = batchLimit
+      }
+      const [one, several] = [await filled(t, demo, 1, { play }), await filled(t, demo, 2, { play })]
+      assert.deepEqual(several.outcome, one.outcome)
+      assert.deepStrictEqual(contents(several.store), contents(one.store))
+    }
+  })
+
+  it('where a node lies for a while, and says the same of it', async t => {
+    const target = demo[12]!
+    const number = target.block.number
+    const lies: [what: string, said: RegExp, lie: (method: string, result: unknown) => unknown][] = [
+      ['null', /does not have it/, (method, result) => (method === BLOCK ? null : result)],
+      [
+        'an error',
+        /went wrong/,
+        (method, result) => (method === RECEIPTS ? new NodeError(-32000, 'went wrong') : result),
+      ],
+      ['too few receipts', /receipts/, (method, result) => (method === RECEIPTS ? (result as []).slice(1) : result)],
+      ['no object', /./, (method, result) => (method === RECEIPTS ? 7 : result)],
+    ]
+    for (const [what, said, lie] of lies) {
+      const found = await same(t, demo, {
+        play(node) {
+          const isTime = firstTimes(1)
+          node.lie = ({ method, params }, result) => {
+            if (params[0] !== number || params[1] === false || lie(method, result) === result) return result
+            return isTime() ? lie(method, result) : result
+          }
+        },
+      })
+      assert.equal(blocksOf(found), demo.length, what)
+      assert.match(found.lastError ?? '', said, what)
+      assert.match(found.said.join(), said, what)
+    }
+  })
+
+  it('where answers are none, or a limit is reached', async t => {
+    const troubles = [
+      [{ garbage: '<html>' }, /no JSON-RPC answer: <html>/],
+      [{ garbage: '[]' }, /^$/],
+      [{ garbage: LIMITED }, /asks to slow down \(-32005: limit exceeded\)/],
+    ] as const
+    for (const [trouble, said] of troubles) {
+      const found = await same(t, demo, {
+        play(node) {
+          const isTime = firstTimes(1)
+          node.trouble = calls => (calls.length > 5 && isTime() ? trouble : undefined)
+        },
+      })
+      assert.equal(blocksOf(found), demo.length)
+      assert.match(found.said.join(), said)
+    }
+  })
+
+  it('where the chain is reorganised while it is filled', async t => {
+    const trunk = makeChain({ blocks: 60 })
+    const branch = makeChain({ blocks: 40, parent: trunk[19]!, salt: 'branch' })
+    // Blocks of the old branch come in between.
+    const found = await same(t, [...trunk.slice(0, 20), ...branch], {
+      storeBatch: 10,
+      play(node) {
+        const isTime = firstTimes(3)
+        node.lie = ({ method, params }, result) => {
+          const old = trunk[Number(params[0])]
+          if (params[0] !== '0x1e' || !old || !(method === RECEIPTS || params[1] === true)) return result
+          if (method === BLOCK && !isTime()) node.lie = (_, result) => result
+          return structuredClone(method === BLOCK ? old.block : old.receipts)
+        }
+      },
+    })
+    assert.equal(blocksOf(found), 60)
+    assert.match(found.said.join(), /do not link/)
+  })
+
+  it('where what is stored is of another branch', async t => {
+    const trunk = makeChain({ blocks: 60 })
+    const other = makeChain({ blocks: 60, salt: 'other' })
+    const found = await same(t, [...trunk.slice(0, 40), ...other.slice(40)], {
+      before: other.slice(50),
+      storeBatch: 10,
+      job: { from: { block: 30 }, to: { block: 49 }, order: 'oldest' },
+    })
+    assert.equal(typeof found.outcome, 'string')
+  })
+})
+
+const BLOCK = 'eth_getBlockByNumber'
+const RECEIPTS = 'eth_getBlockReceipts'
+const MISSING = new NodeError(-32601, 'the method does not exist/is not available')
+const LIMITED = JSON.stringify([{ jsonrpc: '2.0', id: 1, error: { code: -32005, message: 'limit exceeded' } }])
