@@ -10,7 +10,7 @@ import type { Metric } from '../../query/aggs/result.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import type { Batch } from './batch.ts'
 import { createSource } from './sources.ts'
-import { eachValue, type Found } from './values.ts'
+import { eachValue, type Found, gathered } from './values.ts'
 
 /** By bucket. Sums are compensated (Kahan), as Elasticsearch's are. */
 interface Numbers {
@@ -145,13 +145,18 @@ const collectNumbers = (found: Found, batch: Batch, wantsSquares: boolean): Numb
     }
     return numbers
   }
-  eachValue(found, batch, (i, value) => {
-    const owner = owners ? owners[i]! : 0
+  const add = (owner: number, value: number) => {
     counts[owner]!++
     addTo(sums, lost, owner, value)
     if (value < least[owner]!) least[owner] = value
     if (value > greatest[owner]!) greatest[owner] = value
     if (wantsSquares) addTo(squares, lostSquares, owner, value * value)
-  })
+  }
+  if (found.form === 'several') {
+    eachValue(found, batch, (i, value) => add(owners ? owners[i]! : 0, value))
+    return numbers
+  }
+  const values = gathered(found, batch)
+  for (let i = 0; i < count; i++) if (!Number.isNaN(values[i]!)) add(owners ? owners[i]! : 0, values[i]!)
   return numbers
 }
