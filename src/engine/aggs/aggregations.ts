@@ -3,6 +3,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/run.ts'
+import { renderResults } from '../../query/aggs/render.ts'
 import type { Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
@@ -12,9 +13,11 @@ import { planQuery } from '../query/plan.ts'
 import { type Ask, viewOf } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
 import type { Context } from './aggregator.ts'
+import { createAnswers } from './answers.ts'
 import type { At, Batch } from './batch.ts'
 import { createStateCache } from './cache.ts'
 import { createMatching } from './matching.ts'
+import { textOf } from './narrow.ts'
 import { type AggregatedPart, aggregate, batchOf } from './run.ts'
 import type { Stores } from './sources.ts'
 import { createInner } from './tree.ts'
@@ -32,9 +35,11 @@ export interface AggregateRequest {
   index: string
   /** How a number of hits is written. */
   total(count: number): string
+  /** Whether names of aggregations stand behind their types. */
+  typedKeys: boolean
 }
 
-/** Computes aggregations, within a reader's transaction. */
+/** Computes aggregations as JSON text, within a reader's transaction. */
 export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
   const partOf = (kind: Kind, node: Node): AggregatedPart => ({
@@ -44,9 +49,10 @@ export const createAggregating = (options: AggregatingOptions) => {
   })
 
   const cache = createStateCache(reader)
+  const answers = createAnswers(reader)
 
-  return ({ request, aggregations, index, total }: AggregateRequest): Results => {
-    const kept = cache.of(request.aggregated && `${request.parts.map(({ kind }) => kind)} ${request.aggregated}`)
+  const compute = ({ request, aggregations, index, total }: AggregateRequest): Results => {
+    const kept = cache.of(request.aggregated && `${request.parts.map(({ kind }) => kind)} ${request.aggregated.found}`)
     const matching = createMatching({ reader, exact, ask })
     const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL))
     let left = limits.buckets
@@ -79,5 +85,11 @@ export const createAggregating = (options: AggregatingOptions) => {
     const results = aggregate(inner, { parts, everything: everything() }, context)
     runPipelines(results, aggregations.aggs, aggregations.pipelines, { check: reader.check })
     return results
+  }
+  return (asked: AggregateRequest): string => {
+    const { request, typedKeys } = asked
+    const queries = () => request.parts.map(({ kind, query }) => `${kind} ${textOf(query)}`)
+    const question = request.aggregated && `${typedKeys} ${queries()} ${request.aggregated.whole}`
+    return answers.of(question, () => renderResults(compute(asked), typedKeys))
   }
 }
