@@ -36,13 +36,14 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
     least: createNumbers(Number.POSITIVE_INFINITY),
     greatest: createNumbers(Number.NEGATIVE_INFINITY),
   }
-  const every = Object.values(all)
+  const { squares, lostSquares, ...plain } = all
+  const every = Object.values(wantsSquares ? all : plain)
   const totalsOf = (owner: number): Totals => ({
     count: all.counts.values[owner] ?? 0,
     sum: all.sums.values[owner] ?? 0,
     min: all.least.values[owner] ?? Number.POSITIVE_INFINITY,
     max: all.greatest.values[owner] ?? Number.NEGATIVE_INFINITY,
-    sumOfSquares: all.squares.values[owner] ?? 0,
+    sumOfSquares: squares.values[owner] ?? 0,
   })
   const metricOf = (owner: number): Metric => {
     const metric = write(spec, totalsOf(owner))
@@ -65,8 +66,8 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
         if (part.least[i]! < all.least.values[owner]!) all.least.values[owner] = part.least[i]!
         if (part.greatest[i]! > all.greatest.values[owner]!) all.greatest.values[owner] = part.greatest[i]!
         if (!wantsSquares) continue
-        addTo(all.squares.values, all.lostSquares.values, owner, part.squares[i]!)
-        addTo(all.squares.values, all.lostSquares.values, owner, part.lostSquares[i]!)
+        addTo(squares.values, lostSquares.values, owner, part.squares[i]!)
+        addTo(squares.values, lostSquares.values, owner, part.lostSquares[i]!)
       }
     },
     finish() {},
