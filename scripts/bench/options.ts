@@ -14,7 +14,7 @@ npm run bench -- --against URL [--events N] [--seed S] [--pack FILE] [--keep DIR
 --pack     reads this block pack instead of making one
 --keep     data folder to fill and to leave; without it a temporary one
 --data     data folder that is filled already: nothing is imported
---against  a running OpenSearch: fills it with the same documents and measures both, one after the other. Its
+--against  a running OpenSearch: fills it with the same documents and measures both, also aggregations. Its
            indices chainsieve-bench-block, -tx, -log and -event are replaced, and removed at the end
 --program  what is measured (default dist/chainsieve.mjs; dist/chainsieve is the executable)
 --json     where all figures go; - for standard output, in place of the table

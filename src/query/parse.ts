@@ -1,6 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
-import { lastingText } from './aggs/lasting-text.ts'
+import { lastingTexts } from './aggs/lasting-text.ts'
 import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import type { Node } from './ast.ts'
 import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
@@ -99,7 +99,7 @@ export const parseSearch = (
     ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
-      aggregated: lastingText(aggregated.value),
+      aggregated: lastingTexts(aggregated.value),
       aggregations: parseAggregations(aggregated, { kinds, now, nested: undefined, budget: createBudget(options) }),
     }),
     ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),

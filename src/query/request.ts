@@ -1,5 +1,6 @@
 import type { EsType, FieldPath, Kind } from '../mapping/index.ts'
 import type { Aggregations } from './aggs/ast.ts'
+import type { LastingTexts } from './aggs/lasting-text.ts'
 import type { Node, Value } from './ast.ts'
 import type { Named } from './collected.ts'
 import type { Score } from './score.ts'
@@ -27,8 +28,8 @@ export interface SearchRequest {
   shown?: Shown
   collapse?: Collapse
   aggregations?: Aggregations | undefined
-  /** A text that means the same aggregations at any moment, whatever the query; undefined where there is none. */
-  aggregated?: string | undefined
+  /** Texts that mean the same aggregations at any moment, whatever the query; undefined where there are none. */
+  aggregated?: LastingTexts | undefined
   /** Only hits that come behind this one. */
   after?: After | undefined
   /** Hits that are sorted by the same have an order of their own, that of the chain, which `after` tells apart. `shown`: as one more sort value. */

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { Asked } from '../../scripts/bench/beside/asking.ts'
 import type { Beside } from '../../scripts/bench/beside/beside.ts'
 import { bodiesIn, linesOf } from '../../scripts/bench/beside/documents.ts'
+import type { AskedPanel } from '../../scripts/bench/beside/panels.ts'
 import { rowsOf, showBeside } from '../../scripts/bench/beside/report.ts'
 import { main } from '../../scripts/bench/run.ts'
 import { startFakeOpenSearch } from '../support/opensearch.ts'
@@ -51,6 +52,11 @@ const crowd = (clients: number, ours: number, theirs: number) => ({
   clients,
   results: { ours: { ...times(8), cpu: 4, perSecond: ours }, theirs: { ...times(8), cpu: 5, perSecond: theirs } },
 })
+const panel = (name: string, ours: number, theirs: number): AskedPanel => ({
+  ...{ panel: name, same: theirs >= 2 * ours },
+  anew: { ours: times(ours), theirs: times(theirs) },
+  again: { ours: times(1), theirs: times(1) },
+})
 const good: Beside = {
   version: 'OpenSearch 3.3.0',
   store: { blocks: 1000, txs: 150_000, logs: 300_000, events: 290_000 },
@@ -67,6 +73,8 @@ const good: Beside = {
   streams: { ours: [{ hits: 290_000, bytes: 1e9, seconds: 2 }], theirs: [{ hits: 290_000, bytes: 1e9, seconds: 6 }] },
   bytes: { ours: 126e6, theirs: 870e6 },
   fairness: { alone: times(1), beside: times(1, 19.9), scanning: 20, scansPerSecond: 40 },
+  panels: [panel('transactions over time', 99, 200), panel('all: names', 1, 2)],
+  besideHeavy: { alone: times(1), beside: times(1, 19.9), scanning: 20, scansPerSecond: 40 },
   start: { serve: times(200), node: times(40), idle: { peak: 2e8, peakOwn: 1e8 } },
 }
 const differing: Asked = { ...good.asked[0]!, differing: [{ value: '0xab', ours: 3, theirs: 4 }] }
@@ -81,6 +89,8 @@ const bad: Beside = {
   streams: { ...good.streams, ours: [{ hits: 290_000, bytes: 1e9, seconds: 2.1 }] },
   bytes: { ours: 127e6, theirs: 870e6 },
   fairness: { ...good.fairness, beside: times(1, 20) },
+  besideHeavy: { ...good.besideHeavy, beside: times(1, 20) },
+  panels: [panel('transactions over time', 100, 199)],
 }
 
 test('every target beside OpenSearch is held against what was measured', () => {
@@ -93,6 +103,10 @@ test('every target beside OpenSearch is held against what was measured', () => {
     'all events, ratio',
     'disk',
     'term on _id while 20 scans are under way',
+    'term on _id while 20 aggregations are under way',
+    'aggregations whose buckets differ',
+    'ratio of aggregations, the least',
+    'panels of a dashboard, p50 of the longest',
   ]
   const verdicts = (beside: Beside) =>
     rowsOf(beside)
@@ -171,6 +185,10 @@ test('the whole comparison runs, and a naive search over the documents that were
   for (const { results } of beside.crowds) assert.ok(results.ours.perSecond > 0 && results.theirs.perSecond > 0)
   assert.deepEqual([beside.imports.ours.length, beside.imports.theirs.length], [1, 1])
   assert.deepEqual([beside.streams.ours[0]!.hits, beside.streams.theirs[0]!.hits], [store.events, store.events])
+  // Theirs is no engine that aggregates.
+  assert.equal(beside.panels.length, 19)
+  for (const { panel, same, anew } of beside.panels) assert.ok(!same && anew.ours.runs > 0, panel)
+  assert.ok(beside.besideHeavy.beside.runs > 0 && beside.besideHeavy.scansPerSecond > 0)
   assert.ok(beside.fairness.alone.runs > 0 && beside.fairness.beside.runs > 0 && beside.fairness.scansPerSecond > 0)
   assert.ok(beside.bytes.ours > 200 * store.logs && beside.bytes.theirs === 1e6)
   // The indices are gone at the end.

@@ -16,6 +16,7 @@ import { type Asked, askBesideScans, askBoth, type Crowd, crowdBoth, type Fairne
 import { startClients } from './clients.ts'
 import { writeDocuments } from './documents.ts'
 import { type LoadWay, type OpenSearch, openOpenSearch } from './opensearch.ts'
+import { type AskedPanel, askPanels, heavy } from './panels.ts'
 import { type Both, inTurns, sidesOf } from './sides.ts'
 import { makeScans, makeTen, mixOf } from './ten.ts'
 
@@ -33,6 +34,9 @@ export interface Beside {
   streams: Both<Omit<Streamed, 'memory'>[]>
   bytes: Both<number>
   fairness: Fairness
+  panels: AskedPanel[]
+  /** As `fairness`, beside aggregations over everything. */
+  besideHeavy: Fairness
   start: Starting
 }
 
@@ -111,11 +115,27 @@ const measure = async (stage: Stage): Promise<Omit<Beside, 'start'>> => {
   })
   note('Asking by _id beside scans')
   const fairness = await askBesideScans(sides.ours, byId(sample), makeScans(sample), effort.rounds * effort.seconds)
+  note('Asking both for the panels of a dashboard')
+  const panels = await askPanels(sides, server, effort)
+  note('Asking by _id beside aggregations')
+  const besideHeavy = await askBesideScans(sides.ours, byId(sample), heavy(), effort.rounds * effort.seconds)
   note(`Merging the segments of ${theirs.version}`)
   // Last of all, as nobody who follows a chain can do it: questions find both as imports leave them.
   const bytes = { ours: filled.sizes.bytes, theirs: await theirs.settle() }
   const store = filled.held
-  return { version: theirs.version, store, documents, asked, crowds, imports, streams, bytes, fairness }
+  return {
+    version: theirs.version,
+    store,
+    documents,
+    asked,
+    crowds,
+    imports,
+    streams,
+    bytes,
+    fairness,
+    panels,
+    besideHeavy,
+  }
 }
 
 const byId = ({ txs }: Sample): Request[] =>

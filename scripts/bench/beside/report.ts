@@ -3,6 +3,7 @@ import { count, fixed, showTable, showTimes } from '../table.ts'
 import type { Times } from '../times.ts'
 import type { Asked, Worked } from './asking.ts'
 import type { Beside } from './beside.ts'
+import { rowsOfPanels, showPanels } from './panels.ts'
 
 /** What was measured beside OpenSearch, as Markdown. */
 export const showBeside = (beside: Beside): string => {
@@ -15,6 +16,7 @@ export const showBeside = (beside: Beside): string => {
     `${version} held the same ${count(documents)} blocks, transactions, logs and events.`,
     showQuestions(asked, version),
     showCrowds(beside),
+    showPanels(beside.panels, version),
     showRows(rows),
     ...(differing.length > 0 ? [`Totals that differ:\n\n${differing.join('\n')}`] : []),
     verdict(rows),
@@ -80,7 +82,7 @@ const cpuText = (cpu: number | undefined): string => (cpu === undefined ? '' : f
 
 /** The rest of what was measured, and what is to be reached. */
 export const rowsOf = (beside: Beside): Row[] => {
-  const { asked, crowds, fairness, start, store } = beside
+  const { asked, crowds, fairness, panels, besideHeavy, start, store } = beside
   const slowest = asked
     .map(one => ({ ...one, ratio: ratioOf(one) }))
     .sort((a, b) => (a.ratio ?? 0) - (b.ratio ?? 0))[0]!
@@ -100,6 +102,12 @@ export const rowsOf = (beside: Beside): Row[] => {
       `${showTimes(scanned)} (${fixed(scansPerSecond)} scans/s)`,
       { target: 'p99 < 20 ms', ok: scanned.p99 < 20 },
     ),
+    row(
+      `term on _id while ${besideHeavy.scanning} aggregations are under way`,
+      `${showTimes(besideHeavy.beside)} (${fixed(besideHeavy.scansPerSecond)} aggregations/s)`,
+      { target: 'p99 < 20 ms', ok: besideHeavy.beside.p99 < 20 },
+    ),
+    ...rowsOfPanels(panels),
     ...startRows(start, store.logs),
   ]
 }

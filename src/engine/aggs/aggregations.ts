@@ -3,6 +3,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/run.ts'
+import { renderResults } from '../../query/aggs/render.ts'
 import type { Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
@@ -13,9 +14,11 @@ import { planQuery } from '../query/plan.ts'
 import { type Ask, viewOf } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
 import type { Context } from './aggregator.ts'
+import { createAnswers } from './answers.ts'
 import type { At, Batch } from './batch.ts'
 import { createStateCache } from './cache.ts'
 import { createMatching } from './matching.ts'
+import { textOf } from './narrow.ts'
 import { type AggregatedPart, aggregate, batchOf } from './run.ts'
 import type { Stores } from './sources.ts'
 import { createInner } from './tree.ts'
@@ -33,9 +36,11 @@ export interface AggregateRequest {
   index: string
   /** How a number of hits is written. */
   total(count: number): string
+  /** Whether names of aggregations stand behind their types. */
+  typedKeys: boolean
 }
 
-/** Computes aggregations, within a reader's transaction. */
+/** Computes aggregations as JSON text, within a reader's transaction. */
 export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
   const partOf = (kind: Kind, node: Node, within: Among): AggregatedPart => ({
@@ -44,9 +49,10 @@ export const createAggregating = (options: AggregatingOptions) => {
   })
 
   const cache = createStateCache(reader)
+  const answers = createAnswers(reader)
 
-  return ({ request, aggregations, index, total }: AggregateRequest): Results => {
-    const kept = cache.of(request.aggregated && keyOf(request))
+  const compute = ({ request, aggregations, index, total }: AggregateRequest): Results => {
+    const kept = cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`)
     const matching = createMatching({ reader, exact, ask })
     const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL, request))
     let left = limits.buckets
@@ -80,10 +86,16 @@ export const createAggregating = (options: AggregatingOptions) => {
     runPipelines(results, aggregations.aggs, aggregations.pipelines, { check: reader.check })
     return results
   }
+  return (asked: AggregateRequest): string => {
+    const { request, typedKeys } = asked
+    const queries = () => request.parts.map(({ kind, query }) => `${kind} ${textOf(query)}`)
+    const question = request.aggregated && `${typedKeys} ${keyOf(request)} ${queries()} ${request.aggregated.whole}`
+    return answers.of(question, () => renderResults(compute(asked), typedKeys))
+  }
 }
 
-/** What of the request the results in a segment follow from, beside its query. */
-const keyOf = ({ parts, aggregated, within, slice }: SearchRequest): string => {
+/** What of the request the results in a segment follow from, beside its query and its aggregations. */
+const keyOf = ({ parts, within, slice }: SearchRequest): string => {
   const blocks = isEverywhere({ within, slice }) ? '' : JSON.stringify([within, slice])
-  return `${parts.map(({ kind }) => kind)} ${blocks} ${aggregated}`
+  return `${parts.map(({ kind }) => kind)} ${blocks}`
 }

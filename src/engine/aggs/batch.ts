@@ -19,6 +19,30 @@ export interface Batch {
   owners: Uint32Array | undefined
   /** Buckets. */
   buckets: number
+  /** Where all of a bucket stand side by side, bucket after bucket: the place behind the last of each. */
+  runs?: Uint32Array
+}
+
+/** A batch without buckets, cut into them; `owners` is made when it is asked for. */
+export const cut = ({ count, list, from }: Batch, runs: Uint32Array): Batch => {
+  if (runs.length === 1) return { count, list, from, owners: undefined, buckets: 1 }
+  let owners: Uint32Array | undefined
+  return {
+    ...{ count, list, from, buckets: runs.length, runs },
+    get owners() {
+      owners ??= ownersOf(runs, count)
+      return owners
+    },
+  }
+}
+
+const ownersOf = (runs: Uint32Array, count: number): Uint32Array => {
+  const owners = new Uint32Array(count)
+  for (let bucket = 0, start = 0; bucket < runs.length; bucket++) {
+    owners.fill(bucket, start, runs[bucket]!)
+    start = runs[bucket]!
+  }
+  return owners
 }
 
 export const ordinalAt = ({ list, from }: Batch, i: number): number => (list ? list[i]! : from + i)
@@ -41,8 +65,11 @@ export const filtered = (batch: Batch, keep: (ordinal: number, i: number) => boo
 }
 
 /** How many of a batch lie in each bucket. */
-export const countsOf = ({ count, owners, buckets }: Batch): Float64Array => {
+export const countsOf = (batch: Batch): Float64Array => {
+  const { count, buckets, runs } = batch
+  if (runs) return Float64Array.from(runs, (end, bucket) => end - (bucket === 0 ? 0 : runs[bucket - 1]!))
   const counts = new Float64Array(buckets)
+  const { owners } = batch
   if (owners) for (let i = 0; i < count; i++) counts[owners[i]!]!++
   else if (buckets > 0) counts[0] = count
   return counts

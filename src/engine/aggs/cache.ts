@@ -30,8 +30,8 @@ interface Entry {
   bytes: number
 }
 
-/** Bytes that one reader keeps. */
-const CAPACITY = 48 * 2 ** 20
+/** Bytes that one reader keeps: there is one for each thread. */
+const CAPACITY = 24 * 2 ** 20
 
 export const createStateCache = (reader: Pick<Reader, 'segments' | 'version'>, capacity = CAPACITY): StateCache => {
   /** The one that was used last at the end. */

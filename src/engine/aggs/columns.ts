@@ -23,7 +23,7 @@ export const foundIn = (data: ColumnData, greatest: number): Found => {
   }
   if (dictionary) return { form: 'few', at: values, keys: dictionary.map(present), distinct: true }
   const most = greatest - base + 1
-  if (most <= Math.max(256, count)) {
+  if (most <= SPARSE * count + FEW) {
     const keys = new Float64Array(most)
     for (let i = 0; i < most; i++) keys[i] = present(base + i)
     return { form: 'few', at: values, keys, distinct: true }
@@ -32,6 +32,10 @@ export const foundIn = (data: ColumnData, greatest: number): Found => {
   for (let i = 0; i < count; i++) keys[i] = present(base + values[i]!)
   return { form: 'each', keys }
 }
+
+/** Places for each document that an array may have which most places of are empty. */
+const SPARSE = 2
+const FEW = 256
 
 /** The numbers of a column alone, for what cannot be asked about others. */
 export const foundOnlyIn = (data: ColumnData, greatest: number): Found => {
@@ -48,7 +52,17 @@ export const foundByBlock = (
   numbered: Numbered,
   keys: Float64Array,
   distinct: boolean,
-): Found => ({ form: 'few', at: blockIndexes({ header, size }, numbered), keys, distinct })
+): Found => {
+  let at: Uint32Array | undefined
+  return {
+    ...{ form: 'few', keys, distinct },
+    ends: Uint32Array.from(header.times, (_, index) => endOf(header, numbered, index)),
+    get at() {
+      at ??= blockIndexes({ header, size }, numbered)
+      return at
+    },
+  }
+}
 
 /** The index of each document's block in the segment. */
 export const blockIndexes = (

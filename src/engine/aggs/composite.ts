@@ -4,14 +4,14 @@ import type { Bucket, Buckets, Value as Shown } from '../../query/aggs/result.ts
 import type { Value } from '../../query/ast.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
-import { group } from './group.ts'
+import { type Grouped, group, type Rows } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { createKeys, type Keys, spaceOf } from './keys.ts'
 import { firstOf } from './order.ts'
 import { createPairs, type Pairs } from './pairs.ts'
 import { listed } from './range.ts'
 import { createSource, type Source } from './sources.ts'
-import { eachValue, mapped } from './values.ts'
+import { mapped, withMissing } from './values.ts'
 
 /** One value of each combination. */
 interface Part {
@@ -39,11 +39,7 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       chain: context.shared(() => createPairs(true)),
     }
   })
-  const keyed = createKeyed((at, batch, wantsInner) => {
-    const { combined, combinations } = combine(parts, at, batch, context)
-    const ends = Uint32Array.from(combinations, (_, i) => i + 1)
-    return group({ form: 'several', keys: combinations, ends }, combined, wantsInner)
-  }, inner)
+  const keyed = createKeyed((at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner), inner)
 
   const valuesOf = (combination: number): number[] => {
     const values: number[] = []
@@ -112,50 +108,32 @@ const rounderOf = (source: CompositeSource): Part['round'] => {
 /** What a combination of a document takes while it is looked at. */
 const BYTES = 32
 
-/** Each document once for each combination of its values. */
+/** Each document once for each combination of its values: part after part, within the buckets of the part before. */
 const combine = (
-  parts: readonly Part[],
+  { parts, context: { limits } }: { parts: readonly Part[]; context: Context },
   at: At,
   batch: Batch,
-  { limits }: Context,
-): { combined: Batch; combinations: Float64Array } => {
-  let combined = batch
-  let combinations = new Float64Array(batch.count)
-  for (const { source, round, chain, spec } of parts) {
-    const read = source.read(at, combined)
-    const found = round ? mapped(read, round) : read
-    const list: number[] = []
-    const owners: number[] = []
-    const next: number[] = []
-    const { count, list: before, from, owners: ownersBefore } = combined
-    const add = (i: number, key: number) => {
-      list.push(before ? before[i]! : from + i)
-      if (ownersBefore) owners.push(ownersBefore[i]!)
-      next.push(chain.of(combinations[i]!, key))
-      if (next.length * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
-    }
-    let done = 0
-    const passed = (upTo: number) => {
-      for (; done < upTo; done++) if (spec.missingBucket) add(done, NONE)
-    }
-    eachValue(found, combined, (i, key) => {
-      if (i >= done) {
-        passed(i)
-        done = i + 1
-      }
-      add(i, key)
-    })
-    passed(count)
-    combined = {
-      count: list.length,
-      list: Uint32Array.from(list),
-      from: 0,
-      owners: ownersBefore && Uint32Array.from(owners),
-      buckets: batch.buckets,
-    }
-    combinations = Float64Array.from(next)
+  wantsInner: boolean,
+): Grouped => {
+  let documents: Batch | undefined = batch
+  let rows: Rows | undefined
+  for (const [i, { source, round, chain, spec }] of parts.entries()) {
+    if (documents!.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    const read = source.read(at, documents!)
+    const rounded = round ? mapped(read, round) : read
+    const found = withMissing(rounded, spec.missingBucket ? NONE : undefined)
+    const grouped = group(found, documents!, wantsInner || i < parts.length - 1)
+    rows = within(rows, grouped.rows, chain)
+    documents = grouped.inner
   }
-  return { combined, combinations }
+  return { rows: rows!, inner: documents }
+}
+
+/** In place of keys, numbers of combinations up to this part. */
+const within = (before: Rows | undefined, { owners, keys, counts }: Rows, chain: Pairs): Rows => {
+  const numbers = new Float64Array(keys.length)
+  for (let i = 0; i < keys.length; i++) numbers[i] = chain.of(before ? before.keys[owners[i]!]! : 0, keys[i]!)
+  return { owners: before ? owners.map(owner => before.owners[owner]!) : owners, keys: numbers, counts }
 }
 
 const keyOfAfter = (value: Value | null, { spec, keys }: Part): number => {

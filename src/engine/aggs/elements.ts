@@ -35,14 +35,14 @@ export const elementsOf = (
   const signatures = signaturesOf(at, batch, reader)
   const roles: Role[] = []
   /** Places in `roles` of the arguments of a signature that are looked at. */
-  const seen = new Map<number, number[]>()
-  const lengths = new Map<number, number>()
+  const seen: (number[] | undefined)[] = []
+  const lengths: number[] = []
   const counts = new Float64Array(batch.buckets)
   let total = 0
   const hasArguments = at.kind === 'call' ? decoded(at, batch, stores) : undefined
   for (let i = 0; i < batch.count; i++) {
     const id = signatures[i]!
-    let wanted = seen.get(id)
+    let wanted = seen[id]
     if (wanted === undefined) {
       const { event, error } = reader.signature(id)
       const inputs = error === null ? (event?.inputs ?? []) : []
@@ -53,12 +53,12 @@ export const elementsOf = (
         wanted.push(roles.length)
         roles.push(role)
       }
-      lengths.set(id, inputs.length)
-      seen.set(id, wanted)
+      lengths[id] = inputs.length
+      seen[id] = wanted
     }
     if (hasArguments && !hasArguments[i]) continue
     total += wanted.length
-    counts[batch.owners ? batch.owners[i]! : 0]! += lengths.get(id)!
+    counts[batch.owners ? batch.owners[i]! : 0]! += lengths[id]!
   }
   const documents = new Uint32Array(total)
   const role = new Uint32Array(total)
@@ -71,7 +71,7 @@ export const elementsOf = (
     const id = signatures[i]!
     if (id !== before) {
       before = id
-      wanted = seen.get(id)!
+      wanted = seen[id]!
     }
     if (wanted.length === 0) continue
     const ordinal = ordinalAt(batch, i)

@@ -1,6 +1,8 @@
-import type { Batch } from './batch.ts'
-import { createPairs } from './pairs.ts'
-import { eachValue, type Found } from './values.ts'
+import { lowerBound } from '../query/sets.ts'
+import { type Batch, cut } from './batch.ts'
+import { byBuckets } from './by-buckets.ts'
+import { byPairs } from './by-pairs.ts'
+import type { Found } from './values.ts'
 
 /** Buckets that a segment gives: each of one bucket above and one key. */
 export interface Rows {
@@ -19,11 +21,13 @@ export interface Grouped {
 /** Puts each document of a batch into a bucket for each of its values. */
 export const group = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
   if (batch.count === 0) return EMPTY
-  if (found.form === 'few') {
-    const { names, keys } = distinctOf(found)
-    const slots = (keys.length + 1) * batch.buckets
-    if (slots <= 2 * batch.count + FEW_SLOTS) return bySlots(found.at, names, keys, batch, wantsInner)
-  }
+  if (found.form !== 'few') return byPairs(found, batch, wantsInner)
+  if (found.ends && !batch.runs && !batch.owners && !found.keys.some(Number.isNaN))
+    return byRuns(found.ends, found.keys, batch, wantsInner)
+  const { names, keys } = distinctOf(found)
+  const most = 2 * batch.count + FEW_SLOTS
+  if (keys.length * batch.buckets <= most) return bySlots(found.at, names, keys, batch, wantsInner)
+  if (keys.length <= most) return byBuckets(found.at, names, keys, batch, wantsInner)
   return byPairs(found, batch, wantsInner)
 }
 
@@ -57,31 +61,61 @@ const distinctOf = ({
   return { names, keys: Float64Array.from(numbers.keys()) }
 }
 
+/** Documents that share a key stand side by side: no one of them is looked at. */
+const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner: boolean): Grouped => {
+  const { count, list, from } = batch
+  const runs: number[] = []
+  const found: number[] = []
+  for (let i = 0, start = 0; start < count; i++) {
+    const end = list ? lowerBound(list, ends[i]!) : Math.min(count, Math.max(0, ends[i]! - from))
+    if (end <= start) continue
+    const key = keys[i]! + 0
+    if (key === found.at(-1)) runs[runs.length - 1] = end
+    else {
+      found.push(key)
+      runs.push(end)
+    }
+    start = end
+  }
+  const rows: Rows = {
+    owners: new Uint32Array(found.length),
+    keys: Float64Array.from(found),
+    counts: Float64Array.from(runs, (end, i) => end - (runs[i - 1] ?? 0)),
+  }
+  return { rows, inner: wantsInner ? cut(batch, Uint32Array.from(runs)) : undefined }
+}
+
 /** Counts in an array with a place for each bucket above and each key. */
 const bySlots = (
   at: Uint8Array | Uint16Array | Uint32Array | undefined,
   names: Uint32Array | undefined,
   keys: Float64Array,
-  { count, list, from, owners, buckets }: Batch,
+  batch: Batch,
   wantsInner: boolean,
 ): Grouped => {
+  const { count, list, from, buckets, runs } = batch
   const stride = keys.length
   const counts = new Uint32Array(stride * buckets)
   if (!at) {
     const name = names ? names[0]! : 0
+    const { owners } = batch
     if (owners) for (let i = 0; i < count; i++) counts[owners[i]! * stride + name]!++
     else counts[name] = count
-  } else if (!owners && !names) {
-    if (list) for (let i = 0; i < count; i++) counts[at[list[i]!]!]!++
-    else for (let i = from, end = from + count; i < end; i++) counts[at[i]!]!++
-  } else if (!owners) {
-    if (list) for (let i = 0; i < count; i++) counts[names![at[list[i]!]!]!]!++
-    else for (let i = from, end = from + count; i < end; i++) counts[names![at[i]!]!]!++
-  } else if (!names) {
-    if (list) for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[list[i]!]!]!++
-    else for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[from + i]!]!++
+  } else if (runs || !batch.owners) {
+    for (let bucket = 0, start = 0; bucket < buckets; bucket++) {
+      const end = runs ? runs[bucket]! : count
+      const base = bucket * stride
+      if (!names && list) for (let i = start; i < end; i++) counts[base + at[list[i]!]!]!++
+      else if (!names) for (let i = from + start; i < from + end; i++) counts[base + at[i]!]!++
+      else if (list) for (let i = start; i < end; i++) counts[base + names[at[list[i]!]!]!]!++
+      else for (let i = from + start; i < from + end; i++) counts[base + names[at[i]!]!]!++
+      start = end
+    }
   } else {
-    for (let i = 0; i < count; i++) counts[owners[i]! * stride + names[at[list ? list[i]! : from + i]!]!]!++
+    const owners = batch.owners
+    if (!names && list) for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[list[i]!]!]!++
+    else if (!names) for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[from + i]!]!++
+    else for (let i = 0; i < count; i++) counts[owners[i]! * stride + names[at[list ? list[i]! : from + i]!]!]!++
   }
   let size = 0
   for (let slot = 0; slot < counts.length; slot++) if (counts[slot] !== 0) size++
@@ -108,6 +142,7 @@ const bySlots = (
     counts: rows.counts.subarray(0, row),
   }
   if (!wantsInner) return { rows: kept, inner: undefined }
+  const { owners } = batch
   const inner = { list: new Uint32Array(count), owners: new Uint32Array(count) }
   let inside = 0
   for (let i = 0; i < count; i++) {
@@ -128,38 +163,5 @@ const bySlots = (
       owners: row === 1 ? undefined : inner.owners.subarray(0, inside),
       buckets: row,
     },
-  }
-}
-
-const byPairs = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
-  const { owners, list, from } = batch
-  const pairs = createPairs(false)
-  const most = found.form === 'several' ? found.keys.length : batch.count
-  const buckets = new Uint32Array(most)
-  const ordinals = new Uint32Array(most)
-  let counts = new Float64Array(64)
-  let size = 0
-  eachValue(found, batch, (i, key) => {
-    const pair = pairs.of(owners ? owners[i]! : 0, key)
-    if (pair >= counts.length) {
-      const larger = new Float64Array(counts.length * 2)
-      larger.set(counts)
-      counts = larger
-    }
-    counts[pair]!++
-    ordinals[size] = list ? list[i]! : from + i
-    buckets[size++] = pair
-  })
-  return {
-    rows: { owners: pairs.owners.slice(), keys: pairs.keys.slice(), counts: counts.slice(0, pairs.size) },
-    inner: wantsInner
-      ? {
-          count: size,
-          list: ordinals.subarray(0, size),
-          from: 0,
-          owners: buckets.subarray(0, size),
-          buckets: pairs.size,
-        }
-      : undefined,
   }
 }

@@ -44,8 +44,7 @@ export const createKeyed = (groupOf: (at: At, batch: Batch, wantsInner: boolean)
     },
     merge(state, owners) {
       const { owners: rowOwners, keys, counts: more, inner: states } = state as KeyedState
-      const numbers = new Uint32Array(keys.length)
-      for (let i = 0; i < keys.length; i++) numbers[i] = pairs.of(owners[rowOwners[i]!]!, keys[i]!)
+      const numbers = pairs.all(owners, rowOwners, keys)
       counts.reserve(pairs.size)
       const { values } = counts
       for (let i = 0; i < keys.length; i++) values[numbers[i]!]! += more[i]!

@@ -10,7 +10,7 @@ import { isExact, type Nested, planNested } from '../query/nested.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
 import type { Ask, SegmentView } from '../query/segment-matcher.ts'
-import { each, has, type OrdinalSet } from '../query/sets.ts'
+import { and, count, each, has, type OrdinalSet, run, toArray } from '../query/sets.ts'
 import { type At, type Batch, filtered } from './batch.ts'
 import type { Role } from './elements.ts'
 import type { Stores } from './sources.ts'
@@ -48,12 +48,17 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
       if (node.op === 'all' || batch.count === 0) return batch
       if (node.op === 'none') return { ...batch, count: 0 }
       if (!at.elements) {
-        const set = bitsOf(evaluationOf(at.kind, node).matches(at.segment), at.size)
+        const matched = evaluationOf(at.kind, node).matches(at.segment)
+        if (!batch.owners && !batch.list)
+          return within(batch, and(matched, run(batch.from, batch.from + batch.count), at.size))
+        const set = bitsOf(matched, at.size)
         return filtered(batch, ordinal => (set[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)
       }
+      const plan = planOf(at.kind, node)
+      if (at.elements.roles.every(role => plan.forRole(role.signature, role.position).op === 'all')) return batch
       let test = tests.get(node)
       if (!test) {
-        test = createElementTest(at.kind, node, planOf(at.kind, node), stores)
+        test = createElementTest(at.kind, node, plan, stores)
         tests.set(node, test)
       }
       return filtered(batch, test(at))
@@ -63,6 +68,14 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
       return planOf(kind, node).forRole(signature, position).op !== 'none'
     },
   }
+}
+
+/** A batch without buckets, cut down. */
+const within = (batch: Batch, set: OrdinalSet): Batch => {
+  if (count(set) === batch.count) return batch
+  if (set.form === 'run') return { ...batch, count: set.to - set.from, from: set.from }
+  const list = toArray(set)
+  return { ...batch, count: list.length, list, from: 0 }
 }
 
 const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {

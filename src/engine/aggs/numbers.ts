@@ -10,7 +10,7 @@ import type { Metric } from '../../query/aggs/result.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import type { Batch } from './batch.ts'
 import { createSource } from './sources.ts'
-import { eachValue, type Found } from './values.ts'
+import { eachValue, type Found, gathered } from './values.ts'
 
 /** By bucket. Sums are compensated (Kahan), as Elasticsearch's are. */
 interface Numbers {
@@ -36,13 +36,14 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
     least: createNumbers(Number.POSITIVE_INFINITY),
     greatest: createNumbers(Number.NEGATIVE_INFINITY),
   }
-  const every = Object.values(all)
+  const { squares, lostSquares, ...plain } = all
+  const every = Object.values(wantsSquares ? all : plain)
   const totalsOf = (owner: number): Totals => ({
     count: all.counts.values[owner] ?? 0,
     sum: all.sums.values[owner] ?? 0,
     min: all.least.values[owner] ?? Number.POSITIVE_INFINITY,
     max: all.greatest.values[owner] ?? Number.NEGATIVE_INFINITY,
-    sumOfSquares: all.squares.values[owner] ?? 0,
+    sumOfSquares: squares.values[owner] ?? 0,
   })
   const metricOf = (owner: number): Metric => {
     const metric = write(spec, totalsOf(owner))
@@ -65,8 +66,8 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
         if (part.least[i]! < all.least.values[owner]!) all.least.values[owner] = part.least[i]!
         if (part.greatest[i]! > all.greatest.values[owner]!) all.greatest.values[owner] = part.greatest[i]!
         if (!wantsSquares) continue
-        addTo(all.squares.values, all.lostSquares.values, owner, part.squares[i]!)
-        addTo(all.squares.values, all.lostSquares.values, owner, part.lostSquares[i]!)
+        addTo(squares.values, lostSquares.values, owner, part.squares[i]!)
+        addTo(squares.values, lostSquares.values, owner, part.lostSquares[i]!)
       }
     },
     finish() {},
@@ -145,13 +146,18 @@ const collectNumbers = (found: Found, batch: Batch, wantsSquares: boolean): Numb
     }
     return numbers
   }
-  eachValue(found, batch, (i, value) => {
-    const owner = owners ? owners[i]! : 0
+  const add = (owner: number, value: number) => {
     counts[owner]!++
     addTo(sums, lost, owner, value)
     if (value < least[owner]!) least[owner] = value
     if (value > greatest[owner]!) greatest[owner] = value
     if (wantsSquares) addTo(squares, lostSquares, owner, value * value)
-  })
+  }
+  if (found.form === 'several') {
+    eachValue(found, batch, (i, value) => add(owners ? owners[i]! : 0, value))
+    return numbers
+  }
+  const values = gathered(found, batch)
+  for (let i = 0; i < count; i++) if (!Number.isNaN(values[i]!)) add(owners ? owners[i]! : 0, values[i]!)
   return numbers
 }

@@ -17,14 +17,14 @@ export const bucketOrder = (
     if (by === '_key') return (a: number, b: number) => sign * byKey(a, b)
     if (by === '_count') return (a: number, b: number) => sign * (counts[a]! - counts[b]!)
     const { steps, rest } = pathOf(by)
-    const known = new Map<number, number | null>()
-    const numberOf = (bucket: number): number | null => {
-      let found = known.get(bucket)
-      if (found === undefined) {
-        found = numberIn(inner, bucket, steps, rest)
-        known.set(bucket, found)
+    const numbers = new Float64Array(keys.length)
+    const known = new Uint8Array(keys.length)
+    const numberOf = (bucket: number): number => {
+      if (known[bucket] === 0) {
+        known[bucket] = 1
+        numbers[bucket] = numberIn(inner, bucket, steps, rest) ?? Number.NaN
       }
-      return found
+      return numbers[bucket]!
     }
     return (a: number, b: number) => compareNumbers(numberOf(a), numberOf(b), ascending)
   })
@@ -44,13 +44,11 @@ export const bucketOrder = (
 type Compare = (a: number, b: number) => number
 
 /** What has no number comes last in either order. */
-const compareNumbers = (a: number | null, b: number | null, ascending: boolean): number => {
-  const [left, right] = [isNone(a), isNone(b)]
+const compareNumbers = (a: number, b: number, ascending: boolean): number => {
+  const [left, right] = [Number.isNaN(a), Number.isNaN(b)]
   if (left || right) return left && right ? 0 : left ? 1 : -1
-  return ascending ? a! - b! : b! - a!
+  return ascending ? a - b : b - a
 }
-
-const isNone = (value: number | null): boolean => value === null || Number.isNaN(value)
 
 /** The first few in an order, in that order. */
 export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Compare): number[] => {

@@ -6,6 +6,8 @@ export interface Pairs {
   readonly keys: Float64Array
   /** The pair's number, a new one where it is not known yet. */
   of(owner: number, key: number): number
+  /** The numbers of many pairs; the owner of the i-th is `names[owners[i]]`. */
+  all(names: Uint32Array, owners: Uint32Array, keys: Float64Array): Uint32Array
   /** Bytes that it takes. */
   bytes(): number
 }
@@ -70,6 +72,30 @@ export const createPairs = (isLasting: boolean): Pairs => {
     }
   }
 
+  const numberOf = (owner: number, key: number): number => {
+    // Minus zero is the same key.
+    const plain = key + 0
+    if (isDirect(owner, plain)) {
+      roomFor(plain)
+      const known = direct[plain]!
+      if (known !== 0) return known - 1
+      owners[size] = owner
+      keys[size] = plain
+      direct[plain] = ++size
+      if (size === capacity) grow()
+      return size - 1
+    }
+    const at = placeOf(owner, plain)
+    const found = table[at]!
+    if (found !== 0) return found - 1
+    owners[size] = owner
+    keys[size] = plain
+    table[at] = ++size
+    const number = size - 1
+    if (size === capacity) grow()
+    return number
+  }
+
   return {
     get size() {
       return size
@@ -80,28 +106,12 @@ export const createPairs = (isLasting: boolean): Pairs => {
     get keys() {
       return keys.subarray(0, size)
     },
-    of(owner, key) {
-      // Minus zero is the same key.
-      const plain = key + 0
-      if (isDirect(owner, plain)) {
-        roomFor(plain)
-        const known = direct[plain]!
-        if (known !== 0) return known - 1
-        owners[size] = owner
-        keys[size] = plain
-        direct[plain] = ++size
-        if (size === capacity) grow()
-        return size - 1
-      }
-      const at = placeOf(owner, plain)
-      const found = table[at]!
-      if (found !== 0) return found - 1
-      owners[size] = owner
-      keys[size] = plain
-      table[at] = ++size
-      const number = size - 1
-      if (size === capacity) grow()
-      return number
+    of: numberOf,
+    all(names, ownersIn, keysIn) {
+      const count = keysIn.length
+      const numbers = new Uint32Array(count)
+      for (let i = 0; i < count; i++) numbers[i] = numberOf(names[ownersIn[i]!]!, keysIn[i]!)
+      return numbers
     },
     bytes: () => capacity * 20 + direct.byteLength,
   }

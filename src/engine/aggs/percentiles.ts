@@ -18,12 +18,9 @@ export const createPercentiles = (spec: SpecOf<'percentiles' | 'percentile_ranks
     if (!sorted) {
       const { keys, counts } = keyed
       const buckets = keyed.in(owner)
-      // Numbers alone are sorted much faster than by a function.
-      const values = Float64Array.from(buckets, bucket => keys[bucket]!).sort()
-      const byValue = new Map(Array.from(buckets, bucket => [keys[bucket]!, counts[bucket]!]))
-      sorted = sortedFrom(
-        values,
-        values.map(value => byValue.get(value)!),
+      sorted = sortedPairs(
+        Float64Array.from(buckets, bucket => keys[bucket]!),
+        Float64Array.from(buckets, bucket => counts[bucket]!),
       )
       known.set(owner, sorted)
     }
@@ -54,6 +51,25 @@ interface Sorted {
   /** How many lie up to and with each value. */
   ends: Float64Array
   total: number
+}
+
+/** Numbers alone are sorted much faster than by a function: where there is room, a value's place stands in its lower bits. */
+const sortedPairs = (values: Float64Array, counts: Float64Array): Sorted => {
+  const step = 2 ** Math.ceil(Math.log2(values.length + 1))
+  const most = Number.MAX_SAFE_INTEGER / step
+  if (values.every(value => value >= 0 && value < most && Math.floor(value) === value)) {
+    const packed = values.map((value, place) => value * step + place).sort()
+    return sortedFrom(
+      packed.map(one => Math.floor(one / step)),
+      packed.map(one => counts[one % step]!),
+    )
+  }
+  const byValue = new Map(Array.from(values, (value, place) => [value, counts[place]!]))
+  const sorted = values.slice().sort()
+  return sortedFrom(
+    sorted,
+    sorted.map(value => byValue.get(value)!),
+  )
 }
 
 const sortedFrom = (values: Float64Array, counts: Float64Array): Sorted => {

@@ -4,7 +4,7 @@ import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Results } from '../../query/aggs/result.ts'
 import type { Node } from '../../query/ast.ts'
 import type { Evaluation } from '../query/evaluate.ts'
-import { numberedAs } from '../query/places.ts'
+import { isRowKind, numberedAs } from '../query/places.ts'
 import { viewOf } from '../query/segment-matcher.ts'
 import type { OrdinalSet } from '../query/sets.ts'
 import { toArray } from '../query/sets.ts'
@@ -66,23 +66,30 @@ const ONLY = Uint32Array.of(0)
 const statesOf = (inner: Inner, part: AggregatedPart, segment: Segment, context: Context): State[] => {
   const { kind, query } = part
   const view = viewOf(segment, numberedAs(kind), context.reader)
+  // Not all that are kept as rows have the fields.
+  const asked = isRowKind(kind) ? query : narrowed(query, segment, view.header)
   const asks = () => {
-    const text = textOf(narrowed(query, segment, view.header))
+    const text = textOf(asked)
     return text.length > LONGEST ? undefined : `${inner[0]!.aggregation.spec.kind === 'global'} ${text}`
   }
   return context.kept.states({ segment, kind, query: asks }, () =>
-    collectAll(inner, { ...view, kind, elements: undefined }, batchIn(segment, part, context.reader)),
+    collectAll(
+      inner,
+      { ...view, kind, elements: undefined },
+      batchIn({ segment, size: view.size }, part, asked, context.reader),
+    ),
   )
 }
 
 const batchIn = (
-  segment: Segment,
-  { kind, query, isEverywhere, evaluation }: AggregatedPart,
+  { segment, size }: { segment: Segment; size: number },
+  { kind, isEverywhere, evaluation }: AggregatedPart,
+  asked: Node,
   reader: Reader,
 ): Batch => {
-  if (kind !== 'event' || query.op !== 'all' || !isEverywhere) return batchOf(evaluation.matches(segment))
-  const list = eventsIn(segment, reader)
-  return { count: list?.length ?? segment.log, list, from: 0, owners: undefined, buckets: 1 }
+  if (asked.op !== 'all' || !isEverywhere) return batchOf(evaluation.matches(segment))
+  const list = kind === 'event' ? eventsIn(segment, reader) : undefined
+  return { count: list?.length ?? size, list, from: 0, owners: undefined, buckets: 1 }
 }
 
 /** Characters of a query for which results are kept. */

@@ -9,6 +9,8 @@ export type Found =
       keys: Float64Array
       /** Whether no key occurs twice. */
       distinct: boolean
+      /** Where `at` ascends: the ordinal behind the last one of each place. `at` is then made when it is asked for. */
+      ends?: Uint32Array
     }
   /** By ordinal. */
   | { form: 'each'; keys: Float64Array }
@@ -16,6 +18,20 @@ export type Found =
   | { form: 'several'; keys: Float64Array; ends: Uint32Array }
 
 export const NOTHING: Found = { form: 'few', at: undefined, keys: Float64Array.of(Number.NaN), distinct: true }
+
+type Few = Extract<Found, { form: 'few' }>
+
+/** The same documents with other keys in the same places. */
+const withKeys = (found: Few, keys: Float64Array): Few => {
+  const { ends } = found
+  if (!ends) return { ...found, keys, distinct: false }
+  return {
+    ...{ form: 'few', keys, distinct: false, ends },
+    get at() {
+      return found.at
+    },
+  }
+}
 
 /** All values by way of a function, which gives NaN for none. */
 export const mapped = (found: Found, map: (key: number) => number): Found => {
@@ -30,7 +46,7 @@ export const mapped = (found: Found, map: (key: number) => number): Found => {
     }
     keys[i] = result
   }
-  if (found.form === 'few') return { ...found, keys, distinct: false }
+  if (found.form === 'few') return withKeys(found, keys)
   return found.form === 'each' ? { form: 'each', keys } : withoutRepeats({ ...found, keys })
 }
 
@@ -56,7 +72,7 @@ export const withMissing = (found: Found, key: number | undefined): Found => {
   if (key === undefined) return found
   if (found.form !== 'several') {
     const keys = found.keys.map(one => (Number.isNaN(one) ? key : one))
-    return found.form === 'few' ? { ...found, keys, distinct: false } : { form: 'each', keys }
+    return found.form === 'few' ? withKeys(found, keys) : { form: 'each', keys }
   }
   const { ends } = found
   const empty = ends.reduce((sum, end, i) => sum + (end === (i === 0 ? 0 : ends[i - 1]!) ? 1 : 0), 0)

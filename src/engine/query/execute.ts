@@ -4,7 +4,6 @@ import { logsBloomOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { renderResults } from '../../query/aggs/render.ts'
 import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
 import { createAggregating } from '../aggs/aggregations.ts'
@@ -126,8 +125,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
 
   const aggregated = (request: SearchRequest, { index, totals, typedKeys = false }: Writing): string => {
     const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
-    const results = aggregating({ request, aggregations: request.aggregations!, index, total })
-    return renderResults(results, typedKeys)
+    return aggregating({ request, aggregations: request.aggregations!, index, total, typedKeys })
   }
 
   /** The total is that of the hits behind the token. */

@@ -1,0 +1,130 @@
+import { connect, requestBytes } from '../connection.ts'
+import { PANELS, type Panel, type Span, WHOLE } from '../dashboard.ts'
+import type { BenchEffort } from '../options.ts'
+import type { Request } from '../queries.ts'
+import { type Row, row } from '../report.ts'
+import type { Server } from '../serving.ts'
+import { fixed, showTable } from '../table.ts'
+import { type Times, timesOf } from '../times.ts'
+import { INDEX_OF } from './opensearch.ts'
+import { type Both, inTurns, SIDES, type Side, type SideName } from './sides.ts'
+
+/** Aggregations by both: those of a dashboard, and some over nearly everything. */
+export interface AskedPanel {
+  panel: string
+  /** Whether buckets are the same, by key and count. */
+  same: boolean
+  /** Of a span of time that nobody asked for before. */
+  anew: Both<Times>
+  /** Of the same request again and again. */
+  again: Both<Times>
+}
+
+export const askPanels = async (
+  sides: Both<Side>,
+  server: Server,
+  { runs, budgetMs }: BenchEffort,
+): Promise<AskedPanel[]> => {
+  const bytesOf = (side: SideName, { entity }: Panel, body: object): Buffer =>
+    requestBytes(sides[side].url, {
+      method: 'POST',
+      path: side === 'ours' ? `/${server.network}/es/${entity}/_search` : `/${INDEX_OF(entity)}/_search`,
+      ...(side === 'ours' && { headers: { authorization: `Bearer ${server.token}` } }),
+      body: JSON.stringify(body),
+    })
+  const connections = { ours: connect(sides.ours.url), theirs: connect(sides.theirs.url) }
+  const ask = async (side: SideName, panel: Panel, body: object): Promise<string> => {
+    const reply = await connections[side].ask(bytesOf(side, panel, body))
+    const text = reply.body.toString()
+    if (reply.status !== 200) throw new Error(`${panel.name}: ${side} answered ${reply.status}: ${text.slice(0, 500)}`)
+    return text
+  }
+  const timed = async (panel: Panel, bodyOf: (i: number) => object): Promise<Both<Times>> => {
+    const times: Both<number[]> = { ours: [], theirs: [] }
+    const end = performance.now() + budgetMs / 10
+    await inTurns(Math.min(runs, RUNS), async (side, round) => {
+      if (performance.now() > end && round >= LEAST_RUNS) return
+      const start = performance.now()
+      await ask(side, panel, bodyOf(round))
+      times[side].push(performance.now() - start)
+    })
+    return { ours: timesOf(times.ours), theirs: timesOf(times.theirs) }
+  }
+  try {
+    const whole = spanIn(JSON.parse(await ask('ours', PANELS[0]!, ENDS)) as Ends)
+    let asked = 0
+    /** Each another one, of more than half of the time. */
+    const next = (): Span => {
+      asked++
+      const length = whole.to - whole.from
+      const [before, after] = [(asked * 0.381966) % 1, (asked * 0.618034) % 1].map(share =>
+        Math.round(share * length * 0.2),
+      )
+      return { from: whole.from + before!, to: whole.to - after! }
+    }
+    const all: AskedPanel[] = []
+    for (const panel of [...PANELS, ...WHOLE]) {
+      const body = panel.body(next())
+      const [ours, theirs] = [await ask('ours', panel, body), await ask('theirs', panel, body)].map(bucketsIn)
+      const same = ours !== undefined && ours === theirs
+      const anew = await timed(panel, () => panel.body(next()))
+      all.push({ panel: panel.name, same, anew, again: await timed(panel, () => body) })
+    }
+    return all
+  } finally {
+    for (const side of SIDES) connections[side].close()
+  }
+}
+
+const RUNS = 40
+const LEAST_RUNS = 4
+const ENDS = { size: 0, aggs: { a: { min: { field: 'timestamp' } }, b: { max: { field: 'timestamp' } } } }
+
+type Ends = { aggregations: Record<'a' | 'b', { value: number }> }
+
+const spanIn = ({ aggregations: { a, b } }: Ends): Span => ({ from: a.value, to: b.value })
+
+/** Keys and counts of all buckets, as text; undefined where there are no aggregations. */
+const bucketsIn = (answer: string): string | undefined => {
+  const { aggregations } = JSON.parse(answer) as { aggregations?: object }
+  return aggregations && JSON.stringify(aggregations, KEPT)
+}
+
+/** All names but those of metrics, which are not told alike to the last digit. */
+const KEPT = [...['buckets', 'key', 'doc_count', 'ok', 'failed', 'n', 'd'], ...['a', 'b', 'f', '1', '2', '3']]
+
+/** Aggregations that look at everything, never twice at the same span. */
+export const heavy = (): Request[] =>
+  WHOLE.flatMap(({ entity, body, name }) =>
+    Array.from({ length: 5 }, (_, i) => {
+      const label = `${name} ${i}`
+      return { label, entities: entity, body: JSON.stringify(body({ from: i, to: 1e13 })) }
+    }),
+  )
+
+const ratioOf = ({ ours, theirs }: Both<Times>): number => theirs.p50 / ours.p50
+
+export const showPanels = (asked: readonly AskedPanel[], version: string): string =>
+  showTable([
+    ['aggregation', 'ours p50 ms', `${version} p50 ms`, 'ratio', 'again: ours', 'theirs', 'ratio'],
+    ...asked.map(({ panel, same, anew, again }) => [
+      `${panel}${same ? '' : ' (buckets differ)'}`,
+      ...[anew, again].flatMap(both => [fixed(both.ours.p50), fixed(both.theirs.p50), fixed(ratioOf(both))]),
+    ]),
+  ])
+
+export const rowsOfPanels = (asked: readonly AskedPanel[]): Row[] => {
+  const slowest = asked.toSorted((a, b) => ratioOf(a.anew) - ratioOf(b.anew))[0]!
+  const longest = asked.slice(0, PANELS.length).toSorted((a, b) => b.anew.ours.p50 - a.anew.ours.p50)[0]!
+  const [least, most] = [ratioOf(slowest.anew), longest.anew.ours.p50]
+  const differing = asked.filter(({ same }) => !same).map(({ panel }) => panel)
+  return [
+    row('aggregations whose buckets differ', differing.join(', ') || 'none', {
+      ...{ target: 'none', ok: differing.length === 0 },
+    }),
+    row('ratio of aggregations, the least', `${fixed(least)} (${slowest.panel})`, { target: '>= 2', ok: least >= 2 }),
+    row('panels of a dashboard, p50 of the longest', `${fixed(most)} ms (${longest.panel})`, {
+      ...{ target: '< 100 ms', ok: most < 100 },
+    }),
+  ]
+}

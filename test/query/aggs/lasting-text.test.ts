@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lastingTexts } from '../../../src/query/aggs/lasting-text.ts'
+import { type Json, parseJson } from '../../../src/query/json.ts'
+
+const textsOf = (aggregations: object) => lastingTexts(parseJson(JSON.stringify(aggregations)) as Json)
+const overTime = (name: string, bounds: object, more: object = {}) => ({
+  [name]: { date_histogram: { field: 'timestamp', fixed_interval: '1h', ...bounds }, ...more },
+})
+
+test('aggregations that find the same in segments share a text, those that find something else do not', () => {
+  const [first, second] = [0, 10].map(min => overTime('a', { extended_bounds: { min, max: 20 } }))
+  assert.equal(textsOf(first!)?.found, textsOf(second!)?.found)
+  assert.notEqual(textsOf(first!)?.whole, textsOf(second!)?.whole)
+  const inside = [0, 10].map(min => overTime('x', {}, { aggs: overTime('a', { extended_bounds: { min, max: 20 } }) }))
+  assert.equal(textsOf(inside[0]!)?.found, textsOf(inside[1]!)?.found)
+  const others = [
+    overTime('a', { hard_bounds: { min: 0, max: 20 } }),
+    overTime('a', { hard_bounds: { min: 10, max: 20 } }),
+    overTime('b', {}),
+    overTime('extended_bounds', {}),
+    { a: { terms: { field: 'timestamp' } } },
+    overTime('a', {}, { aggs: { extended_bounds: { max: { field: 'x' } } } }),
+    overTime('a', {}, { aggs: { extended_bounds: { min: { field: 'x' } } } }),
+  ]
+  assert.equal(new Set(others.map(one => textsOf(one)?.found)).size, others.length)
+})
+
+test('what means something else at another moment, or shows hits, is not kept', () => {
+  assert.equal(textsOf({ a: { date_range: { field: 'timestamp', ranges: [{ from: 'now-1d' }] } } }), undefined)
+  assert.equal(textsOf({ a: { top_hits: {} } }), undefined)
+})
