@@ -8,6 +8,7 @@ import type { Documents } from './documents.ts'
 import type { Evaluation } from './evaluate.ts'
 import { createScale } from './held.ts'
 import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import { findByScore, isByScore } from './score/first.ts'
 import type { Scoring } from './score/scoring.ts'
 import { and, each, run, some } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
@@ -26,6 +27,8 @@ export const findBest = (request: SearchRequest, parts: Part[], finding: Finding
   const wanted = request.from + request.size
   if (wanted === 0) return []
   const keys = sortKeysOf(request, finding.reader, finding.exact, parts[0]?.scoring)
+  const { scoring } = parts[0] ?? {}
+  if (scoring?.groups && isByScore(request, scoring)) return findByScore(wanted, keys, scoring, parts, finding)
   return keys.chain ? findInChainOrder(wanted, keys, parts, finding) : findByKeys(wanted, keys, parts, finding)
 }
 
