@@ -61,9 +61,9 @@ export interface Reader {
   /** All names that are known so far, in the order of their ids. */
   names(): readonly string[]
   /** The postings of one term, in all segments that have it. */
-  postings(term: number, fingerprint: number): Posting[]
+  postings(term: number, fingerprint: number): readonly Posting[]
   /** The postings of a range of terms, in all segments. */
-  postingsBetween(first: number, last: number): Posting[]
+  postingsBetween(first: number, last: number): readonly Posting[]
   /** The terms of a range that one segment has. */
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array

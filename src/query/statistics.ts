@@ -23,7 +23,8 @@ export const weightOf = (
   known: Statistics,
 ): number => {
   const found = frequency ?? known.frequency(field, value)
-  return found === undefined ? boost : boost * inverseFrequency(known.documents(field), found)
+  // What no document has is never counted: in how many there is some other value may take long to tell.
+  return found ? boost * inverseFrequency(known.documents(field), found) : boost
 }
 
 /**

@@ -5,7 +5,7 @@ import { createHitCache } from '../../src/engine/show/hit-cache.ts'
 const hitOf = (length: number, byte = 1) => new Uint8Array(length).fill(byte)
 
 test('a hit is kept for who asks for it in the same way', () => {
-  const cache = createHitCache(() => 1)
+  const cache = createHitCache<Uint8Array>(() => 1)
   const [whole, filtered] = [{}, {}]
   cache.set(whole, 7, hitOf(10))
   cache.set(filtered, 7, hitOf(5))
@@ -18,7 +18,7 @@ test('a hit is kept for who asks for it in the same way', () => {
 
 test('what was written of another state of the store is forgotten', () => {
   let version = 1
-  const cache = createHitCache(() => version)
+  const cache = createHitCache<Uint8Array>(() => version)
   const shape = {}
   cache.set(shape, 7, hitOf(10))
   version = 2
@@ -31,7 +31,7 @@ test('what was written of another state of the store is forgotten', () => {
 })
 
 test('it takes no more bytes than it may, and keeps what is asked for again and again', () => {
-  const cache = createHitCache(() => 1, 100_000)
+  const cache = createHitCache<Uint8Array>(() => 1, 100_000)
   const shape = {}
   for (let position = 0; position < 10_000; position++) {
     cache.set(shape, position, hitOf(900))

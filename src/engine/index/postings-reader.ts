@@ -35,6 +35,8 @@ interface View extends Listed {
 const KEPT = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20, ordinals: 4 << 20 }
 /** Documents from which on the list of a term is kept: shorter ones are read as fast as found. */
 const LONG = 64
+/** Postings of the look-ups of one state that are kept: what scores a query asks for the terms that found its matches. */
+const ANSWERS = 2_000
 /** Filters that one look-up loads: all of them would keep the first one waiting. */
 const LOADED = 8
 
@@ -53,6 +55,17 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
   let filterBytes = 0
   /** Filters that the look-up at hand has loaded. */
   let loaded = 0
+  const answers = new Map<string, readonly Posting[]>()
+  let answered = 0
+
+  const keepAnswer = (key: string, found: readonly Posting[]) => {
+    answered += 1 + found.length
+    if (answered > ANSWERS) {
+      answers.clear()
+      answered = 1 + found.length
+    }
+    if (answered <= ANSWERS) answers.set(key, found)
+  }
 
   const forget = ({ id, root, filter }: View) => {
     filterBytes -= filter?.byteLength ?? 0
@@ -112,6 +125,8 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
   return {
     /** Follows the segments that there are. */
     keep(segments: readonly Listed[]) {
+      answers.clear()
+      answered = 0
       const before = byId
       views = segments.map(({ id, revised }) => {
         const view = before.get(id)
@@ -122,11 +137,15 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       lists.keep(views)
     },
     /** In all segments. */
-    between(first: number, last: number, fingerprint?: number): Posting[] {
+    between(first: number, last: number, fingerprint?: number): readonly Posting[] {
+      const key = `${first} ${last} ${fingerprint}`
+      const known = answers.get(key)
+      if (known) return known
       loaded = 0
       const found: Posting[] = []
       const range = { first, last, fingerprint, key: keyOfRange(first, last) }
       for (const view of views) collect(view, range, found)
+      keepAnswer(key, found)
       return found
     },
     /** In one segment. */

@@ -9,6 +9,7 @@ import type { Documents } from './documents.ts'
 import type { Evaluation } from './evaluate.ts'
 import { createScale } from './held.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import { findByScore, isByScore } from './score/first.ts'
 import type { Scoring } from './score/scoring.ts'
 import { and, each, type OrdinalSet, run, some, toArray } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
@@ -27,6 +28,9 @@ export const findBest = (request: SearchRequest, parts: Part[], finding: Finding
   const wanted = request.from + request.size
   if (wanted === 0) return []
   const keys = sortKeysOf(request, finding.reader, finding.exact, parts[0]?.scoring)
+  const { scoring } = parts[0] ?? {}
+  if (!keys.behind && scoring?.groups && isByScore(request, scoring))
+    return findByScore(wanted, keys, scoring, parts, finding)
   if (!keys.chain) return findByKeys(wanted, keys, parts, finding)
   return keys.behind
     ? findBehind(wanted, { keys, behind: keys.behind }, parts, finding)

@@ -1,3 +1,4 @@
+import type { EventAbi } from '../../decode/types.ts'
 import { type FieldPath, type Kind, lookup, type RowKind } from '../../mapping/index.ts'
 import { analyze } from '../../query/analysis.ts'
 import type { Node, Value } from '../../query/ast.ts'
@@ -304,7 +305,7 @@ const blockTransactions: Planner = (leaf, reader) => {
 
 /** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
 const bySignature =
-  (valuesOf: (signature: StoredSignature) => (Value | null)[], of: 'log' | 'call' = 'log'): Planner =>
+  (valuesOf: (signature: StoredSignature) => readonly (Value | null)[], of: 'log' | 'call' = 'log'): Planner =>
   (leaf, reader) => {
     const test = testOf(leaf)
     return ofSignatures(
@@ -346,10 +347,21 @@ const namesIn = (leaf: Leaf): Set<string> | undefined => {
 const byName =
   (of: 'log' | 'call'): Planner =>
   (leaf, reader) =>
-    bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : analyze(event.name)) : []), of)(
+    bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : wordsOf(event)) : []), of)(
       leaf,
       reader,
     )
+
+/** Declarations are read once, and asked for each name. */
+const wordsOf = (event: EventAbi): readonly string[] => {
+  let words = WORDS.get(event)
+  if (!words) {
+    words = analyze(event.name)
+    WORDS.set(event, words)
+  }
+  return words
+}
+const WORDS = new WeakMap<EventAbi, readonly string[]>()
 
 const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
   signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }

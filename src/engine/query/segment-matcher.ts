@@ -37,7 +37,7 @@ export interface Context {
 export type Ask = (kind: Kind, node: Node, positions: readonly number[]) => boolean[]
 
 /** Postings by segment, read for all segments at once when the first one asks. */
-export const postingsBySegment = (read: () => Posting[]): ((segment: number) => readonly Posting[]) => {
+export const postingsBySegment = (read: () => readonly Posting[]): ((segment: number) => readonly Posting[]) => {
   let found: Map<number, Posting[]> | undefined
   return segment => {
     found ??= Map.groupBy(read(), posting => posting.segment)

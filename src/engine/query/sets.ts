@@ -91,6 +91,21 @@ export const not = (set: OrdinalSet, size: number): OrdinalSet => {
   return { form: 'bits', bits, count: size - count(set) }
 }
 
+/** Those of a set that are not in another one. */
+export const minus = (set: OrdinalSet, other: OrdinalSet, size: number): OrdinalSet => {
+  if (isEmpty(other)) return set
+  if (set.form !== 'list') return and(set, not(other, size), size)
+  if (other.form !== 'list') return listed(set.list.filter(ordinal => !has(other, ordinal)))
+  const left = new Uint32Array(set.list.length)
+  let length = 0
+  let next = 0
+  for (const ordinal of set.list) {
+    while (other.list[next]! < ordinal) next++
+    if (other.list[next] !== ordinal) left[length++] = ordinal
+  }
+  return listed(left.subarray(0, length))
+}
+
 /** Ordinals that lie in at least `least` of the sets. */
 export const atLeast = (sets: readonly OrdinalSet[], least: number, size: number): OrdinalSet => {
   if (least <= 0) return run(0, size)

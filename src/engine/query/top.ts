@@ -131,7 +131,7 @@ function* stretchesOf(set: OrdinalSet, descending: boolean): Generator<OrdinalSe
   }
 }
 
-const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) => {
+export const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) => {
   const order = bySortKeys(keys)
   const scale = createScale(limits)
   let best: Found[] = []

@@ -5,28 +5,26 @@ import type { Found } from '../query/sort.ts'
 import type { Show } from './hits.ts'
 import { piece } from './pieces.ts'
 
-/** Writes a hit up to its `sort`; false where there is none. Where no score is given, each hit has its own. */
-export type WriteHit = (found: Pick<Found, 'position' | 'score'>, out: ByteWriter) => boolean
+/** Writes a hit up to its `sort` and tells how many bytes stand before its score; 0 where there is none. */
+export type WriteHit = (position: number, score: string, out: ByteWriter) => number
 
-export const hitWriter = (
-  show: Show,
-  envelope: string,
-  score: string | undefined,
-  source: ReturnType<Show['source']>,
-): WriteHit => {
+export const hitWriter = (show: Show, envelope: string, source: ReturnType<Show['source']>): WriteHit => {
   const { routing, parent } = show
   const head = piece(envelope)
   const toSource = source ? ',"_source":' : ''
-  const behindScore = routing ? ',"_routing":"' : toSource
-  const behindId = piece(`","_score":${score === undefined ? '' : `${score}${behindScore}`}`)
+  const behindId = piece(`","_score":`)
+  const behindScore = piece(routing ? ',"_routing":"' : toSource)
   const behindRouting = piece(`","_parent":"`)
   const behindParent = piece(`"${toSource}`)
-  return ({ position, score: own = 1 }, out) => {
-    if (!show.find(position)) return false
+  return (position, score, out) => {
+    if (!show.find(position)) return 0
+    const start = out.length
     out.bytes(head)
     show.id(out)
     out.bytes(behindId)
-    if (score === undefined) out.text(`${asFloat(own)}${behindScore}`)
+    const before = out.length - start
+    out.ascii(score)
+    out.bytes(behindScore)
     if (routing && parent) {
       routing(out)
       out.bytes(behindRouting)
@@ -34,9 +32,23 @@ export const hitWriter = (
       out.bytes(behindParent)
     }
     source?.(out)
-    return true
+    return before
   }
 }
 
 export const envelopeOf = (index: string, kind: Kind): string =>
   `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`
+
+/** Writes scores as they stand in hits; neighbours often have the same one. */
+export const scoreWriter = (isHidden: boolean): ((found: Pick<Found, 'score'>) => string) => {
+  if (isHidden) return () => 'null'
+  let last = 1
+  let text = '1'
+  return ({ score = 1 }) => {
+    if (score !== last) {
+      last = score
+      text = `${asFloat(score)}`
+    }
+    return text
+  }
+}

@@ -1,8 +1,8 @@
 /** Hits as they were written, for whoever asks for the same documents next: the newest ones, or those of a frequent address. */
-export interface HitCache {
+export interface HitCache<T> {
   /** Undefined where it has to be written. */
-  get(shape: HitShape, position: number): Uint8Array | undefined
-  set(shape: HitShape, position: number, hit: Uint8Array): void
+  get(shape: HitShape, position: number): T | undefined
+  set(shape: HitShape, position: number, hit: T): void
 }
 
 /** One for each way in which hits are written. */
@@ -13,12 +13,14 @@ const CAPACITY = 8 * 2 ** 20
 /** What is kept beside the bytes. */
 const OVERHEAD = 100
 
-type Generation = Map<HitShape, Map<number, Uint8Array>>
+/** Its length in bytes. */
+type Sized = { readonly length: number }
+type Generation<T> = Map<HitShape, Map<number, T>>
 
 /** `version` changes with the state of the store: what was written of another one is forgotten. */
-export const createHitCache = (version: () => unknown, capacity = CAPACITY): HitCache => {
-  let young: Generation = new Map()
-  let old: Generation = new Map()
+export const createHitCache = <T extends Sized>(version: () => unknown, capacity = CAPACITY): HitCache<T> => {
+  let young: Generation<T> = new Map()
+  let old: Generation<T> = new Map()
   let bytes = 0
   let seen: unknown
 
@@ -31,7 +33,7 @@ export const createHitCache = (version: () => unknown, capacity = CAPACITY): Hit
     bytes = 0
   }
 
-  const put = (shape: HitShape, position: number, hit: Uint8Array) => {
+  const put = (shape: HitShape, position: number, hit: T) => {
     bytes += hit.length + OVERHEAD
     if (bytes > capacity / 2) {
       old = young

@@ -11,7 +11,7 @@ import { createBlockShow } from './block.ts'
 import { createCallShow } from './call.ts'
 import { createContext } from './context.ts'
 import { createDocumentShow } from './document.ts'
-import { envelopeOf, hitWriter, type WriteHit } from './envelope.ts'
+import { envelopeOf, hitWriter, scoreWriter, type WriteHit } from './envelope.ts'
 import { createEventShow } from './event.ts'
 import { createHitCache } from './hit-cache.ts'
 import { createLogShow } from './log.ts'
@@ -93,38 +93,43 @@ export const createHits = (options: HitsOptions): Hits => {
     }
     return sources.get(key)
   }
-  const cache = createHitCache(() => reader.version())
+  const cache = createHitCache<Kept>(() => reader.version())
   const writers = new Map<string, WriteHit>()
-  const writerOf = (kind: Kind, index: string, score: string | undefined, filter: SourceFilter): WriteHit => {
-    const key = `${kind} ${index} ${score} ${JSON.stringify(filter)}`
+  const writerOf = (kind: Kind, index: string, filter: SourceFilter): WriteHit => {
+    const key = `${kind} ${index} ${JSON.stringify(filter)}`
     let writer = writers.get(key)
     if (!writer) {
       if (writers.size >= SOURCES) writers.clear()
-      writer = hitWriter(shows[kind], envelopeOf(index, kind), score, sourceOf(kind, filter))
+      writer = hitWriter(shows[kind], envelopeOf(index, kind), sourceOf(kind, filter))
       writers.set(key, writer)
     }
     return writer
   }
   /** As the writer does, of what is likely to be asked for again. */
-  const writeKept = (write: WriteHit, one: Found, out: ByteWriter): boolean => {
-    const kept = cache.get(write, one.position)
+  const writeKept = (write: WriteHit, position: number, score: string, out: ByteWriter): number => {
+    const kept = cache.get(write, position)
     if (kept) {
-      out.bytes(kept)
-      return true
+      out.bytes(kept.head)
+      out.ascii(score)
+      out.bytes(kept.rest)
+      return kept.head.length
     }
-    const before = out.length
-    if (!write(one, out)) return false
-    cache.set(write, one.position, new Uint8Array(out.view(before)))
-    return true
+    const start = out.length
+    const before = write(position, score, out)
+    if (before === 0) return 0
+    const head = new Uint8Array(out.view(start, start + before))
+    const rest = new Uint8Array(out.view(start + before + score.length))
+    cache.set(write, position, { head, rest, length: head.length + rest.length })
+    return before
   }
   const plainWriter = (request: SearchRequest, index: string, between: number): WriteHits => {
     const { sort, source, parts, size } = request
-    const score = hidesScores(request) ? 'null' : parts.some(part => part.score) ? undefined : '1'
+    const scoreOf = scoreWriter(hidesScores(request))
     const namesOf = matchedNames(request, exact)
-    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, score, source)]))
+    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, source)]))
     const sortOf = sortValues(request, { documents: exact, reader })
     // What depends on the query is no part of what is kept.
-    const keeps = size >= 0 && size <= KEPT && score !== undefined
+    const keeps = size >= 0 && size <= KEPT
     return (found, out) => {
       let hits = 0
       for (let i = 0; i < found.length; i++) {
@@ -133,7 +138,8 @@ export const createHits = (options: HitsOptions): Hits => {
         const before = out.length
         if (hits > 0) out.byte(between)
         const write = writers.get(one.kind)!
-        if (!(keeps ? writeKept(write, one, out) : write(one, out))) {
+        const isThere = (keeps ? writeKept : writeAnew)(write, one.position, scoreOf(one), out) > 0
+        if (!isThere) {
           out.truncate(before)
           continue
         }
@@ -185,5 +191,13 @@ export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 
 const SOURCES = 100
 /** Hits of a page that are kept: of a larger one each would push out others. */
 const KEPT = 100
+/** A hit without its score, which depends on the query. */
+interface Kept {
+  head: Uint8Array
+  rest: Uint8Array
+  length: number
+}
+const writeAnew = (write: WriteHit, position: number, score: string, out: ByteWriter): number =>
+  write(position, score, out)
 /** Hits that take little time together. */
 const FEW = 8

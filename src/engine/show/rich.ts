@@ -10,7 +10,7 @@ import type { Documents } from '../query/documents.ts'
 import type { RelatedOptions } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
 import { sortValues } from '../query/sort-values.ts'
-import { envelopeOf, hitWriter } from './envelope.ts'
+import { envelopeOf, hitWriter, scoreWriter } from './envelope.ts'
 import { explanationOf } from './explanation.ts'
 import type { Hits, Show, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
@@ -108,24 +108,24 @@ const envelopeWriter = (
   shown: Shown,
   { index, hidesScores, shows, sourceOf }: RichOptions,
 ): KindWriter['envelope'] => {
+  const scoreText = scoreWriter(hidesScores)
   if (!shown.id) {
     const text = `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_score":`
     return (one, _document, out) => {
-      out.text(`${text}${hidesScores ? null : scoreOf(one)}`)
+      out.text(`${text}${scoreText(one)}`)
       return true
     }
   }
-  const score = hidesScores ? 'null' : undefined
   const head = envelopeOf(index, kind)
   const decorated = (shown.decimals || shown.argsByName) && source !== false
   if (!decorated) {
-    const write = hitWriter(shows[kind], head, score, sourceOf(kind, source))
-    return (one, _document, out) => write(one, out)
+    const write = hitWriter(shows[kind], head, sourceOf(kind, source))
+    return (one, _document, out) => write(one.position, scoreText(one), out) > 0
   }
   const show = compileDecorated(kind, source, shown)
-  const write = hitWriter(shows[kind], head, score, undefined)
+  const write = hitWriter(shows[kind], head, undefined)
   return (one, { _source }, out) => {
-    if (!write(one, out)) return false
+    if (write(one.position, scoreText(one), out) === 0) return false
     out.text(`,"_source":${JSON.stringify(show(_source))}`)
     return true
   }

@@ -5,30 +5,50 @@ import type { Statistics } from '../../../query/statistics.ts'
 import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { planNested, rangesOf } from '../nested.ts'
+import { remembered } from './remembered.ts'
 
 /** How many documents of the kind each signature has. */
 export const countsBySignature = (kind: Kind, reader: Reader): ReadonlyMap<number, number> => {
   const of = kind === 'call' ? 'call' : 'log'
-  const known = SUMS.get(reader)?.[of]
-  if (known && known.version === reader.version()) return known.counts
-  const counts = new Map<number, number>()
-  const [first, last] = logTerms(0)
-  for (const segment of reader.segments()) {
-    reader.check()
-    for (const { term, n } of reader.termsBetween(segment.id, first, last)) {
-      const id = signatureOfLogField(fieldOfTerm(term))
-      if (reader.signature(id).of === of) counts.set(id, (counts.get(id) ?? 0) + n)
-    }
-  }
-  SUMS.set(reader, { ...SUMS.get(reader), [of]: { counts, version: reader.version() } })
-  return counts
+  return remembered(reader, `signatures ${of}`, () => {
+    const sums = new Map<number, number>()
+    for (const { ids, counts } of inSegments(reader))
+      for (const [i, id] of ids.entries())
+        if (reader.signature(id).of === of) sums.set(id, (sums.get(id) ?? 0) + counts[i]!)
+    return sums
+  })
 }
 
-interface Sums {
-  counts: Map<number, number>
-  version: number
+/** Signatures of a segment, and how many documents each has. */
+interface Counted {
+  ids: Uint32Array
+  counts: Uint32Array
 }
-const SUMS = new WeakMap<Reader, { log?: Sums; call?: Sums }>()
+
+/** What a segment holds is read once. */
+const inSegments = (reader: Reader): Counted[] => {
+  const before = COUNTED.get(reader)
+  const [first, last] = logTerms(0)
+  const now = new Map(
+    reader.segments().map(({ id, revised }): [string, Counted] => {
+      const place = `${id} ${revised}`
+      const known = before?.get(place)
+      if (known) return [place, known]
+      reader.check()
+      const terms = reader.termsBetween(id, first, last)
+      return [
+        place,
+        {
+          ids: Uint32Array.from(terms, ({ term }) => signatureOfLogField(fieldOfTerm(term))),
+          counts: Uint32Array.from(terms, ({ n }) => n),
+        },
+      ]
+    }),
+  )
+  COUNTED.set(reader, now)
+  return [...now.values()]
+}
+const COUNTED = new WeakMap<Reader, ReadonlyMap<string, Counted>>()
 
 /** Of arguments: each counts as a document of its own. */
 export const elementStatistics = (kind: Kind, reader: Reader): Pick<Statistics, 'documents' | 'frequency'> => {

@@ -10,13 +10,16 @@ import { linkOf, NO_PARENT } from '../joins.ts'
 import { numberedAs, positionOfOrdinal } from '../places.ts'
 import { planQuery } from '../plan.ts'
 import { type Context, viewOf } from '../segment-matcher.ts'
-import { and, collected, listed, toArray } from '../sets.ts'
+import { and, collected, listed, type OrdinalSet, packed, toArray } from '../sets.ts'
+import { type Grouping, groupingOf } from './grouping.ts'
 import { createStatistics, isOneWord } from './statistics.ts'
 
 /** Scores of the documents of one kind that match. */
 export interface Scorer {
   /** What all of them have, where it is the same. */
   uniform: number | undefined
+  /** All matches by their scores; undefined where these are known document by document alone. */
+  grouping: Grouping | undefined
   /** Of the documents at these ordinals, which ascend and match. */
   scores(segment: Segment, ordinals: Uint32Array): Float64Array
 }
@@ -32,9 +35,23 @@ export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
   const known = createStatistics(options)
   const simple = simplified(score, known)
   const uniform = uniformOf(simple, known, options)
+  const grouping = groupingOf(simple, {
+    uniformOf: part => uniformOf(part, known, options),
+    matchesOf: part => matchesOf(part, options),
+    isSingle: field => field.list === undefined && isOneWord(options.kind, field, options.reader),
+    sizeOf: segment => viewOf(segment, numberedAs(options.kind), options.reader).size,
+  })
   if (uniform !== undefined)
-    return { uniform, scores: (_, ordinals) => new Float64Array(ordinals.length).fill(uniform) }
-  return { uniform, scores: build(simple, known, options) }
+    return { uniform, grouping, scores: (_, ordinals) => new Float64Array(ordinals.length).fill(uniform) }
+  let scores: Scores | undefined
+  return {
+    uniform,
+    grouping,
+    scores(segment, ordinals) {
+      scores ??= build(simple, known, options)
+      return scores(segment, ordinals)
+    },
+  }
 }
 
 /** Near values and beginnings as the values that they stand for. */
@@ -110,7 +127,7 @@ const build = (score: Score, known: Statistics, options: ScorerOptions): Scores 
     }
     case 'lowered': {
       const of = build(score.of, known, options)
-      const where = matchesOf({ node: score.where, score: undefined }, options)
+      const where = listedBy(matchesOf({ node: score.where, score: undefined }, options))
       return (segment, ordinals) => {
         const scores = of(segment, ordinals)
         const unwanted = where(segment, ordinals)
@@ -140,7 +157,7 @@ const combined = (
 ): Scores => {
   const built = parts.map(part => ({
     scores: build(part.score!, known, options),
-    matches: part.node.op === 'all' ? undefined : matchesOf(part, options),
+    matches: part.node.op === 'all' ? undefined : listedBy(matchesOf(part, options)),
   }))
   return (segment, ordinals) => {
     const found = new Float64Array(ordinals.length)
@@ -161,12 +178,16 @@ const combined = (
 /** Those of some ordinals that match. */
 const matchesOf = ({ node }: Scored, { kind, reader, ask }: ScorerOptions) => {
   const evaluation = evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask })
-  return (segment: Segment, ordinals: Uint32Array): Uint32Array => {
+  return (segment: Segment, within: OrdinalSet): OrdinalSet => {
     const { size } = viewOf(segment, numberedAs(kind), reader)
-    const within = listed(ordinals)
-    return toArray(and(evaluation.matches(segment, within), within, size))
+    return and(packed(evaluation.matches(segment, within), size), within, size)
   }
 }
+
+const listedBy =
+  (matches: ReturnType<typeof matchesOf>) =>
+  (segment: Segment, ordinals: Uint32Array): Uint32Array =>
+    toArray(matches(segment, listed(ordinals)))
 
 /** What only the documents tell. */
 const byDocuments = (score: Score, known: Statistics, { kind, reader, exact }: ScorerOptions): Scores => {

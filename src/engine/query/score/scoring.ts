@@ -4,14 +4,20 @@ import type { Reader, Segment } from '../../reader.ts'
 import type { Part } from '../best.ts'
 import type { Evaluation } from '../evaluate.ts'
 import { numberedAs, ordinalOfPosition, segmentAt, sizeOf } from '../places.ts'
-import { count, EMPTY, listed, toArray } from '../sets.ts'
+import { viewOf } from '../segment-matcher.ts'
+import { count, EMPTY, listed, or, toArray } from '../sets.ts'
 import type { Found } from '../sort.ts'
+import { type Group, spread } from './grouping.ts'
 import { createScorer, type Scorer, type ScorerOptions } from './scorer.ts'
 
 /** Scores of all that a search finds. */
 export interface Scoring {
   /** What every hit has, where it is the same. */
   uniform: number | undefined
+  /** The matches of one kind in a segment by their scores, of those with the least score that is asked for. */
+  groups: ((kind: Kind, segment: Segment) => readonly Group[]) | undefined
+  /** No hit scores more, where there are groups. */
+  greatest: number
   /** Of one kind's documents of a segment, by ordinal: of those that match. */
   in(kind: Kind, segment: Segment): Float64Array
   /** Tells hits what they have. */
@@ -26,16 +32,21 @@ export const withScores = (
 ): Part[] => {
   if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
   const scorers = new Map(asked.map(({ kind, score = ONE }) => [kind, createScorer(score, { ...options, kind })]))
-  const scoring = createScoring(scorers, parts, options.reader)
-  return parts.map(({ kind, evaluation }) => ({
-    ...{ kind, scoring },
-    evaluation: minScore === undefined ? evaluation : atLeastScore(evaluation, kind, minScore, scoring),
+  const scoring = createScoring(scorers, parts, minScore, options.reader)
+  return parts.map(part => ({
+    ...{ kind: part.kind, scoring },
+    evaluation: minScore === undefined ? part.evaluation : atLeastScore(part, minScore, scoring, options.reader),
   }))
 }
 
 const ONE = { by: 'same', value: 1 } as const
 
-const createScoring = (scorers: ReadonlyMap<Kind, Scorer>, parts: readonly Part[], reader: Reader): Scoring => {
+const createScoring = (
+  scorers: ReadonlyMap<Kind, Scorer>,
+  parts: readonly Part[],
+  least: number | undefined,
+  reader: Reader,
+): Scoring => {
   const [first, ...others] = [...scorers.values()].map(({ uniform }) => uniform)
   const uniform = others.every(other => other === first) ? first : undefined
   const evaluations = new Map(parts.map(({ kind, evaluation }) => [kind, evaluation]))
@@ -44,17 +55,27 @@ const createScoring = (scorers: ReadonlyMap<Kind, Scorer>, parts: readonly Part[
 
   const scoresOf = (kind: Kind, segment: Segment): Float64Array => {
     const scorer = scorers.get(kind)!
-    const all = new Float64Array(sizeOf({ segment, header: reader.header(segment) }, numberedAs(kind)))
-    if (scorer.uniform !== undefined) return all.fill(scorer.uniform)
-    const ordinals = toArray(evaluations.get(kind)!.matches(segment))
+    const size = sizeOf({ segment, header: reader.header(segment) }, numberedAs(kind))
+    const matches = evaluations.get(kind)!.matches(segment)
+    if (scorer.grouping) return spread(scorer.grouping.in(segment, matches), size)
+    const all = new Float64Array(size)
+    const ordinals = toArray(matches)
     const scores = scorer.scores(segment, ordinals)
     // As precise as they are shown: a page is gone on with behind what the last hit shows.
     for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = Math.fround(scores[i]!)
     return all
   }
+  const groups: Scoring['groups'] = (kind, segment) => {
+    const found = scorers.get(kind)!.grouping!.in(segment, evaluations.get(kind)!.matches(segment))
+    return least === undefined ? found : found.filter(({ score }) => Math.fround(score) >= least)
+  }
 
   return {
     uniform,
+    greatest: Math.max(
+      ...Array.from(scorers.values(), ({ grouping }) => grouping?.greatest ?? Number.POSITIVE_INFINITY),
+    ),
+    groups: [...scorers.values()].every(({ grouping }) => grouping) ? groups : undefined,
     in(kind, segment) {
       const known = last.get(kind)
       if (known?.segment === segment.id) return known.scores
@@ -67,7 +88,8 @@ const createScoring = (scorers: ReadonlyMap<Kind, Scorer>, parts: readonly Part[
         for (const one of found) one.score = uniform
         return
       }
-      for (const { kind, segment, ones } of groupsOf(found, reader)) {
+      const unknown = found.filter(({ score }) => score === undefined)
+      for (const { kind, segment, ones } of bySegment(unknown, reader)) {
         const header = reader.header(segment)
         const placed = ones
           .map(one => ({ one, ordinal: ordinalOfPosition(header, numberedAs(kind), one.position) }))
@@ -80,15 +102,15 @@ const createScoring = (scorers: ReadonlyMap<Kind, Scorer>, parts: readonly Part[
   }
 }
 
-interface Group {
+interface Neighbours {
   kind: Kind
   segment: Segment
   ones: Found[]
 }
 
 /** Hits of one kind in one segment. What is gone meanwhile is left out. */
-const groupsOf = (found: readonly Found[], reader: Reader): Iterable<Group> => {
-  const groups = new Map<string, Group>()
+const bySegment = (found: readonly Found[], reader: Reader): Iterable<Neighbours> => {
+  const groups = new Map<string, Neighbours>()
   for (const one of found) {
     const segment = segmentAt(one.position, reader)
     if (!segment) continue
@@ -100,10 +122,15 @@ const groupsOf = (found: readonly Found[], reader: Reader): Iterable<Group> => {
   return groups.values()
 }
 
-const atLeastScore = (evaluation: Evaluation, kind: Kind, least: number, scoring: Scoring): Evaluation => {
+const atLeastScore = ({ kind, evaluation }: Part, least: number, scoring: Scoring, reader: Reader): Evaluation => {
   const { uniform } = scoring
   if (uniform !== undefined) return uniform >= least ? evaluation : { matches: () => EMPTY, count: () => 0 }
   const matches = (segment: Segment) => {
+    if (scoring.groups) {
+      const { size } = viewOf(segment, numberedAs(kind), reader)
+      const sets = scoring.groups(kind, segment).map(({ set }) => set)
+      return or(sets, size)
+    }
     const scores = scoring.in(kind, segment)
     return listed(toArray(evaluation.matches(segment)).filter(ordinal => Math.fround(scores[ordinal]!) >= least))
   }
@@ -139,7 +166,8 @@ export const maxScore = (
     for (const { kind, evaluation } of parts) {
       reader.check()
       if (count(evaluation.matches(segment)) === 0) continue
-      for (const score of scoring.in(kind, segment)) if (score > greatest) greatest = score
+      const scores = scoring.groups?.(kind, segment).map(({ score }) => score) ?? scoring.in(kind, segment)
+      for (const score of scores) if (score > greatest) greatest = score
     }
   return { maxScore: greatest }
 }

@@ -10,6 +10,7 @@ import { EVERYTHING, type Plan, planQuery } from '../plan.ts'
 import type { Context } from '../segment-matcher.ts'
 import { dictionaryOf } from '../term-dictionary.ts'
 import { countsBySignature, elementStatistics } from './elements.ts'
+import { remembered } from './remembered.ts'
 
 export interface StatisticsOptions {
   kind: Kind
@@ -20,7 +21,11 @@ export interface StatisticsOptions {
 /** How frequent values are among the stored documents of a kind. What segments hold is counted once. */
 export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Statistics => {
   const elements = elementStatistics(kind, reader)
-  const frequencies = new Map<string, number | undefined>()
+  /** What is the same for all documents of a field. */
+  const ofField =
+    (what: string, find: (field: FieldPath) => number) =>
+    (field: FieldPath): number =>
+      remembered(reader, `${what} ${kind} ${field.path}`, () => find(field))
 
   const countOf = (plan: Plan, key: string): number => {
     const evaluation = evaluate({ kind, plan, reader, ask })
@@ -51,11 +56,8 @@ export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Stat
     return countOf(planQuery(kind, exists(field), reader), field.path)
   }
 
-  const frequency = (field: FieldPath, value: Value): number | undefined => {
-    const key = `${field.path} ${value}`
-    if (!frequencies.has(key)) frequencies.set(key, findFrequency(field, value))
-    return frequencies.get(key)
-  }
+  const frequency = (field: FieldPath, value: Value): number | undefined =>
+    remembered(reader, `frequency ${kind} ${field.path} ${value}`, () => findFrequency(field, value))
   const findFrequency = (field: FieldPath, value: Value): number | undefined => {
     if (field.list?.nested) return elements.frequency(field, value)
     const plan = planQuery(kind, isIn(field, [value]), reader)
@@ -70,9 +72,9 @@ export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Stat
   }
 
   return {
-    documents: once(documents),
+    documents: ofField('documents', documents),
     frequency,
-    averageLength: once(field => averageLength(kind, field, reader)),
+    averageLength: ofField('length', field => averageLength(kind, field, reader)),
     values: (field, test) => dictionaryOf(kind, field, reader)?.filter(test),
   }
 }
@@ -107,18 +109,6 @@ const OF_SIGNATURES: Partial<Record<Kind, Record<string, HasField | 'all'>>> = {
     topics: ({ of, topic }) => of === 'log' && topic !== null,
   },
   call: { method: ({ of, event }) => of === 'call' && event !== null },
-}
-
-const once = <T>(make: (field: FieldPath) => T): ((field: FieldPath) => T) => {
-  const known = new Map<string, T>()
-  return field => {
-    let found = known.get(field.path)
-    if (found === undefined) {
-      found = make(field)
-      known.set(field.path, found)
-    }
-    return found
-  }
 }
 
 /** Counts by segment, which hold as long as it is there. */
@@ -201,7 +191,8 @@ export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean
   if (field.list && !field.list.nested) return false
   if (field.kind !== 'text') return true
   if (isRowKind(kind)) return false
-  return reader
-    .signatures(kind === 'call' ? 'call' : 'log')
-    .every(({ event }) => !event || analyze(event.name).length <= 1)
+  const of = kind === 'call' ? 'call' : 'log'
+  return remembered(reader, `one word ${of}`, () =>
+    reader.signatures(of).every(({ event }) => !event || analyze(event.name).length <= 1),
+  )
 }
