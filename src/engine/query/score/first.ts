@@ -32,14 +32,17 @@ export const findByScore = (
     const here: Found[] = []
     for (const { kind } of parts) {
       reader.check()
-      for (const { score, set } of groups!(kind, segment))
+      for (const { score: exactly, set } of groups!(kind, segment)) {
+        // As hits show it, and as sort keys have it: scores that look the same tie.
+        const score = Math.fround(exactly)
         for (const ordinal of some(set, wanted - notWorse(score), true))
           here.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [score], score })
+      }
     }
     // Those of the same segment may lie between one another: they count from the next one on.
     for (const { score } of here) counts.set(score!, (counts.get(score!) ?? 0) + 1)
     best.add(here)
-    if (notWorse(greatest) >= wanted) break
+    if (notWorse(Math.fround(greatest)) >= wanted) break
   }
   return best.take()
 }
