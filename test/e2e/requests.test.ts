@@ -23,6 +23,13 @@ const setUp = async (t: TestContext) => {
 const nested = (depth: number, inner: unknown): unknown =>
   JSON.parse(`${'{"bool":{"filter":'.repeat(depth)}${JSON.stringify(inner)}${'}}'.repeat(depth)}`)
 
+/** What Elasticsearch tells of an index that is not there, beside the reason. */
+const missing = (reason: string) => {
+  const index = /^no such index \[(.*?)\]/.exec(reason)?.[1]
+  if (index === undefined) return {}
+  return { 'resource.type': 'index_or_alias', 'resource.id': index, index_uuid: '_na_', index }
+}
+
 test('requests that are refused, each with where and why', async t => {
   const { server, data } = await setUp(t)
   const path = `/${NETWORK}/es/event/search/`
@@ -133,12 +140,12 @@ test('requests that are refused, each with where and why', async t => {
       tooDeepAt('line 1, column 109'),
     ],
     [
-      'a parameter in the URL',
-      `${path}?size=3`,
+      'an unknown parameter in the URL',
+      `${path}?sise=3`,
       {},
       400,
       'illegal_argument_exception',
-      'The URL parameter [size] is not read from the URL: put it into the body.',
+      `request [/${NETWORK}/es/event/search] contains unrecognized parameter: [sise] -> did you mean [size]?`,
     ],
     [
       'a path that is none',
@@ -150,7 +157,7 @@ test('requests that are refused, each with where and why', async t => {
     ],
   ]
   for (const [what, path, body, status, type, reason] of CASES) {
-    const error = { type, reason }
+    const error = { type, reason, ...missing(reason) }
     assert.deepEqual(
       await server.ask(path, body),
       { status, body: { error: { root_cause: [error], ...error }, status } },
