@@ -111,13 +111,15 @@ const rounderOf = (source: CompositeSource): Part['round'] => {
 
 /** What a combination of a document takes while it is looked at. */
 const BYTES = 32
+/** Combinations that take little time together. */
+const FEW = 1 << 14
 
 /** Each document once for each combination of its values. */
 const combine = (
   parts: readonly Part[],
   at: At,
   batch: Batch,
-  { limits }: Context,
+  { limits, reader }: Context,
 ): { combined: Batch; combinations: Float64Array } => {
   let combined = batch
   let combinations = new Float64Array(batch.count)
@@ -132,6 +134,7 @@ const combine = (
       list.push(before ? before[i]! : from + i)
       if (ownersBefore) owners.push(ownersBefore[i]!)
       next.push(chain.of(combinations[i]!, key))
+      if (next.length % FEW === 0) reader.check()
       if (next.length * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     }
     let done = 0
