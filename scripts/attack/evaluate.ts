@@ -120,7 +120,9 @@ const exists: Reader = (body, list, reading) => {
 
 const range: Reader = (body, list, reading) => {
   const [name, said] = oneField(body)
-  const keys = only(said, ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone'])
+  const older = ['from', 'to', 'include_lower', 'include_upper', 'relation']
+  const keys = only(said, ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone', ...older])
+  if (older.some(name => keys[name] !== undefined)) return reading.unknown('older names of bounds')
   if (name === '_id' || name === '_type') return refuse(`a range of ${name}`)
   return fieldTest(name, list, reading, field => {
     if ((keys.format ?? keys.time_zone) !== undefined && field.compare !== 'instant') return refuse('no date')
@@ -144,7 +146,7 @@ const nested: Reader = (body, list, reading) => {
 
 const prefix: Reader = (body, list, reading) => {
   const [name, said] = oneField(body)
-  const value = longOrShort(said, 'value', ['case_insensitive'], reading)
+  const value = longOrShort(said, 'value', ['case_insensitive', 'rewrite'], reading)
   if (name === '_id' || name === '_type') return refuse(`a prefix of ${name}`)
   return fieldTest(name, list, reading, field => {
     if (field.es !== 'keyword' && field.es !== 'text') return refuse('a prefix of no text')
@@ -162,7 +164,10 @@ const wordOf = (field: FieldPath, found: unknown, reading: Reading): string | un
   return field.compare === 'exact' ? text : text.toLowerCase()
 }
 
-const MATCH_OPTIONS = ['operator', 'minimum_should_match', 'fuzziness', 'prefix_length', 'fuzzy_transpositions']
+const MATCH_OPTIONS =
+  'operator minimum_should_match fuzziness prefix_length fuzzy_transpositions analyzer lenient zero_terms_query max_expansions fuzzy_rewrite auto_generate_synonyms_phrase_query cutoff_frequency'.split(
+    ' ',
+  )
 
 const match: Reader = (body, list, reading) => {
   const [name, said] = oneField(body)
@@ -248,4 +253,8 @@ const CLAUSES = new Map<string, Reader>([
 ])
 
 /** Clauses that this reading does not know. */
-const OTHERS = new Set(['parent_id', 'compare'])
+const OTHERS = new Set(
+  'parent_id compare boosting query_string simple_query_string multi_match match_phrase match_phrase_prefix match_bool_prefix wildcard regexp fuzzy'.split(
+    ' ',
+  ),
+)

@@ -194,8 +194,7 @@ const createReading = (options: StringOptions, scope: Scope) => {
   }
 
   const prefix = (field: FieldPath, start: string): Scored => {
-    const isText = (field.es === 'text' || field.es === 'keyword') && field.compare !== 'integer'
-    if (!isText) return shapeOn('wildcard', field, place, '*', {})
+    if (field.es !== 'text' && field.es !== 'keyword') return shapeOn('wildcard', field, place, '*', {})
     if (field.compare !== 'token') return prefixOn(field, start)
     const words = options.analyzesPatterns ? analyze(start) : [start.toLowerCase()]
     const last = words.pop()
