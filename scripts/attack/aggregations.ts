@@ -84,7 +84,8 @@ const checkCounts = (
   if (/"bucket_s(ort|elector)"/.test(JSON.stringify(asked))) return undefined
   if (!isRecord(body) || !isMembers(found) || typeof body.field !== 'string') return undefined
   const field = lookup(kind, body.field)
-  if (field === undefined || field.list || body.missing !== undefined) return undefined
+  const isSingle = field !== undefined && !field.list && field.kind !== 'integers'
+  if (!isSingle || body.missing !== undefined) return undefined
   const has = countOf(field, documents)
   const counted = countedBy(type!, body, found)
   if (counted === undefined) return undefined

@@ -79,7 +79,6 @@ export const bodies: Attack = {
       worstMs = Math.max(worstMs, answer.ms)
       if (answer.ms > HANG_MS) find('an answer takes more than a second', `${Math.round(answer.ms)} ms`)
       if (answer.status === 0) return find('no answer', answer.text)
-      if (answer.status >= 500) writeFileSync(`/tmp/fuzz/500-${number}.json`, `${pathOf(sent)}\n${sent.body}`) // TEMP
       if (answer.status >= 500) return find(`a ${answer.status}`, brief(answer.text))
       if (answer.status !== 200) {
         const fault = shapeFault(answer)

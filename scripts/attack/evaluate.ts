@@ -65,7 +65,7 @@ const clause: Reader = (body, list, reading) => {
 }
 
 const listOf = (value: Value | undefined): Value[] =>
-  value === undefined ? [] : Array.isArray(value) ? value : [value]
+  value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
 
 const bool: Reader = (body, list, reading) => {
   const keys = only(body, ['filter', 'must', 'must_not', 'should', 'minimum_should_match', 'adjust_pure_negative'])
@@ -112,6 +112,7 @@ const exists: Reader = (body, list, reading) => {
   }
   if (reading.kinds.every(kind => below(kind).length === 0)) return refuse(`no field ${field}`)
   const paths = below(reading.kind).filter(path => sees(path, list))
+  if (paths.some(path => path.compare === 'integer')) return reading.unknown('digits, which no document shows')
   return inside =>
     paths.some(path =>
       valuesAt(inside, stepsOf(path, list)).some(it => String(it).length <= (path.ignoreAbove ?? Infinity)),
@@ -131,7 +132,8 @@ const range: Reader = (body, list, reading) => {
 }
 
 const nested: Reader = (body, list, reading) => {
-  const { path, query, ...more } = only(body, ['path', 'query', 'score_mode', 'ignore_unmapped'])
+  const { path, query, ...more } = only(body, [...['path', 'query', 'score_mode', 'ignore_unmapped', 'inner_hits']])
+  if (more.inner_hits !== undefined) return reading.unknown('inner_hits')
   if (typeof path !== 'string' || query === undefined) return refuse('no path or no query')
   if (list !== undefined) return refuse('a list inside of a list')
   if (more.ignore_unmapped !== undefined) return reading.unknown('ignore_unmapped')
@@ -171,6 +173,8 @@ const MATCH_OPTIONS =
 
 const match: Reader = (body, list, reading) => {
   const [name, said] = oneField(body)
+  // With options, what does not fit may be left out.
+  if (isRecord(said) && MATCH_OPTIONS.some(option => said[option] !== undefined)) return reading.unknown('options')
   const value = longOrShort(said, 'query', MATCH_OPTIONS, reading)
   const field = lookup(reading.kind, name)
   if (field?.compare !== 'token') return anyOf(name, [value], list, reading)
