@@ -14,6 +14,7 @@ import { isRaw, isRecord, readJson, type Value } from './json.ts'
 import { INHERITED, oddityOf } from './oddities.ts'
 import type { Shown } from './reading.ts'
 import { checkRelations, type Totals } from './relations.ts'
+import { richSeeds } from './rich-seeds.ts'
 import { pause, SCENARIO_NETWORK, type Victim } from './server.ts'
 
 const TRIES = 50_000
@@ -39,13 +40,15 @@ export const bodies: Attack = {
     const victim = await serve({ packs: { [SCENARIO_NETWORK]: scenarios, [DEMO_NETWORK]: demo } })
     const client = createClient(victim)
     const documents = await readDocuments(client)
-    const seeds = seedsOf(documents, seed)
-    const odd = oddityOf(wordsOf(seeds))
-    const named = byOption(seeds)
+    const plain = seedsOf(documents, seed)
+    const rich = richSeeds(DEMO_NETWORK, documents.get(DEMO_NETWORK)!, seed)
+    const odd = oddityOf(wordsOf([...plain, ...rich]))
+    const named = byOption([...plain, ...rich])
     /** One in four goes through all options and all names that objects inherit; the others are mutated at random. */
     const requestOf = (number: number, dice: Random): Sent => {
       const turn = number >> 2
-      if (number % 4 > 0) return mutateRequest(pick(dice, chance(dice, 0.5) ? seeds : pick(dice, named)), dice, odd)
+      const seeds = () => pick(dice, [plain, rich, pick(dice, named), pick(dice, named)])
+      if (number % 4 > 0) return mutateRequest(pick(dice, seeds()), dice, odd)
       const round = Math.floor(turn / named.length)
       const inherited = INHERITED[(turn + round) % INHERITED.length]!
       return inheritingRequest(pick(dice, named[turn % named.length]!), dice, inherited)
@@ -130,7 +133,7 @@ const createClient = (victim: Victim) => {
     try {
       const { statusCode, headers, body } = await pool.request({
         method: sent.method as 'POST',
-        path: `/${sent.network}/es/${sent.entities}/search/`,
+        path: pathOf(sent),
         headers: { ...sent.headers, authorization: `Bearer ${victim.tokens[0]}` },
         body: sent.body,
         reset: alone,
@@ -149,6 +152,8 @@ const createClient = (victim: Victim) => {
 }
 
 export type Documents = Map<string, Record<Kind, Shown[]>>
+
+const pathOf = ({ network, entities, path = `${entities}/search/` }: Sent): string => `/${network}/es/${path}`
 
 const readDocuments = async (client: ReturnType<typeof createClient>): Promise<Documents> => {
   const documents: Documents = new Map()
@@ -226,6 +231,7 @@ const kindsOf = (entities: string): Kind[] | undefined => {
 const shapeFault = ({ status, text, type }: Answer): string | undefined => {
   if (!type.startsWith('application/json')) return `its type is ${type}`
   const answer = readJson(text)
+  if (isRecord(answer) && status === 404 && (answer.found === false || answer.matched === false)) return undefined
   if (!isRecord(answer) || !isRecord(answer.error)) return 'there is no error'
   const { type: code, reason, root_cause } = answer.error
   if (typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return 'the error has no type'
@@ -237,10 +243,11 @@ const shapeFault = ({ status, text, type }: Answer): string | undefined => {
 
 const LONGEST_REASON = 20_000
 
-const showSent = ({ method, network, entities, headers, body, changes }: Sent): string => {
+const showSent = (sent: Sent): string => {
+  const { method, headers, body, changes } = sent
   const text = body.toString()
   const isText = Buffer.from(text).equals(body) && !/\p{Cc}/u.test(text)
   const shown = isText ? brief(text, 1_200) : `base64 ${brief(body.toString('base64'), 600)}`
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return `${changes.join(', ')}\n    ${method} /${network}/es/${entities}/search/ [${more.join('; ')}] ${shown}`
+  return `${changes.join(', ')}\n    ${method} ${pathOf(sent)} [${more.join('; ')}] ${shown}`
 }

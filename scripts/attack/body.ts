@@ -4,12 +4,15 @@ import { chance, pick } from './attack.ts'
 import { isRaw } from './json.ts'
 import { misspelt, mutate, type Oddity } from './mutate.ts'
 import { INHERITED } from './oddities.ts'
+import { elsewhere } from './paths.ts'
 
 /** A request as it goes over the wire. */
 export interface Sent {
   method: string
   network: string
   entities: string
+  /** Behind `/es/`, with what parameters the URL has; `{entities}/search/` where it is absent. */
+  path?: string
   headers: Record<string, string>
   body: Buffer
   /** What the body says, undefined where it can be read in more than one way. */
@@ -59,6 +62,10 @@ export const mutateRequest = (seed: Seed, random: Random, odd: Oddity): Sent => 
   }
   const sent: Sent = { ...plainRequest(seed, text, changes), mustRefuse }
   if (chance(random, 0.05)) sent.method = 'GET'
+  if (chance(random, 0.25)) {
+    elsewhere(sent, random)
+    changes.push('elsewhere')
+  }
   if (chance(random, 0.1)) {
     const how = pick(random, Object.keys(WIRE_CHANGES))
     WIRE_CHANGES[how]!(sent, random)

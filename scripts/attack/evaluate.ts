@@ -65,7 +65,7 @@ const clause: Reader = (body, list, reading) => {
 }
 
 const listOf = (value: Value | undefined): Value[] =>
-  value === undefined ? [] : Array.isArray(value) ? value : [value]
+  value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
 
 const bool: Reader = (body, list, reading) => {
   const keys = only(body, ['filter', 'must', 'must_not', 'should', 'minimum_should_match', 'adjust_pure_negative'])
@@ -112,6 +112,7 @@ const exists: Reader = (body, list, reading) => {
   }
   if (reading.kinds.every(kind => below(kind).length === 0)) return refuse(`no field ${field}`)
   const paths = below(reading.kind).filter(path => sees(path, list))
+  if (paths.some(path => path.compare === 'integer')) return reading.unknown('digits, which no document shows')
   return inside =>
     paths.some(path =>
       valuesAt(inside, stepsOf(path, list)).some(it => String(it).length <= (path.ignoreAbove ?? Infinity)),
@@ -120,7 +121,9 @@ const exists: Reader = (body, list, reading) => {
 
 const range: Reader = (body, list, reading) => {
   const [name, said] = oneField(body)
-  const keys = only(said, ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone'])
+  const older = ['from', 'to', 'include_lower', 'include_upper', 'relation']
+  const keys = only(said, ['gt', 'gte', 'lt', 'lte', 'format', 'time_zone', ...older])
+  if (older.some(name => keys[name] !== undefined)) return reading.unknown('older names of bounds')
   if (name === '_id' || name === '_type') return refuse(`a range of ${name}`)
   return fieldTest(name, list, reading, field => {
     if ((keys.format ?? keys.time_zone) !== undefined && field.compare !== 'instant') return refuse('no date')
@@ -129,7 +132,8 @@ const range: Reader = (body, list, reading) => {
 }
 
 const nested: Reader = (body, list, reading) => {
-  const { path, query, ...more } = only(body, ['path', 'query', 'score_mode', 'ignore_unmapped'])
+  const { path, query, ...more } = only(body, [...['path', 'query', 'score_mode', 'ignore_unmapped', 'inner_hits']])
+  if (more.inner_hits !== undefined) return reading.unknown('inner_hits')
   if (typeof path !== 'string' || query === undefined) return refuse('no path or no query')
   if (list !== undefined) return refuse('a list inside of a list')
   if (more.ignore_unmapped !== undefined) return reading.unknown('ignore_unmapped')
@@ -144,7 +148,7 @@ const nested: Reader = (body, list, reading) => {
 
 const prefix: Reader = (body, list, reading) => {
   const [name, said] = oneField(body)
-  const value = longOrShort(said, 'value', ['case_insensitive'], reading)
+  const value = longOrShort(said, 'value', ['case_insensitive', 'rewrite'], reading)
   if (name === '_id' || name === '_type') return refuse(`a prefix of ${name}`)
   return fieldTest(name, list, reading, field => {
     if (field.es !== 'keyword' && field.es !== 'text') return refuse('a prefix of no text')
@@ -162,10 +166,15 @@ const wordOf = (field: FieldPath, found: unknown, reading: Reading): string | un
   return field.compare === 'exact' ? text : text.toLowerCase()
 }
 
-const MATCH_OPTIONS = ['operator', 'minimum_should_match', 'fuzziness', 'prefix_length', 'fuzzy_transpositions']
+const MATCH_OPTIONS =
+  'operator minimum_should_match fuzziness prefix_length fuzzy_transpositions analyzer lenient zero_terms_query max_expansions fuzzy_rewrite auto_generate_synonyms_phrase_query cutoff_frequency'.split(
+    ' ',
+  )
 
 const match: Reader = (body, list, reading) => {
   const [name, said] = oneField(body)
+  // With options, what does not fit may be left out.
+  if (isRecord(said) && MATCH_OPTIONS.some(option => said[option] !== undefined)) return reading.unknown('options')
   const value = longOrShort(said, 'query', MATCH_OPTIONS, reading)
   const field = lookup(reading.kind, name)
   if (field?.compare !== 'token') return anyOf(name, [value], list, reading)
@@ -248,4 +257,8 @@ const CLAUSES = new Map<string, Reader>([
 ])
 
 /** Clauses that this reading does not know. */
-const OTHERS = new Set(['parent_id', 'compare'])
+const OTHERS = new Set(
+  'parent_id compare boosting query_string simple_query_string multi_match match_phrase match_phrase_prefix match_bool_prefix wildcard regexp fuzzy'.split(
+    ' ',
+  ),
+)

@@ -16,7 +16,16 @@ const passing = (kind: Kind, query: Value | undefined, reading: Reading, inner: 
 export const hasChild =
   (inner: Inner): Reader =>
   (body, list, reading) => {
-    const keys = only(body, ['type', 'query', 'min_children', 'max_children', 'score_mode', 'ignore_unmapped'])
+    const keys = only(body, [
+      'type',
+      'query',
+      'min_children',
+      'max_children',
+      'score_mode',
+      'ignore_unmapped',
+      'inner_hits',
+    ])
+    if (keys.inner_hits !== undefined) return reading.unknown('inner_hits')
     if (list !== undefined) return refuse('a child of an element')
     if (keys.min_children !== undefined || keys.max_children !== undefined || keys.ignore_unmapped !== undefined)
       return reading.unknown('options of has_child')
@@ -31,7 +40,8 @@ export const hasChild =
 export const hasParent =
   (inner: Inner): Reader =>
   (body, list, reading) => {
-    const keys = only(body, ['parent_type', 'type', 'query', 'score', 'score_mode', 'ignore_unmapped'])
+    const keys = only(body, ['parent_type', 'type', 'query', 'score', 'score_mode', 'ignore_unmapped', 'inner_hits'])
+    if (keys.inner_hits !== undefined) return reading.unknown('inner_hits')
     if (list !== undefined) return refuse('a parent of an element')
     if (keys.ignore_unmapped !== undefined || keys.score !== undefined) return reading.unknown('options of has_parent')
     if (keys.parent_type !== undefined && keys.type !== undefined) return refuse('two types')

@@ -183,7 +183,8 @@ const pass = (
 
   skipSpace()
   const isList = bytes[at] === OPEN_LIST
-  if (!value(patterns)) return Buffer.from(isList ? '[]' : '{}') as Uint8Array<ArrayBuffer>
+  // A small Buffer would share its memory with others, and cannot be handed to another thread.
+  if (!value(patterns)) return Uint8Array.of(...(isList ? [OPEN_LIST, CLOSE_LIST] : [OPEN, CLOSE]))
   return out.take()
 }
 

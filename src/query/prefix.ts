@@ -2,11 +2,16 @@ import type { FieldPath } from '../mapping/index.ts'
 import type { Node } from './ast.ts'
 import { ignoresCase } from './conditions.ts'
 import { constant, type Scored } from './score.ts'
-import { exists, range } from './simplify.ts'
+import { exists, pattern, range } from './simplify.ts'
 
 /** A keyword begins with this text, or a word of a text field does. */
 export const prefixOn = (field: FieldPath, given: string): Scored =>
-  constant(beginsWith(field, ignoresCase(field) ? given.toLowerCase() : given))
+  constant(
+    // The order of digits is none of numbers.
+    field.compare === 'integer' && given !== ''
+      ? pattern(field, Object.freeze({ how: 'prefix', text: given, ignoreCase: false }))
+      : beginsWith(field, ignoresCase(field) ? given.toLowerCase() : given),
+  )
 
 /** What begins with a text lies between it and the text whose last character is the next one. */
 const beginsWith = (field: FieldPath, text: string): Node => {

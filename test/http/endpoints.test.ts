@@ -331,6 +331,13 @@ describe('msearch', () => {
     assert.deepEqual(await bodyOf('POST', 'tx/_msearch?filter_path=responses.status', { body }), {
       responses: [{ status: 200 }, { status: 404 }],
     })
+    assert.deepEqual(await bodyOf('POST', 'tx/_msearch?filter_path=responses.error.type', { body }), {
+      responses: [{ error: { type: 'index_not_found_exception' } }],
+    })
+    assert.deepEqual(Object.keys(await bodyOf('POST', 'tx/_msearch?filter_path=took', { body })), ['took'])
+    assert.deepEqual(await bodyOf('POST', 'tx/_msearch?filter_path=nothing', { body }), {})
+    const left = await bodyOf('POST', 'tx/_msearch?filter_path=-took,-responses.hits', { body })
+    assert.deepEqual([Object.keys(left), left.responses.length, 'hits' in left.responses[0]], [['responses'], 2, false])
   })
 })
 

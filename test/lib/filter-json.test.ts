@@ -70,3 +70,11 @@ test('what takes long asks whether to go on', () => {
   }
   assert.throws(() => filterJson(json, ['hits.i'], stop), { message: 'given up' })
 })
+
+test('what is left owns its memory, so that it can be handed to another thread', () => {
+  for (const patterns of [['x'], ['x', '-y'], ['-**'], ['a', '-b']]) {
+    const left = filterJson(Buffer.from('{"a":[1]}'), patterns)
+    const whole = patterns[0] === 'a' ? '{"a":[1]}' : '{}'
+    assert.equal(Buffer.from(structuredClone(left, { transfer: [left.buffer] })).toString(), whole)
+  }
+})

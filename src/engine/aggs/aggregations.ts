@@ -4,7 +4,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/run.ts'
 import { renderResults } from '../../query/aggs/render.ts'
-import type { Results } from '../../query/aggs/result.ts'
+import { bytesOfResult, type Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { type Among, among, isEverywhere } from '../query/among.ts'
@@ -56,6 +56,11 @@ export const createAggregating = (options: AggregatingOptions) => {
     const matching = createMatching({ reader, exact, ask })
     const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL, request))
     let left = limits.buckets
+    let held = 0
+    const hold = (bytes: number) => {
+      held += bytes
+      if (held > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    }
     const refuseOver = (buckets: number) => {
       // Of steps that are too small for their numbers nobody knows how many there are.
       if (!(buckets <= left)) throw overLimit('buckets', limits)
@@ -71,6 +76,7 @@ export const createAggregating = (options: AggregatingOptions) => {
         left -= buckets
       },
       room: refuseOver,
+      hold,
       *everywhere(): Generator<{ at: At; batch: Batch }> {
         for (const { kind, evaluation } of everything())
           for (const segment of reader.segments()) {
@@ -83,7 +89,10 @@ export const createAggregating = (options: AggregatingOptions) => {
     const inner = createInner(aggregations.aggs, context)
     const parts = request.parts.map(({ kind, query }) => partOf(kind, query, request))
     const results = aggregate(inner, { parts, everything: everything() }, context)
-    runPipelines(results, aggregations.aggs, aggregations.pipelines, { check: reader.check })
+    runPipelines(results, aggregations.aggs, aggregations.pipelines, {
+      check: reader.check,
+      hold: metric => hold(bytesOfResult(metric)),
+    })
     return results
   }
   return (asked: AggregateRequest): string => {

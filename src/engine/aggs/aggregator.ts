@@ -42,6 +42,8 @@ export interface Context extends Stores {
   count(buckets: number): void
   /** Refuses too many before they are made. */
   room(buckets: number): void
+  /** Counts bytes that what is answered takes until it is written, and refuses too many. */
+  hold(bytes: number): void
   /** How a number of hits is written. */
   total(count: number): string
   /** All documents of the searched kinds. */

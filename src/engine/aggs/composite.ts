@@ -110,7 +110,7 @@ const BYTES = 32
 
 /** Each document once for each combination of its values: part after part, within the buckets of the part before. */
 const combine = (
-  { parts, context: { limits } }: { parts: readonly Part[]; context: Context },
+  { parts, context: { limits, reader } }: { parts: readonly Part[]; context: Context },
   at: At,
   batch: Batch,
   wantsInner: boolean,
@@ -118,12 +118,14 @@ const combine = (
   let documents: Batch | undefined = batch
   let rows: Rows | undefined
   for (const [i, { source, round, chain, spec }] of parts.entries()) {
+    reader.check()
     if (documents!.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     const read = source.read(at, documents!)
     const rounded = round ? mapped(read, round) : read
     const found = withMissing(rounded, spec.missingBucket ? NONE : undefined)
     const grouped = group(found, documents!, wantsInner || i < parts.length - 1)
     rows = within(rows, grouped.rows, chain)
+    if (rows.keys.length * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     documents = grouped.inner
   }
   return { rows: rows!, inner: documents }

@@ -3,11 +3,11 @@ import type { Bucket, Buckets } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import { filtered, ordinalAt } from './batch.ts'
 import { createKeyed } from './keyed.ts'
-import { bucketsByKey, choices, listed } from './range.ts'
+import { bucketsByKey, choices, chosenBy, listed } from './range.ts'
 
 export const createFilters = ({ filters, other }: SpecOf<'filters'>, inner: Inner, context: Context): Aggregator => {
   const keyed = createKeyed((at, batch, wantsInner) => {
-    const chosen = filters.map(({ query }) => context.matching.filter(query, at, batch))
+    const chosen = chosenBy(filters, ({ query }) => context.matching.filter(query, at, batch), batch, context)
     if (other !== undefined) {
       const matched = new Set<number>()
       for (const one of chosen) for (let i = 0; i < one.count; i++) matched.add(ordinalAt(one, i))

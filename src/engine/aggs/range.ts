@@ -1,3 +1,4 @@
+import { overLimit } from '../../limits/index.ts'
 import type { Format, RangeOf, SpecOf } from '../../query/aggs/ast.ts'
 import { javaDouble } from '../../query/aggs/java-double.ts'
 import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
@@ -16,13 +17,18 @@ export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, 
     return choices(
       batch,
       wantsInner,
-      ranges.map(({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
-        const inside = new Uint8Array(batch.count)
-        eachValue(found, batch, (i, value) => {
-          if (value >= from && value < to) inside[i] = 1
-        })
-        return filtered(batch, (_, i) => inside[i] === 1)
-      }),
+      chosenBy(
+        ranges,
+        ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
+          const inside = new Uint8Array(batch.count)
+          eachValue(found, batch, (i, value) => {
+            if (value >= from && value < to) inside[i] = 1
+          })
+          return filtered(batch, (_, i) => inside[i] === 1)
+        },
+        batch,
+        context,
+      ),
     )
   }, inner)
   const isDate = spec.kind === 'date_range'
@@ -83,6 +89,26 @@ export const listed = (
 /** The buckets of one above by their key. */
 export const bucketsByKey = (keyed: ReturnType<typeof createKeyed>, owner: number): Map<number, number> =>
   new Map(Array.from(keyed.in(owner), bucket => [keyed.keys[bucket]!, bucket]))
+
+/** What each choice lets through. Documents that many of them let through multiply from level to level. */
+export const chosenBy = <T>(
+  all: readonly T[],
+  choose: (one: T) => Batch,
+  { buckets }: Batch,
+  { reader, limits }: Context,
+): Batch[] => {
+  let bytes = all.length * buckets * SLOT_BYTES
+  return all.map(one => {
+    reader.check()
+    if (bytes > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    const batch = choose(one)
+    bytes += batch.count * DOCUMENT_BYTES
+    return batch
+  })
+}
+
+/** Of a bucket that may come to be, and of a document in one. */
+const [SLOT_BYTES, DOCUMENT_BYTES] = [12, 16]
 
 /** Buckets by the number of a choice: a document may lie in several. */
 export const choices = (batch: Batch, wantsInner: boolean, chosen: readonly Batch[]): Grouped => {

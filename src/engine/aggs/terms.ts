@@ -1,3 +1,4 @@
+import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
 import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
@@ -12,6 +13,7 @@ import { type Found, mapped } from './values.ts'
 
 export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
   const { values, size, shardSize, minDocCount } = spec
+  const { reader, limits } = context
   const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
   const source = createSource(values, keys, context)
   const wanted = wantedBy(spec, keys)
@@ -50,7 +52,11 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
     finish(owners) {
       if (minDocCount === 0)
         for (const { at, batch } of context.everywhere())
-          for (const key of keysIn(at, batch)) for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
+          for (const key of keysIn(at, batch)) {
+            for (let owner = 0; owner < owners; owner++) keyed.add(owner, key)
+            reader.check()
+            if (keyed.bytes() > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+          }
       keyed.finish()
     },
     result(owner): Buckets {

@@ -1,6 +1,7 @@
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
+import { bytesOfResult } from '../../query/aggs/result.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
 import { createAutoDateHistogram } from './auto-date-histogram.ts'
 import { filtered } from './batch.ts'
@@ -31,16 +32,22 @@ export const createInner = (aggregations: readonly Aggregation[], context: Conte
   })
 
 /** Documents may multiply from level to level, where each has several values. */
-const bounded = (aggregator: Aggregator, { reader, limits }: Context): Aggregator => ({
+const bounded = (aggregator: Aggregator, { reader, limits, hold }: Context): Aggregator => ({
   ...aggregator,
   collect(at, batch) {
     reader.check()
     if (batch.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     return aggregator.collect(at, batch)
   },
+  merge(state, owners) {
+    reader.check()
+    aggregator.merge(state, owners)
+  },
   result(owner) {
     reader.check()
-    return aggregator.result(owner)
+    const result = aggregator.result(owner)
+    hold(bytesOfResult(result))
+    return result
   },
 })
 

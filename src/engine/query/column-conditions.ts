@@ -158,10 +158,18 @@ const ofLongs = (leaf: Leaf): ColumnCondition | 'never' => {
 /** Of any size: longs with no bound of their own. */
 const ofIntegers = (leaf: Leaf): ColumnCondition | 'never' => {
   if (leaf.op === 'in') return oneInteger(leaf.values.map(toBigint).filter(value => value >= 0n))
-  if (leaf.op !== 'range') return { low: 0, high: Number.POSITIVE_INFINITY }
+  if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
+  if (leaf.op === 'pattern') return ofDigits(leaf)
   const { gte, lte } = leaf.bounds
   const high = lte === undefined ? LARGEST : min(toBigint(lte), LARGEST)
   return between(gte === undefined ? 0n : max(toBigint(gte), 0n), high)
+}
+
+/** The shape of the decimal digits. */
+const ofDigits = (leaf: Leaf): ColumnCondition => {
+  const test = testOf(leaf)
+  const judge = (value: number): Verdict => (value >= INEXACT ? DOUBT : test(BigInt(value)) ? YES : NO)
+  return { low: 0, high: Number.POSITIVE_INFINITY, judge }
 }
 
 const LARGEST = 2n ** 256n - 1n

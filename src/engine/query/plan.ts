@@ -191,7 +191,11 @@ const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan =
 
 const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const { field } = leaf
-  const special = (INDEXED_FIELDS[kind]?.[field.field] ?? IN_ALL_KINDS[field.field])?.(leaf, reader)
+  // What is found by numbers knows no shape of their digits.
+  const isShape = leaf.op === 'pattern' && field.compare === 'integer'
+  const special = isShape
+    ? undefined
+    : (INDEXED_FIELDS[kind]?.[field.field] ?? IN_ALL_KINDS[field.field])?.(leaf, reader)
   if (special) return special
   const few = (leaf.op === 'range' || leaf.op === 'pattern') && fewNames(kind, leaf, reader)
   if (few) return planQuery(kind, few, reader)

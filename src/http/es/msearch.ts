@@ -28,11 +28,8 @@ export const msearch: Endpoint = {
     const items = itemsOf(call, await bodyOf(call))
     const { signal } = askedBy(c)
     const answers = inOrder(items, atOnce(call), item => answerOf(call, item, signal))
-    const whole = filterPath.length > 0
-    const body = streamed(answers, started)
-    if (!whole) return sendAnswer(c, log, { status: 200, body })
-    const bytes = new Uint8Array(await new Response(body).arrayBuffer())
-    return sendAnswer(c, log, { status: 200, body: filterJson(bytes, filterPath) })
+    const wanted = filterPath.length > 0 ? filtered(answers, filterPath) : answers
+    return sendAnswer(c, log, { status: 200, body: streamed(wanted, started, filterPath) })
   },
 }
 
@@ -146,16 +143,32 @@ async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) 
   }
 }
 
+/** What the patterns leave of each answer; those of which nothing is left are left out. */
+async function* filtered(answers: AsyncGenerator<Uint8Array>, patterns: readonly string[]): AsyncGenerator<Uint8Array> {
+  for await (const answer of answers) {
+    const left = filterJson(Buffer.concat([Buffer.from(HEAD), answer, Buffer.from(']}')]), patterns)
+    if (left.length > HEAD.length) yield left.subarray(HEAD.length, -2)
+  }
+}
+
+const HEAD = '{"responses":['
+
 /** The whole answer, part by part: however many searches there are, few answers are held at once. */
-const streamed = (answers: AsyncGenerator<Uint8Array>, started: number): ReadableStream<Uint8Array> => {
-  let before = '{"responses":['
+const streamed = (
+  answers: AsyncGenerator<Uint8Array>,
+  started: number,
+  patterns: readonly string[],
+): ReadableStream<Uint8Array> => {
+  let before = HEAD
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await answers.next()
         if (done) {
-          const took = Math.round(performance.now() - started)
-          controller.enqueue(Buffer.from(`],"took":${took}}`))
+          const took = Buffer.from(`{"took":${Math.round(performance.now() - started)}}`)
+          const left = Buffer.from(filterJson(took, patterns)).toString()
+          const comma = left === '{}' ? '' : ','
+          controller.enqueue(Buffer.from(before === HEAD ? left : `]${comma}${left.slice(1)}`))
           controller.close()
           return
         }

@@ -67,3 +67,23 @@ export interface TopHits {
   hits: string
   meta?: Json
 }
+
+/** About the memory that a result takes until it is written, without the buckets inside of its own. */
+export const bytesOfResult = (result: Result): number => {
+  switch (result.is) {
+    case 'buckets':
+      return SOME_BYTES * (result.buckets.length + 1)
+    case 'bucket':
+      return SOME_BYTES
+    case 'hits':
+      return SOME_BYTES + 2 * result.hits.length
+    case 'metric':
+      return result.body.reduce((sum, [, value]) => sum + MEMBER_BYTES * sizeOf(value), SOME_BYTES)
+  }
+}
+
+const SOME_BYTES = 200
+const MEMBER_BYTES = 60
+
+const sizeOf = (value: Value): number =>
+  value instanceof Map ? value.size : Array.isArray(value) ? 4 * value.length : 1

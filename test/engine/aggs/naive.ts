@@ -1,4 +1,5 @@
-import { type Kind, lookup } from '../../../src/mapping/index.ts'
+import fc from 'fast-check'
+import { type FieldPath, type Kind, lookup, queryPaths } from '../../../src/mapping/index.ts'
 import { type Document, valuesOf } from '../../../src/query/predicate.ts'
 
 /** A random aggregation of the kinds that the model knows. */
@@ -116,3 +117,56 @@ const one = ({ type, field: name, inside }: Question, kind: Kind, sources: reado
 }
 
 export const sourcesOf = (documents: readonly Document[]): Source[] => documents.map(({ _source }) => _source as Source)
+
+/** Random ones that the model knows. */
+export const arbitraryQuestions = (kind: Kind): fc.Arbitrary<Question[]> => {
+  const paths = [...queryPaths(kind).values()].filter(({ es }) => es !== 'text')
+  const named = (test: (path: FieldPath) => boolean) => paths.filter(test).map(({ path }) => path)
+  const any = named(() => true)
+  const numbers = named(({ es }) => es === 'long' || es === 'double' || es === 'boolean')
+  const dates = named(({ es }) => es === 'date')
+  const one = (depth: number): fc.Arbitrary<Question> => {
+    const leaf = (type: Question['type'], fields: readonly string[]) =>
+      fc.constantFrom(...fields).map((field): Question => ({ type, field, inside: [] }))
+    const metrics = [leaf('cardinality', any), leaf('value_count', any), leaf('sum', numbers), leaf('stats', numbers)]
+    if (depth === 0) return fc.oneof(...metrics)
+    const bucket = (type: Question['type'], fields: readonly string[]) =>
+      fc
+        .tuple(fc.constantFrom(...fields), fc.array(one(depth - 1), { maxLength: 2 }))
+        .map(([field, inside]): Question => ({ type, field, inside }))
+    return fc.oneof(
+      ...metrics,
+      bucket('terms', any),
+      bucket('terms', any),
+      bucket(
+        'histogram',
+        named(({ es }) => es === 'long'),
+      ),
+      bucket('date_histogram', dates),
+      bucket('missing', any),
+    )
+  }
+  const withNested = (question: fc.Arbitrary<Question[]>) =>
+    kind === 'event' || kind === 'call'
+      ? fc.oneof(
+          question,
+          fc
+            .array(one(2), { minLength: 1, maxLength: 2 })
+            .map((inside): Question[] => [{ type: 'nested', field: 'args.name', inside }]),
+        )
+      : question
+  return withNested(fc.array(one(2), { minLength: 1, maxLength: 3 }))
+}
+
+/** Buckets by their keys, numbers as far as the order of adding does not matter. */
+export const plain = (value: unknown): unknown => {
+  if (typeof value === 'number') return Number(value.toPrecision(10))
+  if (Array.isArray(value)) return value.map(plain).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !/_as_string$|_error_upper_bound$|^sum_other_doc_count$/.test(name))
+      .map(([name, inner]) => [name, name === 'key' ? String(inner) : plain(inner)])
+      .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+  )
+}

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
 import { createByteWriter } from '../../../src/lib/bytes.ts'
-import { type FieldPath, KINDS, type Kind, queryPaths } from '../../../src/mapping/index.ts'
+import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { compile, type Document } from '../../../src/query/predicate.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
@@ -17,7 +17,7 @@ import {
   generatedBlocks,
   type TestStore,
 } from '../../support/store.ts'
-import { answerOf, type Question, requestOf, sourcesOf } from './naive.ts'
+import { answerOf, arbitraryQuestions, plain, requestOf, sourcesOf } from './naive.ts'
 
 // What columns, index and caches give must be what the documents themselves say.
 
@@ -68,55 +68,3 @@ describe('random aggregations over many small segments are those of a plain mode
       )
     })
 })
-
-const arbitraryQuestions = (kind: Kind): fc.Arbitrary<Question[]> => {
-  const paths = [...queryPaths(kind).values()].filter(({ es }) => es !== 'text')
-  const named = (test: (path: FieldPath) => boolean) => paths.filter(test).map(({ path }) => path)
-  const any = named(() => true)
-  const numbers = named(({ es }) => es === 'long' || es === 'double' || es === 'boolean')
-  const dates = named(({ es }) => es === 'date')
-  const one = (depth: number): fc.Arbitrary<Question> => {
-    const leaf = (type: Question['type'], fields: readonly string[]) =>
-      fc.constantFrom(...fields).map((field): Question => ({ type, field, inside: [] }))
-    const metrics = [leaf('cardinality', any), leaf('value_count', any), leaf('sum', numbers), leaf('stats', numbers)]
-    if (depth === 0) return fc.oneof(...metrics)
-    const bucket = (type: Question['type'], fields: readonly string[]) =>
-      fc
-        .tuple(fc.constantFrom(...fields), fc.array(one(depth - 1), { maxLength: 2 }))
-        .map(([field, inside]): Question => ({ type, field, inside }))
-    return fc.oneof(
-      ...metrics,
-      bucket('terms', any),
-      bucket('terms', any),
-      bucket(
-        'histogram',
-        named(({ es }) => es === 'long'),
-      ),
-      bucket('date_histogram', dates),
-      bucket('missing', any),
-    )
-  }
-  const withNested = (question: fc.Arbitrary<Question[]>) =>
-    kind === 'event' || kind === 'call'
-      ? fc.oneof(
-          question,
-          fc
-            .array(one(2), { minLength: 1, maxLength: 2 })
-            .map((inside): Question[] => [{ type: 'nested', field: 'args.name', inside }]),
-        )
-      : question
-  return withNested(fc.array(one(2), { minLength: 1, maxLength: 3 }))
-}
-
-/** Buckets by their keys, numbers as far as the order of adding does not matter. */
-const plain = (value: unknown): unknown => {
-  if (typeof value === 'number') return Number(value.toPrecision(10))
-  if (Array.isArray(value)) return value.map(plain).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([name]) => !/_as_string$|_error_upper_bound$|^sum_other_doc_count$/.test(name))
-      .map(([name, inner]) => [name, name === 'key' ? String(inner) : plain(inner)])
-      .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
-  )
-}

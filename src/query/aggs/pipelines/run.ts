@@ -5,6 +5,8 @@ import type { Shape } from './tree.ts'
 export interface RunOptions {
   /** Called now and then: throws where the search is to be given up. */
   check?: () => void
+  /** Told what was found: throws where that is too much. */
+  hold?: (found: Metric) => void
 }
 
 /**
@@ -28,18 +30,25 @@ export const runPipelines = (
     for (const pipeline of agg.pipelines) {
       options.check?.()
       if (pipeline.beside) {
-        for (const { results } of result.buckets)
-          results.set(pipeline.name, described(pipeline.beside(results), pipeline))
+        for (const { results } of result.buckets) {
+          options.check?.()
+          put(results, pipeline.beside(results), pipeline, options)
+        }
       }
       pipeline.inside?.(result, ({ results }, found) => {
         options.check?.()
-        results.set(pipeline.name, described(found, pipeline))
+        put(results, found, pipeline, options)
       })
     }
   }
   for (const pipeline of pipelines) {
-    if (pipeline.beside) results.set(pipeline.name, described(pipeline.beside(results), pipeline))
+    if (pipeline.beside) put(results, pipeline.beside(results), pipeline, options)
   }
+}
+
+const put = (results: Results, found: Metric, pipeline: Pipeline, { hold }: RunOptions): void => {
+  hold?.(found)
+  results.set(pipeline.name, described(found, pipeline))
 }
 
 const described = (found: Metric, { meta }: Pipeline): Metric => (meta === undefined ? found : { ...found, meta })

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
+import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
+import { answerSearch } from '../../../src/search/answer.ts'
+import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
+
+let store: TestStore
+let searcher: Searcher
+before(() => {
+  store = createTestStore(demoBlocks().slice(0, 40))
+  searcher = createSearcher(store.reader, { ...DEFAULT_LIMITS, aggregationMemory: 20e6 })
+})
+after(() => store.close())
+
+const refused = (aggs: object) =>
+  assert.throws(
+    () =>
+      answerSearch(searcher, 'x', 'tx', JSON.stringify({ size: 0, aggs }), {
+        deadline: Number.POSITIVE_INFINITY,
+      }),
+    /A search has more than 20MB of data to aggregate/,
+  )
+
+const every = { filters: { filters: Array.from({ length: 256 }, () => ({ match_all: {} })) } }
+const ranges = { range: { field: 'gasUsed.num', ranges: Array.from({ length: 256 }, (_, i) => ({ from: -i })) } }
+
+test('documents that lie in many buckets at once do not take all memory', () => {
+  refused({ a: { ...every, aggs: { b: { ...every, aggs: { c: every } } } } })
+  refused({ a: { ...ranges, aggs: { b: { ...ranges, aggs: { c: ranges } } } } })
+})
+
+test('results that are large in each of many buckets do not take all memory', () => {
+  const percents = Array.from({ length: 4_000 }, (_, i) => i / 40)
+  const each = { terms: { field: 'hash', size: 10_000 } }
+  refused({ a: { ...each, aggs: { p: { percentiles: { field: 'gasUsed.num', percents } } } } })
+  const path = { buckets_path: 'n>_count', percents }
+  refused({ a: { ...each, aggs: { n: { terms: { field: 'from.raw' } }, p: { percentiles_bucket: path } } } })
+})
