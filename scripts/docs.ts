@@ -20,6 +20,7 @@ import {
   type List,
   MAPPING,
 } from '../src/mapping/index.ts'
+import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
 import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
 import { BODY_KEYS, IGNORED_KEYS } from '../src/query/body-keys.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
@@ -248,6 +249,8 @@ const COMPATIBILITY_PARTS: Parts = {
   'refused-keys': refusals('Key', REFUSED_KEYS),
   'supported-clauses': documented('Clause', CLAUSES),
   'refused-clauses': refusals('Clause', REFUSED_CLAUSES),
+  aggregations: documented('Aggregation', AGGREGATIONS),
+  'supported-pipelines': documented('Pipeline', PIPELINES),
   'refused-aggregations': refusals('Aggregation', REFUSED_AGGREGATIONS),
 }
 

@@ -9,6 +9,7 @@ import type { SearchRequest } from '../../query/request.ts'
 import { evaluate } from '../query/evaluate.ts'
 import { numberedAs } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
+import { type Scoring, withScores } from '../query/score/scoring.ts'
 import { type Ask, viewOf } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
 import type { Context } from './aggregator.ts'
@@ -49,6 +50,8 @@ export const createAggregating = (options: AggregatingOptions) => {
     const kept = cache.of(request.aggregated && `${request.parts.map(({ kind }) => kind)} ${request.aggregated}`)
     const matching = createMatching({ reader, exact, ask })
     const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL))
+    const parts = request.parts.map(({ kind, query }) => partOf(kind, query))
+    let scored: { scoring: Scoring | undefined } | undefined
     let left = limits.buckets
     const refuseOver = (buckets: number) => {
       // Of steps that are too small for their numbers nobody knows how many there are.
@@ -60,6 +63,10 @@ export const createAggregating = (options: AggregatingOptions) => {
       request,
       kept,
       shared: kept.shared,
+      scoring() {
+        scored ??= { scoring: withScores(request, parts, { reader, ask, exact })[0]?.scoring }
+        return scored.scoring
+      },
       count(buckets) {
         refuseOver(buckets)
         left -= buckets
@@ -75,7 +82,6 @@ export const createAggregating = (options: AggregatingOptions) => {
       },
     }
     const inner = createInner(aggregations.aggs, context)
-    const parts = request.parts.map(({ kind, query }) => partOf(kind, query))
     const results = aggregate(inner, { parts, everything: everything() }, context)
     runPipelines(results, aggregations.aggs, aggregations.pipelines, { check: reader.check })
     return results

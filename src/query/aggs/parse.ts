@@ -3,8 +3,9 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Json } from '../json.ts'
 import { isObject, type JsonNode, members, named, unexpected, where } from '../json-node.ts'
+import { REFUSED_AGGREGATIONS } from '../refused.ts'
 import type { Aggregation, Aggregations } from './ast.ts'
-import { AGGREGATIONS, REFUSED } from './kinds/index.ts'
+import { AGGREGATIONS } from './kinds/index.ts'
 import type { AggregationKind, AggregationScope } from './kinds/kind.ts'
 import { PIPELINES, parsePipeline } from './pipelines/index.ts'
 import type { Pipeline } from './pipelines/pipeline.ts'
@@ -107,10 +108,11 @@ const noneInside = (name: string, type: string, place: JsonNode) =>
 const kindOf = (type: string, place: JsonNode): AggregationKind => {
   if (Object.hasOwn(AGGREGATIONS, type)) return AGGREGATIONS[type as keyof typeof AGGREGATIONS]
   const names = [...Object.keys(AGGREGATIONS), ...Object.keys(PIPELINES)]
-  if (Object.hasOwn(REFUSED, type))
+  const instead = REFUSED_AGGREGATIONS.get(type)
+  if (instead !== undefined)
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: the aggregation [${type}] is not supported. ${REFUSED[type]} Supported are ${names.join(', ')}.`,
+      `${where(place)}: the aggregation [${type}] is not supported. ${instead} Supported are ${names.join(', ')}.`,
     )
   throw refuse(
     'parsing_exception',

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Kind } from '../../../src/mapping/index.ts'
-import { AGGREGATIONS, REFUSED } from '../../../src/query/aggs/kinds/index.ts'
+import { AGGREGATIONS } from '../../../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../../../src/query/aggs/kinds/kind.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
+import { REFUSED_AGGREGATIONS } from '../../../src/query/refused.ts'
 
 const read = (aggs: unknown, kind: Kind = 'event') => parseSearch(JSON.stringify({ size: 0, aggs }), [kind], 0)
 
@@ -17,7 +18,7 @@ describe('reading aggregations', () => {
       assert.equal(read(inner, kind.on).aggregations?.aggs.length, 1)
     })
 
-  for (const name of Object.keys(REFUSED))
+  for (const name of REFUSED_AGGREGATIONS.keys())
     it(`refuses ${name} by name`, () => {
       assert.throws(
         () => read({ a: { [name]: {} } }),
@@ -75,10 +76,14 @@ describe('reading aggregations', () => {
     ['scripts', { a: { terms: { script: 'x' } } }, /scripts are not supported/],
     ['exact means', { a: { avg: { field: 'logIndex.num', exact: true } } }, /unknown key \[exact\]/],
     [
-      'regular expressions',
-      { a: { terms: { field: 'event.raw', include: '(a+)+' } } },
-      /regular expressions but such as/,
+      'regular expressions for numbers',
+      { a: { terms: { field: 'logIndex.num', include: '1.*' } } },
+      /aggs\.a\.terms\.include: cannot support regular expression style/,
     ],
+    ['broken regular expressions', { a: { terms: { field: 'event.raw', include: '(a' } } }, /a/],
+    ['ids as terms', { a: { terms: { field: '_id' } } }, /value_count or cardinality/],
+    ['fields that nothing has', { a: { sum: { field: 'nope' } } }, /no field \[nope\]/],
+    ['texts that are no booleans', { a: { terms: { field: 'removed', include: ['yes'] } } }, /aggs\.a\.terms/],
     ['all hits beside them', undefined, /size.*beside aggregations/],
   ]
   for (const [name, aggs, why] of REFUSALS)

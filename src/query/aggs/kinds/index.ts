@@ -1,4 +1,5 @@
 import type { AggregationType } from '../ast.ts'
+import { adjacencyMatrix } from './adjacency-matrix.ts'
 import { autoDateHistogram } from './auto-date-histogram.ts'
 import { cardinality } from './cardinality.ts'
 import { composite } from './composite.ts'
@@ -16,6 +17,7 @@ import { nested } from './nested.ts'
 import { percentileRanks, percentiles } from './percentiles.ts'
 import { range } from './range.ts'
 import { reverseNested } from './reverse-nested.ts'
+import { boxplot, medianAbsoluteDeviation } from './spread.ts'
 import { terms } from './terms.ts'
 import { topHits } from './top-hits.ts'
 import { valueCount } from './value-count.ts'
@@ -31,6 +33,7 @@ export const AGGREGATIONS = {
   date_range: dateRange,
   filter,
   filters,
+  adjacency_matrix: adjacencyMatrix,
   missing,
   global,
   nested,
@@ -47,34 +50,7 @@ export const AGGREGATIONS = {
   cardinality,
   percentiles,
   percentile_ranks: percentileRanks,
+  median_absolute_deviation: medianAbsoluteDeviation,
+  boxplot,
   weighted_avg: weightedAvg,
 } satisfies Record<AggregationType, AggregationKind>
-
-/** Aggregations of Elasticsearch that are refused, and what does instead. */
-export const REFUSED: Readonly<Record<string, string>> = {
-  adjacency_matrix: 'Use filters, with a bool for each pair.',
-  boxplot: 'Use percentiles.',
-  children: 'Ask for the other entity.',
-  diversified_sampler: 'Counts are exact here: leave it out.',
-  geo_bounds: 'There are no places here.',
-  geo_centroid: 'There are no places here.',
-  geo_distance: 'There are no places here.',
-  geohash_grid: 'There are no places here.',
-  geotile_grid: 'There are no places here.',
-  ip_range: 'There are no IP addresses here.',
-  matrix_stats: 'Use extended_stats.',
-  median_absolute_deviation: 'Use percentiles.',
-  multi_terms: 'Use composite, or terms inside of terms.',
-  parent: 'Ask for the other entity.',
-  random_sampler: 'Counts are exact here: leave it out.',
-  rare_terms: 'Use terms with {"order": {"_count": "asc"}}, which is exact here.',
-  rate: 'Use date_histogram.',
-  sampler: 'Counts are exact here: leave it out.',
-  scripted_metric: 'Scripts are not supported.',
-  significant_terms: 'Use terms.',
-  significant_text: 'Use terms.',
-  string_stats: 'Use value_count and cardinality.',
-  t_test: 'Use extended_stats.',
-  top_metrics: 'Use top_hits with size 1 and a sort.',
-  variable_width_histogram: 'Use histogram or percentiles.',
-}
