@@ -1,13 +1,18 @@
 import type { Log } from '../lib/log.ts'
-import type { Answer } from '../search/service.ts'
+import type { Answer, Format } from '../search/service.ts'
 import type { Exchange } from './context.ts'
 import { JSON_TYPE, PRODUCT } from './json.ts'
 
+const TYPES: Record<Format, Record<string, string>> = {
+  ndjson: { 'content-type': 'application/x-ndjson; charset=UTF-8' },
+  csv: { 'content-type': 'text/csv; charset=UTF-8; header=present' },
+}
+
 /** Sends what a service answered, whole or chunk by chunk as the client takes it. */
-export const sendAnswer = (c: Exchange, log: Log, { status, body }: Answer): Response =>
+export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: Answer): Response =>
   new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
     status,
-    headers: status < 300 ? PRODUCT : JSON_TYPE,
+    headers: status < 300 ? { ...PRODUCT, ...(format && TYPES[format]) } : JSON_TYPE,
   })
 
 /**

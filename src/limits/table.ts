@@ -176,6 +176,18 @@ export const LIMITS = {
     ['a request', 'documents (_mget)'],
     'Ask for fewer of them, or for less of each by [_source].',
   ),
+  cursors: count(
+    500,
+    REJECTED,
+    ['an account', 'open scrolls and points in time'],
+    'Close those that are no longer needed; each closes by itself when its keep-alive is over.',
+  ),
+  cursorQuery: bytes(
+    '256kB',
+    ILLEGAL,
+    ['a scroll', 'text in its query'],
+    'Page through a large query with search_after, for which the server need not keep it.',
+  ),
   unreadStream: duration(
     '60s',
     REJECTED,

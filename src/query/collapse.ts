@@ -5,9 +5,10 @@ import { elements, type JsonNode, known, named, string, unexpected, where } from
 import type { Collapse } from './request.ts'
 import { checkKnown } from './scope.ts'
 import type { ShownScope } from './shown.ts'
+import type { SortScope } from './sort.ts'
 
 /** `{"field": "from.raw", "inner_hits": {"name": "newest", …}}`. */
-export const parseCollapse = (place: JsonNode, scope: ShownScope): Collapse => {
+export const parseCollapse = (place: JsonNode, scope: ShownScope & SortScope): Collapse => {
   const { kinds } = scope
   const keys = known(place, 'an object such as {"field": "from.raw"}', KEYS, [])
   if (keys.field === undefined) throw unexpected(place, 'an object with [field]')

@@ -16,8 +16,8 @@ import {
 import type { ElementSort, InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
 import type { Scored } from './score.ts'
-import { parseShown, SHOWN_KEYS } from './shown.ts'
-import { parseSort } from './sort.ts'
+import { parseShown, SHOWN_KEYS, type ShownScope } from './shown.ts'
+import { parseSort, type SortScope } from './sort.ts'
 
 /** Hits that are shown of each clause, unless it says otherwise. */
 const DEFAULT_SIZE = 3
@@ -69,7 +69,7 @@ const parseInnerHits = (
   const queries = (at: JsonNode) => ({ [kind]: [lower(at, { ...scope, innerHits: undefined, marks: undefined }).node] })
   const request: SearchRequest = {
     parts: [{ kind, query, marks: [query], ...(own.length > 0 && { innerHits: own }) }],
-    sort: by === 'nested' ? [] : parseSort(keys.sort, kinds, budget.limits),
+    sort: by === 'nested' ? [] : parseSort(keys.sort, { ...scope, lower: (at, own) => lower(at, own).node }),
     ...rest,
     trackTotal: true,
     ...parseShown(keys, { kinds, limits: budget.limits, queries }),
@@ -87,13 +87,13 @@ const parseInnerHits = (
 export const parseGroupHits = (
   place: JsonNode,
   kinds: readonly Kind[],
-  scope: Parameters<typeof parseShown>[1],
+  scope: ShownScope & SortScope,
 ): { name: string; request: SearchRequest } => {
   const keys = known(place, 'an object such as {"name": "newest", "size": 3}', KEYS, [])
   if (keys.name === undefined) throw unexpected(place, 'an object with [name]: the answer shows the group under it')
   const request: SearchRequest = {
     parts: kinds.map(kind => ({ kind, query: ALL })),
-    sort: parseSort(keys.sort, kinds, scope.limits),
+    sort: parseSort(keys.sort, scope),
     ...pageOf(keys),
     trackTotal: true,
     ...parseShown(keys, scope),

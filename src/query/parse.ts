@@ -7,17 +7,18 @@ import { checkRefused, IGNORED_KEYS, KEYS } from './body-keys.ts'
 import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
 import { parseCollapse } from './collapse.ts'
 import type { Collected } from './collected.ts'
-import { lowerScored } from './dsl/index.ts'
+import { lowerClause, lowerScored } from './dsl/index.ts'
 import { parseJson } from './json.ts'
 import { bodyNode, boolean, integer, isObject, type JsonNode, known, scalar, unexpected, where } from './json-node.ts'
 import { readDouble } from './numbers.ts'
+import { parsePaging } from './paging.ts'
 import { type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
 import type { Scope } from './scope.ts'
 import { EVERY, type Score, type Scored } from './score.ts'
 import { parseShown, type ShownScope } from './shown.ts'
-import { parseSort } from './sort.ts'
+import { parseSort, type SortScope } from './sort.ts'
 
 /**
  * Reads the body of a search over these kinds. `now` is the moment that date math counts from, in milliseconds since 1970.
@@ -29,7 +30,8 @@ export const parseSearch = (
   now: number,
   options: ParseOptions = {},
 ): SearchRequest => {
-  const { limits } = createBudget(options)
+  const budget = createBudget(options)
+  const { limits } = budget
   const lower = (
     place: JsonNode | undefined,
     kind: Kind,
@@ -46,15 +48,19 @@ export const parseSearch = (
   ])
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
+  if (keys.pit !== undefined && options.cursor === undefined)
+    throw refuse(
+      'action_request_validation_exception',
+      'Validation Failed: 1: [indices] cannot be used with point in time. Do not specify any index with point in time.;',
+    )
   if (size >= 0 && from + size > MAX_WINDOW) {
     throw refuse(
       'illegal_argument_exception',
       `Result window is too large, from + size must be less than or equal to: [${MAX_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
-  const scope: ShownScope = {
-    kinds,
-    limits,
+  const scope: ShownScope & SortScope = {
+    ...{ kinds, now, limits, budget, lower: lowerClause },
     queries: place =>
       Object.fromEntries(
         kinds.map(kind => {
@@ -73,6 +79,8 @@ export const parseSearch = (
     throw unexpected(keys.size!, 'a size from 0 on, beside aggregations: ask for all hits in another search')
   if (aggregated && keys.min_score)
     throw unexpected(keys.min_score, 'no [min_score] beside aggregations: ask for them in another search')
+  const sort = parseSort(keys.sort, scope)
+  const collapse = keys.collapse && parseCollapse(keys.collapse, scope)
   return {
     parts: kinds.map(kind => {
       const innerHits: InnerHits[] = []
@@ -88,12 +96,12 @@ export const parseSearch = (
         ...(innerHits.length > 0 && { innerHits }),
       }
     }),
-    sort: parseSort(keys.sort, kinds, limits),
+    sort,
     from,
     size,
     trackTotal: keys.track_total_hits ? parseTrackTotal(keys.track_total_hits) : true,
     ...parseShown(keys, scope),
-    ...(keys.collapse && { collapse: parseCollapse(keys.collapse, scope) }),
+    ...(collapse && { collapse }),
     ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
@@ -104,6 +112,7 @@ export const parseSearch = (
       }),
     }),
     ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
+    ...parsePaging(keys, { ...scope, sort, from, size, collapse, cursor: options.cursor }),
   }
 }
 
@@ -112,6 +121,8 @@ export interface ParseOptions extends BudgetOptions {
   parameters?: Parameters | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
+  /** Of a search within a scroll or a point in time: see `SearchRequest.tiebreak`. */
+  cursor?: SearchRequest['tiebreak']
 }
 
 const DEFAULT_SIZE = 10

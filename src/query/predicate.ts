@@ -53,6 +53,28 @@ export const readValue = (field: FieldPath, raw: unknown): Value | undefined => 
   return values[0]
 }
 
+/** The values of a member in the first elements of its nested list that have one, and that a condition holds for. */
+export const nestedValues = (
+  field: FieldPath,
+  { path, node, most }: { path: string; node: Node; most: number },
+): ((document: Document) => Value[]) => {
+  const test = compileNode(node, path, undefined)
+  const read = readerOf(field, path)
+  return document => {
+    const elements = document._source[path]
+    const values: Value[] = []
+    let seen = 0
+    for (const element of Array.isArray(elements) ? elements : []) {
+      if (seen === most) break
+      if (!test(element, document)) continue
+      const own = read(element)
+      values.push(...own)
+      if (own.length > 0) seen++
+    }
+    return values
+  }
+}
+
 /** Whether an element of a nested list fulfils a condition on its members. */
 export const compileElement = (node: Node, list: string): ((element: Record<string, unknown>) => boolean) => {
   const test = compileNode(node, list, undefined)

@@ -1,48 +1,80 @@
 import { refuse } from '../lib/errors.ts'
-import { type Limits, overLimit } from '../limits/index.ts'
-import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
+import { overLimit } from '../limits/index.ts'
+import { type EsType, type FieldPath, type Kind, lookup } from '../mapping/index.ts'
+import type { Node } from './ast.ts'
+import { dateWriterOf } from './date-text.ts'
 import { elements, isObject, type JsonNode, known, members, string, unexpected, where } from './json-node.ts'
-import type { Sort } from './request.ts'
-import { checkKnown } from './scope.ts'
+import { parseNested } from './nested-sort.ts'
+import type { Sort, SortMode } from './request.ts'
+import { checkKnown, type Scope } from './scope.ts'
+import { readSortValue } from './sort-value.ts'
+import { UTC } from './time-zone.ts'
+
+/** What sort keys are read against. */
+export interface SortScope extends Pick<Scope, 'kinds' | 'now' | 'budget'> {
+  /** Reads a condition on elements of a nested list. */
+  lower(place: JsonNode, scope: Scope): Node
+}
 
 /** `"f"`, `{"f": "desc"}`, `{"f": {"order": "desc", "missing": "_first"}}`, and lists of them; an object may hold several. */
-export const parseSort = (place: JsonNode | undefined, kinds: readonly Kind[], limits: Limits): Sort[] => {
+export const parseSort = (place: JsonNode | undefined, scope: SortScope): Sort[] => {
+  const { limits } = scope.budget
   const sorts: Sort[] = []
   const add = (name: string, at: JsonNode, given: Options) => {
     if (sorts.length === limits.sorts) throw overLimit('sorts', limits)
-    sorts.push(sortBy(name, at, given, kinds))
+    sorts.push(sortBy(name, at, given, scope))
   }
   for (const at of place === undefined ? [] : elements(place))
     if (typeof at.value === 'string') add(at.value, at, {})
     else
       for (const [name, inner] of members(at, 'the name of a field, or an object such as {"timestamp": "desc"}'))
-        add(name, inner, options(inner))
+        add(name, inner, options(name, inner))
   return sorts
 }
 
 type Options = Partial<Record<(typeof KEYS)[number], JsonNode>>
 
-const KEYS = ['order', 'missing', 'unmapped_type', 'mode'] as const
+const KEYS = [
+  'order',
+  'missing',
+  'unmapped_type',
+  'mode',
+  'nested',
+  'nested_path',
+  'nested_filter',
+  'format',
+  'numeric_type',
+] as const
 
-const options = (place: JsonNode): Options => {
-  if (isObject(place.value)) return known(place, 'an object such as {"order": "desc"}', KEYS, [])
-  return { order: place }
+const options = (name: string, place: JsonNode): Options => {
+  if (!isObject(place.value)) return { order: place }
+  // Grafana sends more for these than Elasticsearch documents.
+  return known(place, 'an object such as {"order": "desc"}', KEYS, META.has(name) ? ['unmapped_type'] : [])
 }
 
-const sortBy = (name: string, place: JsonNode, given: Options, kinds: readonly Kind[]): Sort => {
-  const order = given.order ? direction(given.order) : name === '_score' ? 'desc' : 'asc'
-  if (given.mode !== undefined) checkMode(given.mode, order)
-  const missing = given.missing ? missingPlace(given.missing) : '_last'
-  if (name === '_score' || name === '_doc') return { by: name, fields: {}, order, missing }
+const META: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Map([
+  ['_score', '_score'],
+  ['_doc', '_doc'],
+  ['_shard_doc', '_shard_doc'],
+])
 
+const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope): Sort => {
+  const order = given.order ? direction(given.order) : name === '_score' ? 'desc' : 'asc'
+  const meta = META.get(name)
+  if (meta !== undefined) return { by: meta, fields: {}, order, missing: plainMissing(given.missing) }
+
+  const { kinds } = scope
+  const nested = parseNested(given, scope)
   const fields: Partial<Record<Kind, FieldPath>> = {}
   for (const kind of kinds) {
     const field = lookup(kind, name)
     if (field === undefined) continue
-    checkSortable(field, place)
+    checkSortable(field, nested?.path, place)
     fields[kind] = field
   }
-  if (Object.keys(fields).length === 0 && given.unmapped_type === undefined) {
+  const [field] = Object.values(fields)
+  const unmapped = given.unmapped_type ? unmappedType(given.unmapped_type) : undefined
+  if (field === undefined && unmapped === undefined) {
     if (name === '_id' || name === '_type' || name === '_index') {
       throw refuse(
         'illegal_argument_exception',
@@ -51,7 +83,17 @@ const sortBy = (name: string, place: JsonNode, given: Options, kinds: readonly K
     }
     checkKnown(name, place, { kinds })
   }
-  return { by: 'field', fields, order, missing }
+  const mode = given.mode && modeOf(given.mode, { field, order, nested: nested !== undefined })
+  const as = given.numeric_type && castOf(given.numeric_type, field)
+  const format = given.format && field && formatOf(given.format, field)
+  return {
+    ...{ by: 'field', fields, order, missing: missingOf(given.missing, { field, as }, scope) },
+    ...(mode && { mode }),
+    ...(nested && { nested }),
+    ...(format !== undefined && { format }),
+    ...(as && { as }),
+    ...(field === undefined && unmapped && { unmapped }),
+  }
 }
 
 const direction = (place: JsonNode): 'asc' | 'desc' => {
@@ -60,30 +102,108 @@ const direction = (place: JsonNode): 'asc' | 'desc' => {
   return order
 }
 
-const missingPlace = (place: JsonNode): '_last' | '_first' => {
-  if (place.value === '_last' || place.value === '_first') return place.value
-  throw unexpected(place, '"_last" or "_first" (a value in place of a missing one is not supported)')
+const plainMissing = (place: JsonNode | undefined): '_last' | '_first' => {
+  if (place === undefined || place.value === null || place.value === '_last') return '_last'
+  if (place.value === '_first') return '_first'
+  throw unexpected(place, '"_last" or "_first"')
 }
 
-/** Of several values the least counts in an ascending sort and the greatest in a descending one. */
-const checkMode = (place: JsonNode, order: 'asc' | 'desc'): void => {
-  const only = order === 'asc' ? 'min' : 'max'
-  if (string(place, `"${only}"`).toLowerCase() !== only) {
-    throw unexpected(place, `"${only}", the one mode that a sort in order "${order}" supports`)
+/** A value counts as that of documents without one. */
+const missingOf = (
+  place: JsonNode | undefined,
+  { field, as }: { field: FieldPath | undefined; as: Sort['as'] },
+  scope: SortScope,
+): Sort['missing'] => {
+  if (place === undefined || place.value === null || place.value === '_last') return '_last'
+  if (place.value === '_first') return '_first'
+  if (field === undefined) throw unexpected(place, '"_last" or "_first" for a field that no entity of the search has')
+  const value = readSortValue(place, { field, as, missing: true }, scope)
+  return value === null ? '_last' : { value }
+}
+
+const MODES: readonly string[] = ['min', 'max', 'sum', 'avg', 'median'] satisfies SortMode[]
+
+/** The mode that is not meant anyway. */
+const modeOf = (
+  place: JsonNode,
+  { field, order, nested }: { field: FieldPath | undefined; order: Sort['order']; nested: boolean },
+): SortMode | undefined => {
+  const mode = string(place, `one of ${MODES.join(', ')}`).toLowerCase() as SortMode
+  if (!MODES.includes(mode)) throw unexpected(place, `one of ${MODES.join(', ')}`)
+  if (mode !== 'min' && mode !== 'max' && field && field.es === 'keyword') {
+    throw refuse(
+      'query_shard_exception',
+      `${where(place)}: we only support AVG, MEDIAN and SUM on number based fields, and [${field.path}] is none. Its modes are min and max.`,
+    )
   }
+  if (mode === 'median' && nested)
+    throw refuse('illegal_argument_exception', `${where(place)}: Unsupported sort mode: MEDIAN, of a nested list.`)
+  return mode === (order === 'asc' ? 'min' : 'max') ? undefined : mode
 }
 
-const checkSortable = (field: FieldPath, place: JsonNode): void => {
+const UNMAPPED: ReadonlyMap<string, EsType> = new Map([
+  ...(['long', 'integer', 'short', 'byte', 'unsigned_long'] as const).map(name => [name, 'long'] as const),
+  ...(['double', 'float', 'half_float', 'scaled_float'] as const).map(name => [name, 'double'] as const),
+  ...(['keyword', 'text', 'ip', 'wildcard', 'constant_keyword', 'version'] as const).map(
+    name => [name, 'keyword'] as const,
+  ),
+  ['boolean', 'boolean'],
+  ['date', 'date'],
+  ['date_nanos', 'date'],
+])
+
+const unmappedType = (place: JsonNode): EsType => {
+  const type = UNMAPPED.get(string(place, 'the name of a type, such as "long"'))
+  if (type === undefined) throw unexpected(place, `one of ${[...UNMAPPED.keys()].join(', ')}`)
+  return type
+}
+
+/** Undefined where the type is that of the field, or shown as it is. */
+const castOf = (place: JsonNode, field: FieldPath | undefined): Sort['as'] => {
+  const type = string(place, '"long", "double", "date" or "date_nanos"')
+  if (!['long', 'double', 'date', 'date_nanos'].includes(type))
+    throw unexpected(place, '"long", "double", "date" or "date_nanos"')
+  if (field === undefined) return undefined
+  const casts: Partial<Record<EsType, Partial<Record<string, Sort['as'] | 'same'>>>> = {
+    long: { long: 'same', date: 'same', double: 'double' },
+    double: { double: 'same', long: 'long' },
+    date: { long: 'same', date: 'same', date_nanos: 'date_nanos' },
+  }
+  const cast = casts[field.es]?.[type]
+  if (cast !== undefined) return cast === 'same' ? undefined : cast
+  throw refuse(
+    'query_shard_exception',
+    casts[field.es] === undefined
+      ? `${where(place)}: [numeric_type] option cannot be set on a non-numeric field, got ${field.es}. Leave it out for [${field.path}].`
+      : `${where(place)}: [${field.path}] of type ${field.es} cannot be sorted as ${type}: it can be as ${Object.keys(casts[field.es]!).join(', ')}.`,
+  )
+}
+
+const formatOf = (place: JsonNode, field: FieldPath): string => {
+  const format = string(place, 'the format of a date')
+  if (field.es !== 'date') {
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: Field [${field.path}] of type [${field.es}] does not support custom formats: leave the format out.`,
+    )
+  }
+  dateWriterOf(place, format, UTC)
+  return format
+}
+
+const checkSortable = (field: FieldPath, nested: string | undefined, place: JsonNode): void => {
   if (field.es === 'text') {
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: fielddata is disabled on text fields, so that [${field.path}] cannot be sorted by. Sort by [${field.path}.raw].`,
+      `${where(place)}: Text fields are not optimised for operations that require per-document field data like aggregations and sorting, so these operations are disabled by default. Please use a keyword field instead: sort by [${field.path}.raw].`,
     )
   }
-  if (field.list?.nested) {
-    throw refuse(
-      'illegal_argument_exception',
-      `${where(place)}: sorting by a member of the nested list [${field.list.name}] is not supported.`,
-    )
-  }
+  const list = field.list?.nested ? field.list.name : undefined
+  if (list === nested) return
+  throw refuse(
+    'query_shard_exception',
+    list === undefined
+      ? `${where(place)}: [${field.path}] is no member of the nested list [${nested}]: leave [nested] out.`
+      : `${where(place)}: it is mandatory to set the [nested] context on the nested sort field: [${field.path}]. Write "nested": {"path": "${list}"}, and perhaps a filter on its elements.`,
+  )
 }

@@ -1,4 +1,4 @@
-import type { Searcher, WrittenPages } from '../engine/query/execute.ts'
+import type { Searcher, Written, WrittenPages } from '../engine/query/execute.ts'
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
@@ -11,16 +11,25 @@ import { filterJson } from '../lib/filter-json.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
-import { parseSearch } from '../query/parse.ts'
+import { type ParseOptions, parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { asFloat } from '../query/similarity.ts'
+import { answerPit, answerScroll, openedPit, type UsedCursor } from './cursors/answer.ts'
+import { scrollRequest } from './cursors/page.ts'
+import { resumeMember, resuming } from './cursors/resume.ts'
+import type { ScrollState } from './cursors/state.ts'
 import { type Dialect, NATIVE } from './dialect.ts'
-import type { Getting, Wanted } from './service.ts'
+import { answerLines } from './lines.ts'
+import type { Format, Getting, Wanted } from './service.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
 export interface Reply {
   status: number
+  /** Of what is no JSON. */
+  format?: Format | undefined
+  /** The cursor that this is a page of. */
+  cursor?: UsedCursor | undefined
   /** JSON text, whole, as bytes that own their memory, or in parts. */
   body: Uint8Array<ArrayBuffer> | Parts
 }
@@ -44,6 +53,10 @@ export interface AnswerOptions extends SearchOptions {
   /** Those of the URL, which win over the body. */
   parameters?: Parameters | undefined
   dialect?: Dialect | undefined
+  isNamed?: boolean | undefined
+  format?: Format | undefined
+  /** The scroll that this is to be the next page of. */
+  scroll?: ScrollState | undefined
   /** Goes on behind this hit with an answer that was begun elsewhere. */
   after?: Cursor | undefined
 }
@@ -57,8 +70,17 @@ export const answerSearch = (
   options: AnswerOptions,
 ): Reply => {
   const started = performance.now()
-  const request = readSearch(body, { index, entities }, options)
-  return filtered(answerRequest(searcher, index, request, options, started), options.dialect ?? NATIVE, options)
+  const { limits = DEFAULT_LIMITS, now = Date.now(), scroll, isNamed } = options
+  const pit = openedPit(body, index, { limits, now, isNamed, inScroll: scroll !== undefined })
+  const cursor = scroll ? 'hidden' : pit?.tiebreak
+  const request = readSearch(body, { index, entities: pit?.state.entities ?? entities }, options, cursor)
+  const answer = (page: SearchRequest, lead?: Lead) => answerRequest(searcher, index, page, options, started, lead)
+  const reply = pit
+    ? answerPit(pit, { ...request, seen: pit.state.seen }, answer)
+    : scroll
+      ? answerScroll(scroll, scrollRequest(request, scroll, limits), { now, answer })
+      : answer(request)
+  return filtered(reply, options.dialect ?? NATIVE, options)
 }
 
 /** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
@@ -66,16 +88,30 @@ export const readSearch = (
   body: string | undefined,
   { index, entities }: { index: string; entities: string },
   options: AnswerOptions,
+  cursor?: ParseOptions['cursor'],
 ): SearchRequest => {
   const { limits, parameters, now = Date.now() } = options
   const names = entities.split(',')
   const kinds = KINDS.filter(kind => names.includes(kind))
   const request = parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
-    ...{ limits, parameters, index },
+    ...{ limits, parameters, index, cursor },
     check: () => check(options),
   })
   return kinds.length > 0 ? request : { ...request, parts: [] }
 }
+
+/** What the head of an answer tells. */
+interface Led {
+  /** Members before all others. */
+  text: string
+  total: number
+  /** Whether there are hits. */
+  any: boolean
+  maxScore?: number | undefined
+}
+
+/** Tells what others than those that were found count in the head. */
+export type Lead = (found: Written) => Led
 
 export const answerRequest = (
   searcher: Searcher,
@@ -83,29 +119,30 @@ export const answerRequest = (
   asked: SearchRequest,
   options: AnswerOptions,
   started = performance.now(),
+  lead: Lead = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 }),
 ): Reply => {
   const { dialect = NATIVE } = options
-  const request = countedFor(asked, dialect)
+  const request = resuming(countedFor(asked, dialect), index)
+  if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
   /** Without a greatest score it is 1; null where there are no hits. */
-  const head = (total: number, greatest: number | undefined | null) =>
+  const head = ({ text, total, any, maxScore = 1 }: Led) =>
     headOf({
-      started,
-      total: totalOf(total, asked, dialect),
-      score: greatest === null || asked.collapse || hidesScores(asked) ? null : asFloat(greatest ?? 1),
+      ...{ started, lead: text, total: totalOf(total, asked, dialect) },
+      score: any && !asked.collapse && !hidesScores(request) ? asFloat(maxScore) : null,
     })
   const writing = { index, out, ...dialect }
   out.clear()
   if (request.size >= 0) {
-    const ending = endingBy(options, started, request.timeout)
-    const { total, hits, maxScore, aggregations } = searcher.write(request, ending, writing)
-    const tail = aggregations === undefined ? TAIL : encode(`]},"aggregations":${aggregations}}`)
+    const written = searcher.write(request, endingBy(options, started, request), writing)
     // The head tells how long all of it took: it is known last.
-    return { status: 200, body: joined(encode(head(total, hits > 0 ? maxScore : null)), out.view(), tail) }
+    return { status: 200, body: joined(encode(head(lead(written))), out.view(), tailOf(written, index)) }
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
   const { total, pages, at, maxScore } = searcher.writePages(request, options, writing, after)
-  const begun = after ? undefined : head(total, total !== 0 ? maxScore : null)
+  const begun = after
+    ? undefined
+    : head(lead({ ...{ total, hits: total === 0 ? 0 : 1 }, ...(maxScore !== undefined && { maxScore }) }))
   let ended = false
   const parts = streamed(begun, pages, () => {
     ended = true
@@ -114,8 +151,10 @@ export const answerRequest = (
 }
 
 /** A deadline that the request itself sets; a long answer has none but that of each of its parts. */
-const endingBy = (options: AnswerOptions, started: number, timeout: number | undefined): AnswerOptions =>
-  timeout === undefined || started + timeout >= options.deadline ? options : { ...options, deadline: started + timeout }
+const endingBy = (options: AnswerOptions, started: number, { timeout, size }: SearchRequest): AnswerOptions =>
+  size < 0 || timeout === undefined || started + timeout >= options.deadline
+    ? options
+    : { ...options, deadline: started + timeout }
 
 export const answerGet = (
   searcher: Searcher,
@@ -155,8 +194,8 @@ export const answerDocuments = (
 /** What the dialect leaves of an answer. */
 export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerOptions): Reply => {
   if (!filterPath || filterPath.length === 0) return reply
-  const { body, status } = reply
-  if (body instanceof Uint8Array) return { status, body: filterJson(body, filterPath, () => check(options)) }
+  const { body } = reply
+  if (body instanceof Uint8Array) return { ...reply, body: filterJson(body, filterPath, () => check(options)) }
   throw refuse(
     'illegal_argument_exception',
     'The URL parameter [filter_path] does not go with "size": -1: choose what is shown by [_source].',
@@ -249,12 +288,26 @@ const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest 
 /** The member `total`, with its comma. */
 const totalOf = (counted: number, { trackTotal }: SearchRequest, { totals }: Dialect): string => {
   if (totals === 'integer') return `"total":${counted},`
-  if (trackTotal === false) return ''
+  // The total of a scroll is that of its first page.
+  if (trackTotal === false && counted < 0) return ''
   const more = typeof trackTotal === 'number' && counted > trackTotal
   return `"total":{"value":${more ? trackTotal : counted},"relation":"${more ? 'gte' : 'eq'}"},`
 }
 
-const headOf = ({ started, total, score }: { started: number; total: string; score: number | null }): string => {
+interface Head {
+  started: number
+  lead: string
+  total: string
+  score: number | null
+}
+
+const headOf = ({ started, lead, total, score }: Head): string => {
   const took = Math.round(performance.now() - started)
-  return `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{${total}"max_score":${score},"hits":[`
+  return `{${lead}"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{${total}"max_score":${score},"hits":[`
+}
+
+const tailOf = ({ aggregations, resumed }: Written, index: string): Uint8Array => {
+  if (aggregations === undefined && !resumed) return TAIL
+  const more = aggregations === undefined ? '' : `,"aggregations":${aggregations}`
+  return encode(`]}${more}${resumed ? resumeMember(resumed, index) : ''}}`)
 }

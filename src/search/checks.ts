@@ -46,6 +46,7 @@ export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool =>
     suggest: after(pool.suggest),
     similar: after(pool.similar),
     get: after(pool.get),
+    cursors: { ...pool.cursors, scroll: after(pool.cursors.scroll), openPit: after(pool.cursors.openPit) },
     async ranges(network) {
       pass(network)
       return pool.ranges(network)

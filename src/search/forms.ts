@@ -9,21 +9,22 @@ import { canonicalId } from '../query/meta.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { and, ids } from '../query/simplify.ts'
 import { type AnswerOptions, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
+import type { ScrollState } from './cursors/state.ts'
 import { NATIVE } from './dialect.ts'
 import type { Form, Searching } from './service.ts'
 
 /** A search as it is asked for, but for its body, which is text here. */
-export type Asked = Omit<Searching, 'body'> & { index: string }
+export type Asked = Omit<Searching, 'body' | 'scroll'> & { index: string; scroll?: ScrollState | undefined }
 
 /** Answers a search in the form in which it was asked for. */
 export const answerForm = (
   searcher: Searcher,
-  { index, entities, form, parameters, dialect }: Asked,
+  { index, entities, form, parameters, dialect, isNamed, format, scroll }: Asked,
   body: string | undefined,
   given: AnswerOptions,
 ): Reply => {
   // The same object, since its deadline begins anew with each part of a long answer.
-  const options = Object.assign(given, { parameters, dialect })
+  const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll })
   if (!form) return answerSearch(searcher, index, entities, body, options)
   const asked = { index, entities, body }
   return filtered(inForm(form)(searcher, asked, options), dialect ?? NATIVE, options)

@@ -6,6 +6,7 @@ import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
 import { createCredit, shapeOf } from './credit.ts'
+import type { UsedCursor } from './cursors/answer.ts'
 import { answerForm } from './forms.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-thread.ts'
@@ -25,8 +26,12 @@ export interface Inline {
 
 export type Whose = Pick<Asking, 'account' | 'signal'>
 
+export interface InlineAnswer extends Answer {
+  cursor?: UsedCursor | undefined
+}
+
 /** A promise where others go first. */
-export type Found = Answer | undefined | Promise<Answer | undefined>
+export type Found = InlineAnswer | undefined | Promise<InlineAnswer | undefined>
 
 export type InlineSearch = Extract<ToReader, { type: 'search' }>
 
@@ -71,7 +76,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const attempt = (
     { store, account, shape }: { store: string; account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchOptions) => Reply,
-  ): Answer | undefined => {
+  ): InlineAnswer | undefined => {
     const opened = openOf(store)
     if (!opened) return undefined
     const budget = budgetMs ?? (cold > 0 ? COLD.budgetMs : BUDGET_MS)
@@ -91,10 +96,10 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       return undefined
     }
     try {
-      const { status, body } = work(opened.searcher, options)
+      const { body, ...answer } = work(opened.searcher, options)
       if (!(body instanceof Uint8Array)) return handOver()
       credit.answered(shape)
-      return { status, body }
+      return { ...answer, body }
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) return handOver()
       credit.answered(shape)
@@ -104,11 +109,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     }
   }
 
-  const inTurn = ({ account, signal }: Whose, shape: () => string, run: () => Answer | undefined): Found => {
+  const inTurn = ({ account, signal }: Whose, shape: () => string, run: () => InlineAnswer | undefined): Found => {
     if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     if (turns.isFree()) return run()
     if (mayShare()) return undefined
-    const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>()
+    const { promise, resolve, reject } = Promise.withResolvers<InlineAnswer | undefined>()
     const waits = turns.wait(account, () => {
       try {
         signal.throwIfAborted()
@@ -123,10 +128,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
 
   return {
     search(search, asking) {
-      const { store, entities, body, parameters, form, now: at } = search
+      const { store, entities, body, parameters, form, format, scroll, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined
       const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
-      const shape = () => shapeOf(`${store} ${entities} ${JSON.stringify([parameters, form])}`, text)
+      const how = () => JSON.stringify([parameters, form, format, scroll !== undefined])
+      const shape = () => shapeOf(`${store} ${entities} ${how()}`, text)
       return inTurn(asking, shape, () =>
         attempt({ store, account: asking.account, shape }, (searcher, options) =>
           // Long answers are a thread's.

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { createCursors } from './cursors/service.ts'
 import { NATIVE } from './dialect.ts'
 import { createInline } from './inline.ts'
 import type { Search } from './reader-thread.ts'
@@ -59,7 +60,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     return { status, body }
   }
 
-  const search = async (search: Search, { account, signal }: Asking): Promise<Answer> => {
+  const search = async (search: Search, { account, signal }: Pick<Asking, 'account' | 'signal'>): Promise<Answer> => {
     const bytes = search.type === 'search' ? (search.body?.length ?? 0) : 0
     const first = await threads.ask({
       ...{ id: search.id, account, signal, lane: 'cheap', bytes },
@@ -67,9 +68,39 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     })
     const { message } = first
     if (message.type !== 'answer') throw new Error(`a reading thread answered ${message.type}`)
-    const { status, body, more } = message
-    return { status, body: more ? streams.open({ search, account, first }) : body }
+    const { status, body, more, format, cursor } = message
+    cursors.used(account, cursor)
+    return { status, body: more ? streams.open({ search, account, first }) : body, ...(format && { format }) }
   }
+
+  const searchOnce = async (
+    asked: Extract<Search, { type: 'search' }>,
+    asking: Pick<Asking, 'account' | 'signal'>,
+  ): Promise<Answer> => {
+    const found = await inline.search(asked, asking)
+    if (!found) return search(asked, asking)
+    const { cursor, ...answer } = found
+    cursors.used(asking.account, cursor)
+    return answer
+  }
+
+  const cursors = createCursors({
+    limits,
+    page({ network, dialect, ...asking }, scroll) {
+      asking.signal.throwIfAborted()
+      const { asked, now } = scroll
+      const body = scroll.body === undefined ? undefined : Buffer.from(scroll.body)
+      return searchOnce({ type: 'search', ...searchOf(network), ...asked, dialect, body, now, scroll }, asking)
+    },
+    async seen({ network, account, signal }) {
+      const id = nextId()
+      const asked = { id, account, signal, lane: 'cheap', bytes: 0 } as const
+      const store = storeOf(network)
+      const { message } = await threads.ask({ ...asked, message: () => ({ type: 'seen', id, store }) })
+      if (message.type !== 'seen') throw new Error(`a reading thread answered ${message.type}`)
+      return message.seen
+    },
+  })
 
   /** What every search of the network has. */
   const searchOf = (network: string) => ({
@@ -85,11 +116,12 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
   return {
     networks: wanted => [...stores(wanted).keys()],
     async search(asking) {
-      const { network, account: _account, signal: _signal, ...asked } = asking
-      asking.signal.throwIfAborted()
-      const message = { type: 'search', ...searchOf(network), ...asked } as const
-      return (await inline.search(message, asking)) ?? search(message, asking)
+      const { network, account: _account, signal, scroll, ...asked } = asking
+      signal.throwIfAborted()
+      if (scroll !== undefined) return cursors.begin({ ...asking, scroll })
+      return searchOnce({ type: 'search', ...searchOf(network), ...asked }, asking)
     },
+    cursors,
     request: ({ request, ...asking }) => search({ type: 'request', ...searchOf(asking.network), request }, asking),
     async suggest({ q, size, ...asking }) {
       const store = storeOf(asking.network)

@@ -9,7 +9,7 @@ import { type Failure, toFailure } from '../lib/failure.ts'
 import { readTextAsset } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import type { SearchRequest } from '../query/request.ts'
+import type { SearchRequest, Seen } from '../query/request.ts'
 import { readDamage } from '../sqlite/damage.ts'
 import {
   type AnswerOptions,
@@ -21,6 +21,7 @@ import {
   type Parts,
   type Reply,
 } from './answer.ts'
+import type { ScrollState } from './cursors/state.ts'
 import type { Dialect } from './dialect.ts'
 import { answerForm } from './forms.ts'
 import { holdingsOf } from './holdings.ts'
@@ -44,6 +45,7 @@ export type ToReader =
   | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
   | { type: 'similar'; id: number; store: string; index: string; request: SimilarRequest }
   | { type: 'ranges'; id: number; store: string }
+  | { type: 'seen'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
   | { type: 'more'; id: number; stream: number }
   /** The same of a thread that has not begun that answer: it goes on behind the hit that the answer has come to. */
@@ -59,17 +61,21 @@ export type Search = {
   now: number
   deadlineMs: number
   mayStream: boolean
-} & (({ type: 'search' } & Searching) | { type: 'request'; request: SearchRequest })
+} & (
+  | ({ type: 'search'; scroll?: ScrollState } & Omit<Searching, 'scroll'>)
+  | { type: 'request'; request: SearchRequest }
+)
 
 export type FromReader =
   | { type: 'ready' }
-  | { type: 'answer'; id: number; status: number; body: Uint8Array; more: boolean; at: Cursor | undefined }
+  | ({ type: 'answer'; id: number; body: Uint8Array; more: boolean; at: Cursor | undefined } & Omit<Reply, 'body'>)
   /** `at`: the last hit in it. */
   | { type: 'part'; id: number; body: Uint8Array; more: boolean; at: Cursor | undefined }
   /** The task has made room for others, and is to be asked anew. */
   | { type: 'yielded'; id: number }
   | { type: 'ranges'; id: number; ranges: { from: number; to: number }[] }
   | { type: 'holdings'; id: number; holdings: Holdings }
+  | { type: 'seen'; id: number; seen: Seen }
   | { type: 'failed'; id: number; failure: Failure }
 
 export interface ReaderData {
@@ -94,13 +100,13 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     return one
   }
 
-  const reply = (id: number, { status, body }: Reply, options: Running) => {
-    if (body instanceof Uint8Array) return send({ type: 'answer', id, status, body, ...END })
+  const reply = (id: number, { body, ...answer }: Reply, options: Running) => {
+    if (body instanceof Uint8Array) return send({ type: 'answer', id, ...answer, body, ...END })
     const rest = body.parts[Symbol.iterator]()
     const { value = nothing() } = rest.next()
     const goesOn = !body.ended()
     if (goesOn) streams.set(id, { ...body, rest, options })
-    send({ type: 'answer', id, status, body: value, more: goesOn, at: body.at() })
+    send({ type: 'answer', id, ...answer, body: value, more: goesOn, at: body.at() })
   }
 
   const more = (id: number, stream: number) => {
@@ -195,6 +201,8 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       }
       case 'ranges':
         return tell({ type: 'ranges', id: message.id, ranges: rangesOf(opened(message.store).reader) })
+      case 'seen':
+        return tell({ type: 'seen', id: message.id, seen: opened(message.store).searcher.seen() })
       case 'more':
         return more(message.id, message.stream)
       case 'resume':

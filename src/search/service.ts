@@ -11,6 +11,7 @@ export interface SearchService {
   /** Networks that can be searched, as `technology/blockchain/network`; all that are there now where the one that is wanted is not known. */
   networks(wanted?: string): string[]
   search(request: Asking & Searching): Promise<Answer>
+  cursors: CursorService
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
   /** Contracts whose codes have most in common with that of the contract at an address. */
@@ -34,6 +35,12 @@ export interface Searching {
   dialect?: Dialect | undefined
   /** What is told of what is found: the hits by default. */
   form?: Form | undefined
+  /** Whether the path names what is searched, as it does by default; a point in time says so itself. */
+  isNamed?: boolean | undefined
+  /** Keep-alive of the scroll that the search opens, as it was written. */
+  scroll?: string | undefined
+  /** In what form hits are answered: JSON by default. */
+  format?: Format | undefined
 }
 
 /**
@@ -58,6 +65,31 @@ export interface Holdings {
   bytes: number
 }
 
+export type Format = 'ndjson' | 'csv'
+
+/** Scrolls and points in time. */
+export interface CursorService {
+  /** The next page. `scroll`: its keep-alive from now on, as it was written. */
+  scroll(request: Asking & { id: string; scroll: string | undefined; dialect?: Dialect | undefined }): Promise<Answer>
+  openPit(request: Asking & PitOpening): Promise<OpenedPit>
+  /** Closes cursors by their ids, or all of the account's: the ids of those that were open. */
+  close(request: Omit<Asking, 'signal'> & { kind: 'scroll' | 'pit'; ids: readonly string[] | 'all' }): string[]
+  pits(request: Omit<Asking, 'signal'>): OpenedPit[]
+}
+
+export interface PitOpening {
+  entities: string
+  keepAlive: string
+  dialect: 'elasticsearch' | 'opensearch'
+}
+
+export interface OpenedPit {
+  id: string
+  /** Milliseconds since 1970. */
+  opened: number
+  keepAliveMs: number
+}
+
 export interface Asking {
   network: string
   /** Id of the account that asks: threads are shared out by it. */
@@ -73,4 +105,6 @@ export const NO_ACCOUNT = 0
 export interface Answer {
   status: number
   body: Uint8Array | ReadableStream<Uint8Array>
+  /** Of what is no JSON. */
+  format?: Format | undefined
 }

@@ -11,6 +11,7 @@ import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { aborted } from '../../src/lib/shutdown.ts'
 import type { SearchService } from '../../src/search/service.ts'
 import { NO_ACCOUNT } from '../../src/search/service.ts'
+import { echo } from '../http/support.ts'
 import { chainsieve, folder } from './support.ts'
 
 const SUMMARY: Summary = {
@@ -176,6 +177,7 @@ const answering = (answer: Awaited<ReturnType<SearchService['search']>>, asked: 
     holdings: () => Promise.reject(new Error('not asked for')),
     suggest: () => Promise.reject(new Error('not asked for')),
     similar: () => Promise.reject(new Error('not asked for')),
+    cursors: echo.cursors,
     search: async ({ signal: _, body, ...call }) => {
       asked.push({ ...call, body: body && Buffer.from(body).toString() })
       return answer

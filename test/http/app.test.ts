@@ -446,3 +446,98 @@ test('suggestions of what is not there, and of what is asked for wrongly', async
   assert.equal((await call(`${ES}/suggest/`, { headers: {} })).status, 401)
   assert.equal((await post(`${ES}/suggest/`)).status, 405)
 })
+
+test('scrolls are opened, gone on with and closed by every form of their requests', async () => {
+  assert.deepEqual((await post(`${ES}/tx/_search?scroll=1m`, '{}')).body, {
+    network: MAINNET,
+    entities: 'tx',
+    scroll: '1m',
+    body: '{}',
+    parameters: [['scroll', '1m']],
+  })
+  const page = (scroll?: string) => ({ network: MAINNET, id: 'abc', ...(scroll !== undefined && { scroll }) })
+  const body = '{"scroll_id":"abc","scroll":"1m"}'
+  for (const path of [`${ES}/_search/scroll`, `${ES}//_search/scroll/`])
+    assert.deepEqual((await post(path, body)).body, page('1m'))
+  assert.deepEqual((await post(`${ES}/_search/scroll?scroll=2m`, '{"scroll_id":"abc"}')).body, page('2m'))
+  assert.deepEqual((await call(`${ES}/_search/scroll?scroll_id=abc&scroll=1m`)).body, page('1m'))
+  assert.deepEqual((await call(`${ES}/_search/scroll/abc`)).body, page())
+  const missing = error(400, 'action_request_validation_exception', 'Validation Failed: 1: scrollId is missing;')
+  assert.deepEqual(await post(`${ES}/_search/scroll`), missing)
+  assert.deepEqual(await post(`${ES}/_search/scroll`, '{}'), missing)
+  assert.equal((await post(`${ES}/_search/scroll`, '{"foo":1}')).status, 400)
+  assert.equal((await post(`${ES}/_search/scroll`, 'abc')).status, 400)
+  assert.equal((await post(`${ES}/_search/scroll`, '[1]')).status, 400)
+
+  const clear = async (path: string, body?: string) => {
+    const { status, body: told } = await call(`${ES}/_search/scroll${path}`, {
+      method: 'DELETE',
+      ...(body && { body }),
+    })
+    return [status, told.num_freed]
+  }
+  assert.deepEqual(await clear('', '{"scroll_id":"abc"}'), [200, 1])
+  assert.deepEqual(await clear('', '{"scroll_id":["abc","closed"]}'), [200, 1])
+  assert.deepEqual(await clear('', '{"scroll_id":"closed"}'), [404, 0])
+  assert.deepEqual(await clear('/abc,def'), [200, 2])
+  assert.deepEqual(await clear('/_all'), [200, 2])
+  assert.deepEqual(await clear('', '{"scroll_id":["_all"]}'), [200, 2])
+  assert.equal((await clear('', '{}'))[0], 400)
+  assert.equal((await clear(''))[0], 400)
+})
+
+test('points in time are opened and closed in both dialects', async () => {
+  assert.deepEqual((await post(`${ES}/tx%2Clog/_pit?keep_alive=1m`)).body, { id: 'elasticsearch tx,log 1m' })
+  assert.deepEqual((await post(`${ES}/tx/_pit?keep_alive=1m`, '{}')).body, { id: 'elasticsearch tx 1m' })
+  assert.equal((await post(`${ES}/tx/_pit`)).status, 400)
+  assert.equal((await post(`${ES}/none/_pit?keep_alive=1m`)).status, 404)
+  const body = '{"pit":{"id":"abc"}}'
+  assert.deepEqual((await post(`${ES}/_search`, body)).body, {
+    ...{ network: MAINNET, entities: 'block,tx,log,event,trace,call,contract,token', isNamed: false, body },
+  })
+  const close = (path: string, body?: string) => call(`${ES}/${path}`, { method: 'DELETE', ...(body && { body }) })
+  assert.deepEqual((await close('_pit', '{"id":"abc"}')).body, { succeeded: true, num_freed: 1 })
+  assert.deepEqual(await close('_pit', '{"id":"closed"}').then(({ status, body }) => [status, body]), [
+    404,
+    { succeeded: false, num_freed: 0 },
+  ])
+  assert.equal((await close('_pit')).status, 400)
+  assert.deepEqual((await post(`${ES}/tx/_search/point_in_time?keep_alive=1m`)).body, {
+    pit_id: 'opensearch tx 1m',
+    _shards: { total: 1, successful: 1, skipped: 0, failed: 0 },
+    creation_time: 5,
+  })
+  assert.deepEqual((await close('_search/point_in_time', '{"pit_id":["abc","closed"]}')).body, {
+    pits: [
+      { successful: true, pit_id: 'abc' },
+      { successful: true, pit_id: 'closed' },
+    ],
+  })
+  assert.equal((await close('_search/point_in_time', '{}')).status, 400)
+  assert.deepEqual((await close('_search/point_in_time/_all')).body.pits.length, 2)
+  assert.deepEqual((await call(`${ES}/_search/point_in_time/_all`)).body, {
+    pits: [{ pit_id: 'one', creation_time: 5, keep_alive: 60_000 }],
+  })
+})
+
+test('a search is answered in the form that is rather wanted', async () => {
+  const formatOf = async (accept: string, path = 'tx/_search') =>
+    (await call(`${ES}/${path}`, { method: 'POST', headers: { ...bearer, accept }, body: '{}' })).body.format
+  assert.equal(await formatOf('application/x-ndjson'), 'ndjson')
+  assert.equal(await formatOf('text/csv; charset=utf-8'), 'csv')
+  assert.equal(await formatOf('text/csv;q=0.5, application/json'), undefined)
+  assert.equal(await formatOf('text/csv, application/json;q=0.5'), 'csv')
+  assert.equal(await formatOf('application/json, text/csv'), undefined)
+  for (const accept of [
+    '*/*',
+    'application/vnd.elasticsearch+json; compatible-with=8',
+    'text/html',
+    'text/csv;q=x,*/*',
+  ])
+    assert.equal(await formatOf(accept, 'tx/search'), undefined, accept)
+  const { status } = await call(`${ES}/tx/_search?scroll=1m`, {
+    method: 'POST',
+    headers: { ...bearer, accept: 'text/csv' },
+  })
+  assert.equal(status, 400)
+})

@@ -38,6 +38,15 @@ export const echo: SearchService = {
   suggest: async asking => json(asked(asking)),
   similar: async asking => json(asked(asking)),
   get: async asking => json(asked(asking), asking.id === 'absent' ? 404 : 200),
+  cursors: {
+    scroll: async ({ dialect = NATIVE, ...asking }) =>
+      json({ ...asked(asking), ...(isDeepStrictEqual(dialect, NATIVE) ? {} : { dialect }) }),
+    openPit: async ({ dialect, entities, keepAlive }) => ({
+      ...{ id: `${dialect} ${entities} ${keepAlive}`, opened: 5, keepAliveMs: 60_000 },
+    }),
+    close: ({ ids }) => (ids === 'all' ? ['one', 'two'] : ids.filter(id => id !== 'closed')),
+    pits: () => [{ id: 'one', opened: 5, keepAliveMs: 60_000 }],
+  },
 }
 
 /** What is asked for, by the account whose token was shown. */

@@ -7,9 +7,11 @@ import { createRequire } from 'node:module'
 const { BASE, TOKEN, TX, CLIENT_FOLDER, CLIENT_NAME } = process.env
 const require = createRequire(`${CLIENT_FOLDER}/`)
 const legacy = CLIENT_NAME === 'elasticsearch'
+const major = Number(process.env.CLIENT_VERSION.split('.')[0])
 /** From version 8 on, what stood in `body` stands beside the rest, and answers come without an envelope. */
-const flat = CLIENT_NAME === '@elastic/elasticsearch' && Number(process.env.CLIENT_VERSION.split('.')[0]) >= 8
-
+const flat = CLIENT_NAME === '@elastic/elasticsearch' && major >= 8
+/** Clients that take the path of Elasticsearch 6 for `existsSource`, and ask for a type. */
+const withType = CLIENT_NAME === '@elastic/elasticsearch' ? major === 7 : major === 2
 const withToken = BASE.replace('//', `//any:${TOKEN}@`)
 const client = legacy
   ? new (require(CLIENT_NAME).Client)({ host: withToken, apiVersion: '7.7', log: 'error' })
@@ -111,7 +113,7 @@ const calls = {
 }
 
 const modern = {
-  existsSource: async () => read(await client.existsSource({ index: 'tx', id: TX })),
+  ...(!withType && { existsSource: async () => read(await client.existsSource({ index: 'tx', id: TX })) }),
   getSource: async () => read(await client.getSource({ index: 'tx', id: TX })).hash,
   'helpers.search': async () => (await client.helpers.search(asked('tx', { size: 3 }))).length,
   'helpers.scrollDocuments': async () =>

@@ -10,7 +10,7 @@ TRANSFERS = {"query": {"bool": {"filter": [{"term": {"event.raw": "Transfer"}}]}
 if NAME == "opensearch-py":
     from opensearchpy import OpenSearch as Client, helpers
 
-    major = 3
+    major = 7
     client = Client([BASE], http_auth=("any", TOKEN))
 else:
     import elasticsearch
@@ -21,7 +21,7 @@ else:
 
 
 # Version 6 asks for the type of a document, too.
-OF_TX = {"index": "tx", "id": TX, **({"doc_type": "tx"} if major < 7 else {})}
+OF_TX = {"index": "tx", "id": TX, **({"doc_type": "tx"} if NAME == "elasticsearch" and major < 7 else {})}
 NOWHERE = {**OF_TX, "id": "0x00"}
 
 
@@ -83,7 +83,7 @@ def buckets(index, aggs, *path):
 
 def msearch():
     lines = [{"index": "event"}, {**TRANSFERS, "size": 0}, {"index": "tx"}, {"size": 1}]
-    answer = client.msearch(searches=lines) if NAME != "opensearch-py" and major >= 8 else client.msearch(body=lines)
+    answer = client.msearch(searches=lines) if major >= 8 else client.msearch(body=lines)
     return [total(one) for one in answer["responses"]]
 
 
@@ -147,10 +147,9 @@ CALLS = {
     "cluster.health": lambda: client.cluster.health()["timed_out"],
 }
 
-if NAME != "opensearch-py" and major < 8:
+if major < 7:
     # Version 6 knows no points in time.
-    if major < 7:
-        del CALLS["point in time"]
+    del CALLS["point in time"]
 
 for call, run in CALLS.items():
     try:

@@ -6,6 +6,7 @@ import { runPipelines } from '../../query/aggs/pipelines/run.ts'
 import type { Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import { type Among, among, isEverywhere } from '../query/among.ts'
 import { evaluate } from '../query/evaluate.ts'
 import { numberedAs } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
@@ -38,19 +39,18 @@ export interface AggregateRequest {
 /** Computes aggregations, within a reader's transaction. */
 export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
-  const partOf = (kind: Kind, node: Node): AggregatedPart => ({
-    kind,
-    query: node,
-    evaluation: evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask }),
+  const partOf = (kind: Kind, node: Node, within: Among): AggregatedPart => ({
+    ...{ kind, query: node, isEverywhere: isEverywhere(within) },
+    evaluation: evaluate({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
   })
 
   const cache = createStateCache(reader)
 
   return ({ request, aggregations, index, total }: AggregateRequest): Results => {
-    const kept = cache.of(request.aggregated && `${request.parts.map(({ kind }) => kind)} ${request.aggregated}`)
+    const kept = cache.of(request.aggregated && keyOf(request))
     const matching = createMatching({ reader, exact, ask })
-    const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL))
-    const parts = request.parts.map(({ kind, query }) => partOf(kind, query))
+    const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL, request))
+    const parts = request.parts.map(({ kind, query }) => partOf(kind, query, request))
     let scored: { scoring: Scoring | undefined } | undefined
     let left = limits.buckets
     const refuseOver = (buckets: number) => {
@@ -86,4 +86,10 @@ export const createAggregating = (options: AggregatingOptions) => {
     runPipelines(results, aggregations.aggs, aggregations.pipelines, { check: reader.check })
     return results
   }
+}
+
+/** What of the request the results in a segment follow from, beside its query. */
+const keyOf = ({ parts, aggregated, within, slice }: SearchRequest): string => {
+  const blocks = isEverywhere({ within, slice }) ? '' : JSON.stringify([within, slice])
+  return `${parts.map(({ kind }) => kind)} ${blocks} ${aggregated}`
 }

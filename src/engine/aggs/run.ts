@@ -27,6 +27,8 @@ import { narrowed, textOf } from './narrow.ts'
 export interface AggregatedPart {
   kind: Kind
   query: Node
+  /** Whether all documents that the query finds are looked at, of whatever blocks. */
+  isEverywhere: boolean
   evaluation: Evaluation
 }
 
@@ -73,8 +75,12 @@ const statesOf = (inner: Inner, part: AggregatedPart, segment: Segment, context:
   )
 }
 
-const batchIn = (segment: Segment, { kind, query, evaluation }: AggregatedPart, reader: Reader): Batch => {
-  if (kind !== 'event' || query.op !== 'all') return batchOf(evaluation.matches(segment))
+const batchIn = (
+  segment: Segment,
+  { kind, query, isEverywhere, evaluation }: AggregatedPart,
+  reader: Reader,
+): Batch => {
+  if (kind !== 'event' || query.op !== 'all' || !isEverywhere) return batchOf(evaluation.matches(segment))
   const list = eventsIn(segment, reader)
   return { count: list?.length ?? segment.log, list, from: 0, owners: undefined, buckets: 1 }
 }

@@ -28,7 +28,9 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggre
   const isScored = scoring !== undefined && scoring.uniform === undefined
   const ordered = sort.length === 0 && isScored ? { ...request, sort: BEST_FIRST } : request
   const keys = sortKeysOf(ordered, context.reader, context.exact, scoring)
-  const wantsGreatest = isScored && !hidesScores(request)
+  // Where scores are but one of several keys, Elasticsearch does not look for the greatest one.
+  const showsGreatest = !hidesScores(request) && (sort.length < 2 || request.trackScores === true)
+  const wantsGreatest = isScored && showsGreatest
   const order = bySortKeys(keys)
   const counts = createNumbers()
   const best: Found[][] = []
@@ -89,7 +91,7 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggre
       out.clear()
       const hits = context.hits.writer(request, context.index)(found, out)
       const most = wantsGreatest ? asFloat(greatest.values[owner] ?? 0) : asFloat(scoring?.uniform ?? 1)
-      const score = hits > 0 && !hidesScores(request) ? javaDouble(most) : 'null'
+      const score = hits > 0 && showsGreatest ? javaDouble(most) : 'null'
       const total = context.total(counts.values[owner] ?? 0)
       return {
         is: 'hits',

@@ -1,15 +1,16 @@
 import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { SearchRequest } from '../../query/request.ts'
+import type { Run, SearchRequest } from '../../query/request.ts'
 import type { SegmentHeader } from '../index/segment.ts'
-import type { Reader } from '../reader.ts'
+import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
+import type { Behind } from './behind.ts'
 import type { Documents } from './documents.ts'
 import type { Evaluation } from './evaluate.ts'
 import { createScale } from './held.ts'
-import { numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
+import { endOf, type Numbered, numberedAs, ordinalOfPosition, positionOfOrdinal, sizeOf } from './places.ts'
 import type { Scoring } from './score/scoring.ts'
-import { and, each, run, some } from './sets.ts'
+import { and, each, type OrdinalSet, run, some, toArray } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
 import { findByKeys } from './top.ts'
 
@@ -26,8 +27,57 @@ export const findBest = (request: SearchRequest, parts: Part[], finding: Finding
   const wanted = request.from + request.size
   if (wanted === 0) return []
   const keys = sortKeysOf(request, finding.reader, finding.exact, parts[0]?.scoring)
-  return keys.chain ? findInChainOrder(wanted, keys, parts, finding) : findByKeys(wanted, keys, parts, finding)
+  if (!keys.chain) return findByKeys(wanted, keys, parts, finding)
+  return keys.behind
+    ? findBehind(wanted, { keys, behind: keys.behind }, parts, finding)
+    : findInChainOrder(wanted, keys, parts, finding)
 }
+
+/** Where it begins it takes a look at each match; all that come behind are as if they were the first ones. */
+const findBehind = (
+  wanted: number,
+  { keys, behind }: { keys: SortKeys; behind: Behind },
+  parts: Part[],
+  finding: Finding,
+): Found[] => {
+  const { here, beyond } = behind.blocks!
+  const first = matchesIn(here, parts, finding)
+  if (keys.compare) keys.fill(first)
+  const found = first.filter(behind.has).sort(bySortKeys(keys)).slice(0, wanted)
+  if (found.length === wanted) return found
+  return [...found, ...findInChainOrder(wanted - found.length, keys, parts, finding, beyond)]
+}
+
+/** All matches in some neighbouring blocks. */
+export const matchesIn = (blocks: Run, parts: Part[], { reader }: Pick<Finding, 'reader'>): Found[] =>
+  reader.segments().flatMap(segment => {
+    if (segment.last < blocks[0] || segment.first > blocks[1]) return []
+    const header = reader.header(segment)
+    return parts.flatMap(({ kind, evaluation }) => {
+      reader.check()
+      const numbered = numberedAs(kind)
+      const set = matchesWithin(evaluation, { segment, header }, numbered, blocks)
+      return Array.from(toArray(set), (ordinal): Found => {
+        return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
+      })
+    })
+  })
+
+/** Matches of one segment, so far as they are in some neighbouring blocks. */
+const matchesWithin = (
+  evaluation: Evaluation,
+  at: { segment: Segment; header: ReadHeader },
+  numbered: Numbered,
+  [from, to]: Run,
+): OrdinalSet => {
+  const { segment, header } = at
+  if (from <= segment.first && to >= segment.last) return evaluation.matches(segment)
+  const start = endOf(header, numbered, Math.max(from - segment.first, 0) - 1)
+  const within = run(start, endOf(header, numbered, Math.min(to, segment.last) - segment.first))
+  return and(evaluation.matches(segment, within), within, sizeOf(at, numbered))
+}
+
+const EVERYWHERE: Run = [0, Number.POSITIVE_INFINITY]
 
 export interface Finding {
   exact: Documents
@@ -35,12 +85,19 @@ export interface Finding {
   limits: Limits
 }
 
-const findInChainOrder = (wanted: number, keys: SortKeys, parts: Part[], { reader, limits }: Finding): Found[] => {
+const findInChainOrder = (
+  wanted: number,
+  keys: SortKeys,
+  parts: Part[],
+  { reader, limits }: Finding,
+  blocks: Run = EVERYWHERE,
+): Found[] => {
   const { descending, compare } = keys
   const segments = descending ? reader.segments().toReversed() : reader.segments()
   const found: Found[] = []
   let before: SegmentHeader | undefined
   for (const segment of segments) {
+    if (segment.last < blocks[0] || segment.first > blocks[1]) continue
     reader.check()
     const header = reader.header(segment)
     const enough = found.length >= wanted
@@ -49,7 +106,7 @@ const findInChainOrder = (wanted: number, keys: SortKeys, parts: Part[], { reade
     const here: Found[] = []
     for (const { kind, evaluation } of parts) {
       const numbered = numberedAs(kind)
-      const set = evaluation.matches(segment)
+      const set = matchesWithin(evaluation, { segment, header }, numbered, blocks)
       const ordinals = enough ? [] : some(set, wanted - found.length, descending)
       const positions = ordinals.map(ordinal => positionOfOrdinal(header, numbered, ordinal))
       const last = enough ? (descending ? segment.last : segment.first) : positions.length && blockOf(positions.at(-1)!)

@@ -17,7 +17,7 @@ export const findCollapsed = (request: SearchRequest, parts: Part[], finding: Fi
   const wanted = request.from + request.size
   if (wanted === 0) return []
   const { reader, exact, limits } = finding
-  const keys = sortKeysOf(request, reader, exact)
+  const keys = sortKeysOf(request, reader, exact, parts[0]?.scoring)
   const order = bySortKeys(keys)
   const groupOf = groupReader(request.collapse!, finding)
   const groups = new Map<Key | null, Found>()
@@ -28,6 +28,7 @@ export const findCollapsed = (request: SearchRequest, parts: Part[], finding: Fi
     reader.check()
     if (keys.compare) keys.fill(found, segment)
     for (const one of found) {
+      if (keys.behind && !keys.behind.has(one)) continue
       const group = groupOf(one, segment)
       const best = groups.get(group)
       if (best && order(one, best) >= 0) continue
@@ -84,7 +85,7 @@ const groupReader = (
   const readers = new Map(
     KINDS.map(kind => {
       const by = { by: 'field', fields, order: 'asc', missing: '_last' } as const
-      return [kind, keyReader(kind, by, { reader, documents: exact, last: false })]
+      return [kind, keyReader(kind, by, { reader, documents: exact, last: false, kinds: KINDS })]
     }),
   )
   let at: Segment | undefined

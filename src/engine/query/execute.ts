@@ -5,13 +5,13 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { renderResults } from '../../query/aggs/render.ts'
-import type { SearchRequest } from '../../query/request.ts'
+import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
 import { createAggregating } from '../aggs/aggregations.ts'
 import type { DocumentReader, Pages, Result, SimilarDocument } from '../port.ts'
 import type { Reader } from '../reader.ts'
-import { createHits, type DocumentShowing, type Totals } from '../show/hits.ts'
-import { findBest, type Part } from './best.ts'
+import { createHits, type DocumentShowing, type HitsWriting } from '../show/hits.ts'
+import { findBest, matchesIn, type Part } from './best.ts'
 import { findCollapsed } from './collapse.ts'
 import { countAll } from './count.ts'
 import { createDocuments } from './documents.ts'
@@ -21,9 +21,12 @@ import { type Hit, type Loading, loadInto, type Take } from './hits.ts'
 import { positionsOfIds } from './lookup.ts'
 import { check, type SearchOptions } from './options.ts'
 import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
+import { reached, resumeFrom } from './resume.ts'
 import { bestFirst, maxScore, withScores } from './score/scoring.ts'
+import { seenNow, stillThere } from './seen.ts'
 import { type SimilarRequest, similarContracts } from './similar.ts'
-import { isChainOrder } from './sort.ts'
+import { type Found, isChainOrder, sortKeysOf } from './sort.ts'
+import { endOf } from './sort-values.ts'
 
 /** Searches one network's store, without leaving the thread. */
 export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get' | 'similar'> {
@@ -33,20 +36,12 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   similar(request: SimilarRequest): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
   write(request: SearchRequest, options: SearchOptions, writing: Writing): Written
+  /** The stored blocks of this moment. */
+  seen(): Seen
   /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
   writePages(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages
   /** Appends what is answered to who asks for one document; false where there is none. */
   writeDocument(kind: Kind, id: string, writing: Writing, how?: DocumentShowing): boolean
-}
-
-export interface Writing {
-  /** The network's name as it stands in `_index`. */
-  index: string
-  out: ByteWriter
-  /** How totals of inner hits are written: as a number where nothing is said. */
-  totals?: Totals
-  /** Whether names of aggregations stand behind their types. */
-  typedKeys?: boolean
 }
 
 export interface Written {
@@ -56,6 +51,20 @@ export interface Written {
   maxScore?: number
   /** What stands under `aggregations`, as JSON text. */
   aggregations?: string
+  /** Of a request that is one page of a cursor: what its first one saw. */
+  seen?: Seen | undefined
+  /** Of the same: where the next one begins. Undefined where this one is empty. */
+  end?: After | undefined
+  /** Of a request behind a reader's token: how far it is now, and from which block on what it had is no longer so. */
+  resumed?: { point: ResumePoint; reorganisedFrom: number | undefined } | undefined
+}
+
+export interface Writing extends HitsWriting {
+  /** The network's name as it stands in `_index`. */
+  index: string
+  out: ByteWriter
+  /** Whether names of aggregations stand behind their types. */
+  typedKeys?: boolean
 }
 
 export type WrittenPages = Omit<Pages, 'pages'> & { pages: Iterable<number>; maxScore?: number }
@@ -68,38 +77,73 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   const written = createHits({ ...loading, evaluation, limits })
   const aggregating = createAggregating({ reader, exact, ask: asking(exact), limits, hits: written })
 
-  const prepare = (request: SearchRequest): Part[] => {
+  const prepare = (asked: SearchRequest): Part[] => {
+    const request = amongSeen(asked)
     const parts = request.parts.map(({ kind, query, postFilter }) => ({
       kind,
-      evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query),
+      evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query, request),
     }))
     return withScores(request, parts, { reader, ask: asking(exact), exact })
   }
 
-  const find = (request: SearchRequest, options: SearchOptions, take: Take, writing?: Writing): Written => {
+  /** What was reorganised away since, and what came since, is left out. */
+  const amongSeen = (request: SearchRequest): SearchRequest => {
+    const { seen, within } = request
+    return typeof seen !== 'object' || within ? request : { ...request, within: stillThere(seen, reader) }
+  }
+
+  const find = (
+    asked: SearchRequest,
+    options: SearchOptions,
+    taking: (request: SearchRequest) => Take,
+    writing?: Writing,
+  ): Written => {
     reader.begin(() => check(options))
     try {
+      const request = amongSeen(asked)
+      if (typeof request.resume === 'object') return findResumed(request, request.resume.point, taking(request))
       const parts = prepare(request)
       const total = countAll(request, parts, reader)
-      const find = request.collapse ? findCollapsed : findBest
-      const found = find(bestFirst(request, parts), parts, { exact, reader, limits })
-      const scoring = parts[0]?.scoring
+      const ordered = bestFirst(request, parts)
+      const found = (request.collapse ? findCollapsed : findBest)(ordered, parts, { exact, reader, limits })
       const hits = found.slice(request.from)
-      scoring?.mark(hits)
+      parts[0]?.scoring?.mark(hits)
       return {
-        ...{ total, hits: take(hits) },
+        ...{ total, hits: taking(request)(hits) },
         ...maxScore(request, parts, found, reader),
         ...(request.aggregations && writing && { aggregations: aggregated(request, writing) }),
+        ...(request.seen && cursorAt(ordered, hits.at(-1))),
       }
     } finally {
       reader.end()
     }
   }
 
+  const cursorAt = (request: SearchRequest, last: Found | undefined): Pick<Written, 'seen' | 'end'> => ({
+    end: last && endOf(request, last, { documents: exact, reader }),
+    seen: request.seen === 'now' ? seenNow(reader) : request.seen,
+  })
+
   const aggregated = (request: SearchRequest, { index, totals, typedKeys = false }: Writing): string => {
     const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
     const results = aggregating({ request, aggregations: request.aggregations!, index, total })
     return renderResults(results, typedKeys)
+  }
+
+  /** The total is that of the hits behind the token. */
+  const findResumed = (asked: SearchRequest, point: ResumePoint | 'now', take: Take): Written => {
+    const { request, reorganisedFrom } = resumeFrom(asked, point, reader)
+    const parts = prepare(request)
+    const counted = countAll({ ...request, trackTotal: request.trackTotal !== false }, parts, reader)
+    const { behind } = sortKeysOf(request, reader, exact)
+    const passed = matchesIn(behind!.blocks!.here, parts, { reader }).filter(match => !behind!.has(match)).length
+    const found = findBest(request, parts, { exact, reader, limits })
+    parts[0]?.scoring?.mark(found)
+    return {
+      ...{ total: counted < 0 ? -1 : counted - passed, hits: take(found) },
+      ...maxScore(request, parts, found, reader),
+      resumed: { point: reached(found, request, reader), reorganisedFrom },
+    }
   }
 
   const findAll = (
@@ -133,10 +177,12 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     }
   }
 
-  const takeInto = (request: SearchRequest, { index, out, totals }: Writing): Take => {
-    const write = written.writer(request, index, totals)
+  const takeInto = (request: SearchRequest, { index, out, totals, between }: Writing): Take => {
+    const write = written.writer(request, index, { totals, between })
     return found => write(found, out)
   }
+
+  const seen = (): Seen => read(() => seenNow(reader))
 
   const positionOf = (kind: Kind, id: string) => positionsOfIds(kind, [id.toLowerCase()], reader).slice(-1)
 
@@ -152,7 +198,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   return {
     search(request, options) {
       const hits: Hit[] = []
-      const { total } = find(request, options, loadInto(hits, request, loading))
+      const { total } = find(request, options, among => loadInto(hits, among, loading))
       return { total, hits }
     },
     pages(request, options, after) {
@@ -160,7 +206,8 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const all = findAll(request, options, loadInto(hits, request, loading), after)
       return { ...all, pages: drained(all.pages, hits) }
     },
-    write: (request, options, writing) => find(request, options, takeInto(request, writing), writing),
+    seen,
+    write: (request, options, writing) => find(request, options, among => takeInto(among, writing), writing),
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
     writeDocument: (kind, id, { index, out }, how) =>
       read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),

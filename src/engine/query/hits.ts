@@ -3,7 +3,8 @@ import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Reader } from '../reader.ts'
 import type { Documents } from './documents.ts'
-import { type Found, sortValues } from './sort.ts'
+import type { Found } from './sort.ts'
+import { sortValues } from './sort-values.ts'
 
 export interface Hit {
   kind: Kind
@@ -26,15 +27,15 @@ export type Take = (found: readonly Found[]) => number
 
 /** Hits as objects. */
 export const loadInto =
-  (hits: Hit[], { sort }: Pick<SearchRequest, 'sort'>, { shown, exact, reader }: Loading): Take =>
+  (hits: Hit[], request: Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>, { shown, exact, reader }: Loading): Take =>
   found => {
-    const sortOf = sortValues(sort, { documents: exact, reader })
+    const sortOf = sortValues(request, { documents: exact, reader })
     const before = hits.length
     for (const one of found) {
       reader.check()
       const [document] = shown.load(one.kind, [one.position])
       if (document)
-        hits.push({ kind: one.kind, document, sort: sort.length ? sortOf(one) : undefined, score: one.score })
+        hits.push({ kind: one.kind, document, sort: request.sort.length ? sortOf(one) : undefined, score: one.score })
     }
     return hits.length - before
   }

@@ -46,7 +46,7 @@ export function* walk(
     while (page.length < PAGE) {
       const { value: one, done } = found.next()
       if (!done) {
-        if (last && order(one, last) <= 0) continue
+        if (last ? order(one, last) <= 0 : keys.behind && !keys.behind.has(one)) continue
         if (skip > 0) skip--
         else page.push(one)
         continue
@@ -54,7 +54,7 @@ export function* walk(
       reader.check()
       const segment = segments.pop()
       if (!segment) break
-      if (last && isPassed(segment, last, keys, reader)) continue
+      if (last ? isPassed(segment, last, keys, reader) : isBefore(segment, keys)) continue
       const together = [segment]
       for (let more = segments.at(-1); more && keys.byTime; more = segments.at(-1)) {
         if (!sharesTime(reader.header(together.at(-1)!), reader.header(more), keys)) break
@@ -103,6 +103,11 @@ const isPassed = (segment: Segment, { position, keys }: Found, { byTime, descend
   const { times } = reader.header(segment)
   return descending ? times[0]! > time : times.at(-1)! < time
 }
+
+/** Whether all that a segment holds comes before what is asked for. */
+const isBefore = ({ first, last }: Segment, { behind }: SortKeys): boolean =>
+  behind?.blocks !== undefined &&
+  [behind.blocks.here, behind.blocks.beyond].every(([from, to]) => last < from || first > to)
 
 /** The matches of neighbouring segments in the order that is asked for. Of one kind they are ordered as they are. */
 function* matchesInOrder(

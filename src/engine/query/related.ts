@@ -3,9 +3,10 @@ import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
-import type { Collapse, InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
+import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
+import type { Among } from './among.ts'
 import { findBest } from './best.ts'
 import { countAll } from './count.ts'
 import type { Documents } from './documents.ts'
@@ -62,7 +63,7 @@ export const relatedBy = (
 /** Finds the hits of a search that have the same value in the field that it is collapsed by. */
 export const groupBy = (
   { fields }: Collapse,
-  parts: readonly RequestPart[],
+  among: Pick<SearchRequest, 'parts'> & Among,
   request: SearchRequest,
   options: RelatedOptions,
 ): ((hit: Found) => Related) => {
@@ -79,9 +80,9 @@ export const groupBy = (
       if (value === undefined) return field ? not(exists(field)) : and([])
       return field ? isIn(field, [value]) : NOTHING
     }
-    const own = parts.map(({ kind, query, postFilter }) => ({
+    const own = among.parts.map(({ kind, query, postFilter }) => ({
       kind,
-      evaluation: evaluation(kind, and([query, ...(postFilter ? [postFilter] : []), inGroup(kind)])),
+      evaluation: evaluation(kind, and([query, ...(postFilter ? [postFilter] : []), inGroup(kind)]), among),
     }))
     const found = findBest(request, own, { exact, reader, limits })
     return { total: countAll(request, own, reader), found: found.slice(request.from) }

@@ -1,6 +1,7 @@
 import { coin, rawHex } from '../../documents/show.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
+import { numberOfPlace } from '../../query/paging.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { Sort } from '../../query/request.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
@@ -9,6 +10,7 @@ import type { ColumnBounds } from '../index/column-cache.ts'
 import { type ColumnData, MISSING, valueAt } from '../index/column-codec.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
+import { chosenReader } from './chosen.ts'
 import { isShared } from './column-conditions.ts'
 import { columnSource } from './column-source.ts'
 import type { Documents } from './documents.ts'
@@ -28,6 +30,8 @@ export interface KeyReader {
   exact?(position: number): bigint
   /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
   column?: KeyColumn
+  /** The key of a value as a hit's `sort` shows it. Integers that a double does not tell stay as they are. */
+  keyOf(value: Value): Key
 }
 
 export interface KeyColumn {
@@ -47,24 +51,52 @@ export interface KeyOptions {
   last: boolean
   /** Where scores differ. */
   scoring?: Scoring | undefined
+  /** Those of the search. */
+  kinds: readonly Kind[]
 }
 
 /** Fields that follow the chain. */
 export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
 
-export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyOptions): KeyReader => {
+export const keyReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
+  const plain = plainReader(kind, sort, options)
+  const { missing } = sort
+  if (typeof missing === 'string') return plain
+  const instead = plain.keyOf(missing.value)
+  return {
+    ...plain,
+    in(segment) {
+      const read = plain.in(segment)
+      return (ordinal, position) => read(ordinal, position) ?? instead
+    },
+  }
+}
+
+const asItIs = (value: Value): Key => value
+
+const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
+  const { by, fields, order } = sort
   const { reader, documents, last } = options
   const field = fields[kind]
-  if (by === '_doc') return { in: () => (_, position) => position }
-  if (by === '_score') return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null }
-  if (!field) return { in: () => () => null }
-  if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position) }
+  if (by === '_doc') return { in: () => (_, position) => position, keyOf: asItIs }
+  if (by === '_shard_doc')
+    return {
+      in: () => (_, position) => numberOfPlace({ kind, position }, options.kinds),
+      keyOf: asItIs,
+    }
+  if (by === '_score')
+    return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null, keyOf: asItIs }
+  if (!field) return { in: () => () => null, keyOf: asItIs }
+  const chosen = chosenReader(kind, sort, documents)
+  if (chosen) return { in: () => (_, position) => chosen(position) ?? null, keyOf: asItIs }
+  if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), keyOf: asItIs }
   if (field.field === 'timestamp')
     return {
       in(segment) {
         const { first, times } = reader.header(segment)
         return (_, position) => times[blockOf(position) - first]!
       },
+      keyOf: value => Number(value) / 1000,
     }
   const column = columnReader(kind, field, options)
   if (column) return column
@@ -77,7 +109,7 @@ export const keyReader = (kind: Kind, { by, fields, order }: Sort, options: KeyO
       const [document] = ofRow ? [] : documents.load(kind, [position])
       return extreme(ofRow?.(position) ?? (document ? valuesOf(field, document._source) : []), order)
     })
-  return { in: () => (_, position) => key(position) ?? null }
+  return { in: () => (_, position) => key(position) ?? null, keyOf: asItIs }
 }
 
 const scoreKeys = (kind: Kind, scoring: Scoring): KeyReader => ({
@@ -94,6 +126,7 @@ const scoreKeys = (kind: Kind, scoring: Scoring): KeyReader => ({
     greatest: Number.POSITIVE_INFINITY,
     fractions: true,
   },
+  keyOf: value => Math.fround(Number(value)),
 })
 
 /** Of several values the least counts in ascending order, the greatest in descending order. */
@@ -103,7 +136,11 @@ export const extreme = (values: readonly Value[], order: Sort['order']): Value |
     return compareValues(value, best) < 0 === (order === 'asc') ? value : best
   }, undefined)
 
-const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }: KeyOptions): KeyReader | undefined => {
+const columnReader = (
+  kind: Kind,
+  field: FieldPath,
+  { reader, documents, last }: Omit<KeyOptions, 'kinds'>,
+): KeyReader | undefined => {
   const source = columnSource(kind, field, reader)
   if (!source) return undefined
   const numbered = numberedAs(kind)
@@ -127,6 +164,7 @@ const columnReader = (kind: Kind, field: FieldPath, { reader, documents, last }:
       }
     },
     ...(isNumeric(field, last) && { column, exact: position => exactInteger(kind, field, position, reader) }),
+    keyOf: isNumeric(field, last) ? numericKey : asItIs,
   }
 }
 
@@ -140,13 +178,19 @@ const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   // Amounts that a double does not tell apart are the same in coins, so that another key decides.
   (encoding === 'coin' && last)
 
+const numericKey = (value: Value): Key => {
+  if (typeof value === 'boolean') return Number(value)
+  const integer = BigInt(value)
+  return integer < INEXACT && integer > -INEXACT ? Number(integer) : integer
+}
+
 const isLong = ({ encoding }: FieldPath): boolean => encoding === 'num'
 
 /** Makes the key of a number of the column. */
 const keyMaker = (
   kind: Kind,
   field: FieldPath,
-  { reader, documents, last }: KeyOptions,
+  { reader, documents, last }: Omit<KeyOptions, 'kinds'>,
 ): ((number: number, position: number) => Key | null) => {
   const integer = (number: number, position: number): number | bigint =>
     number < INEXACT ? number : exactInteger(kind, field, position, reader)

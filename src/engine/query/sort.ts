@@ -1,24 +1,15 @@
-import { asJson, long } from '../../documents/show.ts'
-import { type FieldPath, KINDS, type Kind } from '../../mapping/index.ts'
-import { compareValues, type Value } from '../../query/ast.ts'
-import { valuesOf } from '../../query/predicate.ts'
-import type { SearchRequest, Sort } from '../../query/request.ts'
-import { asFloat } from '../../query/similarity.ts'
+import { KINDS, type Kind } from '../../mapping/index.ts'
+import { compareValues } from '../../query/ast.ts'
+import type { After, SearchRequest, Sort } from '../../query/request.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
+import { type Behind, behindKeys, behindPlace, NOTHING } from './behind.ts'
 import type { Documents } from './documents.ts'
-import { INEXACT, recordReader } from './field-values.ts'
+import { INEXACT } from './field-values.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from './places.ts'
 import type { Scoring } from './score/scoring.ts'
-import {
-  BLOCK_NUMBERS,
-  extreme,
-  type Key,
-  type KeyColumn,
-  type KeyReader,
-  keyReader,
-  shownReader,
-} from './sort-keys.ts'
+import { BLOCK_NUMBERS, type Key, type KeyColumn, type KeyReader, keyReader } from './sort-keys.ts'
+import { comparePlaces, isByPlace } from './sort-places.ts'
 
 /** A match on its way to become a hit. */
 export interface Found {
@@ -46,13 +37,16 @@ export interface SortKeys {
   first: Sort | undefined
   /** Whether there is no other: of equal keys positions decide. */
   single: boolean
+  /** Where the page begins. */
+  behind: Behind | undefined
 }
 
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
 /** Where one of the kinds does not have the field, all of its documents come first or last. */
-const followsChain = ({ by, fields }: Sort, parts: Order['parts']): boolean =>
-  by === '_doc' || (by === 'field' && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
+const followsChain = ({ by, fields, nested }: Sort, parts: Order['parts']): boolean =>
+  isByPlace({ by }) ||
+  (by === 'field' && !nested && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
 
 /**
  * Where scores are all the same, sorting by them orders nothing, and neither does a field that no kind has. Nor does sorting once more by
@@ -60,41 +54,71 @@ const followsChain = ({ by, fields }: Sort, parts: Order['parts']): boolean =>
  */
 const effective = (sort: readonly Sort[], isScored: boolean): Sort[] => {
   const seen = new Set<string>()
-  return sort.filter(({ by, fields }) => {
-    if (by === '_score' ? !isScored : by !== '_doc' && Object.keys(fields).length === 0) return false
-    const key = KINDS.map(kind => fields[kind]?.path ?? by).join()
+  return sort.filter(one => {
+    const { by, fields, mode, nested, as, missing } = one
+    if (by === '_score' ? !isScored : !isByPlace(one) && Object.keys(fields).length === 0) return false
+    if (nested || typeof missing !== 'string') return true
+    const key = [...KINDS.map(kind => fields[kind]?.path ?? by), mode, as].join()
     return !seen.has(key) && seen.add(key)
   })
 }
 
-export type Order = Pick<SearchRequest, 'sort' | 'parts'>
+export type Order = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebreak'>
 
+/** Sort keys beside the values that a page begins behind. */
+interface Keys {
+  sorts: Sort[]
+  after: After | undefined
+}
+
+/** Where scores are all the same. Above 0: all hits come behind that of the page before, below 0: none does. */
+const scoreSide = ({ sort: [first], after }: Order, uniform = 1): number => {
+  if (!after || first?.by !== '_score') return 0
+  const above = Math.fround(Number(after.values[0] ?? uniform)) - Math.fround(uniform)
+  return first.order === 'desc' ? above : -above
+}
+
+/** What orders nothing is left out, with what the page before ended with. */
+const effectiveKeys = ({ sort, after }: Order, isScored: boolean): Keys => {
+  const sorts = effective(sort, isScored)
+  return { sorts, after: after && { ...after, values: sorts.map(one => after.values[sort.indexOf(one)]!) } }
+}
+
+/** Not where scores decide: they are not known before all is found. */
 export const isChainOrder = ({ sort, parts }: Order): boolean => {
-  const [first] = effective(
+  const sorts = effective(
     sort,
     parts.some(({ score }) => score !== undefined),
   )
-  return first === undefined || followsChain(first, parts)
+  const [first] = sorts
+  return first === undefined || (followsChain(first, parts) && !sorts.some(({ by }) => by === '_score'))
 }
 
 /** Without a sort, the newest comes first. */
-export const sortKeysOf = (
-  { sort, parts }: Order,
-  reader: Reader,
-  documents: Documents,
-  scoring?: Scoring,
-): SortKeys => {
-  const sorts = effective(sort, scoring !== undefined && scoring.uniform === undefined)
+export const sortKeysOf = (request: Order, reader: Reader, documents: Documents, scoring?: Scoring): SortKeys => {
+  const { parts } = request
+  const isScored = scoring !== undefined && scoring.uniform === undefined
+  const side = isScored ? 0 : scoreSide(request, scoring?.uniform)
+  const { sorts, after } = effectiveKeys(side > 0 ? { ...request, after: undefined } : request, isScored)
   const first = sorts[0]
   const descending = first === undefined || first.order === 'desc'
   const column = () => undefined
   // One key that follows the chain, or one that no other can refine, is the position itself.
-  if (first === undefined || first.by === '_doc' || (sorts.length === 1 && followsChain(first, parts)))
-    return { chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first, single: true }
+  if (first === undefined || isByPlace(first) || (sorts.length === 1 && followsChain(first, parts)))
+    return {
+      ...{ chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first, single: true },
+      behind: side < 0 ? NOTHING : after && behindPlace({ after, first, order: request, reader }),
+    }
+  const kinds = parts.map(({ kind }) => kind)
+  const isChain = followsChain(first, parts)
+  // What is told apart by integers that its values do not show could not be gone on with behind one of these.
+  const isWhole = !request.after && !request.tiebreak
   const readers = new Map(
     KINDS.map((kind): [Kind, KeyReader[]] => [
       kind,
-      sorts.map((sort, i) => keyReader(kind, sort, { reader, documents, scoring, last: i === sorts.length - 1 })),
+      sorts.map((sort, i) =>
+        keyReader(kind, sort, { reader, documents, scoring, last: isWhole && i === sorts.length - 1, kinds }),
+      ),
     ]),
   )
   /** Of keys that are the same double the integers are compared. */
@@ -103,8 +127,12 @@ export const sortKeysOf = (
     return left === undefined || right === undefined ? 0 : compareKeys(left, right, sorts[i]!)
   }
   return {
-    chain: followsChain(first, parts),
-    byTime: followsChain(first, parts) && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
+    behind:
+      side < 0
+        ? NOTHING
+        : after && behindKeys({ after, sorts, order: request, readers, reader, compareKeys, descending, isChain }),
+    chain: isChain,
+    byTime: isChain && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
     descending,
     first,
     single: sorts.length === 1,
@@ -158,75 +186,7 @@ const readKeys = (found: readonly Found[], segment: Segment, readers: readonly K
 export const bySortKeys =
   ({ compare, descending }: Pick<SortKeys, 'compare' | 'descending'>) =>
   (a: Found, b: Found): number =>
-    compare?.(a, b) ||
-    (descending ? -1 : 1) * (a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
-
-/** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
-export const sortValues = (sort: readonly Sort[], from: ValuesFrom): ((found: Found) => unknown[]) => {
-  const readers = sort.map(({ order }) => {
-    const byKind = new Map<Kind, (position: number) => Value | undefined>()
-    return (kind: Kind, field: FieldPath, position: number) => {
-      const read = byKind.get(kind) ?? valueReader(kind, field, order, from)
-      byKind.set(kind, read)
-      return missingOr(read(position), field, order)
-    }
-  })
-  return ({ kind, position, score = 1 }) =>
-    sort.map(({ by, fields, order }, i) => {
-      if (by === '_score') return asFloat(score)
-      if (by === '_doc') return position
-      const field = fields[kind]
-      if (!field) return missingValue(Object.values(fields)[0], order)
-      return BLOCK_NUMBERS.has(field.path) ? blockOf(position) : readers[i]!(kind, field, position)
-    })
-}
-
-interface ValuesFrom {
-  documents: Documents
-  reader: Reader
-}
-
-const missingOr = (value: Value | undefined, field: FieldPath, order: Sort['order']): unknown => {
-  if (value === undefined) return missingValue(field, order)
-  if (field.compare === 'integer') return String(value)
-  return typeof value === 'bigint' ? long(value, asJson) : value
-}
-
-/** Reads the value that a document is sorted by, from a header, a column or its record, or else from all of it. */
-const valueReader = (
-  kind: Kind,
-  field: FieldPath,
-  order: Sort['order'],
-  { documents, reader }: ValuesFrom,
-): ((position: number) => Value | undefined) => {
-  const inSegment = shownReader(kind, field, reader)
-  const inRecord = recordReader(kind, field, reader)
-  return position => {
-    const segment = inSegment && segmentAt(position, reader)
-    if (inSegment && segment) {
-      const ordinal = ordinalOfPosition(reader.header(segment), numberedAs(kind), position)
-      const value = inSegment(segment, ordinal, position)
-      if (value !== 'unknown') return value
-    }
-    if (inRecord) return inRecord(position)
-    const [document] = documents.load(kind, [position])
-    return document && extreme(valuesOf(field, document._source), order)
-  }
-}
-
-/** What stands for a missing value in a hit's `sort`. */
-export const missingValue = (field: FieldPath | undefined, order: Sort['order']): unknown => {
-  const last = order === 'asc'
-  switch (field?.compare) {
-    case 'long':
-    case 'instant':
-      return asJson(last ? 2n ** 63n - 1n : -(2n ** 63n))
-    case 'double':
-      return last ? 'Infinity' : '-Infinity'
-    default:
-      return null
-  }
-}
+    compare?.(a, b) || comparePlaces(a, b, descending)
 
 const compareKeys = (a: Key | null, b: Key | null, { order, missing }: Sort): number => {
   if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1

@@ -1,3 +1,4 @@
+import type { Kind } from '../../mapping/index.ts'
 import type { Sort } from '../../query/request.ts'
 import type { Segment } from '../reader.ts'
 import type { Finding, Part } from './best.ts'
@@ -5,7 +6,7 @@ import { INEXACT } from './field-values.ts'
 import { createScale } from './held.ts'
 import { numberedAs, positionOfOrdinal } from './places.ts'
 import { scan } from './scan.ts'
-import { listed, type OrdinalSet, run, toArray } from './sets.ts'
+import { and, listed, not, type OrdinalSet, run, toArray } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys } from './sort.ts'
 import type { KeyColumn } from './sort-keys.ts'
 
@@ -40,10 +41,12 @@ export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[
             return { kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] }
           })
           keys.fill(here, segment)
-          best.add(here)
+          best.add(keys.behind ? here.filter(keys.behind.has) : here)
         }
       }
-      const matches = evaluation.matches(segment)
+      const all = evaluation.matches(segment)
+      const passed = column && passedBy(keys, kind, column)
+      const matches = column && passed ? without(column, segment, all, passed, reader.check) : all
       for (const some of column ? stretchesOf(matches, keys.descending) : [matches])
         take(toArray(column ? promising(column, segment, some, goodOf(column), reader.check) : some))
     }
@@ -67,6 +70,34 @@ const stillGood = (
   if (typeof key !== 'number') return undefined
   const step = !isOrdered ? 0 : fractions ? key * Number.EPSILON : key < INEXACT ? 1 : 0
   return order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: greatest }
+}
+
+/** Keys that come before the first one that the page before ended with. */
+const passedBy = ({ behind, first }: SortKeys, kind: Kind, { greatest, fractions }: KeyColumn): Range | undefined => {
+  const key = behind?.keyOf(kind)
+  // What comes before a missing key is of any value.
+  if (typeof key !== 'number' || key >= INEXACT) return undefined
+  const step = fractions ? 2 * key * Number.EPSILON : 1
+  // The greatest number of all may be a key and may be none.
+  return first!.order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: below(greatest) }
+}
+
+/** The next smaller double. */
+const below = (number: number): number => (Number.isFinite(number) ? number * (1 - Number.EPSILON) : number)
+
+/** Those of some matches that the page before has not passed. */
+const without = (
+  column: KeyColumn,
+  segment: Segment,
+  matches: OrdinalSet,
+  passed: Range,
+  check: () => void,
+): OrdinalSet => {
+  const data = column.data(segment)
+  if (!data?.values) return matches
+  const { found } = scan(data, passed, matches, check)
+  const size = data.values.length
+  return and(matches, not(found, size), size)
 }
 
 /** Whether all that a segment has comes behind the worst that is wanted. */

@@ -4,7 +4,8 @@ import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
 import type { Documents } from '../query/documents.ts'
 import type { Evaluator } from '../query/evaluator.ts'
-import { type Found, sortValues } from '../query/sort.ts'
+import type { Found } from '../query/sort.ts'
+import { sortValues } from '../query/sort-values.ts'
 import type { Reader } from '../reader.ts'
 import { createBlockShow } from './block.ts'
 import { createCallShow } from './call.ts'
@@ -47,15 +48,23 @@ export interface DocumentShowing {
   /** `_source` alone. */
   bare?: boolean | undefined
 }
-/** Writes matches as JSON objects, with a comma between two, and tells how many; what is gone meanwhile is left out. */
+
+/** Writes matches as JSON objects, and tells how many; what is gone meanwhile is left out. */
 export type WriteHits = (found: readonly Found[], out: ByteWriter) => number
 
 /** How totals are written in answers: as a number, or as Elasticsearch 7 does. */
 export type Totals = 'integer' | 'object'
 
+export interface HitsWriting {
+  /** How totals of inner hits are written; as a number where nothing is said. */
+  totals?: Totals | undefined
+  /** What stands between two hits; a comma where nothing is said. */
+  between?: number | undefined
+}
+
 export interface Hits {
-  /** What appends matches of a request; `totals` is for those of inner hits. */
-  writer(request: SearchRequest, index: string, totals?: Totals): WriteHits
+  /** What appends matches of a request. */
+  writer(request: SearchRequest, index: string, how?: HitsWriting): WriteHits
   /** A document by its position, as an answer to `get` shows it; false where there is none. */
   document(kind: Kind, position: number, index: string, out: ByteWriter, how?: DocumentShowing): boolean
 }
@@ -108,12 +117,12 @@ export const createHits = (options: HitsOptions): Hits => {
     cache.set(write, one.position, new Uint8Array(out.view(before)))
     return true
   }
-  const plainWriter = (request: SearchRequest, index: string): WriteHits => {
+  const plainWriter = (request: SearchRequest, index: string, between: number): WriteHits => {
     const { sort, source, parts, size } = request
     const score = hidesScores(request) ? 'null' : parts.some(part => part.score) ? undefined : '1'
     const namesOf = matchedNames(request, exact)
     const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, score, source)]))
-    const sortOf = sortValues(sort, { documents: exact, reader })
+    const sortOf = sortValues(request, { documents: exact, reader })
     // What depends on the query is no part of what is kept.
     const keeps = size >= 0 && size <= KEPT && score !== undefined
     return (found, out) => {
@@ -122,7 +131,7 @@ export const createHits = (options: HitsOptions): Hits => {
         if (i % FEW === 0) reader.check()
         const one = found[i]!
         const before = out.length
-        if (hits > 0) out.byte(COMMA)
+        if (hits > 0) out.byte(between)
         const write = writers.get(one.kind)!
         if (!(keeps ? writeKept(write, one, out) : write(one, out))) {
           out.truncate(before)
@@ -136,18 +145,19 @@ export const createHits = (options: HitsOptions): Hits => {
       return hits
     }
   }
-  const writer: Hits['writer'] = (request, index, totals = 'integer') =>
+  const writer: Hits['writer'] = (request, index, { totals = 'integer', between = COMMA } = {}) =>
     isRich(request)
       ? createRichWriter(request, {
           ...options,
           index,
           totals,
+          between,
           shows,
           sourceOf,
           writer,
           hidesScores: hidesScores(request),
         })
-      : plainWriter(request, index)
+      : plainWriter(request, index, between)
   return {
     writer,
     document(kind, position, index, out, { source = true, bare = false } = {}) {
@@ -168,7 +178,7 @@ export const createHits = (options: HitsOptions): Hits => {
   }
 }
 
-/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it. */
+/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it, or it is asked for. */
 export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
   sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')
 

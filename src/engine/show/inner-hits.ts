@@ -9,7 +9,8 @@ import { compileElement, rawValuesOf, readValue } from '../../query/predicate.ts
 import type { ElementSort, InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
 import { compileSourceFilter } from '../../query/source-filter.ts'
 import { groupBy, type Related, relatedBy } from '../query/related.ts'
-import { type Found, missingValue } from '../query/sort.ts'
+import type { Found } from '../query/sort.ts'
+import { missingValue } from '../query/sort-values.ts'
 import { explanationOf } from './explanation.ts'
 import type { Totals } from './hits.ts'
 import type { Append, RichOptions } from './rich.ts'
@@ -23,7 +24,7 @@ export const createInnerHits = (part: RequestPart, request: SearchRequest, optio
   const writers: [string, Write][] = [
     ...(part.innerHits ?? []).map((inner): [string, Write] => [inner.name, innerWriter(inner, options)]),
     ...(collapse?.innerHits ?? []).map(({ name, request: inner }): [string, Write] => {
-      const find = groupBy(collapse!, request.parts, inner, options)
+      const find = groupBy(collapse!, request, inner, options)
       // What marks hits marks those of their groups.
       const parts = request.parts.map(({ kind, query, marks = [] }) => ({ kind, query, marks }))
       return [name, relatedWriter({ ...inner, parts }, hit => find(hit), options)]
@@ -52,7 +53,7 @@ const relatedWriter = (
   find: (one: Found, document: Document) => Related,
   { writer, index, totals }: RichOptions,
 ): Write => {
-  const write = writer(request, index, totals)
+  const write = writer(request, index, { totals })
   const { sort, trackScores } = request
   const scored = sort.length === 0 || trackScores === true
   return (one, document, out) => {
@@ -80,6 +81,9 @@ const elementWriter = ({ path, request, elementSort }: InnerHits, { index, total
   const show = elementShow(request, list, `${index}-${kind}`)
   const score = scored ? 1 : null
   const keysOf = elementKeys(elementSort, list)
+  const missing = elementSort.map(({ field, order, missing }) =>
+    missingValue({ fields: field ? { [kind]: field } : {}, order, missing }),
+  )
   return (_one, document, out) => {
     const all = document._source[list]
     const found = (Array.isArray(all) ? all : []).flatMap((element: Source, offset) =>
@@ -97,7 +101,7 @@ const elementWriter = ({ path, request, elementSort }: InnerHits, { index, total
         ...(request.shown?.version && { _version: 1 }),
         _score: score,
         ...show(element, document),
-        ...(elementSort.length > 0 && { sort: elementSort.map((sort, k) => shownKey(keys[k], sort)) }),
+        ...(elementSort.length > 0 && { sort: elementSort.map((_, k) => shownKey(keys[k]) ?? missing[k]) }),
       }
       out.text(`${i > 0 ? ',' : ''}${JSON.stringify(hit)}`)
     }
@@ -158,7 +162,4 @@ const compareBy = (sorts: readonly ElementSort[], a: (Value | undefined)[], b: (
   return 0
 }
 
-const shownKey = (key: Value | undefined, { field, order }: ElementSort): unknown => {
-  if (key === undefined) return missingValue(field, order)
-  return typeof key === 'bigint' ? long(key, asJson) : key
-}
+const shownKey = (key: Value | undefined): unknown => (typeof key === 'bigint' ? long(key, asJson) : key)

@@ -8,13 +8,14 @@ import type { RequestPart, SearchRequest, Shown, SourceFilter } from '../../quer
 import { asFloat } from '../../query/similarity.ts'
 import type { Documents } from '../query/documents.ts'
 import type { RelatedOptions } from '../query/related.ts'
-import { type Found, sortValues } from '../query/sort.ts'
+import type { Found } from '../query/sort.ts'
+import { sortValues } from '../query/sort-values.ts'
 import { envelopeOf, hitWriter } from './envelope.ts'
 import { explanationOf } from './explanation.ts'
-import type { Show, Totals, WriteHits } from './hits.ts'
+import type { Hits, Show, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
 import { matchedNames } from './names.ts'
-import { CLOSE, COMMA } from './pieces.ts'
+import { CLOSE } from './pieces.ts'
 
 /** Whether hits show more than their envelope and `_source`. */
 export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>
@@ -28,7 +29,9 @@ export interface RichOptions extends RelatedOptions {
   shows: Record<Kind, Show>
   sourceOf(kind: Kind, filter: SourceFilter): ReturnType<Show['source']>
   /** Writes the hits of a search within this one. */
-  writer(request: SearchRequest, index: string, totals: Totals): WriteHits
+  writer: Hits['writer']
+  /** What stands between two hits. */
+  between: number
 }
 
 /** Appends what else a hit shows, each member with a comma before it. */
@@ -36,10 +39,10 @@ export type Append = (one: Found, document: Document, out: ByteWriter) => void
 
 /** As the plain writer, for requests that ask for more: of each hit its document is read as an object, too. */
 export const createRichWriter = (request: SearchRequest, options: RichOptions): WriteHits => {
-  const { reader, shown, exact } = options
+  const { reader, shown, exact, between } = options
   const { sort, parts } = request
   const writers = new Map(parts.map(part => [part.kind, kindWriter(part, request, options)]))
-  const sortOf = sortValues(sort, { documents: exact, reader })
+  const sortOf = sortValues(request, { documents: exact, reader })
   const namesOf = matchedNames(request, exact)
   return (found, out) => {
     let hits = 0
@@ -48,7 +51,7 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
       const { envelope, behindSource, atEnd } = writers.get(one.kind)!
       const [document] = shown.load(one.kind, [one.position])
       const before = out.length
-      if (hits > 0) out.byte(COMMA)
+      if (hits > 0) out.byte(between)
       if (!document || !envelope(one, document, out)) {
         out.truncate(before)
         continue

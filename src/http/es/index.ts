@@ -11,6 +11,8 @@ import { about } from './info.ts'
 import { fieldMapping, mapping } from './mapping.ts'
 import { mget } from './mget.ts'
 import { msearch } from './msearch.ts'
+import { closeAllPointsInTime, closePit, closePointsInTime, listPointsInTime, openPit, openPointInTime } from './pit.ts'
+import { clearScroll, scroll } from './scroll.ts'
 import { search } from './search.ts'
 import { similar } from './similar.ts'
 import { stats } from './stats.ts'
@@ -21,6 +23,14 @@ import { validate } from './validate.ts'
 export const ENDPOINTS: readonly Endpoint[] = [
   about,
   search,
+  scroll,
+  clearScroll,
+  openPit,
+  closePit,
+  openPointInTime,
+  listPointsInTime,
+  closePointsInTime,
+  closeAllPointsInTime,
   msearch,
   count,
   get,

@@ -105,18 +105,19 @@ const HEADER_KEYS = ['index', 'indices', 'ignore_unavailable', 'allow_no_indices
 /** Options that change nothing here, as in the URL. */
 const HARMLESS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
 
-const headerOf = (call: Call, line: Uint8Array): Target => {
+const headerOf = (call: Call, line: Uint8Array): Target & { isNamed: boolean } => {
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
   const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))
   const keys = known(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS)
   const { network, service, path } = call
-  const index = namesAt(keys.index ?? keys.indices) ?? path.get('index') ?? '_all'
+  const index = namesAt(keys.index ?? keys.indices) ?? path.get('index')
   const types = namesAt(keys.type ?? keys.types) ?? path.get('type') ?? call.parameters.get('type')
-  return findTarget(network, index, service.networks(network), {
+  const target = findTarget(network, index ?? '_all', service.networks(network), {
     ignoreUnavailable: flagAt(keys.ignore_unavailable) ?? isOn(call, 'ignore_unavailable'),
     allowNoIndices: flagAt(keys.allow_no_indices) ?? true,
     types: types === undefined ? undefined : namesIn(types),
   })
+  return { ...target, isNamed: index !== undefined }
 }
 
 /** Names as a list or as text with commas; undefined where there are none. */

@@ -48,7 +48,8 @@ const createScoring = (scorers: ReadonlyMap<Kind, Scorer>, parts: readonly Part[
     if (scorer.uniform !== undefined) return all.fill(scorer.uniform)
     const ordinals = toArray(evaluations.get(kind)!.matches(segment))
     const scores = scorer.scores(segment, ordinals)
-    for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = scores[i]!
+    // As precise as they are shown: a page is gone on with behind what the last hit shows.
+    for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = Math.fround(scores[i]!)
     return all
   }
 
@@ -113,7 +114,9 @@ const atLeastScore = (evaluation: Evaluation, kind: Kind, least: number, scoring
 export const bestFirst = (request: SearchRequest, parts: readonly Part[]): SearchRequest => {
   const scoring = parts[0]?.scoring
   const isOrdered = request.sort.length > 0 || !scoring || scoring.uniform !== undefined
-  return isOrdered ? request : { ...request, sort: BEST_FIRST }
+  // Of a scroll whose hits once scored the same.
+  const isBegun = request.after?.values.length === 0
+  return isOrdered || isBegun ? request : { ...request, sort: BEST_FIRST }
 }
 
 export const BEST_FIRST: Sort[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]

@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { Node } from '../../ast.ts'
-import { lowerScored } from '../../dsl/index.ts'
+import { lowerClause, lowerScored } from '../../dsl/index.ts'
 import { known, where } from '../../json-node.ts'
 import { parseShown, SHOWN_KEYS } from '../../shown.ts'
 import { parseSort } from '../../sort.ts'
@@ -27,7 +27,7 @@ export const topHits: AggregationKind = {
     const { kinds, budget } = scope
     const { limits } = budget
     return {
-      ...{ kind: 'top_hits', size, from, sort: parseSort(keys.sort, kinds, limits) },
+      ...{ kind: 'top_hits', size, from, sort: parseSort(keys.sort, { ...scope, lower: lowerClause }) },
       scored: !around.includes('global'),
       ...parseShown(keys, {
         ...{ kinds, limits },

@@ -1,0 +1,142 @@
+import { asJson, long } from '../../documents/show.ts'
+import type { FieldPath, Kind } from '../../mapping/index.ts'
+import type { Value } from '../../query/ast.ts'
+import { dateWriterOf } from '../../query/date-text.ts'
+import { hasImplicitKey, numberOfPlace } from '../../query/paging.ts'
+import { valuesOf } from '../../query/predicate.ts'
+import type { After, SearchRequest, Sort } from '../../query/request.ts'
+import { asFloat } from '../../query/similarity.ts'
+import { UTC } from '../../query/time-zone.ts'
+import type { Reader } from '../reader.ts'
+import { blockOf } from '../schema.ts'
+import { chosenReader } from './chosen.ts'
+import type { Documents } from './documents.ts'
+import { recordReader } from './field-values.ts'
+import { numberedAs, ordinalOfPosition, segmentAt } from './places.ts'
+import type { Found } from './sort.ts'
+import { BLOCK_NUMBERS, extreme, shownReader } from './sort-keys.ts'
+
+type Sorted = Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>
+
+/** A hit, with its score where that is not 1. */
+type Scored = Pick<Found, 'kind' | 'position' | 'score'>
+
+interface ValuesFrom {
+  documents: Documents
+  reader: Reader
+}
+
+/** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
+export const sortValues = (request: Sorted, from: ValuesFrom): ((one: Scored) => unknown[]) => {
+  const valuesAt = rawValues(request, from)
+  const { sort, parts, tiebreak } = request
+  const kinds = parts.map(({ kind }) => kind)
+  const shows = sort.map(showing)
+  const isImplicit = hasImplicitKey(sort, tiebreak)
+  return one => {
+    const shown: unknown[] = valuesAt(one).map((value, i) =>
+      sort[i]!.by === '_shard_doc' ? shardDoc(one, kinds) : shows[i]!(value),
+    )
+    if (isImplicit) shown.push(shardDoc(one, kinds))
+    return shown
+  }
+}
+
+/** Where a page that ends with this hit is gone on with. */
+export const endOf = (request: Sorted, last: Scored, from: ValuesFrom): After => ({
+  values: rawValues(request, from)(last).map(value => value ?? null),
+  place: { kind: last.kind, position: last.position },
+})
+
+/** Beyond 2^53 JavaScript would round it: then it is text, which is taken as well. */
+const shardDoc = (place: Scored, kinds: readonly Kind[]): number | string => {
+  const number = numberOfPlace(place, kinds)
+  return number <= Number.MAX_SAFE_INTEGER ? Number(number) : String(number)
+}
+
+const showing = (sort: Sort): ((value: Value | undefined) => unknown) => {
+  const { format, fields } = sort
+  const print = format === undefined ? undefined : dateWriterOf({ path: 'sort', value: null }, format, UTC)
+  const isWide = Object.values(fields)[0]?.compare === 'integer'
+  return value => {
+    if (value === undefined) return missingValue(sort)
+    if (typeof value === 'boolean') return Number(value)
+    if (typeof value === 'bigint') return isWide ? String(value) : long(value, asJson)
+    return print && typeof value === 'number' ? print(value) : value
+  }
+}
+
+const rawValues = ({ sort, parts }: Sorted, from: ValuesFrom): ((one: Scored) => (Value | undefined)[]) => {
+  const kinds = parts.map(({ kind }) => kind)
+  const readers = sort.map(one => {
+    const byKind = new Map<Kind, (position: number) => Value | undefined>()
+    return (kind: Kind, position: number) => {
+      const read = byKind.get(kind) ?? reading(kind, one, from)
+      byKind.set(kind, read)
+      return read(position)
+    }
+  })
+  return one =>
+    sort.map(({ by }, i) => {
+      if (by === '_score') return asFloat(one.score ?? 1)
+      if (by === '_doc') return one.position
+      if (by === '_shard_doc') return numberOfPlace(one, kinds)
+      return readers[i]!(one.kind, one.position)
+    })
+}
+
+const reading = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: number) => Value | undefined) => {
+  const { fields, order, missing } = sort
+  const field = fields[kind]
+  const instead = typeof missing === 'string' ? undefined : missing.value
+  if (!field) return () => instead
+  const chosen = chosenReader(kind, sort, from.documents)
+  if (!chosen && BLOCK_NUMBERS.has(field.path)) return blockOf
+  const read = chosen ?? valueReader(kind, field, order, from)
+  return position => read(position) ?? instead
+}
+
+/** Reads the value that a document is sorted by, from a header, a column or its record, or else from all of it. */
+const valueReader = (
+  kind: Kind,
+  field: FieldPath,
+  order: Sort['order'],
+  { documents, reader }: ValuesFrom,
+): ((position: number) => Value | undefined) => {
+  const inSegment = shownReader(kind, field, reader)
+  const inRecord = recordReader(kind, field, reader)
+  return position => {
+    const segment = inSegment && segmentAt(position, reader)
+    if (inSegment && segment) {
+      const ordinal = ordinalOfPosition(reader.header(segment), numberedAs(kind), position)
+      const value = inSegment(segment, ordinal, position)
+      if (value !== 'unknown') return value
+    }
+    if (inRecord) return inRecord(position)
+    const [document] = documents.load(kind, [position])
+    return document && extreme(valuesOf(field, document._source), order)
+  }
+}
+
+/** What stands for a missing value: numbers show the end of their range that comes last, or first. */
+export const missingValue = ({
+  fields,
+  order,
+  missing,
+  as,
+  unmapped,
+}: Pick<Sort, 'fields' | 'order' | 'missing' | 'as' | 'unmapped'>): unknown => {
+  const isGreatest = (order === 'asc') === (missing !== '_first')
+  const [field] = Object.values(fields)
+  switch (as ?? field?.es ?? unmapped) {
+    case 'long':
+    case 'date':
+    case 'date_nanos':
+    case 'boolean':
+      return asJson(isGreatest ? 2n ** 63n - 1n : -(2n ** 63n))
+    case 'double':
+      return isGreatest ? 'Infinity' : '-Infinity'
+    default:
+      return null
+  }
+}

@@ -1,0 +1,148 @@
+import { refuse } from '../lib/errors.ts'
+import { KINDS, type Kind } from '../mapping/index.ts'
+import type { Value } from './ast.ts'
+import { integer, type JsonNode, known, list, scalar, string, unexpected, where } from './json-node.ts'
+import type { After, Collapse, Place, SearchRequest, Slice, Sort } from './request.ts'
+import type { SortScope } from './sort.ts'
+import { readScore, readSortValue } from './sort-value.ts'
+
+/** Keys of the body that say from where on hits are looked for, and those that do not go with them. */
+export type PagingKeys = Partial<
+  Record<'search_after' | 'slice' | 'resume' | 'collapse' | 'aggs' | 'aggregations', JsonNode>
+>
+
+export type Paging = Pick<SearchRequest, 'after' | 'slice' | 'tiebreak' | 'resume'>
+
+export interface PagingScope extends SortScope {
+  sort: readonly Sort[]
+  from: number
+  size: number
+  collapse: Collapse | undefined
+  /** Of an open scroll or point in time: whether hits show one sort value more. Undefined where there is neither. */
+  cursor?: SearchRequest['tiebreak']
+}
+
+export const parsePaging = (keys: PagingKeys, scope: PagingScope): Paging => {
+  const slice = keys.slice && parseSlice(keys.slice, scope)
+  const after = keys.search_after && parseAfter(keys.search_after, scope)
+  const resume = keys.resume && parseResume(keys, keys.resume, scope)
+  return {
+    ...(resume !== undefined && { resume }),
+    // Where nothing is searched, nothing comes behind.
+    ...(after && scope.kinds.length > 0 && { after }),
+    ...(slice && { slice }),
+    ...(scope.cursor && { tiebreak: scope.cursor }),
+  }
+}
+
+const parseResume = (keys: PagingKeys, place: JsonNode, { kinds, sort, from, size, cursor }: PagingScope): string => {
+  if (kinds.length === 0)
+    throw refuse('illegal_argument_exception', `${where(place)}: there is no entity to follow: name one in the path.`)
+  const others = [
+    ...(sort.length > 0 ? ['sort'] : []),
+    ...(from > 0 ? ['from'] : []),
+    ...(['search_after', 'collapse', 'aggs', 'aggregations'] as const).filter(name => keys[name]),
+    ...(cursor ? ['scroll or pit'] : []),
+    ...(size < 0 ? ['"size": -1'] : []),
+  ]
+  if (others.length > 0)
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(place)}: hits behind a token come in the order of the chain, page by page: leave ${others.join(', ')} out.`,
+    )
+  return string(place, '"start", "now", or the token of the last answer')
+}
+
+const MOST_SLICES = 1024
+
+const parseSlice = (place: JsonNode, { cursor }: PagingScope): Slice => {
+  const keys = known(place, 'an object such as {"id": 0, "max": 2}', ['id', 'max', 'field'], [])
+  if (cursor === undefined)
+    throw refuse(
+      'search_exception',
+      `${where(place)}: [slice] can only be used with [scroll] or [point-in-time] requests.`,
+    )
+  if (keys.field !== undefined && scalar(keys.field, 'the name of a field') !== '_id')
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(keys.field)}: slices are of blocks, and not of the values of a field: leave [field] out.`,
+    )
+  if (keys.id === undefined || keys.max === undefined) throw unexpected(place, 'an object with [id] and [max]')
+  const id = integer(keys.id, 'the number of the slice, from 0 on')
+  const max = integer(keys.max, 'how many slices there are')
+  const bad = (at: JsonNode, why: string) => refuse('illegal_argument_exception', `${where(at)}: ${why}.`)
+  if (id < 0) throw bad(keys.id, 'id must be greater than or equal to 0')
+  if (max <= 1) throw bad(keys.max, 'max must be greater than 1')
+  if (max <= id) throw bad(keys.max, 'max must be greater than id')
+  if (max > MOST_SLICES)
+    throw bad(keys.max, `The number of slices [${max}] is too large. It must be less than [${MOST_SLICES}]`)
+  return { id, max }
+}
+
+const parseAfter = (place: JsonNode, scope: PagingScope): After => {
+  const { sort, from, cursor, kinds, collapse } = scope
+  const bad = (why: string) => refuse('illegal_argument_exception', `${where(place)}: ${why}`)
+  const values = list(place, 'a list: what the last hit has in its [sort]')
+  if (values.length === 0) throw bad('Values must contains at least one value.')
+  if (sort.length === 0) throw bad('Sort must contain at least one field.')
+  if (from > 0) throw bad('`from` parameter must be set to 0 when `search_after` is used.')
+  const more = hasImplicitKey(sort, cursor)
+  if (values.length !== sort.length && !(more && values.length === sort.length + 1))
+    throw bad(`search_after has ${values.length} value(s) but sort has ${sort.length}.`)
+  const last = values.length > sort.length ? values.at(-1) : undefined
+  const placeAt = (at: JsonNode) => (kinds.length === 0 ? undefined : placeOf(readPlace(at), kinds))
+  const implicit = last && placeAt(last)
+  const found = sort.map((one, i) => valueIn(one, values[i]!, scope))
+  const explicit = sort.findIndex(({ by }) => by === '_shard_doc')
+  const named = explicit < 0 ? undefined : placeAt(values[explicit]!)
+  if (kinds.length > 1 && explicit < 0 && !implicit && sort.some(({ by }) => by === '_doc'))
+    throw bad(
+      'documents of several entities share places in the order of the chain, so that [_doc] alone does not tell where to go on. Sort by [_shard_doc].',
+    )
+  if (!collapse) return { values: found, place: implicit ?? named }
+  if (!isSortedByGroup(sort, collapse))
+    throw bad(
+      'Cannot use [collapse] in conjunction with [search_after] unless the search is sorted on the same field. Multiple sort fields are not allowed.',
+    )
+  // All of the group is passed.
+  return { values: found, place: undefined }
+}
+
+const isSortedByGroup = ([first, ...others]: readonly Sort[], { fields }: Collapse): boolean =>
+  others.length === 0 && KINDS.every(kind => first?.fields[kind]?.path === fields[kind]?.path)
+
+/** Whether hits show one sort value more than there are keys: that of a point in time, as Elasticsearch does it. */
+export const hasImplicitKey = (sort: readonly Sort[], tiebreak: SearchRequest['tiebreak']): boolean =>
+  tiebreak === 'shown' && sort.length > 0 && !sort.some(({ by }) => by === '_shard_doc')
+
+const valueIn = (sort: Sort, place: JsonNode, scope: PagingScope): Value | null => {
+  switch (sort.by) {
+    case '_doc':
+    case '_shard_doc':
+      return readPlace(place)
+    case '_score':
+      return readScore(place)
+    case 'field': {
+      const [field] = Object.values(sort.fields)
+      return field ? readSortValue(place, { field, format: sort.format, as: sort.as }, scope) : null
+    }
+  }
+}
+
+const readPlace = (place: JsonNode): bigint => {
+  const text = scalar(place, 'a place in the order of the chain')
+  if (/^-?\d{1,20}$/.test(text)) return BigInt(text)
+  throw unexpected(place, 'a place in the order of the chain, as the [sort] of the last hit has it')
+}
+
+/** The number that `_shard_doc` shows: with one kind its position in the chain. */
+export const numberOfPlace = ({ kind, position }: Place, kinds: readonly Kind[]): bigint =>
+  BigInt(position) * BigInt(kinds.length) + BigInt(kinds.indexOf(kind))
+
+/** The place that such a number stands for. */
+export const placeOf = (number: bigint, kinds: readonly Kind[]): Place => {
+  const count = BigInt(kinds.length)
+  const kind = ((number % count) + count) % count
+  const position = Number((number - kind) / count)
+  return { kind: kinds[Number(kind)]!, position: Math.max(-1, Math.min(position, Number.MAX_SAFE_INTEGER)) }
+}

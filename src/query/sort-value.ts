@@ -1,0 +1,118 @@
+import { refuse } from '../lib/errors.ts'
+import type { FieldPath } from '../mapping/index.ts'
+import type { Value } from './ast.ts'
+import { createDateReader } from './dates.ts'
+import { Numeral } from './json.ts'
+import { isObject, type JsonNode, scalar, show, where } from './json-node.ts'
+import type { Sort } from './request.ts'
+import type { Scope } from './scope.ts'
+import { GREATEST_LONG, LEAST_LONG } from './simplify.ts'
+
+export interface SortValueOptions extends Pick<Sort, 'format' | 'as'> {
+  field: FieldPath
+  /** Whether it stands for documents without a value. */
+  missing?: boolean
+}
+
+/**
+ * A value among those that hits are sorted by, as Elasticsearch reads those of `search_after`; null where it stands for none: it is null, or
+ * what a hit without a value shows in its place.
+ */
+export const readSortValue = (
+  place: JsonNode,
+  { field, format, as, missing = false }: SortValueOptions,
+  scope: Pick<Scope, 'now' | 'budget'>,
+): Value | null => {
+  const { value } = place
+  if (value === null) return null
+  if (isObject(value) || Array.isArray(value)) throw unparsed(place, field)
+  if (as === 'double') return readDouble(place, field)
+  if (as === 'long' || as === 'date_nanos') return readLong(place, field)
+  switch (field.compare) {
+    case 'long':
+      return readLong(place, field)
+    case 'integer':
+      return readInteger(place, field)
+    case 'double':
+      return readDouble(place, field)
+    case 'boolean': {
+      if (value === true || value === 'true') return true
+      if (value === false || value === 'false') return false
+      const number = readLong(place, field)
+      return number === null ? null : number > 0n
+    }
+    case 'instant': {
+      // As a missing value, text is milliseconds, too.
+      if (typeof value !== 'string' || missing) {
+        const number = readLong(place, field)
+        return number === null ? null : Number(number)
+      }
+      return dateOf(place, value, format ?? (field.kind === 'seconds' ? 'epoch_second' : undefined), scope)
+    }
+    case 'hex': {
+      const text = textOf(place).toLowerCase()
+      if (field.encoding === 'padded' && !/^0x[0-9a-f]{64}$/.test(text)) throw unparsed(place, field)
+      return text
+    }
+    default:
+      return textOf(place)
+  }
+}
+
+const textOf = (place: JsonNode): string => scalar(place, 'a value that hits are sorted by')
+
+const dateOf = (
+  place: JsonNode,
+  text: string,
+  format: string | undefined,
+  { now, budget }: Pick<Scope, 'now' | 'budget'>,
+): number =>
+  createDateReader({ now, budget, ...(format !== undefined && { format: { place, text: format } }) }).read(
+    place,
+    text,
+    false,
+  )
+
+/** Cut off at the point, and at the bounds of a long, as Java does. Both bounds stand for none. */
+const readLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint | null => {
+  const number = truncated(place)
+  if (number === undefined) throw unparsed(place, field)
+  return number >= GREATEST_LONG || number <= LEAST_LONG ? null : number
+}
+
+/** Of any size. */
+const readInteger = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
+  const text = textOf(place).trim()
+  if (/^-?\d{1,80}$/.test(text)) return BigInt(text)
+  throw unparsed(place, field)
+}
+
+/** Where the greatest long is not exact as a double, as in JavaScript, it comes as the double. */
+const truncated = ({ value }: JsonNode): bigint | undefined => {
+  if (typeof value === 'number') return BigInt(Math.trunc(value))
+  const text = value instanceof Numeral ? value.text : typeof value === 'string' ? value.trim() : ''
+  const [, digits] = /^([+-]?\d{1,400})(?:\.\d{0,400})?$/.exec(text) ?? []
+  if (digits !== undefined) return BigInt(digits.replace('+', ''))
+  const number = DOUBLE.test(text) ? Number(text) : Number.NaN
+  if (Number.isNaN(number)) return undefined
+  return Number.isFinite(number) ? BigInt(Math.trunc(number)) : number > 0 ? GREATEST_LONG : LEAST_LONG
+}
+
+const DOUBLE = /^[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?$/
+
+/** A score. */
+export const readScore = (place: JsonNode): number => readDouble(place, { path: '_score' }) ?? 0
+
+const readDouble = (place: JsonNode, field: Pick<FieldPath, 'path'>): number | null => {
+  const text = typeof place.value === 'boolean' ? '' : textOf(place).trim()
+  if (/^[+-]?Infinity$/.test(text)) return null
+  if (!DOUBLE.test(text)) throw unparsed(place, field)
+  const number = Number(text)
+  return Number.isFinite(number) ? number : null
+}
+
+const unparsed = (place: JsonNode, field: Pick<FieldPath, 'path'>) =>
+  refuse(
+    'illegal_argument_exception',
+    `${where(place)}: Failed to parse search_after value for field [${field.path}]: ${show(place.value)}. Send what the last hit has in its [sort].`,
+  )

@@ -1,0 +1,45 @@
+import { refuse } from '../lib/errors.ts'
+import { cut } from './cut.ts'
+
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+  ['micros', 1e-3],
+  ['nanos', 1e-6],
+])
+
+/**
+ * Milliseconds of a time such as `30s`, as Elasticsearch reads it: without a unit only 0 and -1 are times. `name` is what it is given
+ * for.
+ */
+export const parseTimeValue = (name: string, text: string): number => {
+  const value = text.trim()
+  if (value === '-1' || value === '0') return Number(value)
+  const [, digits, unit] = /^(\d{1,15})(nanos|micros|ms|[smhd])$/i.exec(value) ?? []
+  // A capital M is none: months are no times.
+  const scale = unit === undefined || unit === 'M' ? undefined : UNITS.get(unit.toLowerCase())
+  if (digits !== undefined && scale !== undefined) return Number(digits) * scale
+  throw refuse(
+    'illegal_argument_exception',
+    `failed to parse setting [${name}] with value [${cut(text)}] as a time value: unit is missing or unrecognized. Write a number with one of ${[...UNITS.keys()].join(', ')}, such as 30s.`,
+  )
+}
+
+const DAY_MS = 86_400_000
+
+/** How long a cursor stays open after its last use. */
+export const parseKeepAlive = (name: string, text: string): number => {
+  const time = parseTimeValue(name, text)
+  if (time > DAY_MS)
+    throw refuse(
+      'illegal_argument_exception',
+      `Keep alive for request (${cut(text)}) is too large. It must be less than (1d): [${name}] begins anew with each page.`,
+    )
+  // As in Elasticsearch, these stand for its default.
+  return time <= 0 ? DEFAULT_KEEP_ALIVE_MS : time
+}
+
+const DEFAULT_KEEP_ALIVE_MS = 300_000

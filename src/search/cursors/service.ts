@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import type { Limits } from '../../limits/index.ts'
+import type { Seen } from '../../query/request.ts'
+import { parseKeepAlive } from '../../query/time-value.ts'
+import type { Answer, Asking, CursorService, Searching } from '../service.ts'
+import { elsewhere, type UsedCursor } from './answer.ts'
+import { type CursorState, decodePit, decodeScroll, encodeState, type ScrollState } from './state.ts'
+import { createCursorTable } from './table.ts'
+
+export interface CursorsOptions {
+  limits: Limits
+  now?: () => number
+  /** Gives one page of a scroll. */
+  page(asking: Asking & Pick<Searching, 'dialect'>, state: ScrollState): Promise<Answer>
+  /** The stored blocks of a network. */
+  seen(asking: Asking): Promise<Seen>
+}
+
+export interface Cursors extends CursorService {
+  /** The first page of a scroll. */
+  begin(asking: Asking & Searching & { scroll: string }): Promise<Answer>
+  /** Takes note of an answer that was a page of a cursor; throws where that was closed. */
+  used(account: number, cursor: UsedCursor | undefined): void
+}
+
+const NOTHING_SEEN: Seen = { runs: [], marks: [] }
+
+const newKey = () => randomBytes(12).toString('base64url')
+
+export const createCursors = ({ limits, now = Date.now, page, seen }: CursorsOptions): Cursors => {
+  const table = createCursorTable(limits, now)
+
+  const begin: Cursors['begin'] = ({ account, signal, network, body, scroll, dialect, entities, parameters }) => {
+    const keepAliveMs = parseKeepAlive('scroll', scroll)
+    table.mayOpen(account)
+    const time = now()
+    const state: ScrollState = {
+      ...{ kind: 'scroll', key: newKey(), network, until: time + keepAliveMs, keepAliveMs },
+      ...{ asked: { entities, parameters }, now: time, page: 0, total: 0, after: undefined, seen: NOTHING_SEEN },
+      body: body && Buffer.from(body.buffer, body.byteOffset, body.length).toString(),
+    }
+    return page({ account, signal, network, dialect }, state)
+  }
+
+  const here = <S extends CursorState>(state: S, network: string): S => {
+    if (state.network === network) return state
+    throw elsewhere(state)
+  }
+
+  return {
+    begin,
+    used(account, cursor) {
+      if (!cursor) return
+      if (cursor.kind === 'pit') table.check(account, { ...cursor, until: cursor.was })
+      const open = table.use(account, cursor, cursor.until)
+      open.id = cursor.id
+      open.page = Math.max(open.page, cursor.page)
+      if (open.page === cursor.page) open.after = cursor.after
+    },
+    async scroll({ id, scroll, ...asking }) {
+      const keepAlive = scroll === undefined ? undefined : parseKeepAlive('scroll', scroll)
+      const state = here(decodeScroll(id), asking.network)
+      const open = table.check(asking.account, state)
+      const keepAliveMs = keepAlive ?? state.keepAliveMs
+      // Who sends the first id again and again, as clients may that know it stays the same, gets page after page, too.
+      const isStale = open !== undefined && state.page === 1 && open.page > 1
+      const at = isStale ? { page: open.page, after: open.after } : {}
+      return page(asking, { ...state, ...at, keepAliveMs, until: now() + keepAliveMs })
+    },
+    async openPit({ account, signal, network, entities, keepAlive, dialect }) {
+      const keepAliveMs = parseKeepAlive('keep_alive', keepAlive)
+      table.mayOpen(account)
+      const opened = now()
+      const state = {
+        ...({ kind: 'pit', key: newKey(), network, until: opened + keepAliveMs, keepAliveMs } as const),
+        ...{ entities, opened, dialect, seen: await seen({ account, signal, network }) },
+      }
+      const id = encodeState(state)
+      table.use(account, state, state.until).id = id
+      return { id, opened, keepAliveMs }
+    },
+    close({ account, network, kind, ids }) {
+      if (ids === 'all')
+        return table.open(account, kind, network).flatMap(one => (table.close(account, one) ? [one.id ?? ''] : []))
+      // All are read before the first is closed.
+      const states = ids.map(id => [id, kind === 'pit' ? decodePit(id) : decodeScroll(id)] as const)
+      return states.flatMap(([id, state]) => (state.network === network && table.close(account, state) ? [id] : []))
+    },
+    pits: ({ account, network }) =>
+      table.open(account, 'pit', network).map(({ id = '' }) => {
+        const { opened, keepAliveMs } = decodePit(id)
+        return { id, opened, keepAliveMs }
+      }),
+  }
+}
