@@ -78,8 +78,8 @@ export const IGNORED_KEYS: Readonly<Record<string, string>> = {
 }
 
 /** What asks for nothing, such as an empty object, is accepted. */
-export const checkRefused = (body: JsonNode): void => {
-  for (const [name, place] of members(body, 'an object')) {
+export const checkRefused = (body: JsonNode, expected: string): void => {
+  for (const [name, place] of members(body, expected)) {
     const remedy = REFUSED_KEYS.get(name)
     if (remedy === undefined || asksNothing(place)) continue
     throw refuse('illegal_argument_exception', `${where(place)}: [${name}] is not supported. ${remedy}`)

@@ -27,6 +27,10 @@ export type BoundPlaces = { readonly [bound in keyof Bounds]: JsonNode | undefin
 export const ignoresCase = (field: FieldPath): boolean =>
   field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
 
+/** Whether values are compared by their letters. Digits of an integer are shown as a text, and compared as the integer. */
+export const isText = ({ compare }: FieldPath): boolean => TEXTS.has(compare)
+const TEXTS: ReadonlySet<Comparison> = new Set(['hex', 'exact', 'token'])
+
 const textOf = (field: FieldPath, place: JsonNode): string => {
   const text = scalar(place, 'a text')
   return ignoresCase(field) ? text.toLowerCase() : text

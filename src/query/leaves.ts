@@ -1,7 +1,7 @@
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import type { FieldPath } from '../mapping/index.ts'
 import type { Node } from './ast.ts'
-import { equals, ignoresCase } from './conditions.ts'
+import { equals, ignoresCase, isText } from './conditions.ts'
 import type { DateScope } from './dates.ts'
 import { type Fuzziness, readFuzziness } from './fuzzy.ts'
 import { boolean, integer, type JsonNode, scalar, unexpected, where } from './json-node.ts'
@@ -43,12 +43,14 @@ export const patternOn = (clause: string, field: FieldPath, place: JsonNode, giv
 
 /** Only texts have a beginning, or a shape. */
 export const checkText = (clause: string, field: FieldPath, place: JsonNode): void => {
-  if (field.es === 'keyword' || field.es === 'text') return
+  if (isText(field)) return
   throw refuse(
     'query_shard_exception',
-    `${where(place)}: ${clause} works on keyword and text fields, and [${field.path}] is of type [${field.es}].`,
+    `${where(place)}: ${clause} works on keyword and text fields, and [${field.path}] ${contentOf(field)}.`,
   )
 }
+
+const contentOf = (field: FieldPath) => (field.compare === 'integer' ? 'holds integers' : `is of type [${field.es}]`)
 
 /** How near a value has to be. */
 export interface Near {
@@ -103,7 +105,7 @@ export const checkFuzzy = (field: FieldPath, at: JsonNode): void => {
   throw notFuzzy(
     at,
     field.path,
-    field.kind === 'address' ? ADDRESS : field.compare === 'hex' ? EXACT : `is of type [${field.es}]`,
+    field.kind === 'address' ? ADDRESS : field.compare === 'hex' ? EXACT : contentOf(field),
   )
 }
 

@@ -41,11 +41,8 @@ export const parseSearch = (
     parseQuery(place, { kind, kinds, now, index: options.index, ...taken }, createBudget(options))
   const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
-  checkRefused(root)
-  const keys = known(root, 'an object such as {"query": {"match_all": {}}}', KEYS, [
-    ...Object.keys(IGNORED_KEYS),
-    ...REFUSED_KEYS.keys(),
-  ])
+  checkRefused(root, SEARCH)
+  const keys = known(root, SEARCH, KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
   const size = keys.size ? parseSize(keys.size) : DEFAULT_SIZE
   const from = keys.from ? parseFrom(keys.from) : 0
   if (keys.pit !== undefined && options.cursor === undefined)
@@ -125,6 +122,7 @@ export interface ParseOptions extends BudgetOptions {
   cursor?: SearchRequest['tiebreak']
 }
 
+const SEARCH = 'an object such as {"query": {"match_all": {}}}'
 const DEFAULT_SIZE = 10
 const MAX_WINDOW = 10_000
 

@@ -2,7 +2,7 @@ import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { type FieldPath, lookup } from '../mapping/index.ts'
 import { analyze } from './analysis.ts'
 import { NONE } from './ast.ts'
-import { type BoundPlaces, within } from './conditions.ts'
+import { type BoundPlaces, isText, within } from './conditions.ts'
 import { createDateReader } from './dates.ts'
 import { ALL_FIELDS, type FieldName, fieldsNamed, type Weighted } from './field-list.ts'
 import type { JsonNode } from './json-node.ts'
@@ -194,7 +194,7 @@ const createReading = (options: StringOptions, scope: Scope) => {
   }
 
   const prefix = (field: FieldPath, start: string): Scored => {
-    if (field.es !== 'text' && field.es !== 'keyword') return shapeOn('wildcard', field, place, '*', {})
+    if (!isText(field)) return shapeOn('wildcard', field, place, '*', {})
     if (field.compare !== 'token') return prefixOn(field, start)
     const words = options.analyzesPatterns ? analyze(start) : [start.toLowerCase()]
     const last = words.pop()

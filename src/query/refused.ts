@@ -2,6 +2,7 @@
 
 const SCRIPTS = 'Scripts are not run.'
 const PLACES = 'Documents have no places on a map.'
+const EXACT = 'Aggregations are over all that is found.'
 
 export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
   ['profile', 'Time the search itself: the answer tells how long it took.'],
@@ -16,22 +17,22 @@ export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
 
 export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
   ['scripted_metric', SCRIPTS],
+  ['multi_terms', 'Ask for composite, or for terms inside of terms.'],
   ['significant_terms', 'Ask for terms of both sets, and compare.'],
   ['significant_text', 'Ask for terms of both sets, and compare.'],
-  ['rare_terms', 'Ask for terms with {"order": {"_count": "asc"}}, which is exact here.'],
-  ['multi_terms', 'Ask for composite, or terms inside of terms.'],
-  ['categorize_text', 'Ask for terms.'],
-  ['top_metrics', 'Ask for top_hits with a size and a sort.'],
+  ['rare_terms', 'Ask for terms with "order": {"_count": "asc"}, which is exact here.'],
+  ['sampler', EXACT],
+  ['diversified_sampler', EXACT],
+  ['random_sampler', EXACT],
+  ['variable_width_histogram', 'Ask for histogram or percentiles.'],
+  ['rate', 'Ask for date_histogram.'],
+  ['top_metrics', 'Ask for top_hits with a sort.'],
   ['string_stats', 'Ask for value_count and cardinality.'],
   ['matrix_stats', 'Ask for extended_stats of each field.'],
-  ['t_test', 'Ask for extended_stats.'],
-  ['rate', 'Ask for date_histogram.'],
-  ['variable_width_histogram', 'Ask for histogram or percentiles.'],
-  ['children', 'Search for the other entity.'],
-  ['parent', 'Search for the other entity.'],
-  ['sampler', 'Aggregations are over all that is found: leave it out.'],
-  ['diversified_sampler', 'Aggregations are over all that is found: leave it out.'],
-  ['random_sampler', 'Aggregations are over all that is found: leave it out.'],
+  ['t_test', 'Ask for extended_stats of both sets.'],
+  ['parent', 'Ask for the other kind, with has_child in its query.'],
+  ['children', 'Ask for the other kind, with has_parent in its query.'],
+  ['categorize_text', 'Ask for terms.'],
   ['geo_bounds', PLACES],
   ['geo_centroid', PLACES],
   ['geo_distance', PLACES],

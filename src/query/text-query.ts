@@ -1,6 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import type { FieldPath } from '../mapping/index.ts'
 import { analyze } from './analysis.ts'
+import { isText } from './conditions.ts'
 import { boolean, integer, type JsonNode, scalar, string, unexpected, where } from './json-node.ts'
 import { leniently, type Near, nearOn, patternOn, scoredTerm, termOn, zeroTerms } from './leaves.ts'
 import { minimumOf } from './minimum.ts'
@@ -55,8 +56,8 @@ export const readSlop = (place: JsonNode | undefined): number => {
 /** The words of a text as the field has them; undefined where it is compared whole. */
 const wordsOf = (field: FieldPath, text: string, analyzer: Analyzer | undefined): string[] | undefined => {
   if (analyzer === 'keyword') return field.compare === 'token' ? [text] : undefined
-  const isText = field.compare === 'token' || (analyzer === 'standard' && field.es === 'keyword')
-  return isText ? analyze(text) : undefined
+  const hasWords = field.compare === 'token' || (analyzer === 'standard' && isText(field))
+  return hasWords ? analyze(text) : undefined
 }
 
 const textIn = (value: JsonNode, scope: Scope): string => scope.budget.text(scalar(value, 'a text'), value)
@@ -68,7 +69,7 @@ const wordOn = (field: FieldPath, word: string, near: Near | undefined): Scored 
 export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
-    if (near && field.es !== 'keyword' && field.es !== 'text') return nearOn(field, '', near)
+    if (near && !isText(field)) return nearOn(field, '', near)
     if (field.compare !== 'token' && analyzer !== 'standard')
       return near ? nearOn(field, textIn(value, scope), near) : termOn(field, value, scope)
     const words = wordsOf(field, textIn(value, scope), analyzer)
@@ -137,7 +138,7 @@ export const phrasePrefixOn = (field: FieldPath, value: JsonNode, options: TextO
 export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
-    if (field.es !== 'text' && field.es !== 'keyword') return termOn(field, value, scope)
+    if (!isText(field)) return termOn(field, value, scope)
     const text = textIn(value, scope)
     const words = wordsOf(field, text, analyzer) ?? [text]
     scope.budget.clauses(words.length, value)

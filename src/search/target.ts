@@ -50,12 +50,6 @@ export const findTarget = (
   return { network, entities: [...kinds].filter(kind => all || types.includes(kind)).join(',') }
 }
 
-/** The kind of one document's index; undefined where the name is none of one kind. */
-export const findKind = (network: string, name: string): Kind | undefined => {
-  const kinds = kindsOf(network, name)
-  return kinds.length === 1 ? kinds[0] : undefined
-}
-
 const kindsOf = (network: string, name: string): readonly Kind[] => {
   if (name === '_all') return KINDS
   const index = indexOf(network)

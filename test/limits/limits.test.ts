@@ -94,6 +94,8 @@ A search has more than 300MB of data to aggregate. Narrow the query, or aggregat
 An account has more than 256 waiting searches. Wait for answers before asking more, or ask for more in one search.
 An account has more than 64MB of waiting searches. Wait for answers before asking more, or ask in smaller bodies.
 An account has more than 16 answers to "size": -1 under way. Read one to its end, or close its connection, before asking for the next.
+A request has more than 1000 searches (_msearch). Spread them over several requests.
+A request has more than 64MB of documents (_mget). Ask for fewer of them, or for less of each by [_source].
 An account has more than 500 open scrolls and points in time. Close those that are no longer needed; each closes by itself when its keep-alive is over.
 A scroll has more than 256kB of text in its query. Page through a large query with search_after, for which the server need not keep it.
 A client needs more than 1m to take the next part of an answer. Its connection is closed then: read on, or ask for fewer hits.

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { type FieldPath, type Kind, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
 import type { Value } from '../../src/query/ast.ts'
+import { isText } from '../../src/query/conditions.ts'
 import { type Document, valuesOf } from '../../src/query/predicate.ts'
 
 /** A query clause as it stands in a body. Integers may be bigints. */
@@ -143,11 +144,9 @@ const conditionOn = (field: FieldPath, values: readonly Value[], options: QueryO
     const fuzzy = near.map(({ it, at, how, options }) => ({ query: misspelt(String(it), at, how), ...options }))
     kinds.push({ weight: 2, arbitrary: fuzzy.map(it => ({ match: { [name]: it } })) })
   }
-  if ((field.es === 'keyword' || field.es === 'text') && field.compare !== 'integer') {
+  if (isText(field)) {
     const beginning = fc.tuple(value, fc.nat(12)).map(([it, length]) => String(it).slice(0, length))
     kinds.push({ weight: 2, arbitrary: beginning.map(it => ({ prefix: { [name]: it } })) })
-  }
-  if (field.es === 'keyword' || field.es === 'text') {
     kinds.push({ weight: 4, arbitrary: value.chain(it => patternOn(name, String(it), options)) })
     if (!isNamed(field)) return fc.oneof(...kinds)
     const misspelling = fc.record({
@@ -307,7 +306,7 @@ const textOn = (
   options: QueryOptions,
 ): fc.Arbitrary<Clause> => {
   const texts = fields.filter(isNamed)
-  const some = texts.length > 0 ? texts : fields.filter(({ es }) => es === 'keyword')
+  const some = texts.length > 0 ? texts : fields.filter(isText)
   if (some.length === 0) return fc.constant({ match_all: {} })
   const word = fc.constantFrom(...some).chain(field => {
     const values = drawn(field, documents)
@@ -323,7 +322,7 @@ const textOn = (
     .filter(({ compare, kind }) => compare === 'long' && kind === 'quantity')
     .map(({ path }) => path)
   const number = fc.constantFrom(...(numbers.length > 0 ? numbers : ['blockNumber.num']))
-  const isText = fc.constantFrom(...some.filter(({ es }) => es === 'text').map(({ path }) => path), undefined)
+  const textName = fc.constantFrom(...some.filter(({ es }) => es === 'text').map(({ path }) => path), undefined)
   const clause = fc.oneof(
     {
       weight: 3,
@@ -404,7 +403,7 @@ const textOn = (
       weight: 2,
       arbitrary: fc
         .record({
-          name: isText,
+          name: textName,
           query: words,
           slop: fc.nat(3),
           how: fc.constantFrom('match_phrase', 'match_phrase_prefix'),
@@ -416,7 +415,7 @@ const textOn = (
     {
       weight: 1,
       arbitrary: fc
-        .tuple(isText, words)
+        .tuple(textName, words)
         .map(([name, it]) => (name === undefined ? { match_none: {} } : { match_bool_prefix: { [name]: it } })),
     },
   ]

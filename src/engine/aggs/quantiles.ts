@@ -1,14 +1,18 @@
 import { type Digest, digestOf } from '../../query/aggs/metrics/digest.ts'
 import { type Aggregator, lengthFor, type State } from './aggregator.ts'
-import type { Rows } from './group.ts'
+import type { At, Batch } from './batch.ts'
+import type { Grouped, Rows } from './group.ts'
 import { createKeyed, type Keyed } from './keyed.ts'
-import type { GroupOf } from './range.ts'
+
 import { quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
 
 /** What percentiles are told from. */
 export interface Quantiles extends Pick<Digest, 'quantile' | 'rank'> {
   sorted: Sorted
 }
+
+/** Puts documents into a bucket for each of their values. */
+type GroupOf = (at: At, batch: Batch, wantsInner: boolean) => Grouped
 
 /** The different values of each bucket above, with their counts. Too many of them are put together by a sketch. */
 export interface QuantileStore extends Pick<Aggregator, 'collect' | 'merge' | 'finish' | 'bytes'> {

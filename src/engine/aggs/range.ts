@@ -2,7 +2,7 @@ import type { Format, RangeOf, SpecOf } from '../../query/aggs/ast.ts'
 import { javaDouble } from '../../query/aggs/java-double.ts'
 import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
-import { type At, type Batch, filtered } from './batch.ts'
+import { type Batch, filtered } from './batch.ts'
 import type { Grouped } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { createSource } from './sources.ts'
@@ -113,5 +113,3 @@ export const choices = (batch: Batch, wantsInner: boolean, chosen: readonly Batc
     }
   return { rows, inner: { count: total, list, from: 0, owners, buckets: size } }
 }
-
-export type GroupOf = (at: At, batch: Batch, wantsInner: boolean) => Grouped

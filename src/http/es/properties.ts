@@ -63,17 +63,6 @@ const declared: Declare = (field, { es, ignoreAbove, compare }) => ({
   ...(field.hidden && { index: false }),
 })
 
-/** What a path of a mapping names: a property, or one of its further encodings. */
-export const propertyAt = (properties: Properties, path: string): Property | undefined => {
-  let inner: Properties | undefined = properties
-  let found: Property | undefined
-  for (const name of path.split('.')) {
-    found = inner && Object.hasOwn(inner, name) ? inner[name] : undefined
-    inner = found && { ...found.properties, ...found.fields }
-  }
-  return found
-}
-
 /** Every path of a mapping with what it names, objects before what is in them. */
 export const pathsIn = (properties: Properties, prefix = ''): [path: string, property: Property][] =>
   Object.entries(properties).flatMap(([name, property]): [string, Property][] => [

@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { elements, integer, isObject, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
+import { elements, integer, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
 import { readDouble } from '../numbers.ts'
 import type { Aggregation, Order } from './ast.ts'
 
@@ -95,5 +95,3 @@ const ONE: ReadonlySet<string> = new Set([
   'median_absolute_deviation',
 ])
 const SEVERAL: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks', 'boxplot'])
-
-export const isEmptyObject = (place: JsonNode): boolean => isObject(place.value) && place.value.size === 0

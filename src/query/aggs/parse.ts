@@ -108,11 +108,11 @@ const noneInside = (name: string, type: string, place: JsonNode) =>
 const kindOf = (type: string, place: JsonNode): AggregationKind => {
   if (Object.hasOwn(AGGREGATIONS, type)) return AGGREGATIONS[type as keyof typeof AGGREGATIONS]
   const names = [...Object.keys(AGGREGATIONS), ...Object.keys(PIPELINES)]
-  const instead = REFUSED_AGGREGATIONS.get(type)
-  if (instead !== undefined)
+  const remedy = REFUSED_AGGREGATIONS.get(type)
+  if (remedy !== undefined)
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: the aggregation [${type}] is not supported. ${instead} Supported are ${names.join(', ')}.`,
+      `${where(place)}: the aggregation [${type}] is not supported. ${remedy} Supported are ${names.join(', ')}.`,
     )
   throw refuse(
     'parsing_exception',

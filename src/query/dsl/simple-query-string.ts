@@ -1,3 +1,4 @@
+import { isText } from '../conditions.ts'
 import { ALL_FIELDS, type FieldName, fieldsNamed, readFieldNames, type Weighted } from '../field-list.ts'
 import { boolean, elements, integer, type JsonNode, known, scalar, unexpected } from '../json-node.ts'
 import { checkExpansions, fuzzingOf, leniently, nearOn } from '../leaves.ts'
@@ -115,7 +116,7 @@ const lower = (simple: Simple, reading: Reading, minimum?: JsonNode): Scored => 
     case 'prefix':
       return bestOf(
         fields
-          .filter(({ field }) => field.es === 'text' || field.es === 'keyword')
+          .filter(({ field }) => isText(field))
           .map(({ field, boost }) => weighted(boolPrefixOn(field, valueAt(simple.text), texts, scope), boost)),
         1,
       )
