@@ -71,6 +71,7 @@ export const parseSearch = (
     throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
   const collected: Collected = { names: [] }
   const aggregated = aggregationsIn(keys)
+  const lasting = aggregated && lastingTexts(aggregated.value)
   if (aggregated && size < 0)
     throw unexpected(keys.size!, 'a size from 0 on, beside aggregations: ask for all hits in another search')
   if (aggregated && keys.min_score)
@@ -80,7 +81,9 @@ export const parseSearch = (
   return {
     parts: kinds.map(kind => {
       const innerHits: InnerHits[] = []
-      const marks: Node[] | undefined = keys.highlight || keys.collapse ? [] : undefined
+      // What is not lasting may show hits.
+      const mayMark = keys.highlight || keys.collapse || (aggregated && lasting === undefined)
+      const marks: Node[] | undefined = mayMark ? [] : undefined
       const { node: query, score } = lower(keys.query, kind, { innerHits, marks, collected })
       return {
         ...{ kind, query },
@@ -99,8 +102,11 @@ export const parseSearch = (
     ...(keys.min_score && { minScore: readDouble(keys.min_score) }),
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
-      aggregated: lastingTexts(aggregated.value),
-      aggregations: parseAggregations(aggregated, { kinds, now, nested: undefined, budget: createBudget(options) }),
+      aggregated: lasting,
+      aggregations: parseAggregations(aggregated, {
+        ...{ kinds, now, nested: undefined, index: options.index },
+        budget: createBudget(options),
+      }),
     }),
     ...(keys.timeout && { timeout: parseTimeout(keys.timeout) }),
     ...parsePaging(keys, { ...scope, sort, from, size, collapse, cursor: options.cursor }),

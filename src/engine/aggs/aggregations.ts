@@ -11,6 +11,7 @@ import { type Among, among, isEverywhere } from '../query/among.ts'
 import { evaluate } from '../query/evaluate.ts'
 import { numberedAs } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
+import { type Scoring, withScores } from '../query/score/scoring.ts'
 import { type Ask, viewOf } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
 import type { Context } from './aggregator.ts'
@@ -55,6 +56,8 @@ export const createAggregating = (options: AggregatingOptions) => {
     const kept = cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`)
     const matching = createMatching({ reader, exact, ask })
     const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL, request))
+    const parts = request.parts.map(({ kind, query }) => partOf(kind, query, request))
+    let scored: { scoring: Scoring | undefined } | undefined
     let left = limits.buckets
     let held = 0
     const hold = (bytes: number) => {
@@ -71,6 +74,10 @@ export const createAggregating = (options: AggregatingOptions) => {
       request,
       kept,
       shared: kept.shared,
+      scoring() {
+        scored ??= { scoring: withScores(request, parts, { reader, ask, exact })[0]?.scoring }
+        return scored.scoring
+      },
       count(buckets) {
         refuseOver(buckets)
         left -= buckets
@@ -87,7 +94,6 @@ export const createAggregating = (options: AggregatingOptions) => {
       },
     }
     const inner = createInner(aggregations.aggs, context)
-    const parts = request.parts.map(({ kind, query }) => partOf(kind, query, request))
     const results = aggregate(inner, { parts, everything: everything() }, context)
     runPipelines(results, aggregations.aggs, aggregations.pipelines, {
       check: reader.check,

@@ -2,6 +2,7 @@ import type { Limits } from '../../limits/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Result, Results } from '../../query/aggs/result.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import type { Scoring } from '../query/score/scoring.ts'
 import type { Hits } from '../show/hits.ts'
 import type { At, Batch } from './batch.ts'
 import type { Kept } from './cache.ts'
@@ -44,6 +45,8 @@ export interface Context extends Stores {
   room(buckets: number): void
   /** Counts bytes that what is answered takes until it is written, and refuses too many. */
   hold(bytes: number): void
+  /** Scores of what is found; undefined where all are 1. */
+  scoring(): Scoring | undefined
   /** How a number of hits is written. */
   total(count: number): string
   /** All documents of the searched kinds. */

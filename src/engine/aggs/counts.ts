@@ -2,9 +2,9 @@ import type { SpecOf } from '../../query/aggs/ast.ts'
 import { cardinalityOf } from '../../query/aggs/metrics/cardinality.ts'
 import { valueCountOf } from '../../query/aggs/metrics/value-count.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
+import { createDistinctKeys } from './distinct.ts'
 import { group, type Rows } from './group.ts'
 import { createKeys, spaceOf } from './keys.ts'
-import { createPairs } from './pairs.ts'
 import { createSource } from './sources.ts'
 import { eachValue } from './values.ts'
 
@@ -42,35 +42,24 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
   }
 }
 
-/** Exact, so long as memory lasts. */
-export const createCardinality = ({ values }: SpecOf<'cardinality'>, context: Context): Aggregator => {
+export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, context: Context): Aggregator => {
   const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
   const source = createSource(values, keys, context)
-  const pairs = createPairs(true)
-  const counts = createNumbers()
+  const distinct = createDistinctKeys(precision, context.limits.aggregationMemory / KEPT)
   return {
     collect(at, batch): Rows & State {
       const { rows } = group(source.read(at, batch), batch, false)
       const plain = { ...rows, counts: NO_COUNTS }
       return { ...plain, bytes: bytesOf([], rows.owners, rows.keys) }
     },
-    merge(state, owners) {
-      const { owners: rowOwners, keys: rowKeys } = state as Rows & State
-      counts.reserve(lengthFor(owners))
-      for (let i = 0; i < rowKeys.length; i++) {
-        const owner = owners[rowOwners[i]!]!
-        const before = pairs.size
-        if (pairs.of(owner, rowKeys[i]!) === before) counts.values[owner]!++
-      }
-    },
+    merge: (state, owners) => distinct.merge(state as Rows & State, owners),
     finish() {},
-    result(owner) {
-      const count = counts.values[owner] ?? 0
-      return cardinalityOf({ count: () => count })
-    },
-    number: owner => counts.values[owner] ?? 0,
-    bytes: () => pairs.bytes() + counts.bytes() + keys.bytes(),
+    result: owner => cardinalityOf(distinct.count(owner)),
+    number: distinct.count,
+    bytes: () => distinct.bytes() + keys.bytes(),
   }
 }
 
 const NO_COUNTS = new Float64Array(0)
+/** The part of the memory of a search that one aggregation takes before it sketches. */
+const KEPT = 8

@@ -1,7 +1,7 @@
 import { fullType } from '../../decode/signature.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
-import { valuesOf } from '../../query/predicate.ts'
+import { rawValuesOf, valuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { integersOf, OVERFLOW_SLOT, scaledOf } from '../index/terms.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
@@ -110,26 +110,33 @@ const scatterIntegers = (
 const READ = 0x1f
 
 /** From the documents themselves. */
-const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => ({
-  read(at, batch) {
-    const { documents, role, roles } = at.elements!
-    const ends = new Uint32Array(batch.count)
-    const all: number[] = []
-    let before = -1
-    let args: unknown[] = []
-    for (let i = 0; i < batch.count; i++) {
-      const element = ordinalAt(batch, i)
-      const document = documents[element]!
-      if (document !== before) {
-        if ((i & READ) === 0) reader.check()
-        const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)])
-        args = (loaded?._source.args as unknown[] | null) ?? []
-        before = document
+const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => {
+  // Addresses are shown with their checksums, but found in any letter case.
+  const read = (source: Record<string, unknown>): Value[] =>
+    field.compare === 'hex'
+      ? rawValuesOf(field, source).flatMap(raw => (typeof raw === 'string' && !tooLong(field, raw) ? [raw] : []))
+      : valuesOf(field, source)
+  return {
+    read(at, batch) {
+      const { documents, role, roles } = at.elements!
+      const ends = new Uint32Array(batch.count)
+      const all: number[] = []
+      let before = -1
+      let args: unknown[] = []
+      for (let i = 0; i < batch.count; i++) {
+        const element = ordinalAt(batch, i)
+        const document = documents[element]!
+        if (document !== before) {
+          if ((i & READ) === 0) reader.check()
+          const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)])
+          args = (loaded?._source.args as unknown[] | null) ?? []
+          before = document
+        }
+        const { position } = roles[role[element]!]!
+        for (const value of read({ args: [args[position]] })) all.push(keyOf(value, keys))
+        ends[i] = all.length
       }
-      const { position } = roles[role[element]!]!
-      for (const value of valuesOf(field, { args: [args[position]] })) all.push(keyOf(value, keys))
-      ends[i] = all.length
-    }
-    return { form: 'several', keys: Float64Array.from(all), ends }
-  },
-})
+      return { form: 'several', keys: Float64Array.from(all), ends }
+    },
+  }
+}

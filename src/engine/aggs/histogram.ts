@@ -22,11 +22,15 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
   const { values, hard, extended, minDocCount, format } = spec
   const isDate = spec.kind === 'date_histogram'
   const source = createSource(values, undefined, context)
-  const low = hard?.min === undefined ? Number.NEGATIVE_INFINITY : steps.round(hard.min)
-  const high = hard?.max ?? Number.POSITIVE_INFINITY
+  const { min: low = Number.NEGATIVE_INFINITY, max: high = Number.POSITIVE_INFINITY } = hard ?? {}
+  const isInside = (key: number, value: number): boolean => {
+    if (spec.kind === 'date_histogram') return key >= low && key < high
+    const plain = Math.floor((value - spec.offset) / spec.interval) * spec.interval
+    return plain >= low && plain <= high
+  }
   const keyOf = (value: number): number => {
     const key = steps.round(value)
-    return key >= low && (isDate ? key < high || key === low : key <= high) ? key : Number.NaN
+    return !hard || isInside(key, value) ? key : Number.NaN
   }
   const keyed = createKeyed(
     (at, batch, wantsInner) => group(mapped(source.read(at, batch), keyOf), batch, wantsInner),

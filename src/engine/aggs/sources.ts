@@ -35,6 +35,7 @@ export interface Stores {
  * The values of a field: as numbers to compute with where `keys` is undefined, else as the numbers that stand for them there.
  */
 export const createSource = (values: Values, keys: Keys | undefined, stores: Stores): Source => {
+  if (values.meta) return metaSource(values.meta, keys)
   const sources = new Map<Kind, Source>()
   const missing = values.missing === undefined ? undefined : keys ? keys.of(values.missing) : Number(values.missing)
   return {
@@ -52,6 +53,25 @@ export const createSource = (values: Values, keys: Keys | undefined, stores: Sto
     },
   }
 }
+
+/** What documents have without a field: ids are their places in the chain. */
+const metaSource = (meta: NonNullable<Values['meta']>, keys: Keys | undefined): Source => ({
+  read({ kind, header, size }, batch) {
+    if (meta !== '_id') {
+      const text = meta[kind]
+      return text === undefined
+        ? NOTHING
+        : { form: 'few', at: undefined, keys: Float64Array.of(keyOfValue(text, keys)), distinct: true }
+    }
+    const all = new Float64Array(size).fill(Number.NaN)
+    const numbered = numberedAs(kind)
+    for (let i = 0; i < batch.count; i++) {
+      const ordinal = ordinalAt(batch, i)
+      all[ordinal] = positionOfOrdinal(header, numbered, ordinal)
+    }
+    return { form: 'each', keys: all }
+  },
+})
 
 const sourceOf = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source =>
   ofPlace(kind, field, keys) ??

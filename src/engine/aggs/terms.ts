@@ -1,6 +1,8 @@
+import { murmur3 } from '../../lib/murmur.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
 import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
+import type { Value } from '../../query/ast.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { elementsOf } from './elements.ts'
@@ -137,7 +139,7 @@ const wantedBy = (
       kept =
         (include?.(text) ?? true) &&
         !(exclude?.(text) ?? false) &&
-        (!partition || partOf(text) % partition.of === partition.partition)
+        (!partition || partOf(value, partition.of, values.type) === partition.partition)
       if (known.size >= KNOWN) known.clear()
       known.set(key, kept)
     }
@@ -147,9 +149,23 @@ const wantedBy = (
 
 const KNOWN = 100_000
 
-/** Which terms share a partition says nothing to anybody, as long as each has one. */
-const partOf = (text: string): number => {
-  let hash = 0
-  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
-  return hash >>> 0
+/** Terms share a partition as they do in Elasticsearch. */
+const partOf = (value: Value, of: number, type: ValueType): number => {
+  if (typeof value === 'string') {
+    const part = murmur3(Buffer.from(value), SEED) % of
+    return part < 0 ? part + of : part
+  }
+  const long = type === 'double' ? bitsOf(Number(value)) : BigInt(value)
+  const part = BigInt.asIntN(64, mix64(BigInt.asUintN(64, long))) % BigInt(of)
+  return Number(part < 0n ? part + BigInt(of) : part)
+}
+
+const SEED = 31
+
+const bitsOf = (value: number): bigint => new BigUint64Array(Float64Array.of(value).buffer)[0]!
+
+const mix64 = (long: bigint): bigint => {
+  let mixed = BigInt.asUintN(64, (long ^ (long >> 32n)) * 0x4cd6944c5cc20b6dn)
+  mixed = BigInt.asUintN(64, (mixed ^ (mixed >> 29n)) * 0xfc12c5b19d3259e9n)
+  return mixed ^ (mixed >> 32n)
 }

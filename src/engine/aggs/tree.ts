@@ -2,6 +2,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
 import { bytesOfResult } from '../../query/aggs/result.ts'
+import { createAdjacencyMatrix } from './adjacency-matrix.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
 import { createAutoDateHistogram } from './auto-date-histogram.ts'
 import { filtered } from './batch.ts'
@@ -58,7 +59,11 @@ type Create<K extends AggregationType> = (spec: SpecOf<K>, inner: Inner, context
 
 const numbers: Create<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'> = (spec, _, context) =>
   createNumbersOf(spec, context)
-const percentiles: Create<'percentiles' | 'percentile_ranks'> = (spec, _, context) => createPercentiles(spec, context)
+const percentiles: Create<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'> = (
+  spec,
+  _,
+  context,
+) => createPercentiles(spec, context)
 
 const CREATE = {
   terms: createTerms,
@@ -73,6 +78,7 @@ const CREATE = {
       batch: context.matching.filter(spec.query, at, batch),
     })),
   filters: createFilters,
+  adjacency_matrix: createAdjacencyMatrix,
   missing({ values }, inner, context) {
     const keys =
       values.type === 'keyword' ? context.shared(() => createKeys(spaceOf(values), context.reader)) : undefined
@@ -109,5 +115,7 @@ const CREATE = {
   cardinality: (spec, _, context) => createCardinality(spec, context),
   percentiles,
   percentile_ranks: percentiles,
+  median_absolute_deviation: percentiles,
+  boxplot: percentiles,
   weighted_avg: (spec, _, context) => createWeightedAvg(spec, context),
 } satisfies { [K in AggregationType]: Create<K> }

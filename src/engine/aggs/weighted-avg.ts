@@ -1,5 +1,5 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import type { Metric } from '../../query/aggs/result.ts'
+import { single } from '../../query/aggs/metrics/metric.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import { addTo } from './numbers.ts'
 import { createSource } from './sources.ts'
@@ -44,18 +44,7 @@ export const createWeightedAvg = ({ value, weight, format }: SpecOf<'weighted_av
       }
     },
     finish() {},
-    result(owner): Metric {
-      const value = meanOf(owner)
-      return {
-        is: 'metric',
-        type: 'weighted_avg',
-        body: [
-          ['value', value],
-          ...(format && value !== null ? [['value_as_string', format(value)] as [string, string]] : []),
-        ],
-        number: rest => (rest === undefined || rest === 'value' ? value : undefined),
-      }
-    },
+    result: owner => single('weighted_avg', meanOf(owner), format),
     number: meanOf,
     bytes: () => every.reduce((sum, one) => sum + one.bytes(), 0),
   }

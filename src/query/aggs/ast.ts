@@ -1,7 +1,7 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node, Value } from '../ast.ts'
 import type { Json } from '../json.ts'
-import type { Sort, SourceFilter } from '../request.ts'
+import type { SearchRequest, Sort } from '../request.ts'
 import type { Zone } from '../time-zone.ts'
 import type { Pipeline } from './pipelines/pipeline.ts'
 import type { Rounding } from './rounding.ts'
@@ -24,6 +24,8 @@ export type Aggregations = Pick<Aggregation, 'aggs' | 'pipelines'>
 export interface Values {
   /** The field as each kind has it; a kind without it has no values. */
   fields: Partial<Record<Kind, FieldPath>>
+  /** What all documents of a kind have in place of a field, such as the name of their index; `_id`: each has one of its own. */
+  meta?: Partial<Record<Kind, string>> | '_id'
   type: ValueType
   /** Stands for the value of documents without one. */
   missing: Value | undefined
@@ -52,9 +54,9 @@ export interface HistogramSpec {
   order: readonly Order[]
   keyed: boolean
   format: Format | undefined
-  /** Buckets are made up to these. */
+  /** Buckets are made up to these; of dates they are keys. */
   extended: Edges | undefined
-  /** Values beyond are left out. */
+  /** Buckets beyond are left out: of numbers by their keys without the offset, of dates from one key up to and without the other. */
   hard: Edges | undefined
 }
 
@@ -116,6 +118,7 @@ export type Spec =
       filters: readonly { name: string | undefined; query: Queries }[]
       other: string | undefined
     }
+  | { kind: 'adjacency_matrix'; filters: readonly { name: string; query: Queries }[]; separator: string }
   | { kind: 'missing'; values: Values }
   | { kind: 'global' }
   | { kind: 'nested'; path: string }
@@ -126,7 +129,13 @@ export type Spec =
       size: number
       after: readonly (Value | null)[] | undefined
     }
-  | { kind: 'top_hits'; size: number; from: number; sort: Sort[]; source: SourceFilter }
+  | ({
+      kind: 'top_hits'
+      size: number
+      from: number
+      sort: Sort[] /** Whether hits have the scores of the query. */
+      scored: boolean
+    } & Pick<SearchRequest, 'source' | 'shown' | 'trackScores'>)
   | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: Values; format: Format | undefined; exact: boolean }
   | { kind: 'extended_stats'; values: Values; format: Format | undefined; sigma: number }
   | { kind: 'value_count'; values: Values; format: Format | undefined }
@@ -139,6 +148,13 @@ export type Spec =
       keyed: boolean
       compression: number
       hdrDigits: number | undefined
+      format: Format | undefined
+    }
+  | {
+      kind: 'median_absolute_deviation' | 'boxplot'
+      values: Values
+      /** Counts where there are too many values for all to be kept. */
+      compression: number
       format: Format | undefined
     }
   | { kind: 'weighted_avg'; value: Values; weight: Values; format: Format | undefined }

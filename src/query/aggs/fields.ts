@@ -3,6 +3,7 @@ import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { Value } from '../ast.ts'
 import { createDateReader } from '../dates.ts'
 import { boolean, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
+import { isMeta, type META_FIELDS } from '../meta.ts'
 import { readDouble, readLong } from '../numbers.ts'
 import { checkKnown, onField } from '../scope.ts'
 import { EVERY } from '../score.ts'
@@ -10,7 +11,7 @@ import type { Values, ValueType } from './ast.ts'
 import type { AggregationScope } from './kinds/kind.ts'
 
 /** Which values an aggregation works on. */
-export type Wanted = 'any' | 'numeric'
+export type Wanted = 'any' | 'numeric' | 'date'
 
 /** The field that an aggregation names, as each kind of the search has it, with what stands in for a missing value. */
 export const readValues = (
@@ -22,6 +23,7 @@ export const readValues = (
   if (given.field === undefined) throw unexpected(place, 'an object with [field]')
   const at = given.field
   const name = string(at, 'the name of a field')
+  if (isMeta(name)) return metaValues(name, at, given.missing, scope, wanted)
   const fields: Partial<Record<Kind, FieldPath>> = {}
   let declared: FieldPath | undefined
   let known = false
@@ -39,14 +41,51 @@ export const readValues = (
     if (field.es === 'text') throw fielddata(field, at)
     if (onField(name, at, { ...scope, kind }, () => EVERY).node.op === 'all') fields[kind] = field
   }
-  if (!known) checkKnown(name, at, scope)
-  const type: ValueType = typeOf(Object.values(fields), declared)
-  if (wanted === 'numeric' && declared?.es === 'keyword')
+  // With a value in place of a missing one, a field that nothing has is no mistake.
+  if (!known && (!given.missing || wanted === 'date')) checkKnown(name, at, scope)
+  const type: ValueType = known ? typeOf(Object.values(fields), declared) : wanted === 'any' ? 'keyword' : 'double'
+  if (wanted !== 'any' && declared?.es === 'keyword')
     throw refuse(
       'illegal_argument_exception',
       `${where(at)}: Field [${name}] of type [keyword] is not supported for this aggregation, which needs numbers, dates or booleans.`,
     )
   return { fields, type, missing: given.missing && missingOf(given.missing, type, scope) }
+}
+
+const metaValues = (
+  name: (typeof META_FIELDS)[number],
+  at: JsonNode,
+  missing: JsonNode | undefined,
+  { kinds, index, nested }: AggregationScope,
+  wanted: Wanted,
+): Values => {
+  if (nested !== undefined)
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(at)}: [${name}] is of documents, not of the elements of [${nested}].`,
+    )
+  if (missing) throw unexpected(missing, `no [missing]: every document has [${name}]`)
+  if (wanted !== 'any')
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(at)}: Field [${name}] of type [${name}] is not supported for this aggregation, which needs numbers, dates or booleans.`,
+    )
+  const textOf = (kind: Kind) => (name === '_type' || index === undefined ? kind : `${index}-${kind}`)
+  return {
+    fields: {},
+    meta: name === '_id' ? '_id' : Object.fromEntries(kinds.map(kind => [kind, textOf(kind)])),
+    type: 'keyword',
+    missing: undefined,
+  }
+}
+
+/** Ids are counted, but nobody wants a bucket for each document. */
+export const refuseIds = (place: JsonNode, { meta }: Values): void => {
+  if (meta !== '_id') return
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: Fielddata access on the _id field is disallowed here: ask for value_count or cardinality of it, or for hits.`,
+  )
 }
 
 const areAlike = (a: FieldPath, b: FieldPath): boolean => a.es === b.es || (NUMBERS.has(a.es) && NUMBERS.has(b.es))

@@ -84,5 +84,14 @@ export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: reado
 }
 
 const SINGLE: ReadonlySet<string> = new Set(['filter', 'missing', 'global', 'nested', 'reverse_nested'])
-const ONE: ReadonlySet<string> = new Set(['avg', 'sum', 'min', 'max', 'value_count', 'cardinality', 'weighted_avg'])
-const SEVERAL: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks'])
+const ONE: ReadonlySet<string> = new Set([
+  'avg',
+  'sum',
+  'min',
+  'max',
+  'value_count',
+  'cardinality',
+  'weighted_avg',
+  'median_absolute_deviation',
+])
+const SEVERAL: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks', 'boxplot'])

@@ -681,4 +681,241 @@ export const CASES: readonly (readonly [name: string, kinds: string, body: objec
       },
     },
   ],
+  [
+    'bounds of dates beside an offset',
+    'tx',
+    {
+      aggs: {
+        a: {
+          date_histogram: {
+            field: 'timestamp',
+            fixed_interval: '10m',
+            offset: '4m',
+            keyed: true,
+            hard_bounds: { min: 1735690000000, max: 1735693000000 },
+          },
+        },
+        b: {
+          date_histogram: {
+            field: 'timestamp',
+            calendar_interval: 'hour',
+            offset: '-10m',
+            time_zone: '+05:45',
+            hard_bounds: { min: 1735690000000, max: 1735694000000 },
+          },
+        },
+        c: {
+          date_histogram: {
+            field: 'timestamp',
+            calendar_interval: 'day',
+            offset: '30h',
+            format: 'yyyy-MM-dd',
+            extended_bounds: { min: '2024-12-29', max: '2025-01-04' },
+          },
+        },
+        d: {
+          date_histogram: {
+            field: 'timestamp',
+            fixed_interval: '30m',
+            hard_bounds: { min: '2025-01-01T00:40:00Z', max: '2025-01-01T00:50:00Z' },
+          },
+        },
+      },
+    },
+  ],
+  [
+    'bounds of numbers beside an offset',
+    'tx',
+    {
+      aggs: {
+        t: {
+          terms: { field: 'status' },
+          aggs: {
+            a: {
+              histogram: {
+                field: 'gasUsed.num',
+                interval: 30_000,
+                offset: -7000,
+                hard_bounds: { min: 20_000, max: 150_000 },
+                extended_bounds: { min: 30_000, max: 100_000 },
+              },
+            },
+          },
+        },
+        b: {
+          histogram: {
+            field: 'gasUsed.num',
+            interval: 50_000,
+            offset: 7000,
+            keyed: true,
+            hard_bounds: { min: 57_000, max: 207_000 },
+          },
+        },
+      },
+    },
+  ],
+  [
+    'terms by regular expressions and lists',
+    'event',
+    {
+      aggs: {
+        a: { terms: { field: 'event.raw', include: 'T.*|S[a-z]nc', size: 1 } },
+        b: { terms: { field: 'event.raw', include: 'T.*', exclude: 'Transfer' } },
+        c: { terms: { field: 'event.raw', include: '@&~(T.*)' } },
+        d: { terms: { field: 'event.raw', include: ['Transfer', 'Sync'], exclude: 'T.*' } },
+        e: { terms: { field: 'error', missing: 'none', include: 'n.*' } },
+        f: { terms: { field: 'event.raw', include: [] } },
+        g: { terms: { field: 'event.raw', exclude: '' } },
+      },
+    },
+  ],
+  [
+    'terms by lists of numbers, dates and booleans',
+    'tx',
+    {
+      aggs: {
+        a: { terms: { field: 'gasUsed.num', include: [21_000, '30000', '21206.0'] } },
+        b: { terms: { field: 'gasUsed.num', exclude: [21_000], size: 3 } },
+        c: { terms: { field: 'status', include: ['true'] } },
+        d: { terms: { field: 'status', exclude: [true] } },
+        e: { terms: { field: 'timestamp', include: ['2025-01-01T00:01:00Z', '1735689672'] } },
+        f: { terms: { field: 'value.coin', include: ['0.0', 1, 0.5] } },
+      },
+    },
+  ],
+  [
+    'terms by partitions',
+    'tx',
+    {
+      aggs: {
+        a: { terms: { field: 'from.raw', size: 50, include: { partition: 1, num_partitions: 3 } } },
+        b: {
+          terms: {
+            field: 'blockNumber.num',
+            size: 9,
+            order: { _key: 'asc' },
+            include: { partition: 0, num_partitions: 7 },
+          },
+        },
+        c: { terms: { field: 'value.coin', size: 50, include: { partition: 2, num_partitions: 5 } } },
+      },
+    },
+  ],
+  [
+    'names of indices',
+    'tx,event',
+    {
+      aggs: {
+        a: { terms: { field: '_index', order: { _key: 'asc' } }, aggs: { n: { value_count: { field: '_id' } } } },
+        b: { cardinality: { field: '_index' } },
+        c: { terms: { field: '_index', include: '.*tx' } },
+        d: {
+          composite: { sources: [{ i: { terms: { field: '_index' } } }, { s: { terms: { field: 'blockHash' } } }] },
+        },
+      },
+    },
+  ],
+  [
+    'ids',
+    'tx',
+    {
+      aggs: {
+        a: { value_count: { field: '_id' } },
+        b: { cardinality: { field: '_id' } },
+        c: { missing: { field: '_id' } },
+      },
+    },
+  ],
+  [
+    'fields that nothing has, with a value in their place',
+    'tx',
+    {
+      aggs: {
+        a: { terms: { field: 'nope', missing: 'm' } },
+        b: { terms: { field: 'nope', missing: 3 } },
+        c: { sum: { field: 'nope', missing: 2 } },
+        d: { cardinality: { field: 'nope', missing: 'q' } },
+        e: { percentiles: { field: 'nope', missing: 4, percents: [50] } },
+        f: { histogram: { field: 'nope', interval: 4, missing: 9 } },
+        g: { stats: { field: 'nope', missing: 2.5 } },
+        h: { weighted_avg: { value: { field: 'gasUsed.num' }, weight: { field: 'nope', missing: 2 } } },
+      },
+    },
+  ],
+  [
+    'what pairs of filters share',
+    'event',
+    {
+      aggs: {
+        a: {
+          adjacency_matrix: {
+            filters: {
+              z: { term: { 'event.raw': 'Transfer' } },
+              B: { term: { 'event.raw': 'Sync' } },
+              b: { match_all: {} },
+            },
+          },
+          aggs: { s: { sum: { field: 'logIndex.num' } } },
+        },
+        t: {
+          terms: { field: 'event.raw', size: 3 },
+          aggs: {
+            a: {
+              adjacency_matrix: {
+                separator: '|',
+                filters: { A: { term: { 'event.raw': 'Transfer' } }, B: { range: { 'logIndex.num': { lt: 5 } } } },
+              },
+            },
+          },
+        },
+      },
+    },
+  ],
+  [
+    'deviations from medians',
+    'tx',
+    {
+      aggs: {
+        a: { median_absolute_deviation: { field: 'gasUsed.num' } },
+        t: {
+          terms: { field: 'status', order: { m: 'asc' } },
+          aggs: { m: { median_absolute_deviation: { field: 'gasUsed.num', format: '0.00' } } },
+        },
+        n: { filter: { match_none: {} }, aggs: { m: { median_absolute_deviation: { field: 'gasUsed.num' } } } },
+        b: { max_bucket: { buckets_path: 't>m' } },
+        p: { percentiles_bucket: { buckets_path: 't>m', keyed: false, format: '0.00', percents: [50] } },
+      },
+    },
+  ],
+  [
+    'hits of buckets by their scores',
+    'event',
+    {
+      query: {
+        bool: { should: [{ match: { event: 'transfer' } }, { term: { 'event.raw': { value: 'Sync', boost: 3 } } }] },
+      },
+      aggs: {
+        t: {
+          terms: { field: 'event.raw', size: 3 },
+          aggs: {
+            b: {
+              top_hits: {
+                size: 2,
+                _source: false,
+                sort: ['_score', { 'logIndex.num': 'desc' }, { timestamp: 'desc' }, 'transactionHash'],
+              },
+            },
+            c: {
+              top_hits: {
+                size: 1,
+                _source: false,
+                sort: [{ 'logIndex.num': 'desc' }, { timestamp: 'desc' }, 'transactionHash'],
+                track_scores: true,
+              },
+            },
+          },
+        },
+      },
+    },
+  ],
 ]

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../../../src/mapping/index.ts'
-import { type Document, valuesOf } from '../../../src/query/predicate.ts'
+import { type Document, rawValuesOf, valuesOf } from '../../../src/query/predicate.ts'
 
 /** A random aggregation of the kinds that the model knows. */
 export interface Question {
@@ -50,6 +50,14 @@ export const requestOf = (questions: readonly Question[]): object =>
 export const answerOf = (questions: readonly Question[], kind: Kind, sources: readonly Source[]): object =>
   Object.fromEntries(questions.map((question, i) => [`a${i}`, one(question, kind, sources)]))
 
+/** Arguments are shown as documents show them. */
+const shownValues = (field: FieldPath, source: Source) =>
+  field.list?.nested && field.compare === 'hex'
+    ? rawValuesOf(field, source).flatMap(raw =>
+        typeof raw === 'string' && raw.length <= (field.ignoreAbove ?? Number.POSITIVE_INFINITY) ? [raw] : [],
+      )
+    : valuesOf(field, source)
+
 const one = ({ type, field: name, inside }: Question, kind: Kind, sources: readonly Source[]): object => {
   const field = lookup(kind, name)!
   const isNested = (source: Source) =>
@@ -59,7 +67,7 @@ const one = ({ type, field: name, inside }: Question, kind: Kind, sources: reado
       ? []
       : [
           ...new Set(
-            valuesOf(field, source).map(value =>
+            shownValues(field, source).map(value =>
               typeof value !== 'bigint' ? value : Number.isSafeInteger(Number(value)) ? Number(value) : String(value),
             ),
           ),

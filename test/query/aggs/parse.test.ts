@@ -76,10 +76,14 @@ describe('reading aggregations', () => {
     ['scripts', { a: { terms: { script: 'x' } } }, /scripts are not supported/],
     ['exact means', { a: { avg: { field: 'logIndex.num', exact: true } } }, /unknown key \[exact\]/],
     [
-      'regular expressions',
-      { a: { terms: { field: 'event.raw', include: '(a+)+' } } },
-      /regular expressions but such as/,
+      'regular expressions for numbers',
+      { a: { terms: { field: 'logIndex.num', include: '1.*' } } },
+      /aggs\.a\.terms\.include: cannot support regular expression style/,
     ],
+    ['broken regular expressions', { a: { terms: { field: 'event.raw', include: '(a' } } }, /a/],
+    ['ids as terms', { a: { terms: { field: '_id' } } }, /value_count or cardinality/],
+    ['fields that nothing has', { a: { sum: { field: 'nope' } } }, /no field \[nope\]/],
+    ['texts that are no booleans', { a: { terms: { field: 'removed', include: ['yes'] } } }, /aggs\.a\.terms/],
     ['all hits beside them', undefined, /size.*beside aggregations/],
   ]
   for (const [name, aggs, why] of REFUSALS)

@@ -146,7 +146,7 @@ export const bestFirst = (request: SearchRequest, parts: readonly Part[]): Searc
   return isOrdered || isBegun ? request : { ...request, sort: BEST_FIRST }
 }
 
-const BEST_FIRST: Sort[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
+export const BEST_FIRST: Sort[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
 
 /** The greatest score of all matches, where scores are shown and not all 1. `found` are the first hits, where they are known. */
 export const maxScore = (

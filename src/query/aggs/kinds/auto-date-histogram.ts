@@ -11,7 +11,7 @@ export const autoDateHistogram: AggregationKind = {
   buckets: true,
   read(place, scope) {
     const keys = known(place, 'an object such as {"field": "timestamp", "buckets": 10}', KEYS, [])
-    const values = requireDate(place, readValues(place, keys, scope, 'numeric'))
+    const values = requireDate(place, readValues(place, keys, scope, 'date'))
     const least = keys.minimum_interval && string(keys.minimum_interval, 'a unit of time')
     if (least !== undefined && !UNITS.includes(least))
       throw unexpected(keys.minimum_interval!, `one of ${UNITS.join(', ')}`)

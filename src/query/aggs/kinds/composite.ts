@@ -5,7 +5,7 @@ import { createDateReader } from '../../dates.ts'
 import { boolean, type JsonNode, known, list, members, scalar, string, unexpected, where } from '../../json-node.ts'
 import { readDouble, readLong } from '../../numbers.ts'
 import type { CompositeSource, Values } from '../ast.ts'
-import { readValues } from '../fields.ts'
+import { readValues, refuseIds } from '../fields.ts'
 import { formatOf, zoneIn } from '../formats.ts'
 import { readInterval, readOffset } from '../intervals.ts'
 import { count } from '../options.ts'
@@ -50,7 +50,9 @@ const sourceOf = (place: JsonNode, scope: AggregationScope): CompositeSource => 
   switch (type) {
     case 'terms': {
       const keys = known(body, 'an object with [field]', TERMS, [])
-      return { ...common(name, body, keys, readValues(body, keys, scope, 'any')), by: 'terms' }
+      const values = readValues(body, keys, scope, 'any')
+      refuseIds(body, values)
+      return { ...common(name, body, keys, values), by: 'terms' }
     }
     case 'histogram': {
       const keys = known(body, 'an object with [field] and [interval]', HISTOGRAM, [])
@@ -61,7 +63,7 @@ const sourceOf = (place: JsonNode, scope: AggregationScope): CompositeSource => 
     }
     case 'date_histogram': {
       const keys = known(body, 'an object with [field] and an interval', DATES, [])
-      const values = requireDate(body, readValues(body, keys, scope, 'numeric'))
+      const values = requireDate(body, readValues(body, keys, scope, 'date'))
       const format = keys.format && { place: keys.format, text: string(keys.format, 'a date format') }
       const at = keys.time_zone && { place: keys.time_zone, text: string(keys.time_zone, 'a time zone') }
       const reader = createDateReader({ ...scope, ...(format && { format }), ...(at && { zone: at }) })

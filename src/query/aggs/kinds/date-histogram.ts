@@ -1,13 +1,13 @@
 import { createDateReader } from '../../dates.ts'
 import { boolean, type JsonNode, known, scalar, string } from '../../json-node.ts'
-import type { SpecOf } from '../ast.ts'
+import type { Edges, SpecOf } from '../ast.ts'
 import { readValues } from '../fields.ts'
 import { formatOf, zoneIn } from '../formats.ts'
 import { readInterval, readOffset } from '../intervals.ts'
 import { checkOrder, count, readOrder } from '../options.ts'
-import { createRounding } from '../rounding.ts'
+import { createRounding, type Rounding } from '../rounding.ts'
 import { requireDate } from './dates.ts'
-import { edgesOf } from './histogram.ts'
+import { checkWithin, edgesOf } from './histogram.ts'
 import type { AggregationKind, AggregationScope } from './kind.ts'
 import { scripts } from './terms.ts'
 
@@ -18,22 +18,32 @@ export const dateHistogram: AggregationKind = {
   read(place, scope) {
     const keys = known(place, 'an object such as {"field": "timestamp", "fixed_interval": "1h"}', KEYS, [])
     if (keys.script) throw scripts(keys.script)
-    const values = requireDate(place, readValues(place, keys, scope, 'numeric'))
+    const values = requireDate(place, readValues(place, keys, scope, 'date'))
     const zone = zoneIn(keys.time_zone, scope)
     const readDate = dateReader(keys, scope)
+    const [interval, offset] = [readInterval(place, keys), readOffset(keys.offset)]
+    const [extended, hard] = [edgesOf(keys.extended_bounds, readDate), edgesOf(keys.hard_bounds, readDate)]
+    checkWithin(place, extended, hard)
+    const withoutOffset = createRounding(interval, zone)
     return {
       kind: 'date_histogram',
       values,
-      rounding: createRounding(readInterval(place, keys), zone, readOffset(keys.offset)),
+      rounding: createRounding(interval, zone, offset),
       minDocCount: count(keys.min_doc_count, 0, 0),
       order: readOrder(keys.order, [{ by: '_key', ascending: true }]),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
       format: formatOf(scope, place, values, keys),
-      extended: edgesOf(keys.extended_bounds, readDate),
-      hard: edgesOf(keys.hard_bounds, readDate),
+      extended: bucketsOf(extended, withoutOffset, offset),
+      hard: bucketsOf(hard, withoutOffset, 0),
     }
   },
   check: (place, spec, aggs) => checkOrder(place, (spec as SpecOf<'date_histogram'>).order, aggs),
+}
+
+/** As in Elasticsearch, an offset moves the buckets of bounds, and not the bounds. */
+const bucketsOf = (edges: Edges | undefined, { round }: Rounding, offset: number): Edges | undefined => {
+  const bucketOf = (edge: number | undefined) => (edge === undefined ? undefined : round(edge) + offset)
+  return edges && { min: bucketOf(edges.min), max: bucketOf(edges.max) }
 }
 
 /** Numbers among bounds are milliseconds, as Elasticsearch has them; texts are written in the format. */

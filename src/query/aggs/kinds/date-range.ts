@@ -14,7 +14,7 @@ export const dateRange: AggregationKind = {
   read(place, scope) {
     const keys = known(place, 'an object such as {"field": "timestamp", "ranges": [{"from": "now-1d"}]}', KEYS, [])
     if (keys.script) throw scripts(keys.script)
-    const values = requireDate(place, readValues(place, keys, scope, 'numeric'))
+    const values = requireDate(place, readValues(place, keys, scope, 'date'))
     const format = keys.format && { place: keys.format, text: string(keys.format, 'a date format') }
     const zone = keys.time_zone && { place: keys.time_zone, text: string(keys.time_zone, 'a time zone') }
     const reader = createDateReader({ ...scope, ...(format && { format }), ...(zone && { zone }) })

@@ -24,6 +24,8 @@ export const histogram: AggregationKind = {
         `${where(keys.interval)}: [interval] must be >0 for histogram aggregation`,
       )
     const values = readValues(place, keys, scope, 'numeric')
+    const [extended, hard] = [edgesOf(keys.extended_bounds, readDouble), edgesOf(keys.hard_bounds, readDouble)]
+    checkWithin(place, extended, hard)
     return {
       kind: 'histogram',
       values,
@@ -33,8 +35,8 @@ export const histogram: AggregationKind = {
       order: readOrder(keys.order, [{ by: '_key', ascending: true }]),
       keyed: keys.keyed !== undefined && boolean(keys.keyed),
       format: formatOf(scope, place, values, keys),
-      extended: edgesOf(keys.extended_bounds, readDouble),
-      hard: edgesOf(keys.hard_bounds, readDouble),
+      extended,
+      hard,
     }
   },
   check: (place, spec, aggs) => checkOrder(place, (spec as SpecOf<'histogram'>).order, aggs),
@@ -65,4 +67,13 @@ export const edgesOf = (place: JsonNode | undefined, read: (place: JsonNode) => 
   if (edges.min !== undefined && edges.max !== undefined && edges.min > edges.max)
     throw refuse('illegal_argument_exception', `${where(place)}: [min] must not be greater than [max]`)
   return edges
+}
+
+export const checkWithin = (place: JsonNode, extended: Edges | undefined, hard: Edges | undefined): void => {
+  const { min: low = Number.NEGATIVE_INFINITY, max: high = Number.POSITIVE_INFINITY } = hard ?? {}
+  if (!extended || ((extended.min ?? low) >= low && (extended.max ?? high) <= high)) return
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: Extended bounds have to be inside hard bounds, hard bounds: [${low}--${high}], extended bounds: [${extended.min}--${extended.max}]`,
+  )
 }

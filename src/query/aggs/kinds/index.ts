@@ -1,4 +1,5 @@
 import type { AggregationType } from '../ast.ts'
+import { adjacencyMatrix } from './adjacency-matrix.ts'
 import { autoDateHistogram } from './auto-date-histogram.ts'
 import { cardinality } from './cardinality.ts'
 import { composite } from './composite.ts'
@@ -16,6 +17,7 @@ import { nested } from './nested.ts'
 import { percentileRanks, percentiles } from './percentiles.ts'
 import { range } from './range.ts'
 import { reverseNested } from './reverse-nested.ts'
+import { boxplot, medianAbsoluteDeviation } from './spread.ts'
 import { terms } from './terms.ts'
 import { topHits } from './top-hits.ts'
 import { valueCount } from './value-count.ts'
@@ -31,6 +33,7 @@ export const AGGREGATIONS = {
   date_range: dateRange,
   filter,
   filters,
+  adjacency_matrix: adjacencyMatrix,
   missing,
   global,
   nested,
@@ -47,5 +50,7 @@ export const AGGREGATIONS = {
   cardinality,
   percentiles,
   percentile_ranks: percentileRanks,
+  median_absolute_deviation: medianAbsoluteDeviation,
+  boxplot,
   weighted_avg: weightedAvg,
 } satisfies Record<AggregationType, AggregationKind>

@@ -1,20 +1,43 @@
 import { refuse } from '../../../lib/errors.ts'
-import { boolean, elements, isObject, type JsonNode, known, scalar, show, unexpected, where } from '../../json-node.ts'
-import type { SpecOf, Terms } from '../ast.ts'
-import { readValues } from '../fields.ts'
+import { createDateReader } from '../../dates.ts'
+import { checkLength } from '../../dsl/regexp.ts'
+import {
+  boolean,
+  elements,
+  isObject,
+  type JsonNode,
+  known,
+  scalar,
+  show,
+  string,
+  unexpected,
+  where,
+} from '../../json-node.ts'
+import { readDouble } from '../../numbers.ts'
+import { matcherOf } from '../../pattern.ts'
+import { OPERATORS } from '../../regexp/parse.ts'
+import type { SpecOf, Terms, ValueType } from '../ast.ts'
+import { readValues, refuseIds } from '../fields.ts'
 import { formatOf } from '../formats.ts'
 import { checkOrder, count, readOrder } from '../options.ts'
-import type { AggregationKind } from './kind.ts'
+import type { AggregationKind, AggregationScope } from './kind.ts'
 
 export const terms: AggregationKind = {
   doc: 'A bucket for each value of a field, the most frequent ones first. Counts are exact.',
-  limit: '`include` and `exclude` take values, a prefix (`Trans.*`) or a partition, but no other regular expression.',
   example: { field: 'event.raw', size: 5 },
   buckets: true,
   read(place, scope) {
     const keys = known(place, 'an object such as {"field": "event.raw"}', KEYS, IGNORED)
     if (keys.script) throw scripts(keys.script)
     const values = readValues(place, keys, scope, 'any')
+    refuseIds(place, values)
+    const read = termReader(values.type, keys.format, scope)
+    const partition = partitionOf(keys.include)
+    if (partition.partition && keys.exclude)
+      throw unexpected(
+        keys.exclude,
+        'no [exclude] beside a partition: Cannot specify any excludes when using a partition-based include',
+      )
     const order = readOrder(keys.order, [{ by: '_count', ascending: false }])
     const size = count(keys.size, 1, 10)
     const byKey = order[0]!.by === '_key'
@@ -25,7 +48,7 @@ export const terms: AggregationKind = {
       shardSize: Math.max(size, count(keys.shard_size, 1, byKey ? size : Math.floor(size * 1.5 + 10))),
       minDocCount: count(keys.min_doc_count, 0, 1),
       order,
-      terms: { ...partitionOf(keys.include), ...wantedOf(keys.include, keys.exclude, values.type) },
+      terms: { ...partition, ...wantedOf(keys.include, keys.exclude, read) },
       format: formatOf(scope, place, values, keys),
       showErrors: keys.show_term_doc_count_error !== undefined && boolean(keys.show_term_doc_count_error),
     }
@@ -71,22 +94,44 @@ const partitionOf = (include: JsonNode | undefined): Pick<Terms, 'partition'> =>
 
 type Wanted = Pick<Terms, 'include' | 'exclude'>
 
-const wantedOf = (include: JsonNode | undefined, exclude: JsonNode | undefined, type: string): Wanted => ({
-  include: include === undefined || isObject(include.value) ? undefined : setOf(include, type),
-  exclude: exclude === undefined ? undefined : setOf(exclude, type),
+const wantedOf = (include: JsonNode | undefined, exclude: JsonNode | undefined, read: TermReader): Wanted => ({
+  include: include === undefined || isObject(include.value) ? undefined : setOf(include, read),
+  exclude: exclude === undefined ? undefined : setOf(exclude, read),
 })
 
-const setOf = (place: JsonNode, type: string): ((text: string) => boolean) => {
-  if (!Array.isArray(place.value)) {
-    const pattern = scalar(place, 'a list of values, or a regular expression')
-    if (/^[\w ]*$/.test(pattern)) return text => text === pattern
-    const prefix = /^([\w ]*)\.\*$/.exec(pattern)?.[1]
-    if (prefix !== undefined && type === 'keyword') return text => text.startsWith(prefix)
+/** A term as text by which it is known; undefined of texts, for which a regular expression may stand. */
+type TermReader = ((place: JsonNode) => string) | undefined
+
+const termReader = (type: ValueType, format: JsonNode | undefined, scope: AggregationScope): TermReader => {
+  switch (type) {
+    case 'keyword':
+      return undefined
+    case 'boolean':
+      return place => String(boolean(place))
+    case 'date': {
+      const text = format && string(format, 'a date format')
+      const reader = createDateReader({ ...scope, ...(format && text && { format: { place: format, text } }) })
+      return place => String(reader.read(place, scalar(place, 'a date'), false))
+    }
+    default:
+      return place => {
+        const text = scalar(place, 'a number')
+        return /^-?\d+$/.test(text) ? String(BigInt(text)) : String(readDouble(place))
+      }
+  }
+}
+
+const setOf = (place: JsonNode, read: TermReader): ((text: string) => boolean) => {
+  if (Array.isArray(place.value)) {
+    const values = new Set(elements(place).map(at => (read ? read(at) : scalar(at, 'a value'))))
+    return text => values.has(text)
+  }
+  const pattern = scalar(place, 'a list of values, or a regular expression')
+  if (read)
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: regular expressions but such as "Trans.*" are not supported here, received ${show(place.value)}. Write a list of values.`,
+      `${where(place)}: cannot support regular expression style include/exclude settings as they can only be applied to string fields. Use an array of values, received ${show(place.value)}.`,
     )
-  }
-  const values = new Set(elements(place).map(at => scalar(at, 'a value')))
-  return text => values.has(text)
+  checkLength(pattern, place)
+  return matcherOf({ how: 'regexp', text: pattern, ignoreCase: false, operators: OPERATORS })
 }

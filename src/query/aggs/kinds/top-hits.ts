@@ -1,18 +1,19 @@
 import { refuse } from '../../../lib/errors.ts'
-import { lowerClause } from '../../dsl/index.ts'
-import { known, unexpected, where } from '../../json-node.ts'
+import type { Node } from '../../ast.ts'
+import { lowerClause, lowerScored } from '../../dsl/index.ts'
+import { known, where } from '../../json-node.ts'
+import { parseShown, SHOWN_KEYS } from '../../shown.ts'
 import { parseSort } from '../../sort.ts'
-import { parseSource } from '../../source.ts'
 import { count } from '../options.ts'
 import type { AggregationKind } from './kind.ts'
 
 export const topHits: AggregationKind = {
-  doc: 'The top documents of each bucket, as hits.',
-  limit: 'Only `size`, `from`, `sort` and `_source`.',
+  doc: 'The top documents of each bucket, as hits, with everything that a hit can show.',
+  limit: 'Not inside `nested`.',
   example: { size: 1, sort: [{ timestamp: 'desc' }], _source: ['event'] },
   buckets: false,
-  read(place, scope) {
-    const keys = known(place, 'an object with [size], [from], [sort] and [_source]', KEYS, IGNORED)
+  read(place, scope, { around }) {
+    const keys = known(place, 'an object with [size], [from], [sort] and [_source]', KEYS, [])
     if (scope.nested !== undefined)
       throw refuse(
         'illegal_argument_exception',
@@ -24,14 +25,25 @@ export const topHits: AggregationKind = {
         'illegal_argument_exception',
         `${where(place)}: Top hits result window is too large, from + size must be less than or equal to: [${MOST}] but was [${from + size}].`,
       )
-    const limits = scope.budget.limits
-    const sort = parseSort(keys.sort, { ...scope, lower: lowerClause })
-    if (sort.some(({ by }) => by === '_score') && sort.length > 1) throw unexpected(keys.sort!, 'fields to sort by')
-    return { kind: 'top_hits', size, from, sort, source: keys._source ? parseSource(keys._source, limits) : true }
+    const { kinds, budget } = scope
+    const { limits } = budget
+    return {
+      ...{ kind: 'top_hits', size, from, sort: parseSort(keys.sort, { ...scope, lower: lowerClause }) },
+      scored: !around.includes('global'),
+      ...parseShown(keys, {
+        ...{ kinds, limits },
+        queries: at =>
+          Object.fromEntries(
+            kinds.map(kind => {
+              const marks: Node[] = []
+              lowerScored(at, { ...scope, kind, marks })
+              return [kind, marks]
+            }),
+          ),
+      }),
+    }
   },
 }
 
-const KEYS = ['size', 'from', 'sort', '_source'] as const
-/** They change nothing here. */
-const IGNORED = ['track_scores', 'version', 'explain', 'seq_no_primary_term']
+const KEYS = ['size', 'from', 'sort', ...SHOWN_KEYS] as const
 const MOST = 100

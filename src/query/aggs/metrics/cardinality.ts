@@ -169,4 +169,4 @@ const mix = (value: number): number => {
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-export const cardinalityOf = (distinct: Pick<Distinct, 'count'>): Metric => counting('cardinality', distinct.count())
+export const cardinalityOf = (count: number): Metric => counting('cardinality', count)

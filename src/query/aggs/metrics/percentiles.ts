@@ -7,6 +7,8 @@ import type { Format } from './metric.ts'
 export interface PercentileOptions {
   keyed: boolean
   format: Format
+  /** Whether texts in a list are named after the percent, as those of percentiles_bucket are. */
+  namesTexts?: boolean
 }
 
 /** Percents, from 0 to 100. */
@@ -33,7 +35,7 @@ const ofMany = (
   type: string,
   of: readonly number[],
   at: (one: number) => number,
-  { keyed, format }: PercentileOptions,
+  { keyed, format, namesTexts = false }: PercentileOptions,
 ): Metric => {
   const numbers = of.map((one): [number, number | null] => {
     const value = at(one)
@@ -42,7 +44,7 @@ const ofMany = (
   return {
     is: 'metric',
     type,
-    body: [['values', keyed ? asObject(numbers, format) : asList(numbers, format)]],
+    body: [['values', keyed ? asObject(numbers, format) : asList(numbers, format, namesTexts)]],
     number(rest) {
       if (rest === undefined || !/^-?\d+(?:\.\d+)?(?:[eE]-?\d+)?$/.test(rest)) return undefined
       const value = at(Number(rest))
@@ -61,12 +63,14 @@ const asObject = (numbers: readonly [number, number | null][], format: Format): 
     }),
   )
 
-const asList = (numbers: readonly [number, number | null][], format: Format): Value =>
+const asList = (numbers: readonly [number, number | null][], format: Format, namesTexts: boolean): Value =>
   numbers.map(
     ([key, value]): Value =>
       new Map<string, Value>([
         ['key', key],
         ['value', value],
-        ...(format && value !== null ? [['value_as_string', format(value)] as const] : []),
+        ...(format && value !== null
+          ? [[namesTexts ? `${javaDouble(key)}_as_string` : 'value_as_string', format(value)] as const]
+          : []),
       ]),
   )

@@ -10,7 +10,7 @@ export const percentilesBucket = besideBuckets(
   ['percents', 'keyed'],
   ({ percents, keyed }, format) => {
     const wanted = percentsOf(percents)
-    const options = { keyed: keyed === undefined || boolean(keyed), format }
+    const options = { keyed: keyed === undefined || boolean(keyed), format, namesTexts: true }
     return found => {
       const sorted = found.map(({ value }) => value).sort((a, b) => a - b)
       const metric = percentilesOf({ quantile: part => nearest(sorted, part) } as Digest, wanted, options)

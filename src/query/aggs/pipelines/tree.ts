@@ -122,6 +122,13 @@ const SEVERAL_BUCKETS: ReadonlySet<string> = new Set([
   'range',
   'date_range',
   'filters',
+  'adjacency_matrix',
   'composite',
 ])
-const SEVERAL_NUMBERS: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks'])
+const SEVERAL_NUMBERS: ReadonlySet<string> = new Set([
+  'stats',
+  'extended_stats',
+  'percentiles',
+  'percentile_ranks',
+  'boxplot',
+])

@@ -1,0 +1,55 @@
+import { createDistinct, createNumberHash, type Distinct } from '../../query/aggs/metrics/cardinality.ts'
+import { createNumbers, lengthFor } from './aggregator.ts'
+import type { Rows } from './group.ts'
+import { createPairs, type Pairs } from './pairs.ts'
+
+/** Counts different keys in each bucket above: exactly, unless there are too many for all to be kept. */
+export interface DistinctKeys {
+  merge(rows: Pick<Rows, 'owners' | 'keys'>, owners: Uint32Array): void
+  /** Once all are there. */
+  count(owner: number): number
+  bytes(): number
+}
+
+/** `most`: bytes up to which all keys are kept. Sketches of few keys are exact up to `precision`. */
+export const createDistinctKeys = (precision: number, most: number): DistinctKeys => {
+  const counts = createNumbers()
+  let above = 0
+  /** Undefined once keys are counted by sketches. */
+  let pairs: Pairs | undefined = createPairs(true)
+  const sketches: Distinct[] = []
+  let target: Distinct
+  const addHash = createNumberHash((high, low) => target.add(high, low))
+  const addTo = (owner: number, key: number) => {
+    target = sketches[owner] ??= createDistinct(Math.min(precision, MOST_PRECISE))
+    addHash(key)
+  }
+  const sketch = ({ size, owners, keys }: Pairs) => {
+    for (let i = 0; i < size; i++) addTo(owners[i]!, keys[i]!)
+    pairs = undefined
+  }
+  return {
+    merge({ owners: rowOwners, keys }, owners) {
+      above = Math.max(above, lengthFor(owners))
+      counts.reserve(above)
+      for (let i = 0; i < keys.length; i++) {
+        const owner = owners[rowOwners[i]!]!
+        if (!pairs) {
+          addTo(owner, keys[i]!)
+          continue
+        }
+        const before = pairs.size
+        if (pairs.of(owner, keys[i]!) === before) counts.values[owner]!++
+      }
+      // Sketches of few keys each would take more than these.
+      if (pairs && pairs.bytes() > most && pairs.size >= above * MANY) sketch(pairs)
+    },
+    count: owner => (pairs ? (counts.values[owner] ?? 0) : (sketches[owner]?.count() ?? 0)),
+    bytes: () => (pairs?.bytes() ?? sketches.reduce((sum, one) => sum + (one?.bytes() ?? 0), 0)) + counts.bytes(),
+  }
+}
+
+/** Keys of a bucket from which on a sketch is smaller. */
+const MANY = 5000
+/** As in Elasticsearch. */
+const MOST_PRECISE = 40_000

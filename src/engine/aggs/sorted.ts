@@ -1,0 +1,117 @@
+/** Different values in their order. */
+export interface Sorted {
+  values: Float64Array<ArrayBuffer>
+  /** How many lie up to and with each value. */
+  ends: Float64Array
+  total: number
+}
+
+/** `counts` become the ends. */
+const sortedFrom = (values: Float64Array<ArrayBuffer>, counts: Float64Array): Sorted => {
+  const ends = counts
+  let total = 0
+  for (let i = 0; i < counts.length; i++) {
+    total += counts[i]!
+    ends[i] = total
+  }
+  return { values, ends, total }
+}
+
+/** `values` ascend, and equal ones become one. */
+const withoutTwins = (values: Float64Array<ArrayBuffer>, counts: Float64Array<ArrayBuffer>): Sorted => {
+  let kept = 0
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0 && values[i] === values[kept - 1]) counts[kept - 1]! += counts[i]!
+    else {
+      values[kept] = values[i]!
+      counts[kept] = counts[i]!
+      kept++
+    }
+  }
+  return sortedFrom(values.slice(0, kept), counts.slice(0, kept))
+}
+
+/** Of values in any order. Numbers alone are sorted much faster than by a function. */
+export const sortedOf = (values: Float64Array<ArrayBuffer>, counts: Float64Array): Sorted => {
+  // Where there is room, a value's place stands in its lower bits.
+  const step = 2 ** Math.ceil(Math.log2(values.length + 1))
+  const most = Number.MAX_SAFE_INTEGER / step
+  if (values.every(value => value >= 0 && value < most && Math.floor(value) === value)) {
+    const packed = values.map((value, place) => value * step + place).sort()
+    return withoutTwins(
+      packed.map(one => Math.floor(one / step)),
+      packed.map(one => counts[one % step]!),
+    )
+  }
+  const sorted = values.slice().sort()
+  const byValue = new Map<number, number>()
+  for (let i = 0; i < values.length; i++) byValue.set(values[i]!, (byValue.get(values[i]!) ?? 0) + counts[i]!)
+  const distinct = byValue.size === sorted.length ? sorted : sorted.filter((value, i) => value !== sorted[i - 1])
+  return sortedFrom(
+    distinct,
+    distinct.map(value => byValue.get(value)!),
+  )
+}
+
+/** The value at a zero-based place of the sorted list. */
+const valueAtPlace = ({ values, ends, total }: Sorted, place: number): number => {
+  const wanted = Math.max(0, Math.min(total - 1, place))
+  let low = 0
+  let high = values.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (ends[middle]! > wanted) high = middle
+    else low = middle + 1
+  }
+  return values[low]!
+}
+
+/** By Hazen's rule, which a t-digest follows too where it holds each value by itself. NaN of nothing. */
+export const quantileOf = (sorted: Sorted, part: number): number => {
+  if (sorted.total === 0) return Number.NaN
+  const place = part * sorted.total - 0.5
+  const below = Math.floor(place)
+  const [low, high] = [valueAtPlace(sorted, below), valueAtPlace(sorted, below + 1)]
+  const share = place - below
+  return low === high ? low : low + (high - low) * share
+}
+
+/** The part that lies below a value, as a t-digest tells it that holds each value by itself. NaN of nothing. */
+export const rankOf = ({ values, ends, total }: Sorted, value: number): number => {
+  if (total === 0) return Number.NaN
+  if (total === 1 || values.length === 1) return value < values[0]! ? 0 : 1
+  if (value < values[0]!) return 0
+  let low = 0
+  let high = values.length - 1
+  // The first value that lies above the middle between the one before and it.
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (value < (values[middle]! + values[middle + 1]!) / 2) high = middle
+    else low = middle + 1
+  }
+  const own = values[low]!
+  const before = low === 0 ? 0 : ends[low - 1]!
+  const count = ends[low]! - before
+  const left = low === 0 ? 0 : (own - values[low - 1]!) / 2
+  const right = low === values.length - 1 ? left : (values[low + 1]! - own) / 2
+  const from = own - (low === 0 && count === 1 ? right : left)
+  if (value >= own + right) return 1
+  let below: number
+  if (count === 1) below = before + (value - from) / (own + right - from)
+  else if (value < own) below = before + (value - from) / (own - from)
+  else below = before + count - 1 + (value - own) / right
+  return Math.max(0, below) / total
+}
+
+/** The median of how far values lie from their median. */
+export const medianDeviationOf = ({ values, ends, ...rest }: Sorted): number => {
+  const median = quantileOf({ values, ends, ...rest }, 0.5)
+  const counts = ends.map((end, i) => (i === 0 ? end : end - ends[i - 1]!))
+  return quantileOf(
+    sortedOf(
+      values.map(value => Math.abs(value - median)),
+      counts,
+    ),
+    0.5,
+  )
+}
