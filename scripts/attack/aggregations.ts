@@ -84,7 +84,7 @@ const checkCounts = (
   if (/"bucket_s(ort|elector)"/.test(JSON.stringify(asked))) return undefined
   if (!isRecord(body) || !isMembers(found) || typeof body.field !== 'string') return undefined
   const field = lookup(kind, body.field)
-  const isSingle = field !== undefined && !field.list && field.kind !== 'integers'
+  const isSingle = field && documents.every(({ _source }) => valuesOf(field, _source).length <= 1)
   if (!isSingle || body.missing !== undefined) return undefined
   const has = countOf(field, documents)
   const counted = countedBy(type!, body, found)

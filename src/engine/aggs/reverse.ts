@@ -2,7 +2,9 @@ import { type At, type Batch, ordinalAt } from './batch.ts'
 
 /** The documents of elements, each once in each bucket. */
 export const documentsOf = (at: At, batch: Batch): { at: At; batch: Batch } => {
-  const { documents } = at.elements!
+  // Of a kind without such a list there are no elements.
+  if (!at.elements) return { at, batch }
+  const { documents } = at.elements
   const { count, owners, buckets } = batch
   const list = new Uint32Array(count)
   const kept = owners && new Uint32Array(count)

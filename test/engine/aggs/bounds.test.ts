@@ -37,3 +37,15 @@ test('results that are large in each of many buckets do not take all memory', ()
   const path = { buckets_path: 'n>_count', percents }
   refused({ a: { ...each, aggs: { n: { terms: { field: 'from.raw' } }, p: { percentiles_bucket: path } } } })
 })
+
+test('kinds without a list have no elements to come back from', () => {
+  const names = { terms: { field: 'args.name' }, aggs: { d: { reverse_nested: {} } } }
+  const body = JSON.stringify({ size: 0, aggs: { a: { nested: { path: 'args' }, aggs: { names } } } })
+  const ask = (kinds: string) =>
+    JSON.parse(
+      Buffer.from(
+        answerSearch(searcher, 'x', kinds, body, { deadline: Number.POSITIVE_INFINITY }).body as Uint8Array,
+      ).toString(),
+    ) as { aggregations: object }
+  assert.deepEqual(ask('block,event').aggregations, ask('event').aggregations)
+})
