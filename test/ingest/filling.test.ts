@@ -221,17 +221,6 @@ describe('a back-fill from a node by several threads comes to what one makes of 
     assert.equal(blocksOf(found), 60)
     assert.match(found.said.join(), /do not link/)
   })
-
-  it('where what is stored is of another branch', async t => {
-    const trunk = makeChain({ blocks: 60 })
-    const other = makeChain({ blocks: 60, salt: 'other' })
-    const found = await same(t, [...trunk.slice(0, 40), ...other.slice(40)], {
-      before: other.slice(50),
-      storeBatch: 10,
-      job: { from: { block: 30 }, to: { block: 49 }, order: 'oldest' },
-    })
-    assert.equal(typeof found.outcome, 'string')
-  })
 })
 
 const BLOCK = 'eth_getBlockByNumber'
