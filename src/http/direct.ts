@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import type { Account } from '../accounts/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
@@ -12,6 +11,7 @@ import type { Exchange } from './context.ts'
 import { renderError } from './errors.ts'
 import { totalsFor } from './es/dialect.ts'
 import { PRODUCT } from './json.ts'
+import { nodeListener } from './node-listener.ts'
 
 /**
  * The short way of a search: what most clients ask most of the time is answered without the router, whose requests, responses and streams
@@ -120,7 +120,8 @@ const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
 
 /** Sends what is no plain answer as the app does. */
 const respond = async ({ env }: Exchange, response: Response): Promise<void> => {
-  await getRequestListener(() => response)(env!.incoming!, env!.outgoing!)
+  const toListener = await nodeListener()
+  await toListener(() => response)(env!.incoming!, env!.outgoing!)
 }
 
 /** What aborts when a connection ends, one for all of its requests. */

@@ -1,14 +1,15 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { messageOf, stop } from '../lib/errors.ts'
+import { lazy } from '../lib/lazy.ts'
 import { type Log, silent } from '../lib/log.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { limitConnections } from './connections.ts'
 import type { Env } from './context.ts'
 import type { Direct } from './direct.ts'
 import { errorResponse, rawError } from './errors.ts'
+import { nodeListener } from './node-listener.ts'
 
 export interface HttpServer {
   /** Where it can be reached from this machine, without a slash at the end. */
@@ -27,6 +28,8 @@ export interface ListenOptions {
   log?: Log
 }
 
+/** The first answers go before what most others need. */
+const LOAD_AFTER_MS = 100
 /** How often it is looked for clients that take too long. */
 const CHECK_MS = 2_000
 
@@ -34,11 +37,16 @@ export const listen = async (
   app: Hono<Env>,
   { direct = () => false, host, port, limits = DEFAULT_LIMITS, log = silent }: ListenOptions,
 ): Promise<HttpServer> => {
-  const listener = getRequestListener((request, env) => app.fetch(request, env as Env['Bindings']), {
-    hostname: host,
-    errorHandler: error =>
-      errorResponse(400, 'illegal_argument_exception', `The request cannot be read: ${messageOf(error)}`),
+  const loadListener = lazy(async () => {
+    const toListener = await nodeListener()
+    return toListener((request, env) => app.fetch(request, env as Env['Bindings']), {
+      hostname: host,
+      errorHandler: error =>
+        errorResponse(400, 'illegal_argument_exception', `The request cannot be read: ${messageOf(error)}`),
+    })
   })
+  const listener = async (incoming: IncomingMessage, outgoing: ServerResponse) =>
+    (await loadListener())(incoming, outgoing)
   const server = createServer(
     {
       // Longer than load balancers keep their connections, so that it is never we who close one that is about to be used.
@@ -59,6 +67,7 @@ export const listen = async (
     server.listen(port, host, resolve)
   })
   server.on('error', error => log.warn('Could not take a connection', { error }))
+  setTimeout(() => void loadListener(), LOAD_AFTER_MS).unref()
   const bound = (server.address() as AddressInfo).port
   return {
     url: `http://${hostOf(host)}:${bound}`,
