@@ -47,6 +47,8 @@ describe('scores', () => {
         ...inMemory,
         frequency: (field: FieldPath, value: Value) =>
           store.read(() => own.frequency(field, value)) === undefined ? undefined : inMemory.frequency(field, value),
+        averageLength: (field: FieldPath) =>
+          store.read(() => own.averageLength(field)) === 1 ? 1 : inMemory.averageLength(field),
         values: (field: FieldPath, test: (value: string) => boolean) =>
           store.read(() => own.values(field, test)) && inMemory.values(field, test),
       }
