@@ -3,19 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
-import { openForWriting } from '../../src/engine/open.ts'
-import { abiFolder, addAbis } from '../../src/ingest/abis.ts'
 import type { Job, Sharing } from '../../src/ingest/messages.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { contentsOf, documentsOf, using } from '../support/contents.ts'
 import { dataFolder } from '../support/delivery.ts'
+import { contentsIn, folderToIndex, NETWORK } from '../support/indexing.ts'
 import { type FakeNode, firstTimes, NodeError, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
-import { createTestStore, demoBlocks, generatedBlocks } from '../support/store.ts'
-
-const NETWORK = 'ethereum/test/net'
+import { demoBlocks, generatedBlocks } from '../support/store.ts'
 
 interface Options {
   job?: Partial<Extract<Job, { type: 'index' }>>
@@ -32,14 +27,7 @@ interface Options {
 /** What a back-fill comes to: its error, what it says of the node, and where all of it is stored. */
 const filled = async (t: TestContext, chain: readonly RawBlock[], indexers: number, options: Options = {}) => {
   const { job, storeBatch = 7, sharing = {}, abi, play, before, node: reach } = options
-  const data = await dataFolder(t)
-  makeStoreFolder(data)
-  const store = storeFile(data, NETWORK)
-  const db = openForWriting(store)
-  // The same in all stores, so that their indexes can be compared.
-  db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
-  db.close()
-  if (abi) addAbis(abiFolder(data), [abi.file], { network: null, address: abi.address })
+  const { data, store } = await folderToIndex(t, abi)
   const run = async (blocks: readonly RawBlock[], threads: number, play?: Options['play']) => {
     const node = await startNode(t, blocks)
     const traces = new Map(blocks.map(({ block, traces }) => [Number(block.number), traces]))
@@ -83,21 +71,12 @@ const filled = async (t: TestContext, chain: readonly RawBlock[], indexers: numb
   return { ...(await run(chain, indexers, play)), store }
 }
 
-const contents = (path: string) => {
-  const store = createTestStore([], { path })
-  let found: unknown
-  using([store], () => {
-    found = { contents: contentsOf(store), documents: documentsOf(store) }
-  })
-  return found
-}
-
 /** The same with several threads as with one. */
 const same = async (t: TestContext, chain: readonly RawBlock[], options: Options = {}) => {
   const { store: ofOne, ...one } = await filled(t, chain, 1, options)
   const { store: ofSeveral, ...several } = await filled(t, chain, 2, options)
   assert.deepEqual(several, one)
-  assert.deepStrictEqual(contents(ofSeveral), contents(ofOne))
+  assert.deepStrictEqual(contentsIn(ofSeveral), contentsIn(ofOne))
   return one
 }
 
@@ -151,7 +130,7 @@ describe('a back-fill from a node by several threads comes to what one makes of 
       }
       const [one, several] = [await filled(t, demo, 1, { play }), await filled(t, demo, 2, { play })]
       assert.deepEqual(several.outcome, one.outcome)
-      assert.deepStrictEqual(contents(several.store), contents(one.store))
+      assert.deepStrictEqual(contentsIn(several.store), contentsIn(one.store))
     }
   })
 

@@ -5,17 +5,13 @@ import { describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { formatPackLine } from '../../src/chain/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
-import { openForWriting } from '../../src/engine/open.ts'
-import { abiFolder, addAbis } from '../../src/ingest/abis.ts'
 import type { Sharing } from '../../src/ingest/messages.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
 import { silent } from '../../src/lib/log.ts'
-import { contentsOf, documentsOf, numberOf, using } from '../support/contents.ts'
+import { numberOf } from '../support/contents.ts'
 import { dataFolder } from '../support/delivery.ts'
-import { createTestStore, demoBlocks, excerptOf, generatedBlocks } from '../support/store.ts'
-
-const NETWORK = 'ethereum/test/net'
+import { contentsIn, folderToIndex, NETWORK } from '../support/indexing.ts'
+import { demoBlocks, excerptOf, generatedBlocks } from '../support/store.ts'
 
 interface Options {
   storeBatch?: number
@@ -32,14 +28,7 @@ const imported = async (
   indexers: number,
   { storeBatch = 7, sharing = {}, abi, before }: Options = {},
 ) => {
-  const data = await dataFolder(t)
-  makeStoreFolder(data)
-  const store = storeFile(data, NETWORK)
-  const db = openForWriting(store)
-  // The same in all stores, so that their indexes can be compared.
-  db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
-  db.close()
-  if (abi) addAbis(abiFolder(data), [abi.file], { network: null, address: abi.address })
+  const { data, store } = await folderToIndex(t, abi)
   const run = async (content: string | Buffer, threads: number) => {
     const file = join('packs', 'pack.ndjson')
     mkdirSync(join(data, 'packs'), { recursive: true })
@@ -63,15 +52,6 @@ const imported = async (
   return { outcome, store }
 }
 
-const contents = (path: string) => {
-  const store = createTestStore([], { path })
-  let found: unknown
-  using([store], () => {
-    found = { contents: contentsOf(store), documents: documentsOf(store) }
-  })
-  return found
-}
-
 const packOf = (blocks: readonly RawBlock[]) => blocks.map(formatPackLine).join('')
 
 /** The same with several threads as with one. */
@@ -79,7 +59,7 @@ const same = async (t: TestContext, pack: string | Buffer, options: Options = {}
   const one = await imported(t, pack, 1, options)
   const several = await imported(t, pack, 2, options)
   assert.deepEqual(several.outcome, one.outcome)
-  assert.deepStrictEqual(contents(several.store), contents(one.store))
+  assert.deepStrictEqual(contentsIn(several.store), contentsIn(one.store))
   return one.outcome
 }
 
@@ -137,7 +117,7 @@ describe('an import by several threads comes to what one makes of it', () => {
       const [one, several] = await Promise.all([imported(t, pack, 1, options), imported(t, pack, 2, options)])
       assert.deepEqual(several.outcome, one.outcome, what)
       assert.equal(typeof one.outcome, 'string', what)
-      assert.deepStrictEqual(contents(several.store), contents(one.store), what)
+      assert.deepStrictEqual(contentsIn(several.store), contentsIn(one.store), what)
     }
   })
 

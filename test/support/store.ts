@@ -184,13 +184,15 @@ export const createShows = () => {
   }
 }
 
+/** Hashes are the same in all stores then, so that their indexes can be compared. */
+export const sameHashes = (db: WritableDb) => db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
+
 export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestStoreOptions = {}): TestStore => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-store-'))
   const { path = join(folder, 'network.sqlite') } = options
   const db = openForWriting(path)
   const endWriting = () => void db.close()
-  // The same in all stores, so that their indexes can be compared.
-  db.exec("UPDATE meta SET value = 7 WHERE key LIKE 'hash_key_%'")
+  sameHashes(db)
   const chainId = blocks[0]?.chainId ?? 1
   const { run = 16, events = [], own, listedSignatures, links, traces } = options
   const found = new Map<string, ReturnType<typeof candidatesOf>>()
