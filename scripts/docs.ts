@@ -32,12 +32,12 @@ import { REFUSED_AGGREGATIONS, REFUSED_KEYS } from '../src/query/refused.ts'
 import { ROOMS } from './layers.ts'
 
 /**
- * Writes the parts of the README and of docs/ that the code knows better, between `<!-- generated: name -->` and `<!-- end -->`:
+ * Writes the parts of CONTRIBUTING and of docs/ that the code knows better, between `<!-- generated: name -->` and `<!-- end -->`:
  * `npm run docs`. A test fails while they are stale.
  */
 type Parts = Readonly<Record<string, () => string>>
 
-export const withGenerated = (page: string, parts: Parts = README_PARTS, name = 'README.md'): string => {
+export const withGenerated = (page: string, parts: Parts, name: string): string => {
   const missing = new Set(Object.keys(parts))
   const text = page.replace(MARKED, (_, open: string, id: string, close: string) => {
     const part = parts[id]
@@ -182,15 +182,6 @@ const registry = () => {
   return `It knows ${count(events.length)} declarations of events under ${count(topics.size)} topics, ${count(functions.size)} functions by their selector, and the decimals of ${count(tokens.length)} tokens.`
 }
 
-const README_PARTS = {
-  commands,
-  'command-options': commandOptions,
-  settings,
-  limits,
-  rooms,
-  registry,
-} satisfies Parts
-
 const aggregations = () =>
   table(
     ['Aggregation', 'What it computes', 'Example, on events'],
@@ -280,25 +271,22 @@ const pipelines = () =>
     ],
   )
 
-/** Pages with generated parts. */
-export const PAGES: readonly { name: string; url: URL; parts: Parts }[] = [
-  { name: 'README.md', url: README, parts: README_PARTS },
-  {
-    name: 'docs/compatibility.md',
-    url: new URL('../docs/compatibility.md', import.meta.url),
-    parts: COMPATIBILITY_PARTS,
-  },
-  {
-    name: 'docs/search.md',
-    url: new URL('../docs/search.md', import.meta.url),
-    parts: { clauses, ignored, aggregations, pipelines },
-  },
-  {
-    name: 'docs/fields.md',
-    url: new URL('../docs/fields.md', import.meta.url),
-    parts: { fields: () => KINDS.map(fieldsOf).join('\n\n') },
-  },
-]
+/** Pages with generated parts, by their path. */
+const PARTS: Readonly<Record<string, Parts>> = {
+  'CONTRIBUTING.md': { rooms },
+  'docs/commands.md': { commands, 'command-options': commandOptions },
+  'docs/compatibility.md': COMPATIBILITY_PARTS,
+  'docs/decoding.md': { registry },
+  'docs/fields.md': { fields: () => KINDS.map(fieldsOf).join('\n\n') },
+  'docs/search.md': { clauses, ignored, aggregations, pipelines },
+  'docs/settings.md': { settings, limits },
+}
+
+export const PAGES = Object.entries(PARTS).map(([name, parts]) => ({
+  name,
+  url: new URL(`../${name}`, import.meta.url),
+  parts,
+}))
 
 if (import.meta.main)
   for (const { name, url, parts } of PAGES) writeFileSync(url, withGenerated(readFileSync(url, 'utf8'), parts, name))

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 
 /**
  * The rooms of `src/` and the arrows between them: `node scripts/layers.ts` tells what in the code breaks them. A room is a folder,
- * or a file directly in `src/`. The README's table of rooms is written from here.
+ * or a file directly in `src/`. The table of rooms in CONTRIBUTING.md is written from here.
  */
 export interface Room {
   /** What it is for. */

@@ -3,7 +3,7 @@ import * as kinds from './kinds.ts'
 
 /**
  * THE table of settings. Flag, environment variable and place in the config file follow from the name: `queryDeadline` is
- * `--query-deadline`, `CHAINSIEVE_QUERY_DEADLINE` and `query-deadline`. Parsing, `--help` and the README are read from here.
+ * `--query-deadline`, `CHAINSIEVE_QUERY_DEADLINE` and `query-deadline`. Parsing, `--help` and docs/settings.md are read from here.
  */
 export const SETTINGS = {
   data: setting(kinds.text('a folder', 'DIR'), './chainsieve-data', 'Folder that holds everything that is stored.'),
@@ -18,7 +18,7 @@ export const SETTINGS = {
   queryDeadline: setting(kinds.duration, '10s', 'A query that takes longer is given up with an error.'),
   readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
   indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build what is stored of them.'),
-  limit: list(kinds.limit, 'Sets one of the limits that the README lists.'),
+  limit: list(kinds.limit, 'Sets one of the limits that docs/settings.md lists.'),
   allowTarget: list(kinds.cidr, 'Private address range that alert webhooks may reach.'),
   smtp: setting(
     kinds.smtpUrl,
@@ -94,7 +94,7 @@ export const placesOf = (name: string) => {
   return { flag: `--${kebab}`, env: `CHAINSIEVE_${kebab.toUpperCase().replaceAll('-', '_')}`, file: kebab }
 }
 
-/** One line per setting for the README. */
+/** One line per setting for docs/settings.md. */
 export const settingRows = () =>
   Object.entries<Setting>({ ...SETTINGS, ...NETWORK_SETTINGS }).map(([name, { kind, fallback, meaning, list }]) => ({
     ...placesOf(name),

@@ -40,7 +40,7 @@ const TOO_LARGE = 'content_too_large_exception'
 
 /**
  * THE table of limits: what one caller, one rule, one node or one file may ask of the program. `--limit clauses=2000`
- * changes one; the README's table and every error are written from here.
+ * changes one; the table in docs/settings.md and every error are written from here.
  */
 export const LIMITS = {
   // Connections and bodies.

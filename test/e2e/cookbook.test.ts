@@ -3,11 +3,21 @@ import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { startMailServer } from '../support/mail.ts'
-import { ask, asShown, type Block, blocksOf, commandsOf, partOf, requestOf } from '../support/readme.ts'
+import {
+  alertsPage,
+  ask,
+  asShown,
+  type Block,
+  blocksOf,
+  commandsOf,
+  cookbookPage,
+  readme,
+  requestOf,
+} from '../support/readme.ts'
 import { type Call, startReceiver } from '../support/receiver.ts'
 import { after, serve, succeed, tempFolder, until } from './program.ts'
 
-/** The five rules of the README, sent to receivers that are there: all that they find on the demo chain arrives, and as it is shown. */
+/** The five rules of the cookbook, sent to receivers that are there: all that they find on the demo chain arrives, and as it is shown. */
 const NETWORK = 'ethereum/demo/local'
 const EXAMPLE = 'https://example.com'
 const DEMO_DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
@@ -60,8 +70,8 @@ test('the cookbook', async t => {
   const secret = (await succeed(t, ['rules', 'secret', '--account', 'test'], { data })).trim()
 
   // The rule that the chapter begins with is made as well, so that ids are those that a reader gets.
-  const [introduction] = examplesOf(partOf('## Alert rules'))
-  const cookbook = examplesOf(partOf('### Cookbook'))
+  const [introduction] = examplesOf(readme.slice(readme.indexOf('## Alert\n')))
+  const cookbook = examplesOf(cookbookPage)
   const rules: Rule[] = []
   for (const { words, shown } of [introduction!, ...cookbook]) {
     const request = requestOf(words, server.token)
@@ -255,7 +265,7 @@ test('the cookbook', async t => {
   })
 
   await t.test('every webhook is signed, under an id of its own', async () => {
-    const [js] = blocksOf(partOf('### Receivers')).filter(({ language }) => language === 'js')
+    const [js] = blocksOf(alertsPage).filter(({ language }) => language === 'js')
     const { isGenuine } = (await import(`data:text/javascript,${encodeURIComponent(js!.text)}`)) as {
       isGenuine(body: string, headers: Record<string, unknown>, secret: string): boolean
     }

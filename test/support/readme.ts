@@ -4,16 +4,22 @@ import { README } from '../../scripts/docs.ts'
 
 const page = (path: string) => readFileSync(new URL(path, README), 'utf8')
 
-/** What the README shows, for the tests that hold it against the program. */
+/** What the docs show, for the tests that hold them against the program. */
 export const readme = page('README.md')
+export const contributing = page('CONTRIBUTING.md')
 export const searchPage = page('docs/search.md')
+export const alertsPage = page('docs/alerts.md')
+export const cookbookPage = page('docs/cookbook.md')
 
-/** Every page for users, by its path. */
+/** Pages for users, by their path. Their examples run in this order, against one server. */
 export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
-  ['README.md', ...['search', 'grafana', 'fields', 'compatibility'].map(name => `docs/${name}.md`)].map(path => [
-    path,
-    page(path),
-  ]),
+  [
+    'README.md',
+    ...[
+      ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook'],
+      ...['indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings', 'operating', 'threats', 'speed'],
+    ].map(name => `docs/${name}.md`),
+  ].map(path => [path, page(path)]),
 )
 
 export interface Block {
@@ -21,21 +27,12 @@ export interface Block {
   text: string
 }
 
-/** The fenced blocks of a part of the README, in order. */
+/** The fenced blocks of a page, in order. */
 export const blocksOf = (part: string): Block[] =>
   Array.from(part.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm), ([, language, text]) => ({
     language: language!,
     text: text!,
   }))
-
-/** What stands under a heading, written as in the README: `## Searching`. */
-export const partOf = (heading: string): string => {
-  const [, part] = readme.split(`\n${heading}\n`)
-  assert.ok(part, `there is no ${heading}`)
-  const [marks = ''] = heading.split(' ')
-  const end = part.search(new RegExp(`^#{1,${marks.length}} `, 'm'))
-  return end < 0 ? part : part.slice(0, end)
-}
 
 /** The commands of shell texts, each with its continued lines. */
 export const commandsOf = (text: string): string[][] => {
