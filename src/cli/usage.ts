@@ -7,15 +7,15 @@ import { COMMANDS } from './commands/index.ts'
 /** The help text on everything. */
 export const overview = (version: string): string =>
   [
-    `Chainsieve ${version}: search for EVM chains.`,
+    `Chainsieve ${version}: search and alerts for EVM chains.`,
     '',
     'Usage: chainsieve COMMAND [arguments] [options]',
     '',
     'Commands:',
     ...columns(COMMANDS.map(({ name, summary }) => [name, summary])),
     '',
-    'chainsieve COMMAND --help tells of the options of a command, all of which can be set by environment variables and in a',
-    'config file, too. Exit codes: 0 done, 1 failed, 2 used wrongly.',
+    'chainsieve COMMAND --help lists the options of a command. Environment variables and a config file can set them, too.',
+    'Exit codes: 0 done, 1 failed, 2 wrong usage.',
   ].join('\n')
 
 /** The help text on one command. */
@@ -31,7 +31,7 @@ export const usageOf = (command: Command): string =>
       ...Object.entries(settingsOf(command)).map(([name, setting]) =>
         optionOf(name, { ...setting, ...defaultOf(command, name) }, ` [${placesOf(name).env}]`),
       ),
-      ['--help', 'Shows this.'],
+      ['--help', 'Shows this help.'],
     ]),
   ].join('\n')
 

@@ -6,75 +6,75 @@ import * as kinds from './kinds.ts'
  * `--query-deadline`, `CHAINSIEVE_QUERY_DEADLINE` and `query-deadline`. Parsing, `--help` and docs/settings.md are read from here.
  */
 export const SETTINGS = {
-  data: setting(kinds.text('a folder', 'DIR'), './chainsieve-data', 'Folder that holds everything that is stored.'),
+  data: setting(kinds.text('a folder', 'DIR'), './chainsieve-data', 'Folder that holds all stored data.'),
   config: setting(
     kinds.text('a file', 'FILE'),
     undefined,
-    'Config file (TOML). Without it, chainsieve.toml in the data folder is read where there is one.',
+    'Config file (TOML). The default is chainsieve.toml in the data folder, if it exists.',
   ),
   host: setting(kinds.text('a host name or address', 'HOST'), '127.0.0.1', 'Address that the server listens on.'),
   port: setting(kinds.port, '8640', 'Port that the server listens on.'),
-  json: setting(kinds.toggle, 'false', 'Logs and results as JSON lines, for machines.'),
-  queryDeadline: setting(kinds.duration, '10s', 'A query that takes longer is given up with an error.'),
+  json: setting(kinds.toggle, 'false', 'Print logs and results as JSON lines.'),
+  queryDeadline: setting(kinds.duration, '10s', 'Deadline of a query. A query that takes longer fails.'),
   readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
-  indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build what is stored of them.'),
-  limit: list(kinds.limit, 'Sets one of the limits that docs/settings.md lists.'),
+  indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build the index.'),
+  limit: list(kinds.limit, 'Sets one of the limits in docs/settings.md.'),
   allowTarget: list(kinds.cidr, 'Private address range that alert webhooks may reach.'),
   smtp: setting(
     kinds.smtpUrl,
     undefined,
-    'Mail server that alert emails are handed to, with user and password in the URL where it asks for them.',
+    'Mail server for alert emails. The URL has the user and the password, if the server requires them.',
   ),
-  mailFrom: setting(kinds.sender, undefined, 'Sender of alert emails; by default chainsieve@ this host.'),
+  mailFrom: setting(kinds.sender, undefined, 'Sender of alert emails. The default is chainsieve@ this host.'),
   mailDigest: setting(
     kinds.duration,
     '120s',
-    'Emails of one rule within this time are one email; 0s: each goes at once.',
+    'Emails of one rule within this time are combined into one. 0s sends each at once.',
   ),
-  deliveryTimeout: setting(kinds.duration, '20s', 'A receiver of alerts that takes longer to answer has failed.'),
+  deliveryTimeout: setting(kinds.duration, '20s', 'Time within which a receiver of alerts must answer.'),
   deliveryRetries: list(
     kinds.duration,
-    'Times to wait after each failed delivery before the next try; by default 5s 5m 30m 2h 5h 10h 14h 20h 24h.',
+    'Waits between the tries of a delivery. The default is 5s 5m 30m 2h 5h 10h 14h 20h 24h.',
   ),
   keepDeliveries: setting(
     kinds.duration,
     '30d',
-    'Delivered alerts stay in the ledger for so long; dead ones for 90d at least.',
+    'How long the ledger keeps delivered alerts. It keeps dead ones for at least 90d.',
   ),
 } satisfies Table
 
 /** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */
 export const NETWORK_SETTINGS = {
-  network: setting(kinds.network, undefined, 'The network that is meant.'),
-  rpc: list(kinds.httpUrl, "A node's JSON-RPC endpoint; the next one is taken when one fails."),
+  network: setting(kinds.network, undefined, 'Name of the network.'),
+  rpc: list(kinds.httpUrl, 'JSON-RPC endpoint of a node. If one fails, the next one is used.'),
   ws: setting(
     kinds.wsUrl,
     undefined,
-    "The node's WebSocket endpoint, which tells of new blocks; without it the head is polled.",
+    'WebSocket endpoint of the node, which announces new blocks. Without it, the head is polled.',
   ),
-  from: setting(kinds.blockPoint, undefined, 'First block to index; by default the first of the chain.'),
-  to: setting(kinds.blockPoint, undefined, 'Last block to index; by default the head, which is followed from then on.'),
-  order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Where a back-fill begins.'),
-  finality: setting(kinds.count(1, 100_000), '64', 'Deepest reorganisation that is followed, in blocks.'),
+  from: setting(kinds.blockPoint, undefined, 'First block to index. The default is the first block of the chain.'),
+  to: setting(kinds.blockPoint, undefined, 'Last block to index. The default is the head, which is then followed.'),
+  order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Which end a back-fill begins at.'),
+  finality: setting(kinds.count(1, 100_000), '64', 'Depth of the deepest reorganisation that is followed, in blocks.'),
   pollInterval: setting(
     kinds.duration,
     undefined,
-    "Time between two looks at the head where there is no WebSocket; by default it follows the chain's pace.",
+    'Time between polls of the head if there is no WebSocket. The default follows the pace of the chain.',
   ),
   skipBloom: setting(
     kinds.toggle,
     'false',
-    'Takes blocks whose logs blooms are not those of their logs: some rollups leave theirs empty.',
+    'Accepts blocks whose logs blooms do not match their logs: some rollups leave them empty.',
   ),
   traces: setting(
     kinds.oneOf(['off', 'calls', 'all']),
     'off',
-    'Which steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber: none, those that call functions, or all. Packs bring theirs along, all.',
+    'Which steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber: none, those that call functions, or all. All steps in packs are indexed.',
   ),
-  requestTimeout: setting(kinds.duration, '20s', 'A node that takes longer to answer has failed.'),
-  rpcBatch: setting(kinds.count(1, 1_000), '20', 'Most calls in one JSON-RPC request.'),
-  rpcConcurrency: setting(kinds.count(1, 256), '16', 'Most JSON-RPC requests under way at once.'),
-  storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks of a back-fill that are stored in one transaction.'),
+  requestTimeout: setting(kinds.duration, '20s', 'Time within which a node must answer.'),
+  rpcBatch: setting(kinds.count(1, 1_000), '20', 'Maximum number of calls in one JSON-RPC request.'),
+  rpcConcurrency: setting(kinds.count(1, 256), '16', 'Maximum number of concurrent JSON-RPC requests.'),
+  storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks that a back-fill stores in one transaction.'),
 } satisfies Table
 
 export interface Setting<T = unknown> {

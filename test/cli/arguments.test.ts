@@ -105,33 +105,33 @@ test('help tells of all commands', async () => {
   const { out } = await chainsieve(['--help'])
   assert.equal(
     out,
-    `Chainsieve 1.2.3: search for EVM chains.
+    `Chainsieve 1.2.3: search and alerts for EVM chains.
 
 Usage: chainsieve COMMAND [arguments] [options]
 
 Commands:
-  serve             Runs the server, and indexes and follows the networks that it is given; with none at all it serves a demo chain.
-  dev               For developers of contracts: follows a local node (http://127.0.0.1:8545), decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens and serves it; keeps nothing.
-  index             Indexes a range of blocks, then exits; asked again, it goes on where it stopped.
-  import            Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.
-  search            Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.
-  status            Tells of each network which blocks are held, how far the head is, and how its nodes are.
-  verify            Reads all that is stored and tells whether it is as it was written; exits with 1 where it is not.
-  rules list        Shows alert rules, those of all accounts, and how often each has fired.
-  rules check       Checks alert rules in JSON files as the server would, one or a list of them in each; - reads standard input.
-  rules simulate    Tells how often a rule would have fired in the blocks that are stored, and shows the newest hits; sends nothing.
-  rules deliveries  Shows what was sent, waits or was given up, the newest first.
-  rules redeliver   Sends deliveries again: those that fulfil all that is given, of which there must be something.
-  rules secret      Prints the secret by which an account's webhooks are signed, and nothing else.
-  token create      Makes a token and prints it, and nothing else; it cannot be shown again.
-  token list        Shows the tokens there are, not the tokens themselves.
-  token revoke      Makes a token invalid for good, within a second also in a running server.
-  abi add           Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.
-  abi list          Shows the ABIs that were given.
-  abi remove        Takes back all ABIs of that name, or those of one network, contract or code; what is stored stays decoded.
+  serve             Runs the server. Indexes and follows the given networks; without any network, serves a demo chain.
+  dev               Follows a local node (http://127.0.0.1:8545) for contract developers: decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens, and serves it. Keeps no data.
+  index             Indexes a range of blocks and exits. The same command continues where it stopped.
+  import            Imports block packs: NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line.
+  search            Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input.
+  status            Shows for each network the stored blocks, the head, and the state of its nodes.
+  verify            Reads all stored data and checks it for damage. Exits with 1 if there is any.
+  rules list        Lists the alert rules of all accounts, and how often each has fired.
+  rules check       Checks alert rules in JSON files as the server does. A file has one rule or a list; - reads standard input.
+  rules simulate    Shows how often a rule would have fired in the stored blocks, and the newest hits. Sends nothing.
+  rules deliveries  Lists deliveries that were sent, wait or are dead, newest first.
+  rules redeliver   Sends deliveries again: those that meet all given conditions, of which at least one is required.
+  rules secret      Prints the secret that signs the webhooks of an account, and nothing else.
+  token create      Creates a token and prints it, and nothing else. It cannot be shown again.
+  token list        Lists tokens by number, account, state and last use, without the tokens themselves.
+  token revoke      Makes a token invalid for ever. A running server notices within a second.
+  abi add           Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.
+  abi list          Lists the ABIs that you added.
+  abi remove        Removes the ABIs of that name, or only those of one network, contract or code. Stored documents stay decoded.
 
-chainsieve COMMAND --help tells of the options of a command, all of which can be set by environment variables and in a
-config file, too. Exit codes: 0 done, 1 failed, 2 used wrongly.
+chainsieve COMMAND --help lists the options of a command. Environment variables and a config file can set them, too.
+Exit codes: 0 done, 1 failed, 2 wrong usage.
 `,
   )
   for (const argv of [['-h'], ['help'], ['help', 'token'], ['token', '--help']])
@@ -144,19 +144,19 @@ test('help on a command tells of its options, from the table of settings', async
     out,
     `Usage: chainsieve token create --account NAME [--expires TIME]
 
-Makes a token and prints it, and nothing else; it cannot be shown again.
+Creates a token and prints it, and nothing else. It cannot be shown again.
 
 Options:
-  --account NAME  The account that the token is for; it is made where it does not exist.
-  --expires TIME  How long the token is valid, such as 30d; by default until it is revoked.
-  --data DIR      Folder that holds everything that is stored. Default: ./chainsieve-data. [CHAINSIEVE_DATA]
-  --config FILE   Config file (TOML). Without it, chainsieve.toml in the data folder is read where there is one. [CHAINSIEVE_CONFIG]
-  --json          Logs and results as JSON lines, for machines. [CHAINSIEVE_JSON]
-  --help          Shows this.
+  --account NAME  Account of the token. It is created if it does not exist.
+  --expires TIME  How long the token is valid, such as 30d. The default is until you revoke it.
+  --data DIR      Folder that holds all stored data. Default: ./chainsieve-data. [CHAINSIEVE_DATA]
+  --config FILE   Config file (TOML). The default is chainsieve.toml in the data folder, if it exists. [CHAINSIEVE_CONFIG]
+  --json          Print logs and results as JSON lines. [CHAINSIEVE_JSON]
+  --help          Shows this help.
 `,
   )
   const index = (await chainsieve(['help', 'index'])).out
-  assert.match(index, /^ {2}--rpc URL +A node's JSON-RPC endpoint.* May be repeated\. \[CHAINSIEVE_RPC\]$/m)
+  assert.match(index, /^ {2}--rpc URL +JSON-RPC endpoint of a node.* May be repeated\. \[CHAINSIEVE_RPC\]$/m)
   assert.match(index, /^ {2}--finality N +.* Default: 64\. \[CHAINSIEVE_FINALITY\]$/m)
   assert.doesNotMatch(index, /--port/)
 })

@@ -151,7 +151,7 @@ test('a signal stops the work, what was opened is closed, and an unfinished task
   assert.deepEqual([code, out, closed], [1, SUMMARY_TEXT, ['store']])
   assert.match(
     err,
-    /Was asked to stop signal=SIGINT\n(.*\n)*.*warn {2}Stopped before the end; the same command goes on from here\n$/,
+    /Was asked to stop signal=SIGINT\n(.*\n)*.*warn {2}Stopped before the end; the same command continues here\n$/,
   )
 
   const serve: Services['serve'] = async (_, { shutdown }) => {
@@ -407,14 +407,14 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
     return out.split('\n').slice(more.length === 0 ? 2 : 0)
   }
   assert.deepEqual(await redecoding(['a/b/c', 'd/e/f'], true), [
-    'What is stored of a/b/c, d/e/f is decoded anew now, by the server that runs.',
+    'The running server decodes the stored blocks of a/b/c, d/e/f again.',
     '',
   ])
   assert.deepEqual(await redecoding(['a/b/c'], false), [
-    'What is stored of a/b/c is decoded anew as soon as chainsieve serve runs.',
+    'The next chainsieve serve will decode the stored blocks of a/b/c again.',
     '',
   ])
-  assert.deepEqual(await redecoding([], false), ['Nothing is stored that could be decoded anew.', ''])
+  assert.deepEqual(await redecoding([], false), ['No stored blocks need decoding again.', ''])
   assert.deepEqual(JSON.parse((await redecoding(['a/b/c'], false, '--json'))[0]!), [
     { ...other, redecoding: { networks: ['a/b/c'], now: false } },
   ])

@@ -333,7 +333,7 @@ test('rules deliveries shows the ledger, the newest first, without secrets', asy
   assert.deepEqual(await ids('--limit 3'), [4, 3, 2])
   assert.match(
     (await rules(`deliveries --limit 3 --data ${data}`)).out,
-    /\nThere are older ones: --limit N shows more\.\n$/,
+    /\nThere are older deliveries: --limit N lists more\.\n$/,
   )
   assert.doesNotMatch((await rules(`deliveries --limit 4 --data ${data}`)).out, /older/)
   assert.deepEqual(JSON.parse((await rules(`deliveries --limit 1 --json --data ${data}`)).out), [

@@ -158,7 +158,7 @@ describe('an account that has much to tell', () => {
     assert.deepEqual(states(), { queued: 21, dead: 30 })
     assert.equal(
       store.list({ dead: true, limit: 1 })[0]!.lastError,
-      'An account has more than 20 queued deliveries. What a receiver cannot take meanwhile is dead, and can be delivered again in smaller ranges. ' +
+      'An account has more than 20 queued deliveries. Further deliveries to a slow receiver are dead. Deliver them again later, in smaller ranges. ' +
         'The operator can raise this with --limit queuedDeliveries=N.',
     )
     assert.throws(() => store.redeliver({ rule: 1, dead: true }), { code: 'es_rejected_execution_exception' })

@@ -115,7 +115,7 @@ test('a back-fill that is stopped keeps what it has, says so with exit code 1, a
     running.signal('SIGINT')
     const { code, out, err } = await running.ended
     assert.equal(code, 1, `${out}${err}`)
-    assert.match(err, /warn +Stopped before the end; the same command goes on from here/)
+    assert.match(err, /warn +Stopped before the end; the same command continues here/)
     const [, added] = /added (\d+) blocks/.exec(out)!
     assert.ok(Number(added) > 0 && Number(added) < 120, out)
     const total = async () =>

@@ -271,7 +271,7 @@ test('a large body is refused, one of just the limit is not', async () => {
   const large = error(
     413,
     'content_too_large_exception',
-    'A request has more than 1kB of data in its body. Ask for less in one request. The operator can raise this with --limit body=N.',
+    'A request has more than 1kB of data in its body. Send less in one request. The operator can raise this with --limit body=N.',
   )
   assert.equal((await post(`${ES}/tx/search/`, 'x'.repeat(1_000))).status, 200)
   assert.deepEqual(await post(`${ES}/tx/search/`, 'x'.repeat(1_001)), large)

@@ -54,11 +54,11 @@ test('what has more than its limit is told the limit, what to do, and its name',
   const limits = { ...DEFAULT_LIMITS, clauses: 3, body: 2_000 }
   assert.equal(
     overLimit('clauses', limits, 'query.bool').message,
-    'query.bool has more than 3 clauses. Write values of one field as [terms], or ask in several searches. The operator can raise this with --limit clauses=N.',
+    'query.bool has more than 3 clauses. Combine values of one field in [terms], or use several searches. The operator can raise this with --limit clauses=N.',
   )
   assert.equal(
     overLimit('body', limits).message,
-    'A request has more than 2kB of data in its body. Ask for less in one request. The operator can raise this with --limit body=N.',
+    'A request has more than 2kB of data in its body. Send less in one request. The operator can raise this with --limit body=N.',
   )
 })
 
@@ -70,57 +70,57 @@ test('every limit says in plain words what is too much, and what to do', () => {
   assert.equal(
     `\n${sentences.join('\n')}\n`,
     `
-The server has more than 4096 connections. Further ones are closed at once: keep connections open and use them again. Where the process may have few files open (ulimit -n), half of those are the limit.
-An address has more than 512 connections. Keep connections open and use them again. IPv6 addresses count by their first 64 bits; the machine of the server itself may have three quarters of all connections, for a proxy on it.
-A request has more than 32kB of headers. Send what is long in the body of the request.
-A request has more than 16MB of data in its body. Ask for less in one request.
-The server has more than 128MB of request bodies under way. Ask again in a moment.
-An account has more than 48MB of request bodies under way. Send smaller ones, or wait for answers before the next.
-A query has more than 4096 clauses. Write values of one field as [terms], or ask in several searches.
-A query has more than 65536 values in lists. Ask in several searches, or by what the values have in common.
-A query has more than 200000 JSON values. Ask in several searches, or by what the values have in common.
+The server has more than 4096 connections. Further connections are closed at once: keep connections open and reuse them. If the process may have few files open (ulimit -n), half of those are the limit.
+An address has more than 512 connections. Keep connections open and reuse them. IPv6 addresses count by their first 64 bits. The machine of the server itself may have three quarters of all connections, for a proxy on it.
+A request has more than 32kB of headers. Send long values in the body of the request.
+A request has more than 16MB of data in its body. Send less in one request.
+The server has more than 128MB of request bodies under way. Try again in a moment.
+An account has more than 48MB of request bodies under way. Send smaller bodies, or wait for answers before you send more.
+A query has more than 4096 clauses. Combine values of one field in [terms], or use several searches.
+A query has more than 65536 values in lists. Use several searches, or search by what the values have in common.
+A query has more than 200000 JSON values. Use several searches, or search by what the values have in common.
 A query has more than 100 levels of nested objects and lists. Flatten the query: a list of clauses in one bool means the same as bools inside each other.
 A search text has more than 10000 characters. Search by its beginning, or by the words that matter.
-A query has more than 16 sort keys. Leave out the last ones, which seldom decide.
-A query has more than 500 patterns for _source. Name an object for all that is in it, or use *.
+A query has more than 16 sort keys. Leave out the last keys, which seldom matter.
+A query has more than 500 patterns for _source. Name an object to select all of it, or use *.
 A query has more than 16 names of time zones. Write offsets such as +02:00, or times in UTC.
-A date format has more than 16 alternatives. Keep those that the dates of the query are written in.
+A date format has more than 16 alternatives. Keep the formats that the query uses.
 A query has more than 100MB of hits and keys to sort. Sort by the order of the chain (_doc, timestamp or blockNumber.num), which needs none, or narrow the query.
 A search has more than 500 aggregations. Ask for some of them in another search.
 An aggregation has more than 20 levels of aggregations inside each other. Use composite, which takes several fields at one level.
 An aggregation has more than 256 ranges or filters. Use histogram or terms, or several aggregations.
 An answer has more than 65536 buckets. Ask for longer intervals, a smaller size or a shorter time, or page through a composite aggregation.
 A search has more than 300MB of data to aggregate. Narrow the query, or aggregate by a field with fewer values.
-An account has more than 256 waiting searches. Wait for answers before asking more, or ask for more in one search.
-An account has more than 64MB of waiting searches. Wait for answers before asking more, or ask in smaller bodies.
-An account has more than 16 answers to "size": -1 under way. Read one to its end, or close its connection, before asking for the next.
+An account has more than 256 waiting searches. Wait for answers before you send more, or combine searches.
+An account has more than 64MB of waiting searches. Wait for answers before you send more, or send smaller bodies.
+An account has more than 16 answers to "size": -1 under way. Read one to its end, or close its connection, before you start the next.
 A request has more than 1000 searches (_msearch). Spread them over several requests.
-A request has more than 64MB of documents (_mget). Ask for fewer of them, or for less of each by [_source].
-An account has more than 500 open scrolls and points in time. Close those that are no longer needed; each closes by itself when its keep-alive is over.
-A scroll has more than 256kB of text in its query. Page through a large query with search_after, for which the server need not keep it.
-A client needs more than 1m to take the next part of an answer. Its connection is closed then: read on, or ask for fewer hits.
-An account has more than 10000 rules. Delete those that are no longer needed, or write several as one with [Equals any].
-An account has more than 16MB of rules in all. Delete those that are no longer needed, or shorten the lists in them.
+A request has more than 64MB of documents (_mget). Ask for fewer documents, or for less of each by [_source].
+An account has more than 500 open scrolls and points in time. Close those that you no longer need. Each closes by itself when its keep-alive ends.
+A scroll has more than 256kB of text in its query. Use search_after for a large query: the server does not keep it.
+A client needs more than 1m to take the next part of an answer. The connection is closed: read faster, or ask for fewer hits.
+An account has more than 10000 rules. Delete rules that you no longer need, or combine several with [Equals any].
+An account has more than 16MB of rules in all. Delete rules that you no longer need, or shorten the lists in them.
 A rule has more than 128kB of JSON. Split it into several rules.
-A name has more than 1kB of text. Write what is long into the description of the rule.
+A name has more than 1kB of text. Put long text into the description of the rule.
 A description or the message of an alert has more than 16kB of text. Shorten it.
-A rule has more than 250 conditions. Write values of one field as [Equals any], or split the rule into several.
-A rule has more than 2000 values to compare with. Spread them over several rules.
-A field or a value in a rule has more than 4kB of text. Compare with something shorter.
-The URL of an alert has more than 4kB of text. Send what is long as [payload].
-An alert has more than 50 recipients. Send it to a mailing list.
-The payload of an alert has more than 100 fields. Name the field that holds them: all that is in it is sent then.
-An account has more than 2000 matches in one block. Those beyond it are not told: make the conditions of its rules narrower.
-An account has more than 4 simulations and tests of rules under way. Ask again when one of them is done.
-An account has more than 100 deliveries under way. Further ones wait; those that take longer than a second are counted apart, up to four times as many.
-An account has more than 100000 queued deliveries. What a receiver cannot take meanwhile is dead, and can be delivered again in smaller ranges.
-An answer of a node has more than 64MB of JSON. Fewer blocks are asked for at once, down to one.
-A network has more than 256MB of node answers under way. Those that began later wait.
+A rule has more than 250 conditions. Combine values of one field in [Equals any], or split the rule.
+A rule has more than 2000 values to compare with. Spread the values over several rules.
+A field or a value in a rule has more than 4kB of text. Use a shorter text.
+The URL of an alert has more than 4kB of text. Send long values as [payload].
+An alert has more than 50 recipients. Use a mailing list.
+The payload of an alert has more than 100 fields. Name the field that contains them: all of it is sent.
+An account has more than 2000 matches in one block. No alerts are made for further matches: narrow the conditions of the rules.
+An account has more than 4 simulations and tests of rules under way. Try again when one of them has ended.
+An account has more than 100 deliveries under way. Further deliveries wait. Those that take longer than a second are counted separately, up to four times as many.
+An account has more than 100000 queued deliveries. Further deliveries to a slow receiver are dead. Deliver them again later, in smaller ranges.
+An answer of a node has more than 64MB of JSON. Fewer blocks are requested at once, down to one.
+A network has more than 256MB of node answers under way. Later requests wait.
 An answer to eth_call, eth_getCode or eth_getStorageAt has more than 256kB of JSON. It counts as no answer.
 A line of a block pack has more than 128MB of JSON. A line holds one block: check that this is a block pack, with one JSON object on each line.
-A block has more than 256kB of extraData. Ethereum allows 32 bytes, chains with a list of validators some kilobytes: ask another node.
-An input, output, code or log has more than 16MB of data. No more fits into the gas of a block on any known chain: ask another node.
-An ABI file has more than 128MB of text. Of a list of signatures, give those that your contracts use.
+A block has more than 256kB of extraData. Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.
+An input, output, code or log has more than 16MB of data. No known chain has gas for more in one block: use another node.
+An ABI file has more than 128MB of text. From a list of signatures, keep those that your contracts use.
 A file that a command reads has more than 16MB of text. Split it: a command takes several files.
 `,
   )

@@ -497,7 +497,7 @@ test('65,536 values are the limit', () => {
   assert.equal(node.op === 'in' && node.values.length, 65_536)
   assert.equal(
     refusal(terms(65_537), 'tx'),
-    'illegal_argument_exception: The query up to query.terms.hash has more than 65536 values in lists. Ask in several searches, or by what the values have in common. The operator can raise this with --limit values=N.',
+    'illegal_argument_exception: The query up to query.terms.hash has more than 65536 values in lists. Use several searches, or search by what the values have in common. The operator can raise this with --limit values=N.',
   )
 })
 

@@ -7,24 +7,20 @@ export const addAbis = command({
   name: 'abi add',
   usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE…',
   summary:
-    'Takes ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
+    'Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
   settings: ['network', 'limit'],
   options: {
     address: setting(
       text('an address', 'ADDRESS'),
       undefined,
-      'The contract that the ABI is for; by default whichever it fits.',
+      'Address of the contract that the ABI is for. The default is every contract that it fits.',
     ),
     codeHash: setting(
       text('a hash', 'HASH'),
       undefined,
-      'Keccak-256 of the code that the ABI is for, at whichever address it stands; contracts tell theirs as `codeHash`.',
+      'Keccak-256 of the code that the ABI is for, at any address. The field `codeHash` of a contract has it.',
     ),
-    redecode: setting(
-      toggle,
-      'false',
-      'Also decodes anew what is stored, beside a server that runs or with the next one.',
-    ),
+    redecode: setting(toggle, 'false', 'Also decodes stored blocks again, in the running server or in the next one.'),
   },
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, options: { address, codeHash, redecode }, print }) => {
@@ -43,7 +39,7 @@ export const addAbis = command({
 export const listAbis = command({
   name: 'abi list',
   usage: '',
-  summary: 'Shows the ABIs that were given.',
+  summary: 'Lists the ABIs that you added.',
   settings: [],
   options: {},
   arity: [0, 0],
@@ -53,11 +49,12 @@ export const listAbis = command({
 export const removeAbis = command({
   name: 'abi remove',
   usage: '[--network T/B/N] [--address ADDRESS] [--code-hash HASH] NAME…',
-  summary: 'Takes back all ABIs of that name, or those of one network, contract or code; what is stored stays decoded.',
+  summary:
+    'Removes the ABIs of that name, or only those of one network, contract or code. Stored documents stay decoded.',
   settings: ['network'],
   options: {
-    address: setting(text('an address', 'ADDRESS'), undefined, 'The contract that the ABI was given for.'),
-    codeHash: setting(text('a hash', 'HASH'), undefined, 'The hash of the code that the ABI was given for.'),
+    address: setting(text('an address', 'ADDRESS'), undefined, 'Address of the contract that the ABI was added for.'),
+    codeHash: setting(text('a hash', 'HASH'), undefined, 'Hash of the code that the ABI was added for.'),
   },
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, options: { address, codeHash }, print }) => {
@@ -77,9 +74,9 @@ const check = (address: string | undefined, codeHash: string | undefined) => {
 }
 
 const showRedecoding = ({ networks, now }: NonNullable<AbiFile['redecoding']>): string => {
-  if (networks.length === 0) return 'Nothing is stored that could be decoded anew.'
-  const when = now ? 'now, by the server that runs' : 'as soon as chainsieve serve runs'
-  return `What is stored of ${networks.join(', ')} is decoded anew ${when}.`
+  if (networks.length === 0) return 'No stored blocks need decoding again.'
+  const who = now ? 'The running server decodes' : 'The next chainsieve serve will decode'
+  return `${who} the stored blocks of ${networks.join(', ')} again.`
 }
 
 const show = (files: AbiFile[], json: boolean): string =>

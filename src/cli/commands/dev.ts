@@ -5,7 +5,7 @@ export const dev = command({
   name: 'dev',
   usage: '[--rpc URL] [options]',
   summary:
-    'For developers of contracts: follows a local node (http://127.0.0.1:8545), decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens and serves it; keeps nothing.',
+    'Follows a local node (http://127.0.0.1:8545) for contract developers: decodes by the ABIs of the Foundry or Hardhat project in this folder, prints what happens, and serves it. Keeps no data.',
   settings: [...SERVER, ...NODE.filter(name => name !== 'to' && name !== 'order' && name !== 'network')],
   defaults: {
     network: 'ethereum/dev/local',

@@ -4,7 +4,7 @@ import { showSummary } from '../show.ts'
 export const importPacks = command({
   name: 'import',
   usage: '--network T/B/N FILE…',
-  summary: 'Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.',
+  summary: 'Imports block packs: NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line.',
   settings: ['network', 'storeBatch', 'indexers', 'limit'],
   options: {},
   arity: [1, Number.POSITIVE_INFINITY],
@@ -15,7 +15,7 @@ export const importPacks = command({
     const summary = await services.importPacks(config, network, args, run).finally(shown.finish)
     print(showSummary(network, summary, config.json))
     if (!shutdown.signal.aborted) return 0
-    log.warn('Stopped before the end; the same command goes on from here')
+    log.warn('Stopped before the end; the same command continues here')
     return 1
   },
 })

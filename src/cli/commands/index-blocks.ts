@@ -4,7 +4,7 @@ import { showSummary } from '../show.ts'
 export const indexBlocks = command({
   name: 'index',
   usage: '--network T/B/N --rpc URL [--from N|latest-K] [--to N] [options]',
-  summary: 'Indexes a range of blocks, then exits; asked again, it goes on where it stopped.',
+  summary: 'Indexes a range of blocks and exits. The same command continues where it stopped.',
   settings: [...NODE, 'indexers', 'limit'],
   options: {},
   arity: [0, 0],
@@ -15,7 +15,7 @@ export const indexBlocks = command({
     const summary = await services.index(config, network, { log, shutdown, progress: shown }).finally(shown.finish)
     print(showSummary(network.network, summary, config.json))
     if (!shutdown.signal.aborted) return 0
-    log.warn('Stopped before the end; the same command goes on from here')
+    log.warn('Stopped before the end; the same command continues here')
     return 1
   },
 })

@@ -11,7 +11,7 @@ import { command, misused } from '../command.ts'
 export const search = command({
   name: 'search',
   usage: 'T/B/N ENTITY[,ENTITY] [JSON|-]',
-  summary: 'Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.',
+  summary: 'Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input.',
   settings: ['queryDeadline', 'readers', 'limit'],
   options: {},
   arity: [2, 3],

@@ -4,7 +4,7 @@ import { showStatus } from '../show.ts'
 export const status = command({
   name: 'status',
   usage: '',
-  summary: 'Tells of each network which blocks are held, how far the head is, and how its nodes are.',
+  summary: 'Shows for each network the stored blocks, the head, and the state of its nodes.',
   settings: [],
   options: {},
   arity: [0, 0],

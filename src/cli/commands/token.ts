@@ -11,15 +11,15 @@ import { showTable, showTime } from '../show.ts'
 export const createToken = command({
   name: 'token create',
   usage: '--account NAME [--expires TIME]',
-  summary: 'Makes a token and prints it, and nothing else; it cannot be shown again.',
+  summary: 'Creates a token and prints it, and nothing else. It cannot be shown again.',
   settings: [],
   options: {
-    account: setting(
-      text('a name', 'NAME'),
+    account: setting(text('a name', 'NAME'), undefined, 'Account of the token. It is created if it does not exist.'),
+    expires: setting(
+      duration,
       undefined,
-      'The account that the token is for; it is made where it does not exist.',
+      'How long the token is valid, such as 30d. The default is until you revoke it.',
     ),
-    expires: setting(duration, undefined, 'How long the token is valid, such as 30d; by default until it is revoked.'),
   },
   arity: [0, 0],
   run: async ({ services, config, options: { account, expires }, print }) => {
@@ -36,7 +36,7 @@ export const createToken = command({
 export const listTokens = command({
   name: 'token list',
   usage: '',
-  summary: 'Shows the tokens there are, not the tokens themselves.',
+  summary: 'Lists tokens by number, account, state and last use, without the tokens themselves.',
   settings: [],
   options: {},
   arity: [0, 0],
@@ -53,7 +53,7 @@ export const listTokens = command({
 export const revokeToken = command({
   name: 'token revoke',
   usage: 'ID',
-  summary: 'Makes a token invalid for good, within a second also in a running server.',
+  summary: 'Makes a token invalid for ever. A running server notices within a second.',
   settings: [],
   options: {},
   arity: [1, 1],

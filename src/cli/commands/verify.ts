@@ -4,7 +4,7 @@ import { showText } from '../show.ts'
 export const verify = command({
   name: 'verify',
   usage: '[T/B/N]',
-  summary: 'Reads all that is stored and tells whether it is as it was written; exits with 1 where it is not.',
+  summary: 'Reads all stored data and checks it for damage. Exits with 1 if there is any.',
   settings: [],
   options: {},
   arity: [0, 1],

@@ -9,7 +9,7 @@ export const checkRules = command({
   name: 'rules check',
   usage: 'FILE…',
   summary:
-    'Checks alert rules in JSON files as the server would, one or a list of them in each; - reads standard input.',
+    'Checks alert rules in JSON files as the server does. A file has one rule or a list; - reads standard input.',
   settings: ['allowTarget', 'smtp', 'limit'],
   options: {},
   arity: [1, Number.POSITIVE_INFINITY],

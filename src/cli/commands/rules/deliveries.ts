@@ -7,13 +7,13 @@ import { showTable, showText, showTime } from '../../show.ts'
 export const listDeliveries = command({
   name: 'rules deliveries',
   usage: '[--dead] [--rule ID] [--alert ID] [--limit N]',
-  summary: 'Shows what was sent, waits or was given up, the newest first.',
+  summary: 'Lists deliveries that were sent, wait or are dead, newest first.',
   settings: [],
   options: {
-    dead: setting(toggle, 'false', 'Only deliveries that were given up.'),
-    rule: setting(count(1), undefined, 'Only deliveries of the rule of that number.'),
+    dead: setting(toggle, 'false', 'Only dead deliveries.'),
+    rule: setting(count(1), undefined, 'Only deliveries of the rule with that number.'),
     alert: setting(text('the id of an alert', 'ID'), undefined, 'Only deliveries of that alert.'),
-    limit: setting(count(1, 100_000), '50', 'Most deliveries that are shown.'),
+    limit: setting(count(1, 100_000), '50', 'Maximum number of deliveries to list.'),
   },
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, options: { limit, ...filter }, print }) => {
@@ -22,7 +22,7 @@ export const listDeliveries = command({
     if (config.json) return print(JSON.stringify(deliveries.map(toJson)))
     if (deliveries.length === 0) return print('There are no such deliveries.')
     print(show(deliveries))
-    if (found.length > limit) print('There are older ones: --limit N shows more.')
+    if (found.length > limit) print('There are older deliveries: --limit N lists more.')
   },
 })
 

@@ -6,10 +6,10 @@ import { showTable, showText } from '../../show.ts'
 export const listRules = command({
   name: 'rules list',
   usage: '[--account NAME]',
-  summary: 'Shows alert rules, those of all accounts, and how often each has fired.',
+  summary: 'Lists the alert rules of all accounts, and how often each has fired.',
   settings: [],
   options: {
-    account: setting(text('a name', 'NAME'), undefined, 'The account whose rules are shown.'),
+    account: setting(text('a name', 'NAME'), undefined, 'Account whose rules are listed.'),
   },
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, options: { account }, print }) => {

@@ -6,14 +6,14 @@ import { count as counted } from '../../show.ts'
 export const redeliver = command({
   name: 'rules redeliver',
   usage: '[DELIVERY-ID…] [--rule ID] [--alert ID] [--dead] [--after TIME] [--before TIME]',
-  summary: 'Sends deliveries again: those that fulfil all that is given, of which there must be something.',
+  summary: 'Sends deliveries again: those that meet all given conditions, of which at least one is required.',
   settings: [],
   options: {
-    rule: setting(count(1), undefined, 'Those of the rule of that number.'),
-    alert: setting(text('the id of an alert', 'ID'), undefined, 'Those of that alert.'),
-    dead: setting(toggle, 'false', 'Those that were given up.'),
-    after: setting(moment, undefined, 'Those that were made at that time or later, such as 2024-05-17T12:00:00Z.'),
-    before: setting(moment, undefined, 'Those that were made at that time or earlier.'),
+    rule: setting(count(1), undefined, 'Deliveries of the rule with that number.'),
+    alert: setting(text('the id of an alert', 'ID'), undefined, 'Deliveries of that alert.'),
+    dead: setting(toggle, 'false', 'Dead deliveries.'),
+    after: setting(moment, undefined, 'Deliveries created at that time or later, such as 2024-05-17T12:00:00Z.'),
+    before: setting(moment, undefined, 'Deliveries created at that time or earlier.'),
   },
   arity: [0, Number.POSITIVE_INFINITY],
   run: async ({ services, config, log, shutdown, args, options: { rule, alert, dead, after, before }, print }) => {

@@ -7,15 +7,15 @@ const DAY_MS = 86_400_000
 export const signingSecret = command({
   name: 'rules secret',
   usage: '--account NAME [--rotate] [--overlap TIME]',
-  summary: "Prints the secret by which an account's webhooks are signed, and nothing else.",
+  summary: 'Prints the secret that signs the webhooks of an account, and nothing else.',
   settings: [],
   options: {
-    account: setting(text('a name', 'NAME'), undefined, 'The account that the secret is of.'),
-    rotate: setting(toggle, 'false', 'Makes a new secret, and prints that.'),
+    account: setting(text('a name', 'NAME'), undefined, 'Account of the secret.'),
+    rotate: setting(toggle, 'false', 'Creates a new secret, and prints it.'),
     overlap: setting(
       duration,
       undefined,
-      'How long webhooks are signed by the old secret, too, after --rotate; by default 24h.',
+      'How long the old secret also signs webhooks after --rotate. The default is 24h.',
     ),
   },
   arity: [0, 0],

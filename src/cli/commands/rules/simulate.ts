@@ -12,13 +12,12 @@ import { nameOf, readJson, showFault } from './read.ts'
 export const simulateRule = command({
   name: 'rules simulate',
   usage: 'FILE|ID [--from N|latest-K] [--to N|latest-K] [--size N]',
-  summary:
-    'Tells how often a rule would have fired in the blocks that are stored, and shows the newest hits; sends nothing.',
+  summary: 'Shows how often a rule would have fired in the stored blocks, and the newest hits. Sends nothing.',
   settings: ['queryDeadline', 'limit'],
   options: {
-    from: setting(blockPoint, undefined, 'First block to look at; by default the first that is stored.'),
-    to: setting(blockPoint, undefined, 'Last block to look at; by default the last that is stored.'),
-    size: setting(count(0, 1_000), '10', 'Hits to show.'),
+    from: setting(blockPoint, undefined, 'First block to search. The default is the first stored block.'),
+    to: setting(blockPoint, undefined, 'Last block to search. The default is the last stored block.'),
+    size: setting(count(0, 1_000), '10', 'Number of hits to show.'),
   },
   arity: [1, 1],
   run: async ({ services, config, log, shutdown, args: [which = ''], options: { from, to, size }, streams, print }) => {
