@@ -11,7 +11,7 @@ import type { ReaderData } from './search/reader-thread.ts'
 const main = async () => {
   if (!isRecent(process.versions.node)) {
     process.stderr.write(
-      `chainsieve: this is Node ${process.versions.node} (${process.execPath}), and ${OLDEST.join('.')} or newer is needed: in a checkout, npx chainsieve runs on the Node that npm ci brought\n`,
+      `chainsieve: this is Node ${process.versions.node} (${process.execPath}), but it needs ${OLDEST.join('.')} or newer: in a checkout, npx chainsieve runs on the Node that npm ci installed\n`,
     )
     process.exitCode = 1
     return

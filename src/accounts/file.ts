@@ -67,7 +67,11 @@ const explain = (error: unknown, path: string): unknown => {
   if (systemFault(error)?.code === 'disk_full')
     return stop('disk_full', `${path} cannot be written: the disk is full.`, error)
   if (/^(ENOTDIR|EEXIST)$/.test(code))
-    return stop('data_folder_no_folder', `The data folder of ${path} is no folder: choose another with --data.`, error)
+    return stop(
+      'data_folder_no_folder',
+      `The data folder of ${path} is not a folder: choose another with --data.`,
+      error,
+    )
   if (/^SQLITE_(NOTADB|CORRUPT.*)$/.test(code)) return broken(path, messageOf(error), error)
   return error
 }
@@ -75,7 +79,7 @@ const explain = (error: unknown, path: string): unknown => {
 const broken = (path: string, why: string, error?: unknown) =>
   stop(
     'accounts_broken',
-    `${path} is damaged or no file of Chainsieve's (${why}): restore it from a backup, or move it away.`,
+    `${path} is damaged or is not a file of Chainsieve (${why}): restore it from a backup, or move it away.`,
     error,
   )
 

@@ -134,7 +134,7 @@ export const openAccounts = (
 
     revoke: id => {
       if (withReserve(folder, () => revokeToken.run(now(), id)).changes === 0)
-        throw refuse('unknown_token', `There is no token ${id}: chainsieve token list shows those there are.`)
+        throw refuse('unknown_token', `There is no token ${id}: chainsieve token list shows all tokens.`)
       valid.clear()
     },
 

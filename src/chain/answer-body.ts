@@ -66,7 +66,7 @@ export const isBloated = (bytes: Uint8Array): boolean => {
   return values > most
 }
 
-export const BLOATED = 'there are more arrays, objects and members in it than in any block of that size'
+export const BLOATED = 'it has more arrays, objects and members than any block of that size'
 
 const BLOAT_BYTES = 4 << 20
 const LEAST_BYTES_PER_VALUE = 8

@@ -94,10 +94,10 @@ export const statusError = (status: number, said: string, retryAfterMs: number |
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
   if (status === 429) return retry('node_rate_limited', `asks to slow down (HTTP 429${tail})`, wait)
   if (status === 401 || status === 403) {
-    return retry('node_refused', `refuses us (HTTP ${status}${tail}): check the key or password in its address`, wait)
+    return retry('node_refused', `refuses access (HTTP ${status}${tail}): check the key or password in its URL`, wait)
   }
   if (status === 404 || status === 405) {
-    return retry('node_http_status', `HTTP ${status}${tail}: is this address that of a JSON-RPC endpoint?`, wait)
+    return retry('node_http_status', `HTTP ${status}${tail}: is this the URL of a JSON-RPC endpoint?`, wait)
   }
   return retry('node_http_status', `HTTP ${status}${tail}`, wait)
 }

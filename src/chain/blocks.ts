@@ -132,7 +132,7 @@ export const readBodyOf = (
   const step = callsPerBlock({ whole, traceMethod })
   const answers = toAnswers(parseBody(textOfBody(bytesOf(body))), numbers.length * step)
   if (!Array.isArray(answers) || answers.length !== numbers.length * step || !whole)
-    throw retry('node_bad_answer', 'the answer is none to all of the calls')
+    throw retry('node_bad_answer', 'the answer does not cover all calls')
   return numbers.map((number, i) => {
     const block = blockOf(answers[i * step]!, number)
     const receipts = resultOf(answers[i * step + 1]!, `receipts of block ${number}`) as RpcReceipt[]

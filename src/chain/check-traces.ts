@@ -29,7 +29,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
     for (let d = stated.length - 1; d >= depth; d--) {
       if (stated[d] === came[d]) continue
       throw inconsistent(
-        `${where}: the traces of transaction ${at} are not whole: ${show(path.slice(0, d))} says ${stated[d]} below it, ${came[d]} came`,
+        `${where}: the traces of transaction ${at} are incomplete: ${show(path.slice(0, d))} announces ${stated[d]} inner ones, ${came[d]} came`,
       )
     }
     stated.length = depth
@@ -54,7 +54,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
       while (at < transactions.length && transactions[at]!.hash !== trace.transactionHash) {
         if (!mayLackTraces(transactions[at]!)) {
           throw inconsistent(
-            `${where}: trace ${i} is of transaction ${show(trace.transactionPosition)} ${show(trace.transactionHash)} where that of ${at} ${transactions[at]!.hash} is due`,
+            `${where}: trace ${i} is of transaction ${show(trace.transactionPosition)} ${show(trace.transactionHash)} instead of ${at} ${transactions[at]!.hash}`,
           )
         }
         at++
@@ -101,6 +101,6 @@ const resultFault = (trace: RpcTrace): string | undefined => {
   const { type, result, error } = trace
   if (type !== 'suicide' && !result && error === undefined) return 'has neither result nor error'
   if (type === 'create' && error === undefined && typeof trace.result?.address !== 'string')
-    return `has no address of the contract that it made: ${show(trace.result?.address)}`
+    return `has no address of the contract that it created: ${show(trace.result?.address)}`
   return undefined
 }

@@ -37,7 +37,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   const { hash, transactions } = block
   const where = `block ${number}`
   if (Array.isArray(transactions) && transactions.some(it => typeof it === 'string'))
-    throw inconsistent(`${where} carries only the hashes of its transactions, not the transactions`)
+    throw inconsistent(`${where} has only the hashes of its transactions, not the transactions`)
   checkShape(BLOCK, '', block, where, limits)
   checkShape(RECEIPTS, 'receipts', receipts, where, limits)
   if (receipts.length !== transactions.length) {
@@ -82,7 +82,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
           : log.transactionHash !== tx.hash || !isIndex(log.transactionIndex, index)
             ? `is of transaction ${show(log.transactionIndex)} ${show(log.transactionHash)}, not ${index} ${tx.hash}`
             : (excerpt ? !(next > lastLog) : !isIndex(log.logIndex, next))
-              ? `has index ${show(log.logIndex)} where ${lastLog + 1} is due`
+              ? `has index ${show(log.logIndex)} instead of ${lastLog + 1}`
               : log.removed === true
                 ? 'is marked as removed'
                 : undefined
@@ -95,7 +95,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
     if (logs.length > 0) bloom.include(receiptBloom)
     const ofReceipt = receipt.logsBloom
     if (options.bloom !== false && typeof ofReceipt === 'string' && !matches(ofReceipt, logs.length))
-      throw inconsistent(`${where}: the logs bloom of receipt ${index} is not that of its ${logs.length} logs`)
+      throw inconsistent(`${where}: the logs bloom of receipt ${index} does not match its ${logs.length} logs`)
   }
   if (lastTransaction >= MAX_PLACES || lastLog >= MAX_PLACES)
     throw inconsistent(`${where} has more than ${MAX_PLACES} transactions or logs`)
@@ -190,8 +190,8 @@ const checkBloom = (stated: unknown, logs: number, where: string): void => {
         `${where} has ${logs} logs but an empty logs bloom. If this chain does not fill its blooms, set skip-bloom for this network`,
       )
     case 'misses':
-      throw inconsistent(`${where}: its logs bloom does not cover its ${logs} logs: they are not this block's`)
+      throw inconsistent(`${where}: its logs bloom does not cover its ${logs} logs: they belong to another block`)
     case 'exceeds':
-      throw inconsistent(`${where}: its logs bloom tells of more logs than the ${logs} received: some are missing`)
+      throw inconsistent(`${where}: its logs bloom has more logs than the ${logs} received: some are missing`)
   }
 }

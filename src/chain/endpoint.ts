@@ -184,7 +184,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       if (answers === undefined) {
         throw retry(
           'node_bad_answer',
-          `HTTP ${status} with a body that is no JSON-RPC answer: ${hide(excerpt(body) ?? 'empty')}`,
+          `HTTP ${status} with a body that is not a JSON-RPC answer: ${hide(excerpt(body) ?? 'empty')}`,
         )
       }
       for (const answer of answers) {
@@ -255,7 +255,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     if (calls.length === 1) {
       throw retry(
         'node_answer_too_large',
-        overLimit('nodeAnswer', limits, `The answer to a single ${calls[0]!.method}, if the node gives it at all,`)
+        overLimit('nodeAnswer', limits, `The answer to a single ${calls[0]!.method}, if the node sends it at all,`)
           .message,
       )
     }
@@ -263,7 +263,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     if (smaller < batch) {
       batch = smaller
       note(`a batch of ${calls.length} calls was too large, sends ${smaller}`)
-      log.info('Shrank the batches to a node', { endpoint: name, calls: smaller })
+      log.info('Made the batches to a node smaller', { endpoint: name, calls: smaller })
     }
     return send(calls, signal, urgent)
   }
@@ -310,7 +310,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     mark: () => epoch,
     well(mark) {
       if (mark !== epoch || failures === 0) return
-      log.info('Got answers from the node again', {
+      log.info('The node answers again', {
         endpoint: name,
         seconds: Math.round((clock.now() - failingSince) / 1000),
       })
@@ -321,7 +321,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
       note(error.message)
       const now = clock.now()
       if (now - loggedAt >= LOG_EVERY_MS) {
-        log.warn('Got no usable answer from the node, goes on trying', { endpoint: name, error: error.message })
+        log.warn('The node gives no usable answer, will retry', { endpoint: name, error: error.message })
         loggedAt = now
       }
       if (mark !== epoch) return

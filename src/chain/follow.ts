@@ -111,8 +111,8 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     if (ancestor === undefined) {
       throw stop(
         'reorg_too_deep',
-        `the node's chain leaves the stored one more than ${finality} blocks below block ${ours.number} (${ours.hash}), and a reorganisation deeper than this finality is not followed. ` +
-          'If the node is right (it was reset, or the chain really did this), raise the finality above that depth or index into an empty data folder; if not, name another node',
+        `the node's chain leaves the stored one more than ${finality} blocks below block ${ours.number} (${ours.hash}), which is deeper than this finality. ` +
+          'If the node is right (it was reset, or the chain really did this), raise finality above that depth or index into an empty data folder; otherwise use another node',
       )
     }
     if (ancestor === ours.number) return
@@ -172,7 +172,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       if (head.number >= ours.number) return head
       throw retry(
         'head_behind',
-        `its head is block ${head.number}, but block ${ours.number} was already there: it lags`,
+        `its head is block ${head.number}, but block ${ours.number} is already known: the node lags`,
       )
     }
     return rpc.attempt(read, signal, { tries: rpc.endpoints.length })

@@ -171,7 +171,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
         status.requests++
         const since = clock.now()
         const fault = await subscribe(url, headers, timeoutMs, signal, heads, () => {
-          if (failures > 0) log.info('Got new heads from the node again', { endpoint: name })
+          if (failures > 0) log.info('The node announces new heads again', { endpoint: name })
         })
         if (signal.aborted) return
         // A subscription that is soon lost again is no success: it would be made anew without a rest.
@@ -185,7 +185,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
         const now = clock.now()
         status.lastErrorAt = new Date(now).toISOString()
         if (now - loggedAt >= 60_000) {
-          log.warn('Lost the subscription to new heads, polls until it is back', {
+          log.warn('Lost the subscription to new heads, polls until it returns', {
             endpoint: name,
             error: status.lastError,
           })
@@ -248,7 +248,7 @@ const subscribe = (
             return end(`the node refuses the subscription: ${message.error?.message ?? 'no reason given'}`)
           }
           clearTimeout(timer)
-          heads.attach(() => end('the subscription has gone silent while the chain moves'))
+          heads.attach(() => end('the subscription is silent while the chain moves on'))
           subscribed()
         } else if (message.method === 'eth_subscription') heads.push(toHead(message.params?.result))
       } catch (error) {
@@ -271,12 +271,12 @@ interface Message {
 }
 
 const parseMessage = (event: MessageEvent): Message => {
-  if (typeof event.data !== 'string') throw retry('node_bad_answer', 'the node sent a message that is no text')
+  if (typeof event.data !== 'string') throw retry('node_bad_answer', 'the node sent a message that is not text')
   let value: unknown
   try {
     value = JSON.parse(event.data)
   } catch {
-    throw retry('node_bad_answer', 'the node sent a message that is no JSON')
+    throw retry('node_bad_answer', 'the node sent a message that is not JSON')
   }
   return typeof value === 'object' && value !== null ? value : {}
 }

@@ -8,8 +8,8 @@ export const parseNodeUrl = (text: string, protocols: readonly string[]): URL =>
   throw refuse(
     'bad_node_url',
     url === undefined
-      ? `the node's address is no URL: write it as ${kinds}host:port`
-      : `the node's address begins with ${url.protocol}, but ${kinds} is needed`,
+      ? `the URL of the node is not valid: write it as ${kinds}host:port`
+      : `the URL of the node begins with ${url.protocol}, but must begin with ${kinds}`,
   )
 }
 

@@ -18,7 +18,7 @@ export const createPackSource = (paths: readonly string[], options: Omit<PackOpt
       for await (const { chainId } of read(signal)) if (chainId !== undefined) return chainId
       throw refuse(
         'pack_without_chain_id',
-        `${paths.join(', ')}: no line tells the chain id: add "chainId" to the first one`,
+        `${paths.join(', ')}: no line has the chain id: add "chainId" to the first one`,
       )
     },
     async head(signal) {

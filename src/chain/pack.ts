@@ -103,7 +103,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
   if (found === 0) {
     throw refuse(
       'pack_empty',
-      `${path}: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line`,
+      `${path}: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line`,
     )
   }
 }
@@ -111,7 +111,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 /** Parses and checks one line. */
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
   const bytes = bytesOf(packLine.bytes)
-  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${place(packLine)}: ${BLOATED}. Take the line out`)
+  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${place(packLine)}: ${BLOATED}. Remove the line`)
   const text = textOf(bytes)
   let value: unknown
   try {
@@ -130,7 +130,7 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     if (!(error instanceof ChainsieveError)) throw error
     throw refuse(
       'pack_inconsistent_block',
-      `${place(packLine)}: ${error.message}. Record this block again, or take the line out`,
+      `${place(packLine)}: ${error.message}. Record this block again, or remove the line`,
       error,
     )
   }
@@ -236,7 +236,7 @@ const readFault = (error: unknown, path: string, line: number): unknown => {
     case 'EPERM':
       return refuse('pack_unreadable', `${path}: no permission to read this file`, error)
     case 'EIO':
-      return refuse('pack_unreadable', `${path}: the disk could not read on ${after} (${messageOf(error)})`, error)
+      return refuse('pack_unreadable', `${path}: the disk could not be read ${after} (${messageOf(error)})`, error)
     default:
       return error
   }
@@ -254,7 +254,7 @@ const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError
   }
   return refuse(
     'pack_broken_line',
-    `${place(at)}, column ${fault.offset + 1}, at ${fault.path}: this is no JSON: ${fault.what}. Record this block again, or take the line out`,
+    `${place(at)}, column ${fault.offset + 1}, at ${fault.path}: this is not JSON: ${fault.what}. Record this block again, or remove the line`,
     cause,
   )
 }
@@ -264,17 +264,17 @@ const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): 
   if (!isObject(value)) {
     throw refuse(
       'pack_not_a_block',
-      `${place(at)}: a JSON object {"chainId","block","receipts"} is due, found ${kindOf(value)}`,
+      `${place(at)}: expected a JSON object {"chainId","block","receipts"}, found ${kindOf(value)}`,
     )
   }
   const missing = (name: string, kind: string, hint: string) =>
-    refuse('pack_not_a_block', `${place(at)}, at $.${name}: ${kind} is due, found ${kindOf(value[name])}. ${hint}`)
+    refuse('pack_not_a_block', `${place(at)}, at $.${name}: expected ${kind}, found ${kindOf(value[name])}. ${hint}`)
   if (!isObject(value.block)) {
     const hint =
       'transactions' in value
         ? 'This line is a bare block: wrap it as {"block": …, "receipts": …}'
         : 'result' in value
-          ? 'This line is a whole JSON-RPC response: take its result alone'
+          ? 'This line is a whole JSON-RPC response: use only its result'
           : 'It is the result of eth_getBlockByNumber(n, true)'
     throw missing('block', 'an object', hint)
   }

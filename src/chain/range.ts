@@ -138,7 +138,7 @@ const fetchLinked = (
   signal: AbortSignal,
 ): Promise<RawBlock[]> => {
   const numbers = run.map(({ number }) => number)
-  options.log.warn('Read blocks that do not link, reads them again', { from: numbers[0], to: numbers.at(-1) })
+  options.log.warn('Received blocks that do not link, reads them again', { from: numbers[0], to: numbers.at(-1) })
   return rpc.attempt(
     async endpoint => {
       const blocks: RawBlock[] = []

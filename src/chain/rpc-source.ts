@@ -54,7 +54,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const { limits = DEFAULT_LIMITS } = options
   const { clock = systemClock, random = Math.random } = options
   const traces = (options.traces ?? 'off') !== 'off'
-  if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the address of at least one')
+  if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the URL of at least one')
   const budget = createBudget(limits.nodeAnswers)
   const reaching = { timeoutMs, batch, concurrency, limits, budget, log, clock, random }
   const endpoints = urls.map(url => createEndpoint(url, reaching))
@@ -136,7 +136,7 @@ const toHex = (answer: Answer, method: string): string => {
     throw retry(LACKS_METHOD, `${method}: ${answer.error.message} (${answer.error.code})`)
   const result = resultOf(answer, method)
   if (typeof result === 'string' && /^0x[0-9a-fA-F]*$/.test(result)) return result.toLowerCase()
-  throw retry('node_bad_answer', `${method}: the answer is no hex text`)
+  throw retry('node_bad_answer', `${method}: the answer is not hex text`)
 }
 
 interface Message {

@@ -65,13 +65,10 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     const [answer] = await endpoint.send([CHAIN_ID], signal)
     const told = resultOf(answer!, CHAIN_ID.method)
     const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
-    if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not tell its chain id as a number')
+    if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
     expected ??= id
     if (id !== expected) {
-      throw retry(
-        'node_other_chain',
-        `is a node of chain ${id}, but chain ${expected} is followed: take its address out`,
-      )
+      throw retry('node_other_chain', `is a node of chain ${id}, but chain ${expected} is followed: remove its URL`)
     }
     // Several pieces of work may have asked at once.
     if (endpoint.chainId === undefined) endpoint.traces.asked = false

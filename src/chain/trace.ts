@@ -41,7 +41,7 @@ export const fromCallTracer = (
     const at = `${where}: call tree ${i}`
     if (named !== undefined && named !== tx.hash) throw inconsistent(`${at} is of transaction ${named}, not ${tx.hash}`)
     if (isObject(item) && item.result === undefined && item.type === undefined) {
-      throw inconsistent(`${at} could not be made: ${show(item.error ?? item)}`)
+      throw inconsistent(`${at} failed: ${show(item.error ?? item)}`)
     }
     const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
     // Only what the transaction itself says tells a tree without a hash from another block's.

@@ -50,12 +50,12 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
     }
     Object.assign(endpoint.traces, { method: found, why: refusals.join(', '), asked: true })
     if (found !== null && found !== before)
-      log.info('Takes traces from the node', { endpoint: endpoint.name, method: found })
+      log.info('Reads traces from the node', { endpoint: endpoint.name, method: found })
     const now = status()
     if (now?.method !== null) isWarned = false
     else if (!isWarned) {
       isWarned = true
-      log.warn('Goes on without traces: no node gives them', { why: now.why, remedy: REMEDY })
+      log.warn('Continues without traces: no node has them', { why: now.why, remedy: REMEDY })
     }
   }
 
@@ -123,8 +123,8 @@ const METHODS: readonly TraceMethod[] = ['trace_block', 'debug_traceBlockByNumbe
 const CALL_TRACER = { tracer: 'callTracer', timeout: '20s', tracerConfig: { onlyTopCall: false, withLog: false } }
 
 const PRUNED = /historical state|missing trie node|state (is )?(not|un)|pruned|archive/i
-const HINT = ' (the node seems not to keep states of that age: name an archive node, begin later, or turn traces off)'
+const HINT = ' (the node seems not to keep states of that age: use an archive node, begin later, or turn traces off)'
 
 const GRACE_MS = 60_000
 const REMEDY =
-  'name a node with trace_block (Erigon, Nethermind, Reth, anvil) or with the debug namespace open (geth --http.api eth,debug), or turn traces off for this network'
+  'use a node with trace_block (Erigon, Nethermind, Reth, anvil) or with the debug namespace enabled (geth --http.api eth,debug), or turn traces off for this network'

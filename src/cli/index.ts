@@ -86,11 +86,11 @@ const fail = (screen: Screen, error: unknown, code: number, command = 'chainsiev
   const known = systemFault(error)
   if (!known) {
     const text = error instanceof Error ? (error.stack ?? String(error)) : String(error)
-    screen.line(redact(`chainsieve: This is a fault of Chainsieve, please report it:\n${text}`))
+    screen.line(redact(`chainsieve: This is a fault in Chainsieve. Please report it:\n${text}`))
     return 1
   }
   screen.line(redact(`chainsieve: ${describe(known)}`))
   if (known.code !== MISUSED) return code
-  screen.line(`${command} --help tells how it is used.`)
+  screen.line(`${command} --help shows how to use it.`)
   return 2
 }

@@ -26,9 +26,9 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
     case 'artifacts':
       return showArtifacts(news)
     case 'broken':
-      return yellow(`Passed over ${news.file}: ${showText(news.why)}`)
+      return yellow(`Skipped ${news.file}: ${showText(news.why)}`)
     case 'waiting':
-      return yellow(`Waits for a node at ${news.node} (${showText(news.why)}).`)
+      return yellow(`Waiting for a node at ${news.node} (${showText(news.why)}).`)
     case 'back':
       return `The node at ${news.node} is back.`
     case 'node':
@@ -36,8 +36,8 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
     case 'rollback':
       return yellow(
         news.to < 0
-          ? 'The chain was begun anew: forgot everything, starts over.'
-          : `The chain went back to block ${news.to}: forgot what came after it.`,
+          ? 'The chain was restarted: forgot all blocks, and starts over.'
+          : `The chain went back to block ${news.to}: forgot the blocks after it.`,
       )
     case 'tx': {
       const call =
@@ -63,10 +63,10 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
 
 const showArtifacts = ({ projects, contracts, again }: Extract<DevNews, { type: 'artifacts' }>): string => {
   if (projects.length === 0)
-    return 'There is no Foundry or Hardhat project in this folder: decodes by the registry of known signatures alone.'
+    return 'There is no Foundry or Hardhat project in this folder: decodes by the bundled registry of signatures only.'
   const from = projects.map(({ tool, artifacts }) => `${artifacts} (${tool})`).join(' and ')
-  if (contracts === 0) return `Found no artifacts in ${from} yet: build the project, they are taken up then.`
-  return `${again ? 'Took up the rebuilt ABIs' : 'Decodes by the ABIs'} of ${count(contracts, 'contract')} in ${from}.`
+  if (contracts === 0) return `Found no artifacts in ${from} yet: build the project, and they are loaded.`
+  return `${again ? 'Loaded the rebuilt ABIs' : 'Decodes by the ABIs'} of ${count(contracts, 'contract')} in ${from}.`
 }
 
 /** Of wei, from a millionth of an ether on in ether. */

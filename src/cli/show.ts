@@ -49,7 +49,7 @@ export const holesOf = (held: Range[]): Range[] =>
 
 export const showStatus = ({ networks, deliveries }: Status): string =>
   [
-    ...(networks.length === 0 ? ['No network is configured, and none is stored.'] : networks.map(showNetwork)),
+    ...(networks.length === 0 ? ['No network is configured or stored.'] : networks.map(showNetwork)),
     ...(deliveries ? showDeliveries(deliveries) : []),
   ].join('\n\n')
 

@@ -51,10 +51,7 @@ export const loadConfig = ({
   const file = findFile(named, cwd)
   const [common, networks] = file === undefined ? [{}, []] : readFile(file.path)
   if (file?.found && common.data)
-    throw refuse(
-      'bad_setting',
-      `${common.data.place}: a config file that is found in the data folder cannot name another one.`,
-    )
+    throw refuse('bad_setting', `${common.data.place}: the config file in the data folder cannot name another one.`)
 
   const raw = { ...common, ...named }
   const values = check(SETTINGS, raw)
@@ -95,7 +92,7 @@ const readEnvironment = (env: Readonly<Record<string, string | undefined>>): Raw
     if (name === undefined)
       throw refuse(
         'unknown_setting',
-        `Environment variable ${variable} is no setting.${didYouMean(variable, names.keys())}`,
+        `Environment variable ${variable} is not a setting.${didYouMean(variable, names.keys())}`,
       )
     // Compose files and unit files set variables to nothing to say that they are not set.
     if (text === undefined || text === '') continue
@@ -120,7 +117,7 @@ const findFile = (named: RawSettings, cwd: string): { path: string; found: boole
 const readFile = (path: string): [RawSettings, RawSettings[]] => {
   const { networks = [], ...common } = parseFile(path)
   if (!Array.isArray(networks) || !networks.every(isTable))
-    throw refuse('bad_setting', `${path}: networks takes a list of tables, each of which begins with [[networks]].`)
+    throw refuse('bad_setting', `${path}: networks must be a list of tables, each of which begins with [[networks]].`)
   return [
     readTable(common, path, FILE_NAMES, key => {
       if (NETWORK_FILE_NAMES.has(key)) return ' It is a setting of a network: put it under [[networks]].'
@@ -128,7 +125,7 @@ const readFile = (path: string): [RawSettings, RawSettings[]] => {
     }),
     networks.map((table, i) =>
       readTable(table, `${path}: networks[${i}]`, NETWORK_FILE_NAMES, key => {
-        if (FILE_NAMES.has(key)) return ' It is no setting of a network: put it above the first [[networks]].'
+        if (FILE_NAMES.has(key)) return ' It is not a setting of a network: put it above the first [[networks]].'
         return didYouMean(key, NETWORK_FILE_NAMES.keys())
       }),
     ),
@@ -171,7 +168,7 @@ const readTable = (
   const raw: RawSettings = {}
   for (const [key, value] of Object.entries(table)) {
     const name = names.get(key)
-    if (name === undefined) throw refuse('unknown_setting', `${where}: ${key} is no setting.${hint(key)}`)
+    if (name === undefined) throw refuse('unknown_setting', `${where}: ${key} is not a setting.${hint(key)}`)
     raw[name] = { value, place: `${where}: ${key}`, base: dirname(where) }
   }
   return raw

@@ -11,7 +11,7 @@ export type { Abi }
 export const readAbi = (text: string, place: string): Abi => {
   const content = parse(text.replace(/^\uFEFF/, ''), place)
   const format = Object.values<AbiFormat>(FORMATS).find(({ is }) => is(content))
-  if (!format) throw refuse('bad_abi', `${place}: no ABI in it; ${REMEDY}`)
+  if (!format) throw refuse('bad_abi', `${place}: it contains no ABI; ${REMEDY}`)
   return format.read(content, place)
 }
 

@@ -30,7 +30,7 @@ export const createEventDecoder = (event: EventAbi): EventDecoder => {
         if (!isPlainWord(words[i]!)) return refused(`topic ${i} is not 32 bytes of hex`)
       }
     if (first !== null && words[0] !== first && words[0]!.toLowerCase() !== first)
-      return refused('the first topic is that of another event')
+      return refused('the first topic belongs to another event')
     const { args, error } = decodeData(layout, words, data)
     return error === null ? { args, error } : refused(error)
   }
@@ -116,7 +116,7 @@ const decodeData = (layout: Layout, topics: readonly string[], data: string): Fu
   return { args, error: null }
 }
 
-const SURPLUS = 'the data holds bytes that belong to no argument'
+const SURPLUS = 'the data has bytes that belong to no argument'
 
 /**
  * Steps into a decoded array or tuple: its elements or components, as many as `most`. Empty for every other value, and for
@@ -236,7 +236,7 @@ const createReader = (text: string, spans?: [from: number, to: number][]): Reade
     take(at, length) {
       if (at + length > text.length) throw new Fault('the data ends inside it')
       this.words += length / 64
-      if (this.words > limit) throw new Fault(`it unfolds to more than ${UNFOLDING} times the data`)
+      if (this.words > limit) throw new Fault(`it expands to more than ${UNFOLDING} times the data`)
       spans?.push([at, at + length])
     },
   }
@@ -268,7 +268,7 @@ interface Word {
 /** The place that the offset at `head` points to, counted from `base`. */
 const follow = (reader: Reader, head: number, base: number): number => {
   const at = base + 2 * readSize(reader.text, head)
-  if (at >= reader.text.length) throw new Fault('its offset points behind the data')
+  if (at >= reader.text.length) throw new Fault('its offset points beyond the data')
   return at
 }
 

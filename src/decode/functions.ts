@@ -166,6 +166,6 @@ const withoutOutputs = ({ name, inputs }: FunctionAbi): FunctionAbi => ({ name, 
 const broken = (what: string, cause?: unknown) =>
   stop(
     'functions_broken',
-    `data/functions.bin: ${what}. Write the file again with node scripts/registry/build.ts or restore the one that was delivered`,
+    `data/functions.bin: ${what}. Write the file again with node scripts/registry/build.ts or restore the original one`,
     cause,
   )

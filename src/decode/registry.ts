@@ -47,7 +47,7 @@ export function parseRegistry(text: string): RegistryEvent[] {
     if (!eventLine.test(line)) {
       throw stop(
         'registry_broken_line',
-        `data/events.txt, line ${number}: expected a topic and a declaration, such as 0x1c41…bad1 Sync(uint112 reserve0, uint112 reserve1), not ${quote(line)}. Write the file again with node scripts/registry/build.ts or restore the one that was delivered`,
+        `data/events.txt, line ${number}: expected a topic and a declaration, such as 0x1c41…bad1 Sync(uint112 reserve0, uint112 reserve1), not ${quote(line)}. Write the file again with node scripts/registry/build.ts or restore the original one`,
       )
     }
     const signature = line.slice(67)
@@ -110,7 +110,7 @@ export function parseTokens(text: string): Token[] {
     if (symbol === undefined || Number(decimals) > 255) {
       throw stop(
         'tokens_broken_line',
-        `data/tokens.txt, line ${number}: expected chain id, address, decimals and symbol, such as 1 0xdAC17F958D2ee523a2206206994597C13D831ec7 6 USDT, not ${quote(line)}. Write the file again with node scripts/registry/build.ts or restore the one that was delivered`,
+        `data/tokens.txt, line ${number}: expected chain id, address, decimals and symbol, such as 1 0xdAC17F958D2ee523a2206206994597C13D831ec7 6 USDT, not ${quote(line)}. Write the file again with node scripts/registry/build.ts or restore the original one`,
       )
     }
     tokens.push({ chainId: Number(chainId), address: address!.toLowerCase(), decimals: Number(decimals), symbol })

@@ -38,7 +38,7 @@ export const readTokenText = (call: 'name' | 'symbol', answer: string | null): A
   if (!isData(answer)) return NOTHING
   const bytes = Buffer.from(answer.slice(2), 'hex')
   const content = bytes.length === 32 ? withoutZeros(bytes) : stringIn(bytes)
-  if (content === undefined) return { value: null, error: `${call}() answers ${bytes.length} bytes that are no text` }
+  if (content === undefined) return { value: null, error: `${call}() answers ${bytes.length} bytes that are not text` }
   const text = content
     .subarray(0, LONGEST * 4)
     .toString('utf8')

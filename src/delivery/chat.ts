@@ -14,7 +14,7 @@ export const createChat = (http: Http): Channel<Chat> => ({
 
   async send(action, [message], context) {
     const url = parseTarget(action.parameters.url)
-    if (!url) return { type: 'refused', why: 'its URL is neither http: nor https:' }
+    if (!url) return { type: 'refused', why: 'its URL is neither http nor https' }
     const headers = { 'content-type': 'application/json' }
     return http.attempt({ method: 'POST', url, headers, body: JSON.stringify(chatBody(action, message!)) }, context)
   },
@@ -60,9 +60,9 @@ const chatText = ({ parameters, payload }: Chat, message: Message, longest: numb
 /** Said of an alert that is not simply there. */
 const TOLD: Record<MessageType, (id: string, confirmations: number) => string[]> = {
   'alert.confirmed': () => [],
-  'alert.pending': (_, confirmations) => [`Pending: it is not yet ${confirmations} blocks deep`],
-  'alert.retracted': id => [`Retracted: alert ${id} no longer holds, its block was reorganised away`],
-  'alert.test': () => ['Test: this was sent to try the rule'],
+  'alert.pending': (_, confirmations) => [`Pending: it does not have ${confirmations} confirmations yet`],
+  'alert.retracted': id => [`Retracted: alert ${id} no longer holds, because its block was reorganised away`],
+  'alert.test': () => ['Test: this message tests the rule'],
 }
 
 const longestFor = (url: string): number =>

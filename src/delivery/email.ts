@@ -110,7 +110,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailCh
       const others = putOff.length > 1 ? ` and ${putOff.length - 1} more` : ''
       return {
         type: 'retry',
-        why: `the SMTP server put off ${recipient}${others}; ${had.size} of ${recipients.length} recipients have it`,
+        why: `the SMTP server deferred ${recipient}${others}; ${had.size} of ${recipients.length} recipients have it`,
         status: first.responseCode ?? null,
         head: headOf(first.response ?? ''),
       }
@@ -151,7 +151,7 @@ interface Answer {
 }
 
 const settled = (had: ReadonlySet<string>, refused: readonly string[], response = ''): Outcome => {
-  const never = refused.length === 0 ? '' : `will never take ${refused.join('; ')}`
+  const never = refused.length === 0 ? '' : `refused ${refused.join('; ')}`
   if (had.size === 0) return { type: 'refused', why: headOf(`the SMTP server ${never || 'was given no recipient'}`) }
   return { type: 'delivered', status: 250, head: headOf(never === '' ? response : `${never}. ${response}`) }
 }
@@ -162,7 +162,7 @@ const failed = (fault: Fault | undefined, timeoutMs: number): Outcome => {
     return { type: 'retry', why: `the SMTP server took longer than ${timeoutMs / 1000} s`, status: null, head: '' }
   const { code = 'no code', originalCode = code, responseCode: status = null, response = '' } = fault
   if (code === 'EAUTH')
-    return { type: 'retry', why: 'the SMTP server did not take user name and password', status, head: '' }
+    return { type: 'retry', why: 'the SMTP server refused the user name or the password', status, head: '' }
   const why =
     status === null
       ? (faultOf(originalCode, SERVER) ?? `${SERVER} ${FAULTS[code] ?? 'could not be used'} (${originalCode})`)
@@ -174,7 +174,7 @@ const SERVER = 'the SMTP server'
 const FAULTS: Record<string, string> = {
   ECONNECTION: 'closed the connection',
   EDNS: 'cannot be resolved',
-  ETLS: 'does not speak TLS as it should',
+  ETLS: 'failed in the TLS handshake',
 }
 
 /** The same for every attempt; another one for what is told next of the same alerts, and for another action. */
@@ -210,4 +210,4 @@ const MAX_IDS = 100
 const CONNECTIONS = 4
 const MAX_REMEMBERED = 10_000
 const UNCONFIGURED =
-  'SMTP is not configured: emails are sent once the operator has set a server and a sender (settings smtp and mail-from), redeliver then'
+  'SMTP is not configured: the operator has to set a server and a sender (settings smtp and mail-from); then redeliver'

@@ -172,7 +172,7 @@ export const createExpander = (db: Db): Expander => {
               changedAt: now,
               settledAt: now,
               retracted: 0,
-              error: 'the test is under way, or was broken off',
+              error: 'the test is running, or was interrupted',
             }).lastInsertRowid,
           )
         })

@@ -29,7 +29,7 @@ export const connect = (folder: string, native: string | undefined): Db => {
       db.close()
       throw stop(
         'deliveries_damaged',
-        `${path} is damaged (${fault}): restore it from a backup, or move it away, which gives up what is still to be sent`,
+        `${path} is damaged (${fault}): restore it from a backup, or move it away, which loses the deliveries that wait`,
       )
     }
     return db

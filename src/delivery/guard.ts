@@ -66,7 +66,7 @@ const parseRange = (text: string): Range => {
   const bytes = parseAddress(address!)
   const length = bits === undefined && bytes ? bytes.length * 8 : /^\d{1,3}$/.test(bits ?? '') ? Number(bits) : -1
   if (bytes === undefined || more !== undefined || length < 0 || length > bytes.length * 8)
-    throw refuse('invalid_range', `${text} is no address range: write it as 10.0.0.0/8 or fd00::/8.`)
+    throw refuse('invalid_range', `${text} is not an address range: write it as 10.0.0.0/8 or fd00::/8.`)
   return { bytes, bits: length }
 }
 

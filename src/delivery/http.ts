@@ -62,10 +62,10 @@ export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions): 
     // The status says what became of it, whether or not the rest arrives.
     const head = await readHead(response.body)
     if (status >= 200 && status < 300) return { type: 'delivered', status, head }
-    if (status === 410) return { type: 'gone', why: 'it answered 410: it wants nothing any more', status, head }
+    if (status === 410) return { type: 'gone', why: 'it answered 410: it wants no more messages', status, head }
     const why =
       status >= 300 && status < 400
-        ? `it answered ${status}: a redirect is a failure, name the final address`
+        ? `it answered ${status}: redirects are not followed: use the final address`
         : `it answered ${status}`
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], now)
     return { type: 'retry', why, status, head, ...(retryAfterMs !== undefined && { retryAfterMs }) }
@@ -119,7 +119,7 @@ const guardedConnector = (
       log?.warn('Refused a target of a rule', { host, address, why })
     }
     const what = host === address ? `${address} is ${why}` : `${host} resolves to an address that is not allowed`
-    return refuse(INWARD, `${what}: such targets are refused unless the operator allows their range (--allow-target)`)
+    return refuse(INWARD, `${what}: the operator has to allow this range (--allow-target)`)
   }
 
   const checked: LookupFunction = (hostname, { all }, callback) => {
@@ -198,7 +198,7 @@ const inwardOf = (error: unknown): ChainsieveError | undefined => {
 const describe = (error: unknown, host: string): string | undefined => {
   const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
   const { code = undefined, name = undefined } = inner instanceof Error ? (inner as NodeJS.ErrnoException) : {}
-  if (name === 'HTTPParserError') return `${host} answered something else than HTTP`
+  if (name === 'HTTPParserError') return `the answer of ${host} is not HTTP`
   if (typeof code !== 'string') return undefined
   return faultOf(code, host) ?? `no connection to ${host} (${code})`
 }
@@ -210,15 +210,12 @@ export const faultOf = (code: string, host: string): string | undefined =>
 const FAILURES: [code: RegExp, why: string][] = [
   [/^(ENOTFOUND|EAI_\w+|ENODATA|ETIMEOUT|ESERVFAIL)$/, 'HOST cannot be resolved'],
   [/^ECONNREFUSED$/, 'HOST refused the connection'],
-  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'HOST could not be connected to in time'],
+  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'HOST did not accept the connection in time'],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'HOST cannot be reached from here'],
   [/^(UND_ERR_SOCKET|ECONNRESET|EPIPE|UND_ERR_ABORTED)$/, 'HOST closed the connection before it answered'],
-  [/^UND_ERR_HEADERS_OVERFLOW$/, 'HOST answered with too large headers'],
-  [
-    /CERT|SIGNATURE|^(ERR_TLS|UNABLE_TO|SELF_SIGNED|HOSTNAME_MISMATCH)/,
-    "HOST's TLS certificate is not one that can be trusted",
-  ],
-  [/^(ERR_SSL|EPROTO)/, 'HOST does not speak TLS as it should'],
+  [/^UND_ERR_HEADERS_OVERFLOW$/, 'the headers of the answer of HOST are too large'],
+  [/CERT|SIGNATURE|^(ERR_TLS|UNABLE_TO|SELF_SIGNED|HOSTNAME_MISMATCH)/, 'the TLS certificate of HOST is not trusted'],
+  [/^(ERR_SSL|EPROTO)/, 'HOST failed in the TLS handshake'],
 ]
 
 const INWARD = 'inward_target'

@@ -58,7 +58,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
     try {
       return outbox.version()
     } catch (error) {
-      complain('Could not read an outbox, tries again', network, error)
+      complain('Failed to read an outbox, will retry', network, error)
       return undefined
     }
   }
@@ -66,7 +66,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
   const begin = (origin: Origin, outbox: Source) => {
     // A store that was brought back from a backup, or lost its last commits with the power, uses numbers again.
     if (!begun.has(outbox) && store.rewind(origin, outbox.last()))
-      log.warn('An outbox is older than what was taken over of it: goes on from its end', { network: origin.network })
+      log.warn('An outbox is older than its copy: continues at its end', { network: origin.network })
     begun.add(outbox)
   }
 
@@ -112,7 +112,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
           if (more) dirty.add(network)
           if (expansions.length > 0) return { expansions, more: dirty.size > 0 }
         } catch (error) {
-          complain('Could not take over an outbox, tries again', network, error)
+          complain('Failed to copy an outbox, will retry', network, error)
           versions.delete(network)
         }
       }

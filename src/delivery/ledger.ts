@@ -189,7 +189,7 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
       if (conditions.length === 0)
         throw refuse(
           'redeliver_all',
-          'Say what is to be delivered again: a rule, an alert, a delivery, a range, or what is dead.',
+          'Name what to deliver again: a rule, an alert, a delivery, a range, or dead deliveries.',
         )
       const where = `${conditions.join(' AND ')} AND state <> 'cancelled' AND overtaken = 0 AND type <> 'alert.test'`
       const values = { rule, alert, delivery, from, to, now: now() }

@@ -74,9 +74,9 @@ const LABEL: Record<MessageType, string> = {
 }
 const NOTE: Record<MessageType, string> = {
   'alert.confirmed': '',
-  'alert.pending': 'it is not yet N blocks deep',
-  'alert.retracted': 'this alert no longer holds, its block was reorganised away',
-  'alert.test': 'this was sent to try the rule',
+  'alert.pending': 'it does not have N confirmations yet',
+  'alert.retracted': 'this alert no longer holds, because its block was reorganised away',
+  'alert.test': 'this message tests the rule',
 }
 const OTHERS: [MessageType, string][] = [
   ['alert.pending', 'pending'],

@@ -74,7 +74,7 @@ const oneAtATime = (lookup: Lookup): Lookup => {
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
   return hostname => {
-    const busy = () => Object.assign(new Error('too many names are looked up'), { code: 'EAI_AGAIN' })
+    const busy = () => Object.assign(new Error('too many host names are being resolved'), { code: 'EAI_AGAIN' })
     if (waiting >= MAX_WAITING) return Promise.reject(busy())
     const asked = performance.now()
     waiting++

@@ -36,7 +36,7 @@ export const createOutboxes = (stores: ReadonlyMap<string, string>, native: stri
       } catch (error) {
         // Told once: it is tried again all the time.
         const why = messageOf(error)
-        if (troubled.get(network) !== why) log.warn('Could not open an outbox, tries again', { network, error })
+        if (troubled.get(network) !== why) log.warn('Failed to open an outbox, will retry', { network, error })
         troubled.set(network, why)
       }
     }

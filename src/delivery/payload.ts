@@ -23,14 +23,14 @@ export const select = (
  * cannot be called.
  */
 export const fillUrl = (template: string, source: Record<string, unknown>): URL | string => {
-  if (tokensInAuthority(template)) return 'its URL has a token in front of the path: only path and query may have some'
+  if (tokensInAuthority(template)) return 'its URL has a token before the path: only path and query may have tokens'
   const url = parseUrl(template.replace(TOKEN, (_, path: string) => encode(asToken(follow(source, path.split('.'))))))
   const shape = parseUrl(template.replace(TOKEN, 'a'))
-  if (url === null || shape === null) return 'its URL is none'
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'its URL is neither http: nor https:'
+  if (url === null || shape === null) return 'its URL is not valid'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'its URL is neither http nor https'
   // A value of dots only (`..`) would step up: to another place than its owner named.
   if (authority(url) !== authority(shape) || url.pathname.split('/').length !== shape.pathname.split('/').length)
-    return "the entity's value for a token would change where its URL leads"
+    return 'the value of a token would change the destination of its URL'
   return url
 }
 

@@ -325,7 +325,7 @@ const toMessage = ({ said, head, source, ...row }: Claimed): Message => ({
 
 /** What it says of an outcome that is none of a success. */
 export const errorOf = (outcome: Attempt['outcome']): string | null =>
-  'why' in outcome ? outcome.why : outcome.type === 'aborted' ? 'broken off, since the program was stopped' : null
+  'why' in outcome ? outcome.why : outcome.type === 'aborted' ? 'interrupted, because the program was stopped' : null
 
 /** Of a URL that is another one for each alert, 410 says that this one is gone. */
 const hasTokens = (action: string): boolean => {

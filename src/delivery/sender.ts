@@ -45,8 +45,8 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
       return await channels.of(action).send(action, messages, context)
     } catch (error) {
       if (signal.aborted) return { type: 'aborted' }
-      log.error('An attempt failed by a fault of our own', { channel: action.type, error })
-      return { type: 'retry', why: 'a fault of our own: the log tells more', status: null, head: '' }
+      log.error('An attempt failed because of a fault in Chainsieve', { channel: action.type, error })
+      return { type: 'retry', why: 'a fault in Chainsieve: see the log', status: null, head: '' }
     }
   }
 

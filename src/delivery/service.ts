@@ -137,10 +137,10 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     one.on('exit', code => {
       for (const { reject } of waiting.values()) reject(ended())
       waiting.clear()
-      if (!stopping) restarts.ended(fault ?? new Error(`it has ended, with code ${code}`))
+      if (!stopping) restarts.ended(fault ?? new Error(`it ended with code ${code}`))
     })
   }
-  const restarts = createRestarts({ start, log, what: 'The thread that delivers' })
+  const restarts = createRestarts({ start, log, what: 'The delivery thread' })
 
   /** The thread hears of networks that are new. */
   const tellStores = () => {
@@ -220,4 +220,4 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
 }
 
 const keyOf = (stores: ReadonlyMap<string, string>): string => JSON.stringify([...stores])
-const ended = () => stop('delivery_ended', 'the thread that delivers has ended')
+const ended = () => stop('delivery_ended', 'the delivery thread has ended')

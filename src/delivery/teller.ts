@@ -267,7 +267,7 @@ export const headOf = (alert: StoredAlert): MessageHead => ({
 })
 
 export const disabledError = (at: number): string =>
-  `disabled by 410: the receiver answered at ${new Date(at).toISOString()} that it wants nothing any more; changing the rule or asking for redelivery enables it`
+  `disabled by 410: the receiver answered at ${new Date(at).toISOString()} that it wants no more messages; to enable it, change the rule or ask for redelivery`
 
 const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 

@@ -123,7 +123,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     told = text
     tell({ type: 'failing', receivers })
   }
-  const telling = every(TELL_MS, tellTroubles, { log, doing: 'tell which receivers fail' })
+  const telling = every(TELL_MS, tellTroubles, { log, doing: 'report which receivers fail' })
 
   const stop = async () => {
     telling()
@@ -143,7 +143,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       case 'wake':
         return worker.wake(message.network)
       case 'drop':
-        return tests.get(message.id)?.abort(new Error('nobody waits for it any more'))
+        return tests.get(message.id)?.abort(new Error('no one waits for it any more'))
       case 'stop':
         return void stop()
       case 'ask': {

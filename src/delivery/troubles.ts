@@ -38,13 +38,13 @@ export const createTroubles = (log: Log): Troubles => {
       if (outcome.type === 'delivered') {
         if (!troubles.delete(key)) return
         const seconds = Math.round((now - known!.since) / 1000)
-        return log.info('A receiver takes deliveries again', { channel, target, seconds })
+        return log.info('A receiver accepts deliveries again', { channel, target, seconds })
       }
       const status = 'status' in outcome ? outcome.status : null
       if (known === undefined && troubles.size >= MAX_KNOWN) return
       // Once when it begins, then where the reason is another, which may be so after each attempt.
       const tells = known === undefined || (known.error !== outcome.why && now - known.toldAt >= TELL_MS)
-      if (tells) log.warn('A receiver does not take deliveries', { channel, target, error: outcome.why })
+      if (tells) log.warn('A receiver does not accept deliveries', { channel, target, error: outcome.why })
       const { since, toldAt } = known ?? { since: now, toldAt: now }
       const told = tells ? now : toldAt
       troubles.set(key, { ...receiver, error: outcome.why, status, since, at: now, toldAt: told })

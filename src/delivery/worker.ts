@@ -141,10 +141,10 @@ export const createWorker = ({
       try {
         const more = turn()
         ask(more ? 0 : Math.max(0, Math.min(agenda.nextAt(), pollAt) - clock.now()))
-        if (stuck) log.info('Went on delivering')
+        if (stuck) log.info('Delivers again')
         stuck = false
       } catch (error) {
-        if (!stuck) log.error('Could not go on delivering, tries again', { error })
+        if (!stuck) log.error('Failed to deliver, will retry', { error })
         stuck = true
         ask(POLL_MS)
       }
@@ -316,7 +316,7 @@ export const createWorker = ({
       const since = failingSince(breakers)
       const span = spanOf(schedule)
       if (since === undefined || now - since < span) return
-      const why = `given up: its receiver has not taken anything since ${new Date(since).toISOString()}`
+      const why = `dead: its receiver has accepted nothing since ${new Date(since).toISOString()}`
       const gone = store.expire(destination, now - span, now, why)
       if (gone > 0) counted.dead.add({ channel: action.type }, gone)
     }
@@ -352,7 +352,7 @@ export const createWorker = ({
       try {
         settle()
       } catch (error) {
-        log.error('Could not record the last attempts', { error })
+        log.error('Failed to record the last attempts', { error })
       }
     },
   }

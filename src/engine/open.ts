@@ -13,7 +13,7 @@ export const openForReading = (path: string, native?: string, waitMs?: number): 
     check(db) {
       check(db)
       if (versionOf(db) === 0)
-        throw stop('store_empty', `${db.name} holds no store yet: chainsieve serve, index or import make it`)
+        throw stop('store_empty', `${db.name} is not a store yet: chainsieve serve, index or import creates it`)
     },
   })
 
@@ -31,7 +31,7 @@ const check = (db: Db) => {
   if (version !== 0 && version < SCHEMA_VERSION)
     throw stop(
       'store_older',
-      `${db.name} was written by an older version of Chainsieve, in a layout that this one does not read (store version ${version}, ` +
+      `${db.name} was written by an older version of Chainsieve, in a layout that this version cannot read (store version ${version}, ` +
         `this one knows ${SCHEMA_VERSION}): move the file away, or choose another data folder, and index the chain again`,
     )
 }

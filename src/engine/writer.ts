@@ -123,7 +123,7 @@ export const createWriter = (db: WritableDb): Writer => {
     if (clash)
       throw stop(
         'block_stored',
-        `blocks ${batch.first} to ${batch.last} meet blocks ${clash.first} to ${clash.last}, which are stored already`,
+        `blocks ${batch.first} to ${batch.last} overlap the stored blocks ${clash.first} to ${clash.last}`,
       )
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
@@ -224,7 +224,7 @@ const guard = <T>(write: () => T): T => {
     if (/^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(code))
       throw retry(
         'disk_full',
-        'the disk that holds the data folder is full: free some space, indexing goes on by itself',
+        'the disk of the data folder is full: free some space, and indexing continues by itself',
         { cause: error, retryAfterMs: 5000 },
       )
     if (code.startsWith('SQLITE_READONLY'))

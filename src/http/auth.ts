@@ -42,5 +42,5 @@ const tokenOf = (c: Context): string => {
 const denied = (why: string) =>
   refuse(
     'security_exception',
-    `${why} The operator of this server makes one with: chainsieve token create --account NAME`,
+    `${why} The operator of this server creates one with: chainsieve token create --account NAME`,
   )

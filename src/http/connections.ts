@@ -16,7 +16,10 @@ const TELL_MS = 60_000
 export const limitConnections = (server: Server, limits: Limits, log: Log): void => {
   const most = mostConnections(limits)
   if (most < limits.connections)
-    log.info('May have few files open (ulimit -n), takes fewer connections', { files: mostFiles(), connections: most })
+    log.info('The limit of open files is low (ulimit -n), accepts fewer connections', {
+      files: mostFiles(),
+      connections: most,
+    })
   const open = new Map<string, number>()
   const tell = createTeller(log)
 

@@ -58,9 +58,9 @@ const STATUS: ReadonlyMap<string, number> = new Map([
 
 /** What the system refuses, told without the names of files. */
 const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = new Map([
-  ['disk_full', [507, 'The disk of the server is full, and nothing was stored: its operator has to free some space.']],
-  ['too_many_open_files', [503, 'The server has as many files open as it may: ask again in a moment.']],
-  ['file_busy', [503, 'What this changes is being changed by another process: ask again in a moment.']],
+  ['disk_full', [507, 'The disk of the server is full, and nothing was stored: the operator has to free some space.']],
+  ['too_many_open_files', [503, 'The server has reached its limit of open files: try again in a moment.']],
+  ['file_busy', [503, 'Another process is changing the same data: try again in a moment.']],
 ])
 
 /** A refusal is 400 and its code is its type; what may be asked again is 429, since clients answer a 503 by asking again at once. */

@@ -66,7 +66,7 @@ export const listen = async (
     server.once('error', error => reject(explain(error, host, port)))
     server.listen(port, host, resolve)
   })
-  server.on('error', error => log.warn('Could not take a connection', { error }))
+  server.on('error', error => log.warn('Failed to accept a connection', { error }))
   setTimeout(() => void loadListener(), LOAD_AFTER_MS).unref()
   const bound = (server.address() as AddressInfo).port
   return {
@@ -99,14 +99,15 @@ const answerUnreadable = (server: Server, limits: Limits) => {
         rawError(
           408,
           'timeout_exception',
-          'The request did not come in time: send its headers, then its body, at once.',
+          'The request did not arrive in time: send its headers and its body without a pause.',
         ),
     ],
   ])
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }) => {
     const begun = socket._httpMessage?.headersSent === true
     if (error.code === 'ECONNRESET' || !socket.writable || begun) return socket.destroy()
-    const malformed = () => rawError(400, 'illegal_argument_exception', `This is no HTTP request: ${messageOf(error)}`)
+    const malformed = () =>
+      rawError(400, 'illegal_argument_exception', `This is not an HTTP request: ${messageOf(error)}`)
     socket.write((answers.get(error.code) ?? malformed)())
     socket.destroySoon()
   })
@@ -121,10 +122,10 @@ const hostOf = (host: string): string => {
 const explain = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
   const at = `${hostOf(host)}:${port}`
   const why: Record<string, string> = {
-    EADDRINUSE: `${at} is taken by another process: stop that one, or choose another port with --port.`,
-    EACCES: `${at} may not be listened on without the right to: choose a port above 1023 with --port.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine: choose another with --host.`,
-    ENOTFOUND: `${host} is no address of this machine: choose another with --host.`,
+    EADDRINUSE: `${at} is in use by another process: stop that process, or choose another port with --port.`,
+    EACCES: `${at} needs a privilege that this user does not have: choose a port above 1023 with --port.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine: choose another with --host.`,
+    ENOTFOUND: `${host} is not an address of this machine: choose another with --host.`,
   }
   const reason = why[error.code ?? '']
   return reason === undefined ? error : stop('cannot_listen', reason, error)

@@ -95,12 +95,12 @@ export const removeAbis = (folder: string, names: readonly string[], where: Wher
     if (known.includes(name))
       throw refuse(
         'unknown_abi',
-        `no ABI ${name} is for that network, address or code: chainsieve abi list shows which there are`,
+        `no ABI ${name} is for that network, address or code: chainsieve abi list shows all ABIs`,
       )
     const similar = nearest(name, known)
     throw refuse(
       'unknown_abi',
-      `there is no ABI ${name}${similar === undefined ? '' : `, but ${similar}`}: chainsieve abi list shows which there are`,
+      `there is no ABI ${name}${similar === undefined ? '' : `, but ${similar}`}: chainsieve abi list shows all ABIs`,
     )
   }
   for (const { path } of found) rmSync(path, { force: true })
@@ -180,11 +180,11 @@ export const createAbiWatch = <T>(
       if (names !== seen) {
         made = make(readOwnAbis(folder, network))
         seen = names
-        log.info('Took up changed ABIs')
+        log.info('Loaded changed ABIs')
       }
       told = ''
     } catch (error) {
-      if (told !== messageOf(error)) log.error('Cannot read the ABIs, goes on with those from before', { error })
+      if (told !== messageOf(error)) log.error('Cannot read the ABIs, continues with the previous ones', { error })
       told = messageOf(error)
     }
     return made

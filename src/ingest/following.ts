@@ -36,7 +36,7 @@ export const keepFollowing = async (work: Work, job: Extract<Job, { type: 'follo
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
-      log.warn('Was interrupted, begins anew in a moment', { error })
+      log.warn('Was interrupted, restarts in a moment', { error })
       state.total = state.done
       await systemClock.sleep(ANEW_MS, signal)
     }
@@ -120,7 +120,7 @@ const leaveOldBranch = async (
   }
   throw stop(
     'reorg_too_deep',
-    `the stored blocks up to ${tip} are not those of the chain any more, for more than ${finality} blocks: is this the same chain? Index it into another data folder, or raise finality`,
+    `more than ${finality} stored blocks up to ${tip} are no longer in the chain: is this the same chain? Index it into another data folder, or raise finality`,
   )
 }
 

@@ -78,7 +78,7 @@ const scanHistory = async (
           found = await find(rule, scan.next, Math.min(scan.last, scan.next + window - 1), documents)
         } catch (error) {
           failed.set(id, { revision: rule.revision, until: performance.now() + AGAIN_MS })
-          log.error('Could not go through history for a rule, tries again later', { rule: id, block: scan.next, error })
+          log.error('Failed to search history for a rule, will retry later', { rule: id, block: scan.next, error })
           continue
         }
         failed.delete(id)

@@ -121,7 +121,7 @@ const addFromPack = async (raw: RawBlock, { path, line }: PackLine, pipeline: Pi
   if (stored)
     throw refuse(
       'block_stored',
-      `${path}, line ${line}: block ${Number(number)} is ${hash} here, but ${stored.hash} is stored: they are of different branches or chains. Import it into another data folder`,
+      `${path}, line ${line}: block ${Number(number)} is ${hash} here, but ${stored.hash} is stored: they belong to different branches or chains. Import it into another data folder`,
     )
   try {
     await lane.add(raw)

@@ -172,7 +172,7 @@ const chainIdOf = async (
   if (stored !== undefined && stored !== chainId && !mayDiffer)
     throw stop(
       'wrong_chain',
-      `the node is of chain ${chainId}, but this network's store holds chain ${stored}: check --rpc and --network, or choose another data folder`,
+      `the node is on chain ${chainId}, but the store of this network has chain ${stored}: check --rpc and --network, or choose another data folder`,
     )
   return chainId
 }

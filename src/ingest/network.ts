@@ -132,10 +132,10 @@ export const startIndexing = ({
     })
     for (const thread of [indexer, writer]) thread.on('error', reason => void fail(fromFailure(toFailure(reason))))
     indexer.on('exit', code => {
-      if (!over) void fail(new Error(`the thread that indexes has ended, with code ${code}`))
+      if (!over) void fail(new Error(`the indexing thread ended with code ${code}`))
     })
     writer.on('exit', code => {
-      if (code !== 0) void fail(new Error(`the thread that writes has ended, with code ${code}`))
+      if (code !== 0) void fail(new Error(`the writing thread ended with code ${code}`))
     })
   })
   // `error()` tells it as well: the process must not die where nobody waits for the end.

@@ -56,7 +56,7 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T
     const error = await attempt(some, signal)
     if (error === undefined) return
     pausedUntil = now() + PAUSE_MS
-    log.warn(`Cannot ask the node ${what}, goes on without`, { error })
+    log.warn(`Cannot ask the node ${what}, continues without`, { error })
   }
 
   return {

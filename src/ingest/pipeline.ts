@@ -107,8 +107,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   port.on('message', (message: FromWriter) => {
     if (message.type === 'stuck') {
       stuck = message.why
-      if (stuck === null) log.info('Goes on writing')
-      else log.warn('Cannot write now, tries again until it can', { why: stuck })
+      if (stuck === null) log.info('Writes again')
+      else log.warn('Cannot write now, will retry', { why: stuck })
       return
     }
     const waiter = waiting.get(message.id)
@@ -154,7 +154,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     if (fault !== undefined)
       throw stop(
         'block_unlinked',
-        `${fault}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
+        `${fault}: they belong to different branches or chains. Index them into different data folders, or remove the stored ones`,
       )
   }
 

@@ -159,7 +159,7 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
     if (epoch !== asked) return ask(addresses, signal)
     for (const [address, link] of answers) remember(address, { ...link, position })
   }
-  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'what contracts are proxies of', log, now, clock })
+  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the targets of proxies', log, now, clock })
 
   /** Whether a contract has not answered, or may answer something else from these blocks on. */
   const isOpen = (address: string, from: number, to: number): boolean => {

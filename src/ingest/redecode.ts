@@ -53,7 +53,7 @@ export const redecode = async (options: RedecodeOptions) => {
       endRedecoding(redecoding)
     } catch (error) {
       if (signal.aborted) throw error
-      log.error('Could not decode anew what is stored, tries again later', { abi: redecoding.abi, error })
+      log.error('Failed to decode stored blocks again, will retry later', { abi: redecoding.abi, error })
       await systemClock.sleep(AGAIN_MS, signal)
     } finally {
       options.onReport(null)
@@ -73,7 +73,7 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
   try {
     await askLinks?.((await redecoder.owners()) ?? [])
     const begun = { abi: name, ...(redecoding.next !== null && { from: redecoding.next }) }
-    log.info('Decodes anew what is stored', begun)
+    log.info('Decodes stored blocks again', begun)
     const counts = { logs: 0, calls: 0, transactions: 0 }
     let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
     let size = FIRST
@@ -100,7 +100,7 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
       // Half of the time is left to whoever takes several turns to bring a block.
       await systemClock.sleep(performance.now() - started, signal)
     }
-    log.info('Decoded anew what was stored', { abi: name, ...counts })
+    log.info('Decoded stored blocks again', { abi: name, ...counts })
   } finally {
     await redecoder.close()
   }

@@ -116,7 +116,7 @@ export const createRuleWatcher = ({
       rules.fixStart(id, start)
       open.delete(id)
     } catch (error) {
-      log.warn('Could not note where a rule begins, tries again', { rule: id, error })
+      log.warn('Failed to note where a rule begins, will retry', { rule: id, error })
       open.set(id, start)
       fixAt = clock.now() + FIX_AGAIN_MS
     }
@@ -126,18 +126,22 @@ export const createRuleWatcher = ({
     try {
       matcher.set(rule)
     } catch (error) {
-      troubles.add(rule.id, 'The rule is not looked for: it could not be taken up, by a fault of the server.', error)
+      troubles.add(rule.id, 'The rule is not matched: it could not be loaded, because of a fault of the server.', error)
     }
   }
 
   /** What was found of the others holds, whatever one rule does. */
   const noteTroubles = ({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) => {
     for (const { rule, error } of failed)
-      troubles.add(rule.id, `The rule could not be asked of all of block ${block}, by a fault of the server.`, error)
+      troubles.add(
+        rule.id,
+        `The rule could not be matched with all of block ${block}, because of a fault of the server.`,
+        error,
+      )
     for (const account of cut)
       accountTroubles.add(
         account,
-        `Not all that the rules find in block ${block} is told. ${overLimit('ruleMatches', limits).message}`,
+        `Some matches in block ${block} make no alerts. ${overLimit('ruleMatches', limits).message}`,
       )
   }
 
@@ -212,10 +216,10 @@ export const createRuleWatcher = ({
     let told = false
     try {
       while (isOpen()) {
-        waits.set(number, `block ${number} waits for ${what}, which a rule may need and the node does not tell`)
+        waits.set(number, `block ${number} waits for ${what}, which a rule may need and the node does not send`)
         await ask()
         if (told || !isOpen()) continue
-        log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, missing: what })
+        log.warn('Cannot decide a rule yet, will retry', { block: number, missing: what })
         told = true
       }
     } finally {
@@ -251,7 +255,7 @@ export const createRuleWatcher = ({
         number,
         () => matcher.looksAt('token') && newTokens().length > 0,
         () => tokens.require(newTokens(), signal),
-        'what a new token tells of itself',
+        'the name, symbol and decimals of a new token',
       )
     },
     wants: matcher.wants,
@@ -277,12 +281,12 @@ export const createRuleWatcher = ({
           const token = `0x${undecided[0]}`
           waits.set(
             number,
-            `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not tell`,
+            `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not send`,
           )
           await tokens.require(undecided, signal)
           // What is not answered may be needed no more: rules may have changed meanwhile.
           if (told || !undecided.some(tokens.isUndecided)) continue
-          log.warn('Cannot decide on a rule yet, asks again until it can', { block: number, token })
+          log.warn('Cannot decide a rule yet, will retry', { block: number, token })
           told = true
         }
       } finally {

@@ -95,7 +95,14 @@ export const createTokens = (options: TokensOptions): Tokens => {
       onKnown?.(address)
     }
   }
-  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'what tokens tell of themselves', log, now, clock })
+  const lookup = createNodeLookup({
+    ask,
+    most: CONTRACTS,
+    what: 'for names, symbols and decimals of tokens',
+    log,
+    now,
+    clock,
+  })
   const unasked = (addresses: Iterable<string>) => [...new Set(addresses)].filter(address => !find(address).asked)
 
   return {

@@ -11,8 +11,8 @@ export interface Troubles {
 const MOST = 1_000
 
 const MESSAGES = {
-  rule: 'A rule does not do all that it should',
-  account: 'The rules of an account do not do all that they should',
+  rule: 'A rule does not work as it should',
+  account: 'The rules of an account do not work as they should',
 }
 
 export const createTroubles = (log: Log, of: 'rule' | 'account'): Troubles => {

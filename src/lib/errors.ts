@@ -63,12 +63,12 @@ const REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
   [/^EROFS$/, 'system_fault', 'the disk is mounted read-only, choose another folder or mount it for writing'],
   [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|SQLITE_IOERR_WRITE)$/, 'disk_full', 'free some space on the disk'],
   [/^(EMFILE|ENFILE)$/, 'too_many_open_files', 'raise the limit of open files (ulimit -n)'],
-  [/^SQLITE_(BUSY|LOCKED).*$/, 'file_busy', 'another process is at work on the file, try again in a moment'],
+  [/^SQLITE_(BUSY|LOCKED).*$/, 'file_busy', 'another process is using the file, try again in a moment'],
   [/^(SQLITE_CORRUPT.*|SQLITE_NOTADB)$/, 'damaged_file', 'the file is damaged: move it away and index again'],
   [
     /^(EIO|SQLITE_IOERR.*)$/,
     'system_fault',
-    'the disk could not be read or written, the log of the operating system tells more',
+    'the disk could not be read or written, see the log of the operating system',
   ],
 ]
 

@@ -18,10 +18,10 @@ export const every = (ms: number, work: () => unknown, { log, doing }: EveryOpti
     busy = true
     try {
       await work()
-      if (failing) log.info(`Could ${doing} again`)
+      if (failing) log.info(`Succeeded to ${doing} again`)
       failing = false
     } catch (error) {
-      if (!failing) log.error(`Could not ${doing}, tries again`, { error })
+      if (!failing) log.error(`Failed to ${doing}, will retry`, { error })
       failing = true
     } finally {
       busy = false

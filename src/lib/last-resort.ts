@@ -15,7 +15,7 @@ export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> =
     if ((error as NodeJS.ErrnoException | null)?.code === 'EPIPE') return
     const now = Math.floor(performance.now() / 60_000)
     if (now !== minute) [told, minute] = [0, now]
-    if (told++ < MAX_TOLD) log.error('Survived a fault of the program, please report it', { error })
+    if (told++ < MAX_TOLD) log.error('Survived a fault in Chainsieve, please report it', { error })
   }
   on.on('uncaughtException', survive)
   on.on('unhandledRejection', survive)

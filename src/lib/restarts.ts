@@ -63,7 +63,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
       const waitMs = backoff(inRow, { baseMs, capMs: LONGEST_MS, random: () => 1 })
       const at = Date.now()
       last = { error: messageOf(error).split('\n')[0]!, at, nextAt: at + waitMs }
-      log.error(`${what} has failed, is started again`, { seconds: waitMs / 1000, error })
+      log.error(`${what} failed and restarts`, { seconds: waitMs / 1000, error })
       timer = setTimeout(begin, waitMs)
       timer.unref()
     },

@@ -150,7 +150,7 @@ const unfold = (name: string, dataFolder: string | undefined, use: (path: string
   }
   throw stop(
     'no_folder_to_unfold_in',
-    `${name} is unfolded at start and needs one of these folders to be writable, without noexec, and with ${content.length} bytes ` +
+    `${name} is unpacked at the start, and needs one of these folders to be writable, without noexec, and with ${content.length} bytes ` +
       `free; correct one of them, or name another one in TMPDIR. ${failures.join('; ')}`,
   )
 }
@@ -192,7 +192,7 @@ const cached: Place = (folder, name, content, use) => {
   const state = lstatSync(home)
   // In a shared folder somebody else may have made it first, and could exchange what is in it.
   if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
-    throw new Error(`${home} belongs to somebody else`)
+    throw new Error(`${home} belongs to another user`)
   const path = join(home, name)
   const isSame = existsSync(path) && createHash('sha256').update(readFileSync(path)).digest('hex') === hash
   if (!isSame) {
@@ -217,4 +217,4 @@ const writeNew = (path: string, content: Buffer) => {
 }
 
 const missing = (name: string, cause?: unknown) =>
-  stop('asset_missing', `data/${name}, which belongs to the program, is missing: install it again`, cause)
+  stop('asset_missing', `data/${name}, which is part of the program, is missing: install Chainsieve again`, cause)

@@ -40,7 +40,7 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
   const listeners = (Object.keys(SIGNALS) as (keyof typeof SIGNALS)[]).map(name => {
     const listener = () => {
       if (controller.signal.aborted) return exit(SIGNALS[name])
-      log.info('Was asked to stop', { signal: name })
+      log.info('Stopping', { signal: name })
       controller.abort()
     }
     signals.on(name, listener)

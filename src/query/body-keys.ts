@@ -36,8 +36,8 @@ export type BodyKey = (typeof KEYS)[number]
 
 /** What they mean, for the reference docs. */
 export const BODY_KEYS: Record<BodyKey, { doc: string; limit?: string }> = {
-  query: { doc: 'One clause; without it, everything is found.' },
-  post_filter: { doc: 'A query that hits must match, too; aggregations do not see it.' },
+  query: { doc: 'One clause. Without it, all documents match.' },
+  post_filter: { doc: 'A query that hits must match, too. Aggregations ignore it.' },
   collapse: { doc: 'One hit for each value of a field, with `inner_hits`.', limit: 'Not with `"size": -1`.' },
   sort: {
     doc: 'Names of fields, with `order`, `missing`, `unmapped_type`, `mode`, `nested`, `format` and `numeric_type`; `_doc` is the order of the chain.',
@@ -69,12 +69,12 @@ export const BODY_KEYS: Record<BodyKey, { doc: string; limit?: string }> = {
   args_by_name: { doc: 'Adds the arguments by name. Elasticsearch does not have it.' },
   aggs: { doc: 'Aggregations, by name.' },
   aggregations: { doc: 'The same.' },
-  timeout: { doc: 'Time after which the search is given up, with 408.' },
+  timeout: { doc: 'Time after which the search fails with 408.' },
 }
 
 /** Keys that clients send along and that cannot change an answer, each with the reason. */
 export const IGNORED_KEYS: Readonly<Record<string, string>> = {
-  stats: 'names a group of searches in statistics that are not kept',
+  stats: 'names a group of searches for statistics, which are not kept',
 }
 
 /** What asks for nothing, such as an empty object, is accepted. */

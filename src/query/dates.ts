@@ -94,7 +94,7 @@ const calculate = (place: JsonNode, start: number, math: string, zone: Zone, up:
       instant = plus(instant, operator === '-' ? -count : count, unit!, zone)
     }
     if (!(Math.abs(instant) <= FURTHEST)) {
-      throw refuse('parse_exception', `${where(place)}: ${show(place.value)} lies further away than dates reach.`)
+      throw refuse('parse_exception', `${where(place)}: ${show(place.value)} is out of the range of dates.`)
     }
   }
   return instant

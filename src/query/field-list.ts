@@ -48,7 +48,7 @@ const oneField = (name: string, place: JsonNode, scope: Scope): FieldPath[] => {
   if (isMeta(name))
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: ${named(name)} is none of the fields that a text is looked for in. Put it into a clause of its own.`,
+      `${where(place)}: ${named(name)} is not a field that text is searched in. Put it into a clause of its own.`,
     )
   checkKnown(name, place, scope)
   return []

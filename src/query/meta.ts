@@ -65,7 +65,7 @@ export const checkIdsInSight = (place: JsonNode, scope: Scope): void => {
   if (scope.nested === undefined) return
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: ids are of documents, not of the elements of [${scope.nested}]. Put this condition beside the nested clause, both into one bool.`,
+    `${where(place)}: ids belong to documents, not to the elements of [${scope.nested}]. Put this condition next to the nested clause, both in one bool.`,
   )
 }
 

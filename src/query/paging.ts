@@ -45,7 +45,7 @@ const parseResume = (keys: PagingKeys, place: JsonNode, { sort, from, size, curs
   if (others.length > 0)
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: hits behind a token come in the order of the chain, page by page: leave ${others.join(', ')} out.`,
+      `${where(place)}: hits after a token come in chain order, page by page: leave out ${others.join(', ')}.`,
     )
   return string(place, '"start", "now", or the token of the last answer')
 }
@@ -62,7 +62,7 @@ const parseSlice = (place: JsonNode, { cursor }: PagingScope): Slice => {
   if (keys.field !== undefined && scalar(keys.field, 'the name of a field') !== '_id')
     throw refuse(
       'illegal_argument_exception',
-      `${where(keys.field)}: slices are of blocks, and not of the values of a field: leave [field] out.`,
+      `${where(keys.field)}: slices are made of blocks, not of the values of a field: leave out [field].`,
     )
   if (keys.id === undefined || keys.max === undefined) throw unexpected(place, 'an object with [id] and [max]')
   const id = integer(keys.id, 'the number of the slice, from 0 on')
@@ -94,7 +94,7 @@ const parseAfter = (place: JsonNode, scope: PagingScope): After => {
   const named = explicit < 0 ? undefined : placeAt(values[explicit]!)
   if (kinds.length > 1 && explicit < 0 && !implicit && sort.some(({ by }) => by === '_doc'))
     throw bad(
-      'documents of several entities share places in the order of the chain, so that [_doc] alone does not tell where to go on. Sort by [_shard_doc].',
+      'documents of several entities share places in the chain, so [_doc] alone does not say where to continue. Sort by [_shard_doc].',
     )
   if (!collapse) return { values: found, place: implicit ?? named }
   if (!isSortedByGroup(sort, collapse))

@@ -85,7 +85,7 @@ const sortKey = (text: string): Json => {
   const [, name, order] = /^(.*):([^:]*)$/s.exec(text) ?? []
   if (name === undefined || order === undefined) return text
   if (order === 'asc' || order === 'desc') return new Map([[name, order]])
-  throw refuse('illegal_argument_exception', `The URL parameter [sort] has [${order}] where it needs asc or desc.`)
+  throw refuse('illegal_argument_exception', `The URL parameter [sort] has [${order}], and needs asc or desc.`)
 }
 
 function putTotal(body: Body, value: string): void {

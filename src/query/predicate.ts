@@ -171,7 +171,7 @@ export const compileNode = (node: Node, list: string | undefined, relatives: Rel
 
 const known = (relatives: Relatives | undefined): Relatives => {
   if (relatives) return relatives
-  throw stop('relatives_unknown', 'a condition on parents or children cannot be decided by one document alone')
+  throw stop('relatives_unknown', 'a condition on parents or children needs more than one document')
 }
 
 const someValue = (field: FieldPath, list: string | undefined, test: (value: Value) => boolean): Test => {

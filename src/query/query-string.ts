@@ -242,7 +242,7 @@ const createReading = (options: StringOptions, scope: Scope) => {
     if (name !== undefined && isMeta(name)) {
       const node = onMeta(name)
       if (node) return constant(node)
-      throw refuse('query_shard_exception', `${where(place)}: [${name}] can be asked for by its value alone.`)
+      throw refuse('query_shard_exception', `${where(place)}: [${name}] can be searched by exact values only.`)
     }
     const parts = fieldsOf(name).map(({ field, boost }) =>
       weighted(

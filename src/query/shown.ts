@@ -103,6 +103,6 @@ const checkEmpty = (place: JsonNode): void => {
   if (isObject(place.value) && place.value.size === 0) return
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: scripts are not supported, so that script_fields has to be empty. Compute it from _source or fields.`,
+    `${where(place)}: scripts are not supported, so script_fields must be empty. Compute the value from _source or fields.`,
   )
 }

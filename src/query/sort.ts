@@ -133,7 +133,7 @@ const modeOf = (
   if (mode !== 'min' && mode !== 'max' && field && field.es === 'keyword') {
     throw refuse(
       'query_shard_exception',
-      `${where(place)}: we only support AVG, MEDIAN and SUM on number based fields, and [${field.path}] is none. Its modes are min and max.`,
+      `${where(place)}: we only support AVG, MEDIAN and SUM on number based fields, and [${field.path}] is not one. Its modes are min and max.`,
     )
   }
   if (mode === 'median' && nested)
@@ -203,7 +203,7 @@ const checkSortable = (field: FieldPath, nested: string | undefined, place: Json
   throw refuse(
     'query_shard_exception',
     list === undefined
-      ? `${where(place)}: [${field.path}] is no member of the nested list [${nested}]: leave [nested] out.`
+      ? `${where(place)}: [${field.path}] is not a member of the nested list [${nested}]: leave out [nested].`
       : `${where(place)}: it is mandatory to set the [nested] context on the nested sort field: [${field.path}]. Write "nested": {"path": "${list}"}, and perhaps a filter on its elements.`,
   )
 }

@@ -46,7 +46,7 @@ const namedZone = (place: JsonNode, text: string): Zone => {
   } catch (cause) {
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: ${show(text)} is no time zone. Write an offset such as "+02:00" or a name such as "Europe/Berlin".`,
+      `${where(place)}: ${show(text)} is not a time zone. Write an offset such as "+02:00" or a name such as "Europe/Berlin".`,
       cause,
     )
   }

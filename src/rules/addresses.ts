@@ -12,7 +12,7 @@ export const checkUrl = (place: Place, { refusedHost }: RuleOptions): void => {
   const value = string(place, what)
   if (value === undefined) return
   if (UNSEEN.test(value)) {
-    expected(place, what, 'It has white space around it or control characters in it: take them out.')
+    expected(place, what, 'It has surrounding white space or control characters: remove them.')
     return
   }
   const url = URL.parse(value.replace(TOKEN, PLACEHOLDER))
@@ -23,13 +23,13 @@ export const checkUrl = (place: Place, { refusedHost }: RuleOptions): void => {
   const { username, password, host } = url
   // Whoever writes to the chain would choose where the alert goes.
   if (`${username} ${password} ${host}`.includes(PLACEHOLDER)) {
-    place.fault(`${place.label} has a token in front of its path: tokens may stand in the path and behind it alone.`)
+    place.fault(`${place.label} has a token before its path: only path and query may have tokens.`)
     return
   }
   const why = refusedHost?.(url.hostname)
   if (why !== undefined)
     place.fault(
-      `${place.label} leads to ${url.hostname}, which is ${why}: choose a public address, or ask the operator of this server to allow its range.`,
+      `${place.label} leads to ${url.hostname}, which is ${why}: use a public address, or ask the operator of this server to allow the range.`,
     )
 }
 

@@ -25,7 +25,7 @@ export const findAttribute = (
   if (isAttribute(steps, kind)) return { known: true }
   const written = steps.join('.')
   if (nestedPaths(kind).includes(written))
-    return { known: false, remedy: ' Step into one of its elements, an argument by its name, with Inspect.' }
+    return { known: false, remedy: ' Use Inspect to reach one of its elements, or an argument by its name.' }
   const below = fieldsOf(kind).flatMap(({ path }) => (path.startsWith(`${written}.`) ? [path] : []))
   if (below.length > 0) return { known: false, remedy: ` It is a list of objects: name ${below.join(' or ')}.` }
   return { known: false, remedy: didYouMean(cut(withoutPlaces(steps)), attributesOf(kind)) }

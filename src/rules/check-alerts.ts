@@ -40,7 +40,7 @@ const TYPES = Object.keys(PARAMETERS) as Action['type'][]
 
 const action = (place: Place, options: AlertOptions) => {
   if (!object(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
-  const type = oneOf(place.member('type'), TYPES, 'a way to alert')
+  const type = oneOf(place.member('type'), TYPES, 'a type of receiver')
   const parameters = place.member('parameters')
   if (type !== undefined) {
     const checks: Record<string, Check> = PARAMETERS[type]

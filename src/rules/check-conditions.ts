@@ -102,7 +102,7 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
 
 const ELSEWHERE = {
   useScaledValue:
-    'useScaledValue belongs to conditions of the second level, which compare an argument: leave it out here.',
+    'useScaledValue belongs to conditions of the second level, which compare an argument: remove it here.',
 }
 
 const operatorAt = (place: Place, level: 1 | 2 | 3): Operator | undefined => {
@@ -144,7 +144,7 @@ const scaledAt = (place: Place, { target, steps }: Way): boolean => {
   if (place.value === undefined || boolean(place) !== true) return false
   if ((target !== undefined && !WITH_ARGS.includes(target)) || (steps.length > 0 && steps[0] !== 'args'))
     place.fault(
-      `useScaledValue can be true for arguments alone, which are the "args" of ${listOf(WITH_ARGS)}: leave it out.`,
+      `useScaledValue can be true only for arguments, which are the "args" of ${listOf(WITH_ARGS)}: leave it out.`,
     )
   return true
 }

@@ -6,7 +6,7 @@ export const distinct = (places: readonly Place[]) => {
   for (const place of places) {
     const key = JSON.stringify(place.value, sorted)
     const same = seen.get(key)
-    if (same) place.fault(`${place.label} is the same as ${same.label}: leave one of them out.`)
+    if (same) place.fault(`${place.label} is the same as ${same.label}: remove one of them.`)
     else seen.set(key, place)
   }
 }

@@ -70,17 +70,17 @@ export const neverMatches = (kind: Kind, condition: Compare): string | undefined
   const { steps, how, operands, ignoreCase, scaled } = condition
   const path = cut(steps.join('.'))
   const isArgument = nestedPaths(kind).includes(steps[0] ?? '')
-  if (scaled && !isArgument) return `${path} has no scaled value, arguments alone have one: nothing matches.`
+  if (scaled && !isArgument) return `${path} has no scaled value, because only arguments have one: nothing matches.`
   const isAddress = lookup(kind, path)?.kind === 'address' || (isArgument && steps.length === 2 && !scaled)
   const wrong = operands.find(({ text }) => ADDRESS.test(text) && !isChecksummed(text))?.text
   if (how === 'equal' && !ignoreCase && isAddress && wrong !== undefined) {
     const right = checksumAddress(wrong.toLowerCase())
-    return `${path}: no address is spelt ${wrong}, since they are compared with the letter case of EIP-55. Write ${right}, or use "Equals (ignore case)".`
+    return `${path}: no address is written as ${wrong}, because addresses are compared with the letter case of EIP-55. Write ${right}, or use "Equals (ignore case)".`
   }
   if (hintOf(kind, condition).node.op !== 'none') return undefined
   const shown = operands.map(({ text }) => JSON.stringify(cut(text))).join(', ')
   const remedy = operands.some(({ text }) => HEX.test(text)) && !ignoreCase && how === 'equal'
-  return `${path} is never ${SAID[how]} ${cut(shown)}: nothing matches.${remedy ? ' Hex is in lower case; use "Equals (ignore case)" for another.' : ''}`
+  return `${path} is never ${SAID[how]} ${cut(shown)}: nothing matches.${remedy ? ' Hex is in lower case: use "Equals (ignore case)" for other letter cases.' : ''}`
 }
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i

@@ -84,7 +84,7 @@ export const object = (
       .member(name)
       .fault(
         why ??
-          `${cut(JSON.stringify(name))} is no property of ${what}, which has ${listOf(known)}.${didYouMean(cut(name), known)}`,
+          `${cut(JSON.stringify(name))} is not a property of ${what}, which has ${listOf(known)}.${didYouMean(cut(name), known)}`,
       )
   }
   return true
@@ -141,7 +141,7 @@ export const integer = (
         : `an integer from ${min} to ${max}`
   const remedy =
     Number.isInteger(value) && !Number.isSafeInteger(value)
-      ? 'Integers beyond 2^53 - 1 lose digits in JSON.'
+      ? 'Integers above 2^53 - 1 lose digits in JSON.'
       : typeof value === 'string' && /^-?\d+$/.test(value)
         ? 'Write it without quotes.'
         : ''

@@ -118,7 +118,7 @@ const networkPart = (place: Place) => {
     what,
     NETWORK_PART.test(lower)
       ? `Write it in lower case: "${lower}".`
-      : 'It has 1 to 64 lower-case letters, digits, "_", "." and "-", of which the first is a letter or digit.',
+      : 'It has 1 to 64 lower-case letters, digits, "_", "." and "-", and begins with a letter or digit.',
   )
 }
 

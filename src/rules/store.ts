@@ -219,7 +219,7 @@ const readRow = (row: Row, limits: Limits): StoredRule => {
   try {
     return { ...row, enabled: row.enabled === 1, input: JSON.parse(row.input) as RuleInput }
   } catch (error) {
-    return unfitRule(row, `What is stored of the rule is damaged: ${messageOf(error)}.`)
+    return unfitRule(row, `The stored rule is damaged: ${messageOf(error)}.`)
   }
 }
 
@@ -230,7 +230,7 @@ const unfitRule = (row: Row, why: string): StoredRule => {
     ...row,
     enabled: false,
     input: { name: '', maxConfirmationCount: 0, technology, blockchain, network, config },
-    unfit: `${why} The rule is not looked for: write it anew, or delete it.`,
+    unfit: `${why} The rule is not matched: rewrite it, or delete it.`,
   }
 }
 

@@ -198,7 +198,7 @@ export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerO
   if (body instanceof Uint8Array) return { ...reply, body: filterJson(body, filterPath, () => check(options)) }
   throw refuse(
     'illegal_argument_exception',
-    'The URL parameter [filter_path] does not go with "size": -1: choose what is shown by [_source].',
+    'The URL parameter [filter_path] does not work with "size": -1: select fields by [_source].',
   )
 }
 

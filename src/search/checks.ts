@@ -77,7 +77,7 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   const found = (store: string, error: Error | null) => {
     if (error instanceof ChainsieveError && error.code === 'store_damaged') {
       damage.set(store, error)
-      log.error('Answers no more from a store', { store, error })
+      log.error('Stopped answering from a store', { store, error })
     } else if (error) log.warn('Failed to check a store', { store, error })
   }
 
@@ -92,7 +92,7 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
       if (--open === 0) stop()
     })
     worker.on('error', error => {
-      log.error('Stopped checking stores, until tomorrow', { error })
+      log.error('Stopped checking stores until tomorrow', { error })
       worker = undefined
     })
     worker.unref()

@@ -106,7 +106,7 @@ const readQuery = (
       if (name !== 'query')
         throw refuse(
           'parsing_exception',
-          `request does not support ${named(name)}.${didYouMean(name, ['query'])} Its body holds a [query] alone.`,
+          `request does not support ${named(name)}.${didYouMean(name, ['query'])} Its body has only a [query].`,
         )
   return readSearch(body, on, options)
 }

@@ -66,12 +66,12 @@ export const answerLines = (
 const checkShown = (request: SearchRequest, format: Format): void => {
   const { resume, aggregations, shown, collapse, parts } = request
   const bad = (why: string) => refuse('illegal_argument_exception', why)
-  if (resume !== undefined) throw bad('resume: the token of the next page stands in JSON alone: ask for JSON.')
-  if (aggregations) throw bad('aggs: aggregations stand in JSON alone: ask for JSON.')
+  if (resume !== undefined) throw bad('resume: only JSON has the token of the next page: ask for JSON.')
+  if (aggregations) throw bad('aggs: only JSON has aggregations: ask for JSON.')
   const isRich = shown || collapse?.innerHits.length || parts.some(({ innerHits }) => innerHits)
   if (format === 'csv' && isRich)
     throw bad(
-      'A table shows what [_source] chooses: leave fields, docvalue_fields, stored_fields, highlight, inner_hits, version, seq_no_primary_term, explain, decimals and args_by_name out, or ask for lines of JSON.',
+      'A table shows the fields that [_source] selects: leave fields, docvalue_fields, stored_fields, highlight, inner_hits, version, seq_no_primary_term, explain, decimals and args_by_name out, or ask for lines of JSON.',
     )
 }
 

@@ -24,7 +24,7 @@ const readable = (store: string, waitMs: number | undefined): Reader => {
     if (/^SQLITE_(READONLY|CANTOPEN)/.test(code))
       throw stop(
         'store_unreadable',
-        `the store ${store} cannot be opened (${messageOf(error)}): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
+        `the store ${store} cannot be opened (${messageOf(error)}): readers also need permission to write to its folder, where SQLite keeps the index of its log`,
         error,
       )
     throw systemFault(readDamage(error, store), store) ?? error

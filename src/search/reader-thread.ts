@@ -111,7 +111,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
 
   const more = (id: number, stream: number) => {
     const one = streams.get(stream)
-    if (!one) throw new Error('there is no such answer to go on with')
+    if (!one) throw new Error('there is no such answer to continue')
     one.options.begin(id)
     let next: IteratorResult<Uint8Array<ArrayBuffer>> | undefined
     try {
@@ -124,7 +124,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
 
   const resume = ({ id, stream, search, after }: Extract<ToReader, { type: 'resume' }>) => {
     const { body, options } = begin({ ...search, id, mayStream: true }, after)
-    if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be gone on with')
+    if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be continued')
     streams.set(stream, { ...body, rest: body.parts[Symbol.iterator](), options })
     more(id, stream)
   }

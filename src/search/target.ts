@@ -75,7 +75,7 @@ const unknownName = (network: string, expression: string, name: string) =>
   notFound(
     `${network}/${expression}`,
     name.includes('*')
-      ? `no entity fits ${JSON.stringify(name)} (known: ${KINDS.join(', ')})`
+      ? `no entity matches ${JSON.stringify(name)} (known: ${KINDS.join(', ')})`
       : `there is no entity ${JSON.stringify(name)}.${didYouMean(name, KINDS)} (known: ${KINDS.join(', ')})`,
   )
 

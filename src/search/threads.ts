@@ -241,7 +241,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
         asked.signal?.throwIfAborted()
         if (closed) throw gone()
         if (asked.lane === 'cheap') checkWaiting(asked)
-        // In this order: a thread that is stuck is given up also where nobody waits for it any more.
+        // In this order: a thread that is stuck is given up also where no one waits for it any more.
         const abort = () => {
           task.reject(asked.signal!.reason)
           leave(task)
@@ -283,13 +283,10 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   }
 }
 
-const gone = () => stop('search_closed', 'the search was given up')
+const gone = () => stop('search_closed', 'the search was abandoned')
 
 const tooLong = () =>
-  retry(
-    'search_timeout_exception',
-    'the search took longer than the deadline allows: narrow it, or raise query-deadline',
-  )
+  retry('search_timeout_exception', 'the search passed its deadline: narrow it, or raise query-deadline')
 
 const tooBusy = () =>
-  retry('es_rejected_execution_exception', 'all threads that answer queries are busy: ask again, or raise readers')
+  retry('es_rejected_execution_exception', 'all reading threads are busy: try again, or raise readers')

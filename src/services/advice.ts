@@ -13,9 +13,9 @@ export const idleReason = (
   if (missing !== undefined) return missing
   if (rule.input.config.targetType === 'Trace' && withoutTraces !== null)
     return `its network is indexed without traces: ${withoutTraces}`
-  if (!rule.enabled) return 'it is paused: "enabled": true has it go on'
+  if (!rule.enabled) return 'it is paused: set "enabled": true to resume it'
   if (rule.startBlock === null)
-    return 'the head of its network is not known yet: it begins with the first block that is followed there, or with "startBlock"'
+    return 'the head of its network is not known yet: it starts with the next block there, or with "startBlock"'
   return undefined
 }
 
@@ -23,7 +23,7 @@ export const idleReason = (
 export const missingReason = (input: RuleInput, networks?: readonly string[]): string | undefined => {
   const network = networkOf(input)
   if (networks && !networks.includes(network))
-    return `${network} is neither stored nor configured here: the rule matches as soon as it is`
+    return `${network} is neither stored nor configured here: the rule starts when it is`
   return undefined
 }
 
@@ -52,5 +52,5 @@ const conditionWarnings = ({ config }: RuleInput): string[] => {
 
 const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config, 'smtp'>): string[] =>
   smtp === undefined && alerts.some(({ type }) => type === 'Email')
-    ? ['Emails are undeliverable: no mail server is configured here (smtp).']
+    ? ['Emails cannot be delivered: no mail server is configured (smtp).']
     : []

@@ -149,7 +149,7 @@ const alertFor = async (
     throw refuse(
       'resource_not_found_exception',
       id === undefined
-        ? 'Nothing that is stored matches this rule: name a document to test it with, as {"_id": "…"}.'
+        ? 'No stored document matches this rule: name one to test it with, as {"_id": "…"}.'
         : `There is no ${kind} ${id} in ${network}.`,
     )
   const { number, hash } = blockOfDocument(hit)

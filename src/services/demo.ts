@@ -29,7 +29,7 @@ export const welcome = (url: string, token: string): string => `
 Chainsieve serves the bundled demo chain (${DEMO}) at ${url}
 Token: ${token}
 
-Try it, the newest transfers of the demo dollar:
+Try it. These are the newest transfers of the demo dollar:
 
 curl -s ${url}/${DEMO}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
   -d '{"query":{"bool":{"filter":[{"term":{"event.raw":"Transfer"}},{"term":{"address":"0x252bfe6ba05b239912fe0f8f514b3564f40a7a96"}}]}},"sort":{"blockNumber.num":"desc"},"size":3}'

@@ -8,7 +8,7 @@ export interface NodeState {
 }
 
 const TIMEOUT_MS = 3_000
-const NO_NODE = 'what answers there is no node'
+const NO_NODE = 'the server there is not a node'
 
 /** Which chain a node for development has, or why that cannot be known now; what is known already where it still has that. */
 export const askNode = async (

@@ -43,7 +43,7 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
       if (!existsSync(join(data, ACCOUNTS_FILE)))
         throw refuse(
           'no_accounts',
-          `There are no accounts in ${data}, and so no rules: name the right folder with --data.`,
+          `There are no accounts in ${data}, and therefore no rules: name the right folder with --data.`,
         )
       it = open()
       shutdown.add(name, it.close)
@@ -93,7 +93,7 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
 
     get(id) {
       const rule = rules().find(id)
-      if (!rule) throw refuse('unknown_rule', `There is no rule ${id}: chainsieve rules list shows those there are.`)
+      if (!rule) throw refuse('unknown_rule', `There is no rule ${id}: chainsieve rules list shows all rules.`)
       return rule
     },
 
@@ -111,7 +111,7 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
       if (!networks().includes(network))
         throw refuse(
           'unknown_network',
-          `There is no ${network} in ${data}, so there is nothing to look through: name the right folder with --data.${didYouMean(network, networks())}`,
+          `There is no ${network} in ${data}: name the right folder with --data.${didYouMean(network, networks())}`,
         )
       const pool = openPool()
       const top = (await pool.ranges(network)).at(-1)?.to ?? 0

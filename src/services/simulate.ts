@@ -26,7 +26,7 @@ export const simulate = async (
   if (!networks().includes(network))
     throw refuse(
       'index_not_found_exception',
-      `${network} is neither stored nor configured here: there is nothing to look through.`,
+      `${network} is neither stored nor configured here: there is nothing to search.`,
     )
   const ranges = await pool.ranges(network)
   // One end that is given may lie outside of what is stored.

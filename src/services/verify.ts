@@ -19,7 +19,7 @@ export const verify = async (
 ): Promise<Verified[]> => {
   const stored = storedNetworks(config.data)
   if (network !== undefined && !stored.includes(network))
-    throw refuse('index_not_found_exception', `${config.data} holds no network ${network}.`)
+    throw refuse('index_not_found_exception', `There is no network ${network} in ${config.data}.`)
   const verified: Verified[] = []
   for (const name of network === undefined ? stored : [network]) {
     shutdown.signal.throwIfAborted()
@@ -51,7 +51,7 @@ const faultsOf = (pages: readonly number[], total: number): string[] => {
   if (pages.length === 0) return []
   const more = pages.length > SHOWN ? ` and ${pages.length - SHOWN} more` : ''
   return [
-    `${pages.length} of ${total / 4096} pages are not what was written: ${pages.slice(0, SHOWN).join(', ')}${more}`,
+    `${pages.length} of ${total / 4096} pages do not match their checksums: ${pages.slice(0, SHOWN).join(', ')}${more}`,
   ]
 }
 

@@ -54,11 +54,11 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
       // That one store is damaged is no reason to leave others alone.
       patient: true,
     })
-    watching.ended.catch(error => log.error('Stopped attending to what is stored', { network, error }))
+    watching.ended.catch(error => log.error('Stopped watching a store', { network, error }))
     watched.set(network, watching)
   }
   look()
-  const stopLooking = every(LOOK_MS, look, { log, doing: 'look what rules ask of stored networks' })
+  const stopLooking = every(LOOK_MS, look, { log, doing: 'read what rules ask of stored networks' })
   return {
     of: network => watched.get(network),
     async stop() {

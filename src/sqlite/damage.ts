@@ -1,20 +1,20 @@
 import { stop } from '../lib/errors.ts'
 
 const REMEDY =
-  'Check the disk, move the file away with those whose names begin like it, and restore a backup or index again.'
+  'Check the disk, move away the file and those whose names begin like it, and restore a backup or index again.'
 
 /** The error of a store that is not what was written. */
 export const damaged = (path: string, pages: readonly number[], cause?: unknown) => {
   const more = pages.length > 5 ? ` and ${pages.length - 5} more` : ''
   const where = pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${more})`
-  return stop('store_damaged', `${path} is damaged${where}: it is not what was written there. ${REMEDY}`, cause)
+  return stop('store_damaged', `${path} is damaged${where}. ${REMEDY}`, cause)
 }
 
 /** The error of a value in a store that cannot have been written so; which file it is in tells `chainsieve verify`. */
 export const impossible = (what: string, cause?: unknown) =>
   stop(
     'store_damaged',
-    `the store is damaged: ${what} is not what was written there. chainsieve verify tells which file it is. ${REMEDY}`,
+    `the store is damaged: ${what} does not match its checksum. chainsieve verify names the file. ${REMEDY}`,
     cause,
   )
 

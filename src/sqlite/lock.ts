@@ -14,7 +14,7 @@ export const lockDataFolder = (data: string, doing: string, native?: string): { 
   } catch (error) {
     throw stop(
       'data_folder_unusable',
-      `the data folder ${data} cannot be made (${messageOf(error)}): choose another by --data`,
+      `the data folder ${data} cannot be created (${messageOf(error)}): choose another with --data`,
       error,
     )
   }
@@ -31,12 +31,12 @@ export const lockDataFolder = (data: string, doing: string, native?: string): { 
     if ((error as { code?: string }).code === 'SQLITE_BUSY')
       throw stop(
         'data_folder_locked',
-        `the data folder ${data} is in use by ${readOwner(owner)}: stop that one first, or choose another folder by --data`,
+        `the data folder ${data} is in use by ${readOwner(owner)}: stop that process first, or choose another folder with --data`,
         error,
       )
     throw stop(
       'data_folder_unusable',
-      `the data folder ${data} cannot be written to (${messageOf(error)}): check its owner and permissions, or choose another by --data`,
+      `the data folder ${data} cannot be written to (${messageOf(error)}): check its owner and permissions, or choose another with --data`,
       error,
     )
   }

@@ -103,7 +103,7 @@ test('a revoked token is refused at once here, and within a second in another pr
   assert.equal(accounts.list()[0]?.revokedAt, revokedAt)
   assert.throws(() => accounts.revoke(9), {
     code: 'unknown_token',
-    message: 'There is no token 9: chainsieve token list shows those there are.',
+    message: 'There is no token 9: chainsieve token list shows all tokens.',
   })
   accounts.close()
 })
@@ -164,7 +164,7 @@ test('a folder that cannot be used is refused with the remedy', () => {
   writeFileSync(file, '')
   assert.throws(() => open(file), {
     code: 'data_folder_no_folder',
-    message: `The data folder of ${join(file, 'accounts.sqlite')} is no folder: choose another with --data.`,
+    message: `The data folder of ${join(file, 'accounts.sqlite')} is not a folder: choose another with --data.`,
   })
 
   const broken = newFolder()
@@ -173,7 +173,7 @@ test('a folder that cannot be used is refused with the remedy', () => {
   assert.throws(() => open(broken), {
     code: 'accounts_broken',
     message:
-      `${join(broken, 'accounts.sqlite')} is damaged or no file of Chainsieve's (file is not a database): ` +
+      `${join(broken, 'accounts.sqlite')} is damaged or is not a file of Chainsieve (file is not a database): ` +
       'restore it from a backup, or move it away.',
   })
 

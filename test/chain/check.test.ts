@@ -74,7 +74,7 @@ test('every lie about a block is named', () => {
     [
       'hashes for transactions',
       raw => Object.assign(raw.block, { transactions: raw.block.transactions.map(it => it.hash) }),
-      'block 5 carries only the hashes of its transactions, not the transactions',
+      'block 5 has only the hashes of its transactions, not the transactions',
     ],
     ['null receipts', raw => Object.assign(raw, { receipts: null }), 'block 5: receipts is null, not a list'],
     ['a receipt too few', raw => raw.receipts.pop(), 'block 5 has 3 transactions but 2 receipts'],
@@ -125,28 +125,28 @@ test('every lie about a block is named', () => {
     [
       'missing log inside',
       raw => raw.receipts[1]!.logs.shift(),
-      'block 5: log 3 (of transaction 1) has index 0x4 where 3 is due',
+      'block 5: log 3 (of transaction 1) has index 0x4 instead of 3',
     ],
     [
       'missing logs at the end',
       raw => {
         raw.receipts[2]!.logs = []
       },
-      'block 5: its logs bloom tells of more logs than the 6 received: some are missing',
+      'block 5: its logs bloom has more logs than the 6 received: some are missing',
     ],
     [
       'log indexes by transaction',
       raw => {
         for (const receipt of raw.receipts) for (const [i, log] of receipt.logs.entries()) log.logIndex = `0x${i}`
       },
-      'block 5: log 3 (of transaction 1) has index 0x0 where 3 is due',
+      'block 5: log 3 (of transaction 1) has index 0x0 instead of 3',
     ],
     [
       'forged log',
       raw => {
         logs(raw)[8]!.address = `0x${'cd'.repeat(20)}`
       },
-      "block 5: its logs bloom does not cover its 9 logs: they are not this block's",
+      'block 5: its logs bloom does not cover its 9 logs: they belong to another block',
     ],
     [
       'empty bloom',
@@ -168,7 +168,7 @@ test('every lie about a block is named', () => {
       raw => {
         raw.receipts[1]!.logsBloom = `0x${'0'.repeat(512)}`
       },
-      'block 5: the logs bloom of receipt 1 is not that of its 3 logs',
+      'block 5: the logs bloom of receipt 1 does not match its 3 logs',
     ],
     [
       'malformed address',

@@ -106,35 +106,35 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       '',
       0,
       'pack_empty',
-      '@: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line',
+      '@: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line',
     ],
     [
       'blank',
       '\n \n',
       0,
       'pack_empty',
-      '@: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line',
+      '@: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line',
     ],
     [
       'gzip of nothing',
       gzipSync(''),
       0,
       'pack_empty',
-      '@: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line',
+      '@: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line',
     ],
     [
       'broken line',
       `${one}${two.replace('"receipts":[', '"receipts":[,')}${three}`,
       1,
       'pack_broken_line',
-      `@, line 2, column ${two.indexOf('"receipts":[') + 13}, at $.receipts[0]: this is no JSON: expected a value, found ",". Record this block again, or take the line out`,
+      `@, line 2, column ${two.indexOf('"receipts":[') + 13}, at $.receipts[0]: this is not JSON: expected a value, found ",". Record this block again, or remove the line`,
     ],
     [
       'line cut off amid the file',
       `${one}${two.slice(0, 100)}\n${three}`,
       1,
       'pack_broken_line',
-      '@, line 2, column 101, at $.block.hash: this is no JSON: expected the rest of a string, the text ends. Record this block again, or take the line out',
+      '@, line 2, column 101, at $.block.hash: this is not JSON: expected the rest of a string, the text ends. Record this block again, or remove the line',
     ],
     [
       'file cut off',
@@ -155,7 +155,7 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       `${one}nonsense`,
       1,
       'pack_broken_line',
-      '@, line 2, column 1, at $: this is no JSON: expected a value, found "n". Record this block again, or take the line out',
+      '@, line 2, column 1, at $: this is not JSON: expected a value, found "n". Record this block again, or remove the line',
     ],
     [
       'gzip cut off at once',
@@ -176,49 +176,49 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       `${one}[1]\n`,
       1,
       'pack_not_a_block',
-      '@, line 2: a JSON object {"chainId","block","receipts"} is due, found an array',
+      '@, line 2: expected a JSON object {"chainId","block","receipts"}, found an array',
     ],
     [
       'bare block',
       JSON.stringify(chain[0]!.block),
       0,
       'pack_not_a_block',
-      '@, line 1, at $.block: an object is due, found nothing. This line is a bare block: wrap it as {"block": …, "receipts": …}',
+      '@, line 1, at $.block: expected an object, found nothing. This line is a bare block: wrap it as {"block": …, "receipts": …}',
     ],
     [
       'whole response',
       `{"id":1,"result":{}}`,
       0,
       'pack_not_a_block',
-      '@, line 1, at $.block: an object is due, found nothing. This line is a whole JSON-RPC response: take its result alone',
+      '@, line 1, at $.block: expected an object, found nothing. This line is a whole JSON-RPC response: use only its result',
     ],
     [
       'null block',
       `{"block":null,"receipts":[]}`,
       0,
       'pack_not_a_block',
-      '@, line 1, at $.block: an object is due, found null. It is the result of eth_getBlockByNumber(n, true)',
+      '@, line 1, at $.block: expected an object, found null. It is the result of eth_getBlockByNumber(n, true)',
     ],
     [
       'no receipts',
       JSON.stringify({ block: chain[0]!.block }),
       0,
       'pack_not_a_block',
-      '@, line 1, at $.receipts: an array is due, found nothing. It is the result of eth_getBlockReceipts(n)',
+      '@, line 1, at $.receipts: expected an array, found nothing. It is the result of eth_getBlockReceipts(n)',
     ],
     [
       'traces of another kind',
       JSON.stringify({ ...chain[0]!, traces: {} }),
       0,
       'pack_not_a_block',
-      '@, line 1, at $.traces: an array is due, found an object. It is the result of trace_block(n), and may be absent',
+      '@, line 1, at $.traces: expected an array, found an object. It is the result of trace_block(n), and may be absent',
     ],
     [
       'malformed chain id',
       edit(raw => Object.assign(raw, { chainId: 'main' })),
       0,
       'pack_not_a_block',
-      '@, line 1, at $.chainId: a chain id is due, found a string. Ethereum has 1',
+      '@, line 1, at $.chainId: expected a chain id, found a string. Ethereum has 1',
     ],
     [
       "another chain's block",
@@ -234,7 +234,7 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       `${one}${edit(raw => raw.receipts.pop())}`,
       1,
       'pack_inconsistent_block',
-      '@, line 2: block 11 has 2 transactions but 1 receipts. Record this block again, or take the line out',
+      '@, line 2: block 11 has 2 transactions but 1 receipts. Record this block again, or remove the line',
     ],
     [
       'traces of half a block',
@@ -243,7 +243,7 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       })}`,
       1,
       'pack_inconsistent_block',
-      `@, line 2: block 11 has no traces of transaction 1 ${chain[1]!.block.transactions[1]!.hash} and those after it. Record this block again, or take the line out`,
+      `@, line 2: block 11 has no traces of transaction 1 ${chain[1]!.block.transactions[1]!.hash} and those after it. Record this block again, or remove the line`,
     ],
     [
       'traces of another block',
@@ -252,14 +252,14 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
       })}`,
       1,
       'pack_inconsistent_block',
-      `@, line 2: block 11 ${chain[1]!.block.hash}: trace 0 is of block 11 ${branch.block.hash}, not of this one. Record this block again, or take the line out`,
+      `@, line 2: block 11 ${chain[1]!.block.hash}: trace 0 is of block 11 ${branch.block.hash}, not of this one. Record this block again, or remove the line`,
     ],
     [
       'traces that are none',
       `${one}${edit(raw => Object.assign(raw, { traces: [null] }))}`,
       1,
       'pack_inconsistent_block',
-      '@, line 2: block 11: traces[0] is null, not an object. Record this block again, or take the line out',
+      '@, line 2: block 11: traces[0] is null, not an object. Record this block again, or remove the line',
     ],
     [
       'unlinked block',
@@ -295,7 +295,7 @@ test('everything wrong with a pack is refused with file, line and remedy, after 
   await assert.rejects(readAll(await put('bloated', `{"block":[${'[],'.repeat(2_000_000)}[]]}`)), {
     next: 'refuse',
     code: 'pack_not_a_block',
-    message: /bloated, line 1: there are more arrays, objects and members in it than in any block/,
+    message: /bloated, line 1: it has more arrays, objects and members than any block/,
   })
   await assert.rejects(readAll('/nowhere/pack'), {
     code: 'pack_not_found',
@@ -392,7 +392,7 @@ test('packs as a source', async t => {
   const none = await put('none', formatPackLine(nameless))
   await assert.rejects(createPackSource([none]).chainId(signal), {
     next: 'refuse',
-    message: `${none}: no line tells the chain id: add "chainId" to the first one`,
+    message: `${none}: no line has the chain id: add "chainId" to the first one`,
   })
   await assert.rejects(createPackSource([first], { chainId: 1 }).head(signal), { code: 'pack_other_chain' })
 })

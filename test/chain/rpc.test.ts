@@ -91,7 +91,7 @@ test('every lie of a node is asked again until it is true, and shows in its stat
               for (const receipt of receipts) receipt.logs = []
             })
           : it,
-      /^block 7: its logs bloom tells of more logs than the 0 received/,
+      /^block 7: its logs bloom has more logs than the 0 received/,
     ],
     [
       'forged logs',
@@ -112,7 +112,7 @@ test('every lie of a node is asked again until it is true, and shows in its stat
               Object.assign(block, { transactions: block.transactions.map(tx => tx.hash) })
             })
           : it,
-      /^block 7 carries only the hash/,
+      /^block 7 has only the hash/,
     ],
     [
       'wrong parent',
@@ -178,18 +178,14 @@ test('trouble of every kind is survived, seen and told', async t => {
       { status: 502, body: '{"error":{"code":-32603,"message":"upstream"}}' },
       'HTTP 502: upstream',
     ],
-    ['401', { status: 401 }, 'refuses us (HTTP 401): check the key or password in its address'],
-    [
-      '404',
-      { status: 404, body: 'nothing here' },
-      'HTTP 404: nothing here: is this address that of a JSON-RPC endpoint?',
-    ],
+    ['401', { status: 401 }, 'refuses access (HTTP 401): check the key or password in its URL'],
+    ['404', { status: 404, body: 'nothing here' }, 'HTTP 404: nothing here: is this the URL of a JSON-RPC endpoint?'],
     ['redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'HTTP 302'],
     ['reset', 'reset', 'other side closed (UND_ERR_SOCKET)'],
     ['hang', 'hang', 'no answer within 60 ms'],
-    ['no JSON', { garbage: '<!doctype html>' }, 'HTTP 200 with a body that is no JSON-RPC answer: <!doctype html>'],
-    ['no answer', { garbage: '{}' }, 'HTTP 200 with a body that is no JSON-RPC answer: {}'],
-    ['empty', { garbage: '' }, 'HTTP 200 with a body that is no JSON-RPC answer: empty'],
+    ['no JSON', { garbage: '<!doctype html>' }, 'HTTP 200 with a body that is not a JSON-RPC answer: <!doctype html>'],
+    ['no answer', { garbage: '{}' }, 'HTTP 200 with a body that is not a JSON-RPC answer: {}'],
+    ['empty', { garbage: '' }, 'HTTP 200 with a body that is not a JSON-RPC answer: empty'],
     [
       'rate limit in the body',
       { garbage: '{"id":null,"error":{"code":-32005,"message":"daily limit"}}' },
@@ -275,10 +271,7 @@ test('a node of another chain is not asked for blocks', async t => {
   const source = sourceOf(t, [other, right], { chainId: 31337 })
   assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
   assert.deepEqual(new Set(other.calls.map(it => it.method)), new Set(['eth_chainId']))
-  assert.equal(
-    source.endpoints()[0]!.lastError,
-    'is a node of chain 5, but chain 31337 is followed: take its address out',
-  )
+  assert.equal(source.endpoints()[0]!.lastError, 'is a node of chain 5, but chain 31337 is followed: remove its URL')
 })
 
 test('a node that does not tell its chain as a number is not asked for more', async t => {
@@ -288,7 +281,7 @@ test('a node that does not tell its chain as a number is not asked for more', as
     liar.methods.set('eth_chainId', () => told)
     const source = sourceOf(t, [liar, right])
     assert.deepEqual((await rangeOf(source, 0, 9)).flat(), chain.slice(0, 10))
-    assert.equal(source.endpoints()[0]!.lastError, 'does not tell its chain id as a number')
+    assert.equal(source.endpoints()[0]!.lastError, 'does not send its chain id as a number')
   }
 })
 
@@ -307,10 +300,10 @@ test('a node that is down at start is waited for, with a line in the log', async
   assert.match(
     lines[0]!,
     new RegExp(
-      `warn +Got no usable answer from the node, goes on trying endpoint=${node.url}/? error="connect ECONNREFUSED 127.0.0.1:${port}"$`,
+      `warn +The node gives no usable answer, will retry endpoint=${node.url}/? error="connect ECONNREFUSED 127.0.0.1:${port}"$`,
     ),
   )
-  assert.match(lines[1]!, new RegExp(`info +Got answers from the node again endpoint=${node.url}/? seconds=\\d+$`))
+  assert.match(lines[1]!, new RegExp(`info +The node answers again endpoint=${node.url}/? seconds=\\d+$`))
 })
 
 test('a node that limits batches gets smaller ones', async t => {
@@ -369,7 +362,7 @@ test('an answer of empty lists is not made into objects', async t => {
       : undefined
   const source = sourceOf(t, [liar, honest])
   assert.deepEqual((await rangeOf(source, 0, 3)).flat(), chain.slice(0, 4))
-  assert.match(source.endpoints()[0]!.lastError!, /more arrays, objects and members in it than in any block/)
+  assert.match(source.endpoints()[0]!.lastError!, /more arrays, objects and members than any block/)
 })
 
 test('a contract that answers at great length counts as one that does not answer, and disturbs no other', async t => {
@@ -504,7 +497,7 @@ test('secrets of an address are used but never shown', async t => {
   const [http, ws] = source.endpoints()
   assert.equal(http!.url, `http://127.0.0.1:${port}/[secret]`)
   assert.equal(ws!.url, `ws://127.0.0.1:${port}/[secret]`)
-  assert.match(http!.lastError!, /^refuses us \(HTTP 403: no: \[secret\] \[secret\] \[secret\] \[secret\]\)/)
+  assert.match(http!.lastError!, /^refuses access \(HTTP 403: no: \[secret\] \[secret\] \[secret\] \[secret\]\)/)
   const shown = JSON.stringify([source.endpoints(), lines])
   for (const secret of secrets) assert.ok(!shown.includes(secret), secret)
 })
@@ -519,15 +512,18 @@ test('addresses that are none are refused without repeating them', () => {
     }
     return assert.fail('accepted')
   }
-  assert.equal(refusal({ urls: [] }), 'no node is named: give the address of at least one')
-  assert.equal(refusal({ urls: ['key123'] }), "the node's address is no URL: write it as http:// or https://host:port")
+  assert.equal(refusal({ urls: [] }), 'no node is named: give the URL of at least one')
+  assert.equal(
+    refusal({ urls: ['key123'] }),
+    'the URL of the node is not valid: write it as http:// or https://host:port',
+  )
   assert.equal(
     refusal({ urls: ['ws://host/key123'] }),
-    "the node's address begins with ws:, but http:// or https:// is needed",
+    'the URL of the node begins with ws:, but must begin with http:// or https://',
   )
   assert.equal(
     refusal({ urls: ['http://host'], wsUrl: 'http://host/key123' }),
-    "the node's address begins with http:, but ws:// or wss:// is needed",
+    'the URL of the node begins with http:, but must begin with ws:// or wss://',
   )
 })
 

@@ -389,7 +389,7 @@ test('a call tree that is missing, failed or of another transaction is not taken
     [[...results.slice(0, 2), { ...results[2], result: {} }], 'block 7: call tree 2 has no call in it: {}'],
     [
       [...results.slice(0, 2), { txHash: results[2]!.txHash, error: 'execution timeout' }],
-      'block 7: call tree 2 could not be made: execution timeout',
+      'block 7: call tree 2 failed: execution timeout',
     ],
     [
       [{ txHash: results[0]!.txHash, result: { ...bare[0], calls: {} } }, ...results.slice(1)],
@@ -424,7 +424,7 @@ test('transactions that no EVM runs may be without traces', () => {
   raw.block.transactions[1]!.gas = '0x1'
   assert.equal(
     messageOf(() => checkTraces({ ...raw, traces })),
-    'block 7: trace 1 is of transaction 2 # where that of 1 # is due',
+    'block 7: trace 1 is of transaction 2 # instead of 1 #',
   )
   assert.equal(
     messageOf(() => fromCallTracer(raw, callTrees(raw, traces))),
@@ -441,18 +441,14 @@ test('every lie about traces is named', () => {
     [
       'half',
       raw => raw.traces!.splice(8),
-      'block 7: the traces of transaction 0 are not whole: [] says 6 below it, 4 came',
+      'block 7: the traces of transaction 0 are incomplete: [] announces 6 inner ones, 4 came',
     ],
     [
       'no last transaction',
       raw => raw.traces!.splice(-1),
       'block 7 has no traces of transaction 2 # and those after it',
     ],
-    [
-      'no first transaction',
-      raw => raw.traces!.splice(0, 10),
-      'block 7: trace 0 is of transaction 1 # where that of 0 # is due',
-    ],
+    ['no first transaction', raw => raw.traces!.splice(0, 10), 'block 7: trace 0 is of transaction 1 # instead of 0 #'],
     [
       'an inner one is missing',
       raw => raw.traces!.splice(3, 1),
@@ -461,12 +457,12 @@ test('every lie about traces is named', () => {
     [
       'the last inner one is missing',
       raw => raw.traces!.splice(4, 1),
-      'block 7: the traces of transaction 0 are not whole: [1] says 2 below it, 1 came',
+      'block 7: the traces of transaction 0 are incomplete: [1] announces 2 inner ones, 1 came',
     ],
     [
       'one too many',
       raw => raw.traces!.splice(5, 0, { ...inner(raw, 4), traceAddress: [1, 2] }),
-      'block 7: the traces of transaction 0 are not whole: [1] says 2 below it, 3 came',
+      'block 7: the traces of transaction 0 are incomplete: [1] announces 2 inner ones, 3 came',
     ],
     [
       'twice',
@@ -544,7 +540,7 @@ test('every lie about traces is named', () => {
     [
       'no address of a contract',
       raw => Object.assign(inner(raw, 11).result!, { address: undefined }),
-      'block 7: trace 11 has no address of the contract that it made: nothing',
+      'block 7: trace 11 has no address of the contract that it created: nothing',
     ],
     [
       'subtraces',

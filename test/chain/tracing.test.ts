@@ -74,7 +74,7 @@ test('traces come with their blocks, by whichever method the node has, in one fo
       assert.deepEqual(source.tracing?.(), { method })
       assert.equal(source.endpoints()[0]!.errors, 0)
       assert.equal(lines.length, 1)
-      assert.match(lines[0]!, new RegExp(`Takes traces from the node endpoint=\\S+ method=${method}`))
+      assert.match(lines[0]!, new RegExp(`Reads traces from the node endpoint=\\S+ method=${method}`))
     }
   }
 })
@@ -154,7 +154,7 @@ test('a node without the methods says so in many ways: blocks come without trace
         `debug_traceBlockByNumber: ${second.message} (${second.code}))`,
     })
     assert.equal(lines.length, 1, refusal.message)
-    assert.match(lines[0]!, /warn +Goes on without traces: no node gives them .*remedy="name a node with trace_block/)
+    assert.match(lines[0]!, /warn +Continues without traces: no node has them .*remedy="use a node with trace_block/)
     assert.deepEqual([asked(node).trace_block, asked(node).debug_traceBlockByNumber], [1, 1])
     assert.equal(source.endpoints()[0]!.errors, 0)
   }
@@ -165,7 +165,7 @@ test('a gateway that refuses the methods by HTTP 403 has none; one that refuses 
   node.trouble = calls => (/trace/.test(calls[0]!.method) ? { status: 403, body: 'not in your plan' } : undefined)
   const { source } = sourceOf(t, [node])
   assert.deepEqual(await rangeOf(source), bare)
-  assert.match(JSON.stringify(source.tracing?.()), /trace_block: refuses us \(HTTP 403: not in your plan\)/)
+  assert.match(JSON.stringify(source.tracing?.()), /trace_block: refuses access \(HTTP 403: not in your plan\)/)
 
   const locked = await startTracingNode(t)
   let asks = 0
@@ -238,8 +238,8 @@ test('every lie about traces is asked again until it is true, and shows in the s
     [
       'states that are gone',
       () => new NodeError(-32000, 'required historical state unavailable (reexec=128)'),
-      /^traces of block 7 \(the node seems not to keep states of that age: name an archive node, .*historical state/,
-      /^traces of block 7 \(the node seems not to keep states of that age: name an archive node, .*historical state/,
+      /^traces of block 7 \(the node seems not to keep states of that age: use an archive node, .*historical state/,
+      /^traces of block 7 \(the node seems not to keep states of that age: use an archive node, .*historical state/,
     ],
   ]
   for (const method of METHODS) {
@@ -321,7 +321,7 @@ test('a node that never came is waited for a while, and taken up when it comes',
   }
   assert.deepEqual(blocks, chain.slice(10, 13))
   assert.deepEqual(source.tracing?.(), { method: 'trace_block' })
-  assert.ok(lines.some(it => it.includes('Takes traces from the node')))
+  assert.ok(lines.some(it => it.includes('Reads traces from the node')))
 })
 
 test('a node that comes back with other methods is asked again', async t => {
@@ -350,13 +350,13 @@ test('a node that comes back with other methods is asked again', async t => {
   assert.equal(source.tracing?.()?.method, null)
   assert.deepEqual(
     lines.flatMap(
-      it => /(Takes traces.*method=\w+|Goes on without traces)/.exec(it)?.[0].replace(/ endpoint=\S+/, '') ?? [],
+      it => /(Reads traces.*method=\w+|Continues without traces)/.exec(it)?.[0].replace(/ endpoint=\S+/, '') ?? [],
     ),
     [
-      'Goes on without traces',
-      'Takes traces from the node method=debug_traceBlockByNumber',
-      'Takes traces from the node method=trace_block',
-      'Goes on without traces',
+      'Continues without traces',
+      'Reads traces from the node method=debug_traceBlockByNumber',
+      'Reads traces from the node method=trace_block',
+      'Continues without traces',
     ],
   )
 })

@@ -6,7 +6,7 @@ import { chainsieve, folder } from './support.ts'
 const wrong = (message: string, command = 'chainsieve') => ({
   code: 2,
   out: '',
-  err: `chainsieve: ${message}\n${command} --help tells how it is used.\n`,
+  err: `chainsieve: ${message}\n${command} --help shows how to use it.\n`,
 })
 
 /** The configuration that `serve` was called with. */
@@ -92,7 +92,7 @@ test('a bad environment is told with the variable', async () => {
   assert.deepEqual(await chainsieve(['serve'], { env: { CHAINSIEVE_HSOT: 'x' } }), {
     code: 2,
     out: '',
-    err: 'chainsieve: Environment variable CHAINSIEVE_HSOT is no setting. Did you mean "CHAINSIEVE_HOST"?\n',
+    err: 'chainsieve: Environment variable CHAINSIEVE_HSOT is not a setting. Did you mean "CHAINSIEVE_HOST"?\n',
   })
 })
 

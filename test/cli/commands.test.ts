@@ -77,14 +77,14 @@ test('tokens that are not there are told of, and no folder is made by looking', 
   assert.deepEqual(await chainsieve(['token', 'revoke', '99', '--data', 'tokens']), {
     code: 1,
     out: '',
-    err: 'chainsieve: There is no token 99: chainsieve token list shows those there are.\n',
+    err: 'chainsieve: There is no token 99: chainsieve token list shows all tokens.\n',
   })
   assert.deepEqual(await chainsieve(['token', 'revoke', 'alice', '--data', 'tokens']), {
     code: 2,
     out: '',
     err:
       'chainsieve: A token is revoked by its number, which chainsieve token list shows.\n' +
-      'chainsieve token revoke --help tells how it is used.\n',
+      'chainsieve token revoke --help shows how to use it.\n',
   })
   assert.deepEqual(await chainsieve(['token', 'create', '--account', ' ', '--data', 'tokens']), {
     code: 1,
@@ -134,7 +134,7 @@ test('import takes its files, and the only network of the config file where none
     out: '',
     err:
       'chainsieve: Which network? Add --network with one of a/b/c, d/e/f.\n' +
-      'chainsieve import --help tells how it is used.\n',
+      'chainsieve import --help shows how to use it.\n',
   })
 })
 
@@ -151,7 +151,7 @@ test('a signal stops the work, what was opened is closed, and an unfinished task
   assert.deepEqual([code, out, closed], [1, SUMMARY_TEXT, ['store']])
   assert.match(
     err,
-    /Was asked to stop signal=SIGINT\n(.*\n)*.*warn {2}Stopped before the end; the same command continues here\n$/,
+    /Stopping signal=SIGINT\n(.*\n)*.*warn {2}Stopped before the end; the same command continues here\n$/,
   )
 
   const serve: Services['serve'] = async (_, { shutdown }) => {
@@ -217,7 +217,7 @@ test('search passes a streamed answer on, and a refused query to standard error'
 
 test('search refuses names that are not known', async () => {
   const services = answering({ status: 200, body: Buffer.from('{}') })
-  const hint = 'chainsieve search --help tells how it is used.\n'
+  const hint = 'chainsieve search --help shows how to use it.\n'
   assert.deepEqual(await chainsieve(['search', 'a/b/d', 'tx'], services), {
     code: 2,
     out: '',
@@ -360,7 +360,7 @@ d/e/f
   })
   assert.deepEqual(JSON.parse((await chainsieve(['status', '--json'], { status })).out), STATUS)
   const none = await chainsieve(['status'], { status: async () => ({ version: '1.2.3', networks: [] }) })
-  assert.equal(none.out, 'No network is configured, and none is stored.\n')
+  assert.equal(none.out, 'No network is configured or stored.\n')
   const ranges = Array.from({ length: 1_000 }, (_, i) => ({ from: i * 2, to: i * 2 }))
   const sparse = await chainsieve(['status'], {
     status: async () => ({ ...STATUS, networks: [{ ...STATUS.networks[1]!, ranges }] }),
@@ -433,10 +433,10 @@ test('abi add hands over files and contract, abi list shows what there is, abi r
   assert.deepEqual(JSON.parse((await chainsieve(remove, { removeAbis })).out), [file])
   assert.equal(
     (await chainsieve(['abi', 'remove', 'Pair', '--address', 'x'])).err,
-    'chainsieve: --address takes 0x and 40 hex digits, not "x".\nchainsieve abi remove --help tells how it is used.\n',
+    'chainsieve: --address takes 0x and 40 hex digits, not "x".\nchainsieve abi remove --help shows how to use it.\n',
   )
 
-  const hint = 'chainsieve abi add --help tells how it is used.\n'
+  const hint = 'chainsieve abi add --help shows how to use it.\n'
   assert.equal(
     (await chainsieve(argv)).err,
     `chainsieve: On which network is that contract? Add --network T/B/N.\n${hint}`,
@@ -489,7 +489,7 @@ test('a failure is told in one line, a fault of the program with its place, neit
   assert.equal(bug.code, 1)
   assert.match(
     bug.err,
-    /^chainsieve: This is a fault of Chainsieve, please report it:\nTypeError: x is undefined\n {4}at /,
+    /^chainsieve: This is a fault in Chainsieve. Please report it:\nTypeError: x is undefined\n {4}at /,
   )
   const json = await chainsieve(['status', '--json'], failing(stop('no_node', 'no node answers')))
   const { time: _, ...line } = JSON.parse(json.err)
@@ -519,12 +519,12 @@ test('verify tells of each file, and exits with 1 where one is damaged', async (
       '/data/networks/a~b~d.sqlite: has no checksums yet. They are made when a server or an import writes to it next.\n',
     err: 'a/b/c  ████████████████████ 100 %\n',
   })
-  files[0]!.faults.push('1 of 3 pages are not what was written: 2')
+  files[0]!.faults.push('1 of 3 pages do not match their checksums: 2')
   const { code, out } = await chainsieve(['verify'], { verify })
   assert.equal(code, 1)
   assert.match(
     out,
-    /c\.sqlite: is damaged\. 1 of 3 pages are not what was written: 2\. Check the disk, .* index again\./,
+    /c\.sqlite: is damaged\. 1 of 3 pages do not match their checksums: 2\. Check the disk, .* index again\./,
   )
   assert.deepEqual(JSON.parse((await chainsieve(['verify', '--json'], { verify })).out), files)
   assert.deepEqual(asked, ['a/b/c', undefined, undefined])

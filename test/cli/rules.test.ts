@@ -19,7 +19,7 @@ const rules = (line: string, options: Parameters<typeof chainsieve>[1] = {}) =>
 const wrong = (message: string, name: string) => ({
   code: 2,
   out: '',
-  err: `chainsieve: ${message}\nchainsieve ${name} --help tells how it is used.\n`,
+  err: `chainsieve: ${message}\nchainsieve ${name} --help shows how to use it.\n`,
 })
 const refused = (message: string) => ({ code: 1, out: '', err: `chainsieve: ${message}\n` })
 
@@ -96,7 +96,7 @@ test('rules list shows the rules of all accounts with their state, and why one i
     [2, input({ name: 'Elsewhere', network: 'sepolia' }), 5],
     [1, input({ name: 'Soon' }), null],
   )
-  const elsewhere = 'ethereum/made-up/sepolia is neither stored nor configured here: the rule matches as soon as it is'
+  const elsewhere = 'ethereum/made-up/sepolia is neither stored nor configured here: the rule starts when it is'
   assert.deepEqual(await rules(`list --data ${data}`), {
     code: 0,
     err: '',
@@ -107,7 +107,7 @@ test('rules list shows the rules of all accounts with their state, and why one i
       '3   bob      Elsewhere      ethereum/made-up/sepolia  Event   idle    0              0',
       '4   alice    Soon           ethereum/made-up/mainnet  Event   idle    0              0',
       `Rule 3 is idle: ${elsewhere}.`,
-      'Rule 4 is idle: the head of its network is not known yet: it begins with the first block that is followed there, or with "startBlock".',
+      'Rule 4 is idle: the head of its network is not known yet: it starts with the next block there, or with "startBlock".',
       '',
     ].join('\n'),
   })
@@ -132,7 +132,9 @@ test('rules list shows the rules of all accounts with their state, and why one i
 
 test('looking makes no files', async () => {
   const nowhere = join(folder, 'rules-nowhere')
-  const none = refused(`There are no accounts in ${nowhere}, and so no rules: name the right folder with --data.`)
+  const none = refused(
+    `There are no accounts in ${nowhere}, and therefore no rules: name the right folder with --data.`,
+  )
   for (const line of ['list', 'deliveries', 'redeliver --dead', 'secret --account alice', 'simulate 1'])
     assert.deepEqual(await rules(`${line} --data ${nowhere}`), none, line)
   assert.equal(existsSync(nowhere), false)
@@ -160,11 +162,11 @@ const MAILS = JSON.stringify(
 )
 const INWARD = JSON.stringify(input({ config: { ...input().config, alerts: [post('http://127.0.0.1:9/x')] } }))
 const WARNINGS = [
-  'Emails are undeliverable: no mail server is configured here (smtp).',
+  'Emails cannot be delivered: no mail server is configured (smtp).',
   'An event has no "txHash", which the payload of alerts[0] names: it will be left out.',
 ]
 const LOOPBACK =
-  'url leads to 127.0.0.1, which is a loopback address: choose a public address, or ask the operator of this server to allow its range.'
+  'url leads to 127.0.0.1, which is a loopback address: use a public address, or ask the operator of this server to allow the range.'
 
 test('rules check tells of each file that it is good, its warnings, or every fault with its place', async () => {
   const write = (name: string, text: string | Uint8Array) => writeFileSync(join(folder, name), text)
@@ -263,7 +265,7 @@ test('rules check tells of a network that a configured server does not have', as
   writeFileSync(join(data, 'chainsieve.toml'), '[[networks]]\nnetwork = "a/b/c"\n')
   assert.equal(
     (await check()).out,
-    `standard input: good\nstandard input: idle: ${NETWORK} is neither stored nor configured here: the rule matches as soon as it is.\n`,
+    `standard input: good\nstandard input: idle: ${NETWORK} is neither stored nor configured here: the rule starts when it is.\n`,
   )
   writeFileSync(join(data, 'chainsieve.toml'), `[[networks]]\nnetwork = "${NETWORK}"\n`)
   assert.equal((await check()).out, 'standard input: good\n')
@@ -274,11 +276,9 @@ test('rules simulate refuses what it cannot look through', async () => {
   const simulate = (line: string, stdin = GOOD) => rules(`simulate ${line} --data ${data}`, { stdin })
   assert.deepEqual(
     await simulate('-'),
-    refused(
-      `There is no ${NETWORK} in ${data}, so there is nothing to look through: name the right folder with --data.`,
-    ),
+    refused(`There is no ${NETWORK} in ${data}: name the right folder with --data.`),
   )
-  assert.deepEqual(await simulate('1'), refused('There is no rule 1: chainsieve rules list shows those there are.'))
+  assert.deepEqual(await simulate('1'), refused('There is no rule 1: chainsieve rules list shows all rules.'))
   assert.deepEqual(
     await simulate('-', `[${GOOD}]`),
     refused('standard input holds a list: put the one rule that is meant into a file of its own.'),

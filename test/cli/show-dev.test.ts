@@ -35,16 +35,16 @@ const artifacts = { type: 'artifacts', projects: [{ tool: 'Foundry', artifacts: 
 test('each piece of news is one line', () => {
   const lines: [DevNews, string][] = [
     [{ ...artifacts, again: false }, 'Decodes by the ABIs of 2 contracts in /p/out (Foundry).'],
-    [{ ...artifacts, again: true }, 'Took up the rebuilt ABIs of 2 contracts in /p/out (Foundry).'],
+    [{ ...artifacts, again: true }, 'Loaded the rebuilt ABIs of 2 contracts in /p/out (Foundry).'],
     [
       { ...artifacts, contracts: 0, again: false },
-      'Found no artifacts in /p/out (Foundry) yet: build the project, they are taken up then.',
+      'Found no artifacts in /p/out (Foundry) yet: build the project, and they are loaded.',
     ],
     [
       { ...artifacts, projects: [], contracts: 0, again: false },
-      'There is no Foundry or Hardhat project in this folder: decodes by the registry of known signatures alone.',
+      'There is no Foundry or Hardhat project in this folder: decodes by the bundled registry of signatures only.',
     ],
-    [{ type: 'waiting', node: 'http://n', why: 'ECONNREFUSED' }, 'Waits for a node at http://n (ECONNREFUSED).'],
+    [{ type: 'waiting', node: 'http://n', why: 'ECONNREFUSED' }, 'Waiting for a node at http://n (ECONNREFUSED).'],
     [{ type: 'back', node: 'http://n' }, 'The node at http://n is back.'],
     [
       { type: 'node', node: 'http://n', chainId: 31337, head: 4, from: 0, fork: null },
@@ -54,8 +54,8 @@ test('each piece of news is one line', () => {
       { type: 'node', node: 'http://n', chainId: 1, head: 9, from: 8, fork: 7 },
       'Follows chain 1 at http://n from block 8 on, a fork at block 7; its head is block 9.',
     ],
-    [{ type: 'rollback', to: 3 }, 'The chain went back to block 3: forgot what came after it.'],
-    [{ type: 'rollback', to: -1 }, 'The chain was begun anew: forgot everything, starts over.'],
+    [{ type: 'rollback', to: 3 }, 'The chain went back to block 3: forgot the blocks after it.'],
+    [{ type: 'rollback', to: -1 }, 'The chain was restarted: forgot all blocks, and starts over.'],
     [tx, '#7    15:42:32  tx     0x5FbD…0aa3  from 0xf39F…2266  ok'],
     [
       { ...tx, contract: 'Token', method: 'mint', selector: '0x12345678', status: false },

@@ -162,14 +162,14 @@ test('a config file in the data folder is found, and its paths are its own', () 
   writeFileSync(join(data, 'chainsieve.toml'), 'data = "elsewhere"')
   fails(
     { flags: { data: 'found' } },
-    `${join(data, 'chainsieve.toml')}: data: a config file that is found in the data folder cannot name another one.`,
+    `${join(data, 'chainsieve.toml')}: data: the config file in the data folder cannot name another one.`,
   )
 })
 
 test('what is not known is refused with its place and the nearest name', () => {
   fails(
     { env: { CHAINSIEVE_PROT: '1' } },
-    'Environment variable CHAINSIEVE_PROT is no setting. Did you mean "CHAINSIEVE_PORT"?',
+    'Environment variable CHAINSIEVE_PROT is not a setting. Did you mean "CHAINSIEVE_PORT"?',
   )
   const path = (text: string) => ({ flags: { config: fileOf(text) } })
   const at = () => join(folder, `${files}.toml`)
@@ -177,16 +177,16 @@ test('what is not known is refused with its place and the nearest name', () => {
     const sources = path(text)
     fails(sources, `${at()}${message}`)
   }
-  inFile('prot = 1', ': prot is no setting. Did you mean "port"?')
-  inFile('network = []', ': network is no setting. It is a setting of a network: put it under [[networks]].')
-  inFile('[[network]]\nrpc = 1', ': network is no setting. It is a setting of a network: put it under [[networks]].')
-  inFile('[[networks]]\nrcp = 1', ': networks[0]: rcp is no setting. Did you mean "rpc"?')
+  inFile('prot = 1', ': prot is not a setting. Did you mean "port"?')
+  inFile('network = []', ': network is not a setting. It is a setting of a network: put it under [[networks]].')
+  inFile('[[network]]\nrpc = 1', ': network is not a setting. It is a setting of a network: put it under [[networks]].')
+  inFile('[[networks]]\nrcp = 1', ': networks[0]: rcp is not a setting. Did you mean "rpc"?')
   inFile(
     '[[networks]]\n[[networks]]\nport = 1',
-    ': networks[1]: port is no setting. It is no setting of a network: put it above the first [[networks]].',
+    ': networks[1]: port is not a setting. It is not a setting of a network: put it above the first [[networks]].',
   )
-  inFile('config = "x"', ': config is no setting.')
-  inFile('networks = 3', ': networks takes a list of tables, each of which begins with [[networks]].')
+  inFile('config = "x"', ': config is not a setting.')
+  inFile('networks = 3', ': networks must be a list of tables, each of which begins with [[networks]].')
   inFile('port = 1\nhost = "x', ', line 2, column 8: unfinished string.')
 })
 

@@ -101,7 +101,7 @@ test('what hashes to its hash and yet can decode nothing is passed over', () => 
 
 test('a hash that is not that of its text is refused with both, at its place', () => {
   const wrong = (hash: string, text: string, actual: string) =>
-    `: ${hash} is not the hash of "${text}", which is ${actual}; correct it or take it out`
+    `: ${hash} is not the hash of "${text}", which is ${actual}; correct it or remove it`
   const text = 'transfer(address,uint)'
   const cases: [content: unknown, message: string][] = [
     [
@@ -127,25 +127,25 @@ test('a hash that is not that of its text is refused with both, at its place', (
     ],
     [
       `${TRANSFER},transfer(address,uint256)\n0xa9059c,transfer(address,uint256)`,
-      'line 2 is "0xa9059c,transfer(address,uint256)", not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or take it out',
+      'line 2 is "0xa9059c,transfer(address,uint256)", not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it',
     ],
     [
       `hash,name\nhash,name\n${TRANSFER},transfer(address,uint256)`,
-      'line 2 is "hash,name", not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or take it out',
+      'line 2 is "hash,name", not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it',
     ],
     [
       `${TRANSFER},transfer(address,uint256)\n${TRANSFER},transfer(address,uint256`,
-      `line 2 is "${TRANSFER},transfer(address,uint256", not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or take it out`,
+      `line 2 is "${TRANSFER},transfer(address,uint256", not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it`,
     ],
     [{ results: {} }, 'results is an object, not an array'],
     [{ results: [7] }, 'results[0] is 7, not {"text_signature": "…", "hex_signature": "0x…"}'],
     [
       { results: [{ text_signature: 'a()' }] },
-      'results[0]: missing is not a hash of 0x and 8 digits (a function) or 64 (an event); correct it or take it out',
+      'results[0]: missing is not a hash of 0x and 8 digits (a function) or 64 (an event); correct it or remove it',
     ],
     [
       [{ text_signature: null, hex_signature: TRANSFER }],
-      '[0]: null is not a signature such as "transfer(address,uint256)"; correct it or take it out',
+      '[0]: null is not a signature such as "transfer(address,uint256)"; correct it or remove it',
     ],
     [{ result: { event: [] } }, 'result.event is an array, not an object of hashes'],
     [{ result: { event: { [TRANSFERRED]: {} } } }, `result.event["${TRANSFERRED}"] is an object, not an array`],
@@ -155,7 +155,7 @@ test('a hash that is not that of its text is refused with both, at its place', (
     ],
     [
       { result: { function: { transfer: [{ name: 'transfer(address,uint256)' }] } } },
-      'result.function["transfer"][0]: "transfer" is not a hash of 0x and 8 digits (a function) or 64 (an event); correct it or take it out',
+      'result.function["transfer"][0]: "transfer" is not a hash of 0x and 8 digits (a function) or 64 (an event); correct it or remove it',
     ],
   ]
   for (const [content, message] of cases)
@@ -166,8 +166,7 @@ test('more signatures than a thread should hold are refused', () => {
   const lines = Array.from({ length: 50_001 }, (_, i) => `${toFunctionSelector(`f${i}()`)},f${i}()`)
   assert.equal(read(lines.slice(1).join('\n')).functions.length, 50_000)
   assert.throws(() => read(lines.join('\n')), {
-    message:
-      'list: line 50001 is beyond 50,000 signatures, more than are held in memory: give those that your contracts use',
+    message: 'list: line 50001 is beyond 50,000 signatures, which is the limit: keep those that your contracts use',
   })
 })
 

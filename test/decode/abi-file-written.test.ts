@@ -131,8 +131,8 @@ test('what is wrong in a line is told with its number', () => {
       /^line 1: 4 indexed arguments where an event has at most 3/,
     ],
     ['event A() event B()', /^line 1: the end is expected, not "event"/],
-    ['struct A { A a; }\nevent E(A a)', 'line 1: the struct A has itself in it'],
-    ['struct A { B b; }\nstruct B { bool x; A[] a; }\nevent E()', /^line \d: the struct [AB] has itself in it$/],
+    ['struct A { A a; }\nevent E(A a)', 'line 1: the struct A contains itself'],
+    ['struct A { B b; }\nstruct B { bool x; A[] a; }\nevent E()', /^line \d: the struct [AB] contains itself$/],
     [
       'struct A bool x;\nevent E()',
       'line 1 is "struct A bool x;", not a struct such as "struct Point { int24 x; int24 y; }"',

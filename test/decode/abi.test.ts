@@ -233,16 +233,16 @@ test('a log that is not as declared is refused with its reason', () => {
     [transfer, [one, one], '01', 'the data is not hex'],
     [transfer, [one, one], '0xzz', 'the data is not hex'],
     ['E(string s)', [], '0x', 'the data is shorter than the 32 bytes it must have'],
-    ['E(string s)', [], `0x${word(32)}`, 'argument s: its offset points behind the data'],
-    ['E(string s)', [], `0x${word(64)}`, 'argument s: its offset points behind the data'],
-    ['E(string s)', [], `0x${word(1n << 255n)}`, 'argument s: its offset points behind the data'],
+    ['E(string s)', [], `0x${word(32)}`, 'argument s: its offset points beyond the data'],
+    ['E(string s)', [], `0x${word(64)}`, 'argument s: its offset points beyond the data'],
+    ['E(string s)', [], `0x${word(1n << 255n)}`, 'argument s: its offset points beyond the data'],
     ['E(string s)', [], `0x${word(32)}${word(1)}`, 'argument s: it is longer than the data'],
     ['E(string s)', [], `0x${word(32)}${word(1n << 64n)}`, 'argument s: it is longer than the data'],
     ['E(uint8[] l)', [], `0x${word(32)}${word(1n << 255n)}`, 'argument l: the data ends inside it'],
     ['E(uint8[] l)', [], `0x${word(31)}00`, 'argument l: the data ends inside it'],
     ['E(uint8[],bool)', [], `0x${word(64)}${word(2)}${word(0)}`, 'argument 1: it is neither 0 nor 1'],
-    ['E(string s)', [], `0x${word(32)}${word(0)}${word(0)}`, 'the data holds bytes that belong to no argument'],
-    ['E(string s)', [], `0x${word(64)}${word(0)}${word(0)}`, 'the data holds bytes that belong to no argument'],
+    ['E(string s)', [], `0x${word(32)}${word(0)}${word(0)}`, 'the data has bytes that belong to no argument'],
+    ['E(string s)', [], `0x${word(64)}${word(0)}${word(0)}`, 'the data has bytes that belong to no argument'],
   ]
   for (const [signature, topics, data, error] of cases)
     assert.deepEqual(decode(signature, topics, data), { args: null, error }, `${signature} ${data}`)
@@ -250,7 +250,7 @@ test('a log that is not as declared is refused with its reason', () => {
   const event = parseSignature('E(uint256 x)')
   assert.deepEqual(createEventDecoder(event)([hexWord(5)], one), {
     args: null,
-    error: 'the first topic is that of another event',
+    error: 'the first topic belongs to another event',
   })
   assert.deepEqual(createEventDecoder({ ...event, anonymous: true })([hexWord(5)], one), {
     args: null,
@@ -289,7 +289,7 @@ test('arrays that share their elements cannot unfold to more than memory holds',
   for (const type of ['uint256[][][][]', 'string[][][][]', '(bytes, bytes)[][][]'])
     assert.match(
       decode(`E(${type} l)`, [], `0x${word(32)}${list}`).error!,
-      /^argument l[^:]*: it unfolds to more than 8 times the data$/,
+      /^argument l[^:]*: it expands to more than 8 times the data$/,
     )
   assert.ok(performance.now() - start < 1000)
 })

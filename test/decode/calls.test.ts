@@ -186,7 +186,7 @@ test('calldata cut short or gone on keeps the name and says why', () => {
 
   const note = candidate('note(string text)', 0.8)
   const [head, text] = [word(32), `${word(2)}${'6869'.padEnd(64, '0')}`]
-  const unaccounted = 'the data holds bytes that belong to no argument'
+  const unaccounted = 'the data has bytes that belong to no argument'
   assert.deepEqual(decode(`0x00000001${head}${text}`, [note]), ['note', 0.8, ['0x6869'], null])
   assert.deepEqual(decode(`0x00000001${head}${text}5a`, [note]), ['note', 0.72, ['0x6869'], unaccounted])
   assert.deepEqual(decode(`0x00000001${word(64)}${word(0)}${text}`, [note]), ['note', 0.4, null, unaccounted])

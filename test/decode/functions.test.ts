@@ -115,7 +115,7 @@ test('what is packed is read back, whatever it is', () => {
 test('a file cut short or spoilt is told with its remedy', () => {
   const good = packed([' ', 'f()'], [' ', 'g(uint256 a)'])
   const index = good.indexOf(0) + 1 + 8 + 2 * 65536 + 4 * 2
-  const remedy = '. Write the file again with node scripts/registry/build.ts or restore the one that was delivered'
+  const remedy = '. Write the file again with node scripts/registry/build.ts or restore the original one'
   for (const [bytes, what] of [
     [Buffer.alloc(0), 'it has no head'],
     [Buffer.from('# text alone\n'), 'it has no head'],

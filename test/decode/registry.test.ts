@@ -144,7 +144,7 @@ test('a broken line of the registry is named with its remedy', () => {
     assert.throws(() => parseRegistry(`# comment\n${good}\n${bad}\n`), {
       code: 'registry_broken_line',
       next: 'stop',
-      message: `data/events.txt, line 3: expected a topic and a declaration, such as 0x1c41…bad1 Sync(uint112 reserve0, uint112 reserve1), not ${JSON.stringify(bad.length > 100 ? `${bad.slice(0, 100)}…` : bad)}. Write the file again with node scripts/registry/build.ts or restore the one that was delivered`,
+      message: `data/events.txt, line 3: expected a topic and a declaration, such as 0x1c41…bad1 Sync(uint112 reserve0, uint112 reserve1), not ${JSON.stringify(bad.length > 100 ? `${bad.slice(0, 100)}…` : bad)}. Write the file again with node scripts/registry/build.ts or restore the original one`,
     })
   }
 })
@@ -207,7 +207,7 @@ test('a broken line of the token list is named with its remedy', () => {
   ]) {
     assert.throws(() => parseTokens(`# comment\n${bad}\n`), {
       code: 'tokens_broken_line',
-      message: `data/tokens.txt, line 2: expected chain id, address, decimals and symbol, such as 1 ${address} 6 USDT, not ${JSON.stringify(bad)}. Write the file again with node scripts/registry/build.ts or restore the one that was delivered`,
+      message: `data/tokens.txt, line 2: expected chain id, address, decimals and symbol, such as 1 ${address} 6 USDT, not ${JSON.stringify(bad)}. Write the file again with node scripts/registry/build.ts or restore the original one`,
     })
   }
 })

@@ -35,10 +35,10 @@ describe('what tokens call themselves', () => {
   })
 
   it('says what is no text', () => {
-    const broken = { value: null, error: 'name() answers 64 bytes that are no text' }
+    const broken = { value: null, error: 'name() answers 64 bytes that are not text' }
     assert.deepEqual(named(`${word(32n)}${word(1n).slice(2)}`), broken)
     assert.deepEqual(named(`${word(2n ** 255n)}${word(0n).slice(2)}`), broken)
-    assert.deepEqual(named('0x01'), { value: null, error: 'name() answers 1 bytes that are no text' })
+    assert.deepEqual(named('0x01'), { value: null, error: 'name() answers 1 bytes that are not text' })
   })
 
   it('reads any string that viem encodes, and stumbles over no bytes', () => {

@@ -54,10 +54,10 @@ test('a retraction, a pending alert and a test say so', () => {
   const second = (type: Message['type']) => chatBody(chat({}, []), { ...MESSAGE, type }).text.split('\n')[1]
   assert.equal(
     second('alert.retracted'),
-    `*Retracted: alert \`${ID}\` no longer holds, its block was reorganised away*`,
+    `*Retracted: alert \`${ID}\` no longer holds, because its block was reorganised away*`,
   )
-  assert.equal(second('alert.pending'), '*Pending: it is not yet 3 blocks deep*')
-  assert.equal(second('alert.test'), '*Test: this was sent to try the rule*')
+  assert.equal(second('alert.pending'), '*Pending: it does not have 3 confirmations yet*')
+  assert.equal(second('alert.test'), '*Test: this message tests the rule*')
 })
 
 test('what the chain says is shown, not obeyed', () => {

@@ -209,7 +209,7 @@ test('neither a rule nor the chain can add a header, a recipient or markup', asy
   assert.deepEqual(await mail.send(email(...bad, 'c@x.test'), [message(2)], CONTEXT), {
     type: 'delivered',
     status: 250,
-    head: 'will never take a@x.test RCPT TO:<evil@x.test>: no email address; b@x.test, evil@x.test: no email address; <evil@x.test>: no email address; nobody: no email address; : no email address. 250 queued as 1',
+    head: 'refused a@x.test RCPT TO:<evil@x.test>: no email address; b@x.test, evil@x.test: no email address; <evil@x.test>: no email address; nobody: no email address; : no email address. 250 queued as 1',
   })
   assert.deepEqual(mails[1]!.to, ['c@x.test'])
   assert.equal((await mail.send(email('nobody'), [message(2)], CONTEXT)).type, 'refused')
@@ -218,7 +218,7 @@ test('neither a rule nor the chain can add a header, a recipient or markup', asy
 test('without a server or a sender mails are refused, and it is said what is missing', async t => {
   const refused = {
     type: 'refused',
-    why: 'SMTP is not configured: emails are sent once the operator has set a server and a sender (settings smtp and mail-from), redeliver then',
+    why: 'SMTP is not configured: the operator has to set a server and a sender (settings smtp and mail-from); then redeliver',
   }
   for (const mail of [
     channel(t, undefined),
@@ -236,7 +236,7 @@ test('STARTTLS is used where the server has it, and its certificate is checked',
   const outcome = await channel(t, `smtp://127.0.0.1:${port}`).send(email('a@x.test'), [message(1)], CONTEXT)
   assert.deepEqual(outcome, {
     type: 'retry',
-    why: "the SMTP server's TLS certificate is not one that can be trusted",
+    why: 'the TLS certificate of the SMTP server is not trusted',
     status: null,
     head: '',
   })
@@ -262,7 +262,7 @@ test('TLS from the first byte, with user and password', async t => {
   const wrong = channel(t, url('us%40er:wrong'))
   assert.deepEqual(await wrong.send(email('a@x.test'), [message(1)], CONTEXT), {
     type: 'retry',
-    why: 'the SMTP server did not take user name and password',
+    why: 'the SMTP server refused the user name or the password',
     status: 535,
     head: '',
   })
@@ -277,7 +277,7 @@ test('TLS from the first byte, with user and password', async t => {
   assert.equal(right.shown(email('a@x.test', 'b\r@x.test')), 'a@x.test, b @x.test')
 })
 
-test('recipients that the server puts off are tried again alone, those that it will never take are named', async t => {
+test('recipients that the server puts off are tried again alone, those that it refused are named', async t => {
   let greylist = true
   const { mails, port } = await server(t, {}, address => {
     if (address.startsWith('late') && greylist) return [451, 'greylisted']
@@ -288,7 +288,7 @@ test('recipients that the server puts off are tried again alone, those that it w
   const send = (...recipients: string[]) => mail.send(email(...recipients), [message(1)], CONTEXT)
   assert.deepEqual(await send('a@x.test', 'late@x.test', 'no@x.test'), {
     type: 'retry',
-    why: 'the SMTP server put off late@x.test; 1 of 3 recipients have it',
+    why: 'the SMTP server deferred late@x.test; 1 of 3 recipients have it',
     status: 451,
     head: '451 greylisted',
   })
@@ -296,7 +296,7 @@ test('recipients that the server puts off are tried again alone, those that it w
   assert.deepEqual(await send('a@x.test', 'late@x.test', 'no@x.test'), {
     type: 'delivered',
     status: 250,
-    head: 'will never take no@x.test: 550 no such user. 250 queued as 1',
+    head: 'refused no@x.test: 550 no such user. 250 queued as 1',
   })
   assert.deepEqual(
     mails.map(it => it.to),
@@ -309,18 +309,18 @@ test('recipients that the server puts off are tried again alone, those that it w
   assert.equal(headersOf(mails[0]!)['message-id'], headersOf(mails[1]!)['message-id'])
   assert.deepEqual(await send('no@x.test'), {
     type: 'refused',
-    why: 'the SMTP server will never take no@x.test: 550 no such user',
+    why: 'the SMTP server refused no@x.test: 550 no such user',
   })
   assert.deepEqual(await send('policy@x.test'), {
     type: 'retry',
-    why: 'the SMTP server put off policy@x.test; 0 of 1 recipients have it',
+    why: 'the SMTP server deferred policy@x.test; 0 of 1 recipients have it',
     status: 554,
     head: '554 policy',
   })
   greylist = true
   assert.deepEqual(await send('late@x.test', 'later@x.test'), {
     type: 'retry',
-    why: 'the SMTP server put off late@x.test and 1 more; 0 of 2 recipients have it',
+    why: 'the SMTP server deferred late@x.test and 1 more; 0 of 2 recipients have it',
     status: 451,
     head: '451 greylisted',
   })

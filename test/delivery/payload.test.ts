@@ -149,11 +149,11 @@ test('no value changes where a URL leads', () => {
     'https://{}/',
   ])
     assert.equal(tokensInAuthority(url), false, url)
-  assert.match(filled('https://{event}/'), /token in front of the path/)
+  assert.match(filled('https://{event}/'), /token before the path/)
   for (const dots of ['.', '..'])
-    assert.match(filled('https://x.org/a/{d}/b', JSON.stringify({ d: dots })), /would change where/)
-  assert.equal(filled('ftp://x.org/'), 'its URL is neither http: nor https:')
-  assert.equal(filled('x.org'), 'its URL is none')
+    assert.match(filled('https://x.org/a/{d}/b', JSON.stringify({ d: dots })), /would change the destination/)
+  assert.equal(filled('ftp://x.org/'), 'its URL is neither http nor https')
+  assert.equal(filled('x.org'), 'its URL is not valid')
 
   const part = fc.constantFrom(
     '{a}',

@@ -198,13 +198,13 @@ describe('the thread that delivers', () => {
     })
     assert.match(error, /500/)
     assert.ok(Date.parse(since) >= before && Date.parse(at) >= Date.parse(since))
-    const warned = () => lines.filter(line => line.includes('A receiver does not take deliveries'))
+    const warned = () => lines.filter(line => line.includes('A receiver does not accept deliveries'))
     await until(() => receiver.calls.length >= 2)
     assert.equal(warned().length, 1)
     receiver.behave = () => ({ status: 200 })
     await until(async () => (await delivery.redeliver({ dead: true })) === 1)
     await until(() => delivery.status().failing.length === 0)
-    assert.ok(lines.some(line => line.includes('A receiver takes deliveries again')))
+    assert.ok(lines.some(line => line.includes('A receiver accepts deliveries again')))
   })
 
   it('remembers over a restart which receivers fail, and forgets those of rules that are gone', async t => {

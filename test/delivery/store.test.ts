@@ -83,7 +83,7 @@ const brief = (list: readonly DeliveryInfo[]) =>
     .map(it => `${it.alert} ${it.type} → ${it.target}: ${it.state}${it.lastError ? ` (${it.lastError})` : ''}`)
 
 const disabled = (at: number) =>
-  `disabled by 410: the receiver answered at ${new Date(at).toISOString()} that it wants nothing any more; changing the rule or asking for redelivery enables it`
+  `disabled by 410: the receiver answered at ${new Date(at).toISOString()} that it wants no more messages; to enable it, change the rule or ask for redelivery`
 
 describe('opening the deliveries', () => {
   it('makes a file that its owner alone may read', async t => {
@@ -405,7 +405,7 @@ describe('attempts', () => {
             latencyMs: 3,
             outcome: 'aborted',
             status: null,
-            error: 'broken off, since the program was stopped',
+            error: 'interrupted, because the program was stopped',
             head: null,
             nextAt: 80_000,
             combined: 1,

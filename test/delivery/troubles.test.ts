@@ -28,9 +28,9 @@ test('a receiver that fails is told once, another reason once a minute, and when
   assert.deepEqual(
     lines.map(line => line.replace(/ channel.*?(error|seconds)/, ' $1')),
     [
-      'warn  A receiver does not take deliveries error="HTTP 500"',
-      'warn  A receiver does not take deliveries error="HTTP 503"',
-      'info  A receiver takes deliveries again seconds=210',
+      'warn  A receiver does not accept deliveries error="HTTP 500"',
+      'warn  A receiver does not accept deliveries error="HTTP 503"',
+      'info  A receiver accepts deliveries again seconds=210',
     ],
   )
 })

@@ -159,14 +159,14 @@ test('what a status means', async t => {
   assert.deepEqual(await outcome('299'), { type: 'delivered', status: 299, head: 'why' })
   assert.deepEqual(await outcome('410'), {
     type: 'gone',
-    why: 'it answered 410: it wants nothing any more',
+    why: 'it answered 410: it wants no more messages',
     status: 410,
     head: 'why',
   })
   for (const status of [301, 302, 303, 307, 308]) {
     assert.deepEqual(await outcome(String(status)), {
       type: 'retry',
-      why: `it answered ${status}: a redirect is a failure, name the final address`,
+      why: `it answered ${status}: redirects are not followed: use the final address`,
       status,
       head: 'why',
     })
@@ -224,7 +224,7 @@ test('receivers that hang, drip, break off or talk nonsense are tried again', as
   const attempt = http(t, { timeoutMs: 300 })
   assert.deepEqual(await attempt(`${url}/hang`), retry('it did not answer within 0.3 s'))
   assert.deepEqual(await attempt(`${url}/reset`), retry(`${host} closed the connection before it answered`))
-  assert.deepEqual(await attempt(`${url}/headers`), retry(`${host} answered with too large headers`))
+  assert.deepEqual(await attempt(`${url}/headers`), retry(`the headers of the answer of ${host} are too large`))
   // The status is known, whatever becomes of the rest.
   const dripping = await attempt(`${url}/200`)
   assert.deepEqual({ ...dripping, head: '' }, { type: 'delivered', status: 200, head: '' })
@@ -235,8 +235,8 @@ test('receivers that hang, drip, break off or talk nonsense are tried again', as
     t,
     createTcpServer(socket => socket.on('error', () => {}).end('SSH-2.0-hello\r\n')),
   )
-  assert.deepEqual(await attempt(`http://${host}:${port}/`), retry(`${host} answered something else than HTTP`))
-  assert.deepEqual(await attempt(`https://${host}:${port}/`), retry(`${host} does not speak TLS as it should`))
+  assert.deepEqual(await attempt(`http://${host}:${port}/`), retry(`the answer of ${host} is not HTTP`))
+  assert.deepEqual(await attempt(`https://${host}:${port}/`), retry(`${host} failed in the TLS handshake`))
   const closed = createTcpServer()
   const free = await listen(t, closed)
   await new Promise(resolve => closed.close(resolve))
@@ -285,7 +285,7 @@ test('inward addresses are refused before a connection, in every spelling', asyn
   }
   assert.deepEqual(await attempt('http://169.254.169.254/latest/meta-data/'), {
     type: 'refused',
-    why: '169.254.169.254 is a link-local address: such targets are refused unless the operator allows their range (--allow-target)',
+    why: '169.254.169.254 is a link-local address: the operator has to allow this range (--allow-target)',
   })
   assert.equal(connections, 0)
 })
@@ -313,7 +313,7 @@ test('a name is resolved once, all its addresses are checked, and the connection
   assert.equal(first.asked(), 1)
   // The next attempt asks again, and now it is told.
   const why =
-    'receiver.test resolves to an address that is not allowed: such targets are refused unless the operator allows their range (--allow-target)'
+    'receiver.test resolves to an address that is not allowed: the operator has to allow this range (--allow-target)'
   assert.deepEqual(await attempt(`http://receiver.test:${port}/`), { type: 'refused', why })
   // Where a name leads is for the operator alone, who hears it once.
   await attempt(`http://receiver.test:${port}/`)
@@ -351,7 +351,7 @@ test('TLS is verified, for the name in the URL', async t => {
   assert.deepEqual(await trusting(`https://receiver.test:${port}/`), { type: 'delivered', status: 200, head: 'ok' })
   const distrusted = (host: string) => ({
     type: 'retry',
-    why: `${host}'s TLS certificate is not one that can be trusted`,
+    why: `the TLS certificate of ${host} is not trusted`,
     status: null,
     head: '',
   })
@@ -397,12 +397,12 @@ test('a URL that cannot be called is refused', async t => {
   const refused = async (action: Action) => send(channels(t).of(action), action)
   assert.deepEqual(await refused(post('https://{event}.org/')), {
     type: 'refused',
-    why: 'its URL has a token in front of the path: only path and query may have some',
+    why: 'its URL has a token before the path: only path and query may have tokens',
   })
   assert.deepEqual(await refused(post('file:///etc/passwd')), {
     type: 'refused',
-    why: 'its URL is neither http: nor https:',
+    why: 'its URL is neither http nor https',
   })
   const chat: Action = { type: 'Chat', parameters: { url: 'x', text: '', channel: '', username: '' } }
-  assert.deepEqual(await refused(chat), { type: 'refused', why: 'its URL is neither http: nor https:' })
+  assert.deepEqual(await refused(chat), { type: 'refused', why: 'its URL is neither http nor https' })
 })

@@ -186,7 +186,7 @@ describe('the delivery worker', () => {
     await until(() => states().dead === 500)
     assert.match(
       store.list({ limit: 1 })[0]!.lastError!,
-      /^given up: its receiver has not taken anything since \d{4}-.*Z$|^it answered 500$/,
+      /^dead: its receiver has accepted nothing since \d{4}-.*Z$|^it answered 500$/,
     )
     assert.ok(channels.sent.length < 100, `${channels.sent.length} attempts were made`)
   })
@@ -401,7 +401,7 @@ describe('the delivery worker', () => {
     // Told once, though it is tried again and again.
     assert.deepEqual(
       lines.map(line => line.slice(25)),
-      ['warn  Could not take over an outbox, tries again network=bad error="it is damaged"'],
+      ['warn  Failed to copy an outbox, will retry network=bad error="it is damaged"'],
     )
     await worker.stop()
     store.close()

@@ -86,13 +86,13 @@ test('what is no ABI is refused by name and place, and nothing is kept', async t
     refused(
       'list.csv',
       '0xa9059cbb,transfer(address,uint256)\n0x11111111,transfer(address,uint256)\n',
-      'line 2: 0x11111111 is not the hash of "transfer(address,uint256)", which is 0xa9059cbb; correct it or take it out',
+      'line 2: 0x11111111 is not the hash of "transfer(address,uint256)", which is 0xa9059cbb; correct it or remove it',
     ),
     refused('lines.txt', 'event A()\nevent B(uint7 x)', 'line 2: a type is expected, not "uint7"'),
   ])
   const { code, err } = await chainsieve(t, ['abi', 'remove', 'Good'], { data })
   assert.equal(code, 1)
-  assert.match(err, /^chainsieve: there is no ABI Good: chainsieve abi list shows which there are/)
+  assert.match(err, /^chainsieve: there is no ABI Good: chainsieve abi list shows all ABIs/)
 })
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'

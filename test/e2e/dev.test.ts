@@ -104,8 +104,8 @@ test('without a project, a node that comes later: waits, says so once, prints wh
     .split('\n')
     .slice(4)
   assert.deepEqual(lines, [
-    'There is no Foundry or Hardhat project in this folder: decodes by the registry of known signatures alone.',
-    `Waits for a node at http://127.0.0.1:${port} (ECONNREFUSED).`,
+    'There is no Foundry or Hardhat project in this folder: decodes by the bundled registry of signatures only.',
+    `Waiting for a node at http://127.0.0.1:${port} (ECONNREFUSED).`,
     `Follows chain 31337 at http://127.0.0.1:${port} from block 0 on; its head is block 0.`,
     '#1    TIME  tx     new contract at 0x5FbDB2315678afecb367f032d93F642f64180aa3  from 0xf39F…2266  ok',
     '#2    TIME  tx     0x5FbD…0aa3 with 25 wei  from 0xf39F…2266  ok',

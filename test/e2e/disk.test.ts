@@ -42,13 +42,13 @@ test('a full disk: the import says so and waits, and goes on when there is room 
   const args = ['import', '--network', NETWORK, '--store-batch', '8', pack]
   const importing = start(t, args, { data })
   await importing.says(
-    /warn +Cannot write now, tries again until it can .*the disk that holds the data folder is full: free some space, indexing goes on by itself/,
+    /warn +Cannot write now, will retry .*the disk of the data folder is full: free some space, and indexing continues by itself/,
   )
   // What is stored can be searched meanwhile, and it is told by the status.
   const some = JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data }))
   assert.ok(some.hits.total < 60)
   rmSync(ballast)
-  await importing.says(/Goes on writing/)
+  await importing.says(/Writes again/)
   const { code, out, err } = await importing.ended
   assert.equal(code, 0, err)
   assert.match(out, /added 60 blocks/)
@@ -79,7 +79,7 @@ test('a full disk: who does not want to wait can stop', async t => {
   assert.ok(performance.now() - asked < 4000)
   assert.equal(code, 1)
   assert.deepEqual(fault(err), [
-    'chainsieve: the disk that holds the data folder is full: free some space, indexing goes on by itself',
+    'chainsieve: the disk of the data folder is full: free some space, and indexing continues by itself',
   ])
   rmSync(join(disk, 'ballast'))
   await succeed(t, ['import', '--network', NETWORK, pack], { data })
@@ -149,7 +149,7 @@ test('a disk that is full from the start', async t => {
   const { code, err } = await chainsieve(t, ['import', '--network', NETWORK, pack], { data: join(disk, 'data') })
   assert.equal(code, 1)
   assert.equal(fault(err).length, 1, err)
-  assert.match(fault(err)[0]!, /^chainsieve: the data folder .* (cannot be made|cannot be written to) \(.*\): /)
+  assert.match(fault(err)[0]!, /^chainsieve: the data folder .* (cannot be created|cannot be written to) \(.*\): /)
 })
 
 test('a data folder that may not be written to', async t => {
@@ -168,7 +168,7 @@ test('a data folder that may not be written to', async t => {
     assert.equal(fault(err).length, 1, err)
     assert.match(
       fault(err)[0]!,
-      /^chainsieve: the data folder .* cannot be written to \(.*\): check its owner and permissions, or choose another by --data$/,
+      /^chainsieve: the data folder .* cannot be written to \(.*\): check its owner and permissions, or choose another with --data$/,
     )
   }
   const made = await chainsieve(t, ['token', 'create', '--account', 'a'], { data })
@@ -178,7 +178,7 @@ test('a data folder that may not be written to', async t => {
   const absent = await chainsieve(t, ['import', '--network', NETWORK, pack], { data: join(disk, 'absent') })
   assert.match(
     fault(absent.err)[0]!,
-    /^chainsieve: the data folder .*absent cannot be made \(.*\): choose another by --data$/,
+    /^chainsieve: the data folder .*absent cannot be created \(.*\): choose another with --data$/,
   )
   // Reading needs no more than reading.
   assert.equal(JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total, 12)
@@ -212,11 +212,11 @@ test('a data folder of somebody else', {
   const search = ['search', NETWORK, 'block']
   assert.equal(
     await said('import', '--network', NETWORK, pack),
-    `the data folder ${data} cannot be written to (EACCES: permission denied, open '${data}/lock.json'): check its owner and permissions, or choose another by --data`,
+    `the data folder ${data} cannot be written to (EACCES: permission denied, open '${data}/lock.json'): check its owner and permissions, or choose another with --data`,
   )
   assert.equal(
     await said(...search),
-    `the store ${store} cannot be opened (attempt to write a readonly database): also who only reads needs the right to write to its folder, where SQLite keeps what readers share`,
+    `the store ${store} cannot be opened (attempt to write a readonly database): readers also need permission to write to its folder, where SQLite keeps the index of its log`,
   )
   chmodSync(data, 0o700)
   for (const args of [search, ['status']])
@@ -226,7 +226,7 @@ test('a data folder of somebody else', {
     )
   assert.equal(
     await said('import', '--network', NETWORK, pack),
-    `the data folder ${data} cannot be written to (EACCES: permission denied, open '${data}/lock.sqlite'): check its owner and permissions, or choose another by --data`,
+    `the data folder ${data} cannot be written to (EACCES: permission denied, open '${data}/lock.sqlite'): check its owner and permissions, or choose another with --data`,
   )
 })
 
@@ -254,7 +254,7 @@ test('stores that cannot be used: of a newer version, unfinished, damaged', asyn
 
   // As a kill between its making and its first transaction leaves it.
   writeFileSync(store, '')
-  assert.equal(await said(args.search), `${store} holds no store yet: chainsieve serve, index or import make it`)
+  assert.equal(await said(args.search), `${store} is not a store yet: chainsieve serve, index or import creates it`)
   await succeed(t, args.import, { data })
   assert.equal(JSON.parse(await succeed(t, args.search, { data })).hits.total, 12)
 

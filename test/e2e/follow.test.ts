@@ -165,7 +165,7 @@ test('reorganisations: a shallow one is followed, one below finality stops the i
   assert.equal(state, 'stopped')
   assert.match(
     error!,
-    /^the node's chain leaves the stored one more than 8 blocks below block 25 \(0x[0-9a-f]{64}\), and a reorganisation deeper than this finality is not followed\. .* raise the finality above that depth or index into an empty data folder/,
+    /^the node's chain leaves the stored one more than 8 blocks below block 25 \(0x[0-9a-f]{64}\), which is deeper than this finality\. .* raise finality above that depth or index into an empty data folder/,
   )
   await server.says(
     /error Stopped indexing network=ethereum\/anvil\/local error="the node's chain leaves the stored one/,

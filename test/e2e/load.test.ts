@@ -146,7 +146,7 @@ const keepsDeadlines = async (t: TestContext, data: string) => {
   // Many cheap ones beside it, each of which is answered although one of the two threads is taken.
   for (let i = 0; i < 20; i++)
     assert.equal((await server.search(NETWORK, 'block', { size: 1 })).hits.total >= STORED, true)
-  const reason = 'the search took longer than the deadline allows: narrow it, or raise query-deadline'
+  const reason = 'the search passed its deadline: narrow it, or raise query-deadline'
   const error = { type: 'search_timeout_exception', reason }
   assert.deepEqual(await expensive, { status: 408, body: { error: { root_cause: [error], ...error }, status: 408 } })
 

@@ -33,7 +33,7 @@ const setUp = (t: TestContext) => {
 const BAD: Record<string, { lines: string[]; says: RegExp }> = {
   'a broken line': {
     lines: lines.with(4, '{"block": {"number": oops}}\n'),
-    says: /^chainsieve: .*bad\.ndjson, line 5, column 22, at \$\.block\.number: this is no JSON: .*\. Record this block again, or take the line out$/,
+    says: /^chainsieve: .*bad\.ndjson, line 5, column 22, at \$\.block\.number: this is not JSON: .*\. Record this block again, or remove the line$/,
   },
   'a block that does not link to the one before': {
     lines: [
@@ -52,7 +52,7 @@ const BAD: Record<string, { lines: string[]; says: RegExp }> = {
   },
   'a receipt that is missing': {
     lines: lines.with(4, `${JSON.stringify({ ...chain[4], receipts: chain[4]!.receipts.slice(1) })}\n`),
-    says: /^chainsieve: .*bad\.ndjson, line 5: .*\. Record this block again, or take the line out$/,
+    says: /^chainsieve: .*bad\.ndjson, line 5: .*\. Record this block again, or remove the line$/,
   },
 }
 
@@ -129,14 +129,14 @@ test('packs that do not fit what is stored', async t => {
   assert.equal(clash.code, 1)
   assert.equal(
     fault(clash.err)[0],
-    `chainsieve: ${path('branch.ndjson')}, line 1: block 4 is ${branch[0]!.block.hash} here, but ${chain[4]!.block.hash} is stored: they are of different branches or chains. Import it into another data folder`,
+    `chainsieve: ${path('branch.ndjson')}, line 1: block 4 is ${branch[0]!.block.hash} here, but ${chain[4]!.block.hash} is stored: they belong to different branches or chains. Import it into another data folder`,
   )
   writePack(path('next.ndjson'), branch.slice(2))
   const unlinked = await importPacks('next.ndjson')
   assert.equal(unlinked.code, 1)
   assert.equal(
     fault(unlinked.err)[0],
-    `chainsieve: ${path('next.ndjson')}, line 1: block 6 ${branch[2]!.block.hash} names ${branch[1]!.block.hash} as its parent, but the stored block 5 is ${chain[5]!.block.hash}: they are of different branches or chains. Index them into different data folders, or take the stored ones out`,
+    `chainsieve: ${path('next.ndjson')}, line 1: block 6 ${branch[2]!.block.hash} names ${branch[1]!.block.hash} as its parent, but the stored block 5 is ${chain[5]!.block.hash}: they belong to different branches or chains. Index them into different data folders, or remove the stored ones`,
   )
   assert.deepEqual(await held(), [{ from: 0, to: 5 }])
 
@@ -174,8 +174,8 @@ test('files that are no packs', async t => {
     }),
   )
   assert.deepEqual(faults.flat(), [
-    `chainsieve: ${path('empty.ndjson')}: no blocks in it. A block pack has one JSON object {"chainId","block","receipts"} a line`,
-    `chainsieve: ${path('some.json')}, line 1, at $.block: an object is due, found nothing. This line is a whole JSON-RPC response: take its result alone`,
+    `chainsieve: ${path('empty.ndjson')}: it has no blocks. A block pack has one JSON object {"chainId","block","receipts"} per line`,
+    `chainsieve: ${path('some.json')}, line 1, at $.block: expected an object, found nothing. This line is a whole JSON-RPC response: use only its result`,
     `chainsieve: ${path('packed.zst')}: this is zstd. Block packs are plain NDJSON or gzip: unpack it with zstd -d`,
     `chainsieve: ${path('absent.ndjson')}: there is no such file`,
     `chainsieve: ${path('.')}: this is a folder. Name the packs in it, e.g. ${path('.')}/*.ndjson.gz`,

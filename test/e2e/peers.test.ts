@@ -630,7 +630,7 @@ test('where decimals that a rule needs cannot be asked the block waits, the stat
   )
   assert.equal(
     error,
-    `block ${Number(block.number)} waits for the decimals of ${ADDRESS}, which a rule needs and the node does not tell`,
+    `block ${Number(block.number)} waits for the decimals of ${ADDRESS}, which a rule needs and the node does not send`,
   )
   assert.deepEqual(await alertsOf(server, id), [])
   node.missing.delete('eth_call')

@@ -33,7 +33,7 @@ test('one process writes, any number reads', async t => {
       ),
       line,
     )
-    assert.ok(line!.includes('): stop that one first, or choose another folder by --data'), line)
+    assert.ok(line!.includes('): stop that process first, or choose another folder with --data'), line)
   }
 
   const [found, status, token] = await Promise.all([
@@ -81,7 +81,7 @@ test('the server stops at the first signal, and lets requests under way finish',
     server.signal(signal)
     const { code, err } = await server.ended
     assert.equal(code, 0, err)
-    assert.match(err, new RegExp(`Was asked to stop signal=${signal}`))
+    assert.match(err, new RegExp(`Stopping signal=${signal}`))
     assert.doesNotMatch(err, /error/)
     assert.equal(JSON.parse(await succeed(t, ['search', NETWORK, 'block', '{"size":0}'], { data })).hits.total, 40)
   }
@@ -145,7 +145,7 @@ test('a second signal ends the program at once', async t => {
   const never = fetch(`${server.url}/${NETWORK}/es/block/search/`, options as RequestInit).catch(() => {})
   await pause(200)
   server.signal('SIGTERM')
-  await server.says(/Was asked to stop/)
+  await server.says(/Stopping/)
   await pause(100)
   const asked = performance.now()
   server.signal('SIGTERM')
@@ -191,6 +191,6 @@ test('a Node that is too old is told so', async t => {
   const { code, out, err } = await chainsieve(t, ['--version'], { env })
   assert.deepEqual([code, out], [1, ''])
   assert.deepEqual(fault(err), [
-    `chainsieve: this is Node 22.14.9 (${process.execPath}), and 22.19 or newer is needed: in a checkout, npx chainsieve runs on the Node that npm ci brought`,
+    `chainsieve: this is Node 22.14.9 (${process.execPath}), but it needs 22.19 or newer: in a checkout, npx chainsieve runs on the Node that npm ci installed`,
   ])
 })

@@ -98,7 +98,7 @@ test('what is stored is decoded anew by the next server, as if the ABI had been 
     /\nWhat is stored of ethereum\/demo\/local is decoded anew as soon as chainsieve serve runs\.\n$/,
   )
   const server = await serve(t, data)
-  await server.says(/Decoded anew what was stored +.*abi=demo-abi .*logs=\d+ calls=\d+ transactions=\d+/)
+  await server.says(/Decoded stored blocks again +.*abi=demo-abi .*logs=\d+ calls=\d+ transactions=\d+/)
   await until(
     () => notes(data),
     left => left.length === 0,
@@ -133,7 +133,7 @@ test('what is stored is decoded anew by the next server, as if the ABI had been 
     )
     await until(
       () => server.err().slice(said),
-      text => /Decoded anew what was stored +.*logs=0 calls=0 transactions=0/.test(text),
+      text => /Decoded stored blocks again +.*logs=0 calls=0 transactions=0/.test(text),
       server.err,
     )
   }
@@ -240,7 +240,7 @@ test('a server that follows a chain does so beside it, also where the chain is r
     if (i % 6 === 5) await anvil.call('anvil_reorg', 4, [])
   }
   await adding
-  await server.says(/Decoded anew what was stored/)
+  await server.says(/Decoded stored blocks again/)
   await call(1)
   const head = Number(await anvil.call<string>('eth_blockNumber'))
   await until(

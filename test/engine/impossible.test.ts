@@ -10,7 +10,7 @@ import { readColumn } from '../../src/engine/index/points.ts'
 import { decodeHeader, encodeHeader } from '../../src/engine/index/segment.ts'
 import { byKind, RECORD_KINDS } from '../../src/mapping/index.ts'
 
-const refusal = { next: 'stop', code: 'store_damaged', message: /chainsieve verify tells which file/ }
+const refusal = { next: 'stop', code: 'store_damaged', message: /chainsieve verify names the file/ }
 const address = (id: number) => id.toString(16).padStart(40, '0')
 
 /** Reads what is damaged: it comes to something, or is refused as damaged, soon. */

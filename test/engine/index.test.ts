@@ -147,7 +147,7 @@ describe('rows', () => {
     const rows = createRowsBuilder()
     rows.beginBlob()
     rows.pool.bytes(new Uint8Array(2 ** 24))
-    assert.throws(() => rows.endBlob(), /a value of 16777216 bytes is larger than the store takes/)
+    assert.throws(() => rows.endBlob(), /a value of 16777216 bytes is too large for the store/)
   })
 })
 

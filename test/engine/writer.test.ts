@@ -131,7 +131,7 @@ describe('segments', () => {
         assert.throws(() => store.writer.apply(store.prepare(blocks.slice(from, to))), {
           next: 'stop',
           code: 'block_stored',
-          message: `blocks ${from} to ${to - 1} meet blocks 1 to 3, which are stored already`,
+          message: `blocks ${from} to ${to - 1} overlap the stored blocks 1 to 3`,
         })
         assert.deepEqual(contentsOf(store), before)
       }
@@ -379,7 +379,7 @@ describe('a write that fails', () => {
           {
             next: 'retry',
             code: 'disk_full',
-            message: 'the disk that holds the data folder is full: free some space, indexing goes on by itself',
+            message: 'the disk of the data folder is full: free some space, and indexing continues by itself',
             retryAfterMs: 5000,
           },
         )

@@ -226,7 +226,7 @@ test('every fault of a rule is told with its place, and nothing is stored', asyn
     {
       path: 'config.alerts[0].parameters.url',
       message:
-        'url leads to 10.0.0.1, which is a private address: choose a public address, or ask the operator of this server to allow its range.',
+        'url leads to 10.0.0.1, which is a private address: use a public address, or ask the operator of this server to allow the range.',
     },
   ]
   assert.deepEqual(await bodyOf(call('POST', RULES, faulty), 400), invalid(...faults))
@@ -244,7 +244,7 @@ test('every fault of a rule is told with its place, and nothing is stored', asyn
     await bodyOf(call('PUT', `${RULES}1`, '{"version": 9007199254740993}'), 400),
     invalid({
       path: 'version',
-      message: 'version must be an integer, not 9007199254740992. Integers beyond 2^53 - 1 lose digits in JSON.',
+      message: 'version must be an integer, not 9007199254740992. Integers above 2^53 - 1 lose digits in JSON.',
     }),
   )
   assert.equal(rules.find(1)?.revision, 1)
@@ -299,7 +299,7 @@ test('a change to a revision that is no more is refused', async () => {
     error(
       412,
       'precondition_failed_exception',
-      `Rule 1 is of revision ${tag} now, which If-Match does not name: read it again, and change what it is by then.`,
+      `Rule 1 is at revision ${tag} now, which If-Match does not name: read it again, and apply your change to that.`,
     )
   assert.deepEqual(await bodyOf(put('"1"'), 412), stale('"2"'))
   assert.deepEqual(await bodyOf(put('2'), 412), stale('"2"'))
@@ -361,7 +361,7 @@ test('a rule is simulated before it is stored, and after', async () => {
         path: 'form',
         message: 'form is not known here: the body has "fromBlock", "toBlock" and "size".',
       },
-      { path: 'toBlock', message: 'toBlock must not be below fromBlock, which is 5, as 4 is.' },
+      { path: 'toBlock', message: 'toBlock is 4, and must not be below fromBlock, which is 5.' },
       { path: 'size', message: 'size must be an integer from 0 to 1000, not 1001.' },
     ),
   )
@@ -439,7 +439,7 @@ test('what was given up is sent again, by alert or by time', async () => {
   const say = {
     path: '',
     message:
-      'The body must say what to send again: an "alert", times "from" or "to", or "dead": true for all that was given up.',
+      'The body must name what to send again: an "alert", times "from" or "to", or "dead": true for all dead deliveries.',
   }
   for (const body of [undefined, {}, { dead: false }]) assert.deepEqual(await again(body, 400), invalid(say))
   for (const from of [
@@ -463,7 +463,7 @@ test('what was given up is sent again, by alert or by time', async () => {
     await again({ from: '2024-05-17', to: '2024-05-16', dead: 1 }, 400),
     invalid(
       { path: 'dead', message: 'dead must be true or false, not 1.' },
-      { path: 'to', message: 'to must not be before from.' },
+      { path: 'to', message: 'to must not be earlier than from.' },
     ),
   )
   assert.equal(calls.length, 3)
@@ -558,10 +558,7 @@ test('a rule that another version stored and that is too large now says so, and 
   const [first, second] = await bodyOf(call('GET', RULES))
   assert.deepEqual([first.id, first.name, first.enabled, second], [1, '', false, shown({ id: 2, triggerCount: 20 })])
   const [warning] = first.warnings
-  assert.match(
-    warning,
-    /^A rule has more than 128kB of JSON\. .* The rule is not looked for: write it anew, or delete it\.$/,
-  )
+  assert.match(warning, /^A rule has more than 128kB of JSON\. .* The rule is not matched: rewrite it, or delete it\.$/)
   for (const path of ['simulate', 'test'])
     assert.deepEqual(await bodyOf(call('POST', `${RULES}1/${path}`), 400), error(400, 'validation_exception', warning))
   assert.deepEqual(calls, [])

@@ -98,7 +98,7 @@ test('a document is found under every spelling of its path', async () => {
     error(
       400,
       'illegal_argument_exception',
-      'A document is of one entity, not of [block,tx]: to look in several, search for ids.',
+      'A document belongs to one entity, not to [block,tx]: to look in several, search for ids.',
     ),
   )
 })
@@ -146,7 +146,7 @@ test('a client learns what it talks to before it asks anything', async () => {
   assert.equal((await call('/', { headers: {} })).status, 401)
 })
 
-const MAKE = 'The operator of this server makes one with: chainsieve token create --account NAME'
+const MAKE = 'The operator of this server creates one with: chainsieve token create --account NAME'
 const denied = (why: string) =>
   error(401, 'security_exception', `${why} ${MAKE}`, { 'www-authenticate': 'Bearer realm="chainsieve"' })
 
@@ -399,11 +399,7 @@ test('contracts like another one are asked for by its address', async () => {
   assert.deepEqual(await call(`${ES}/contract/${address}/similar?size=3`), asked(3))
   assert.deepEqual(
     await call(`${ES}/contract/0x12/similar/`),
-    error(
-      400,
-      'illegal_argument_exception',
-      'A contract is named by its address, 0x and 40 hex digits, and not by [0x12].',
-    ),
+    error(400, 'illegal_argument_exception', 'Name a contract by its address, 0x and 40 hex digits, not by [0x12].'),
   )
   assert.deepEqual(
     await call(`${ES}/contract/${address}/similar/?size=101`),

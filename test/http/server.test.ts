@@ -320,10 +320,10 @@ test('an address that cannot be had is refused with the remedy', async () => {
   await assert.rejects(listen(appOf(), { host: '127.0.0.1', port: server.port }), {
     next: 'stop',
     code: 'cannot_listen',
-    message: `127.0.0.1:${server.port} is taken by another process: stop that one, or choose another port with --port.`,
+    message: `127.0.0.1:${server.port} is in use by another process: stop that process, or choose another port with --port.`,
   })
   await assert.rejects(listen(appOf(), { host: '192.0.2.1', port: 0 }), {
-    message: '192.0.2.1 is no address of this machine: choose another with --host.',
+    message: '192.0.2.1 is not an address of this machine: choose another with --host.',
   })
 })
 

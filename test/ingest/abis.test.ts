@@ -78,13 +78,13 @@ test('ABIs are removed by name, all of it or those of one network and contract',
   assert.throws(() => removeAbis(folder, ['Token', 'Valut'], ANYWHERE), {
     next: 'refuse',
     code: 'unknown_abi',
-    message: 'there is no ABI Valut, but Vault: chainsieve abi list shows which there are',
+    message: 'there is no ABI Valut, but Vault: chainsieve abi list shows all ABIs',
   })
   assert.throws(() => removeAbis(folder, ['x'.repeat(30)], ANYWHERE), {
-    message: `there is no ABI ${'x'.repeat(30)}: chainsieve abi list shows which there are`,
+    message: `there is no ABI ${'x'.repeat(30)}: chainsieve abi list shows all ABIs`,
   })
   assert.throws(() => removeAbis(folder, ['Token'], { address: null, network: 'x/y/z' }), {
-    message: 'no ABI Token is for that network, address or code: chainsieve abi list shows which there are',
+    message: 'no ABI Token is for that network, address or code: chainsieve abi list shows all ABIs',
   })
   assert.equal(names().length, 6)
 
@@ -158,10 +158,10 @@ test('what is made of ABIs is made anew where they change, at most once a second
   now = 10_000
   assert.deepEqual(watch(), [])
   assert.deepEqual(said, [
-    'info: Took up changed ABIs',
-    'info: Took up changed ABIs',
-    'info: Took up changed ABIs',
-    'error: Cannot read the ABIs, goes on with those from before',
-    'info: Took up changed ABIs',
+    'info: Loaded changed ABIs',
+    'info: Loaded changed ABIs',
+    'info: Loaded changed ABIs',
+    'error: Cannot read the ABIs, continues with the previous ones',
+    'info: Loaded changed ABIs',
   ])
 })

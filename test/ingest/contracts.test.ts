@@ -86,7 +86,7 @@ test('a node that does not answer is not asked for a while, tells so, and what i
   const lines: string[] = []
   const { asked, contracts, hashes } = setUp(
     address =>
-      fails && address === at(60) ? retry('node_bad_answer', 'eth_getCode: the answer is no hex text') : '0x6001',
+      fails && address === at(60) ? retry('node_bad_answer', 'eth_getCode: the answer is not hex text') : '0x6001',
     { now: () => time, log: createLog({ write: line => void lines.push(line), json: false }) },
   )
   const blocks = creating(40, 40)
@@ -95,7 +95,7 @@ test('a node that does not answer is not asked for a while, tells so, and what i
   assert.equal(asked.length, 2)
   assert.deepEqual(blocks.map(contracts.isOpen), [false, true])
   assert.deepEqual(hashes(blocks[1]!).slice(8, 12), [hashOf('0x6001'), hashOf('0x6001'), null, null])
-  assert.match(lines.join(), /Cannot ask the node for the codes of contracts, goes on without/)
+  assert.match(lines.join(), /Cannot ask the node for the codes of contracts, continues without/)
   fails = false
   time = 60_001
   await contracts.prefetch(blocks, never)

@@ -165,7 +165,7 @@ describe('a back-fill from a node by several threads comes to what one makes of 
 
   it('where answers are none, or a limit is reached', async t => {
     const troubles = [
-      [{ garbage: '<html>' }, /no JSON-RPC answer: <html>/],
+      [{ garbage: '<html>' }, /not a JSON-RPC answer: <html>/],
       [{ garbage: '[]' }, /^$/],
       [{ garbage: LIMITED }, /asks to slow down \(-32005: limit exceeded\)/],
     ] as const

@@ -179,7 +179,7 @@ test('a node of another chain is refused', async t => {
   await assert.rejects(start(indexJob(other)).ended, {
     code: 'wrong_chain',
     message:
-      "the node is of chain 10, but this network's store holds chain 31337: check --rpc and --network, or choose another data folder",
+      'the node is on chain 10, but the store of this network has chain 31337: check --rpc and --network, or choose another data folder',
   })
 })
 

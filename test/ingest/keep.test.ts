@@ -72,10 +72,7 @@ test('threads that die of a bug are started again, and nothing is missing afterw
   assert.match(error!, /no such table: (main\.)?tx/)
   assert.equal(restarts!.count, 1)
   assert.ok(Date.parse(restarts!.nextAt!) > Date.parse(restarts!.endedAt))
-  assert.match(
-    lines.join('\n'),
-    /error Indexing has failed, is started again network=ethereum\/test\/net seconds=0\.5 /,
-  )
+  assert.match(lines.join('\n'), /error Indexing failed and restarts network=ethereum\/test\/net seconds=0\.5 /)
 
   rename(data, 'gone', 'tx')
   await until(indexing.report, ({ blocks }) => blocks === 30)

@@ -504,8 +504,8 @@ describe('what is decoded anew', () => {
     await run(store, { onReport: report => reports.push(report), log })
     const before = store.all('event').filter(({ _source }) => /^(Wide|Shapes)$/.test(_source.event as string)).length
     assert.deepEqual(lines, [
-      { message: 'Decodes anew what is stored', abi: 'odd' },
-      { message: 'Decoded anew what was stored', abi: 'odd', logs: before, calls: 0, transactions: 0 },
+      { message: 'Decodes stored blocks again', abi: 'odd' },
+      { message: 'Decoded stored blocks again', abi: 'odd', logs: before, calls: 0, transactions: 0 },
     ])
     assert.ok(before > 50)
     assert.equal(reports.pop(), null)
@@ -542,7 +542,7 @@ describe('what is decoded anew', () => {
       },
     }
     await assert.rejects(run(store, { log: log as Log, signal: stopping.signal }))
-    assert.deepEqual(errors, [`Could not decode anew what is stored, tries again later: ${abiFile(ABIS[0]!)}`])
+    assert.deepEqual(errors, [`Failed to decode stored blocks again, will retry later: ${abiFile(ABIS[0]!)}`])
     assert.deepEqual(documentsOf(store), before)
     rmSync(join(abis, 'broken.json'))
     await run(store)

@@ -212,7 +212,7 @@ test('a block waits for decimals that a rule needs, tells so, and goes on when t
   await until(() => ruleWatcher.waiting !== null)
   assert.equal(
     ruleWatcher.waiting,
-    `block 10 waits for the decimals of ${TOKEN}, which a rule needs and the node does not tell`,
+    `block 10 waits for the decimals of ${TOKEN}, which a rule needs and the node does not send`,
   )
   answer = word(6)
   assert.deepEqual(await found, [`${id} event`])
@@ -242,10 +242,13 @@ test('a block waits for what only the node tells of its contracts and tokens, wh
     ruleWatcher.refresh([])
     const completed = ruleWatcher.complete(block, never)
     await until(() => ruleWatcher.waiting !== null)
-    const what = { Contract: 'the code of a contract that it creates', Token: 'what a new token tells of itself' }
+    const what = {
+      Contract: 'the code of a contract that it creates',
+      Token: 'the name, symbol and decimals of a new token',
+    }
     assert.equal(
       ruleWatcher.waiting,
-      `block 10 waits for ${what[targetType]}, which a rule may need and the node does not tell`,
+      `block 10 waits for ${what[targetType]}, which a rule may need and the node does not send`,
     )
     answers = true
     await completed
@@ -291,7 +294,7 @@ test('a block waits for what its proxies run, where a rule looks at what is deco
     await until(() => asked.length > 2)
     assert.equal(
       ruleWatcher.waiting,
-      'block 10 waits for what a contract in it is a proxy of, which a rule may need and the node does not tell',
+      'block 10 waits for what a contract in it is a proxy of, which a rule may need and the node does not send',
     )
     answers = true
     await completed
@@ -412,10 +415,15 @@ test('a rule that fails holds up no other, is told of once, and is tried again w
     },
   }
   for (let i = 0; i < 2; i++) assert.deepEqual(await match(broken), ['2 block'])
-  assert.deepEqual(told, [['A rule does not do all that it should', 1]])
+  assert.deepEqual(told, [['A rule does not work as it should', 1]])
   assert.deepEqual(
     [...ruleWatcher.troubles],
-    [[1, `The rule could not be asked of all of block ${Number(raw!.block.number)}, by a fault of the server.`]],
+    [
+      [
+        1,
+        `The rule could not be matched with all of block ${Number(raw!.block.number)}, because of a fault of the server.`,
+      ],
+    ],
   )
   rules.update(1, 1, ruleOf())
   ruleWatcher.refresh([])
@@ -433,13 +441,10 @@ test('what an account finds beyond its limit is not told, and that is said once,
   ruleWatcher.refresh([])
   for (const block of makeChain({ blocks: 2 }).slice(0, 2))
     assert.deepEqual(await match(block), ['1 block', '2 block', '5 block'])
-  assert.deepEqual(told, ['The rules of an account do not do all that they should'])
+  assert.deepEqual(told, ['The rules of an account do not work as they should'])
   const [[account, why] = []] = ruleWatcher.accountTroubles
   assert.equal(account, 1)
-  assert.match(
-    why!,
-    /^Not all that the rules find in block \d+ is told\. An account has more than 2 matches in one block\./,
-  )
+  assert.match(why!, /^Some matches in block \d+ make no alerts\. An account has more than 2 matches in one block\./)
   rules.remove(1, 4)
   ruleWatcher.refresh([])
   assert.deepEqual([...ruleWatcher.accountTroubles], [])

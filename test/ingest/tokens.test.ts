@@ -61,7 +61,7 @@ test('the node is asked once for each token, and what it says is kept, refusals 
     {
       ...nothing,
       name: 'a\ufffd\ufffdb',
-      error: `symbol() answers 2 bytes that are no text; decimals() answers ${2n ** 255n}`,
+      error: `symbol() answers 2 bytes that are not text; decimals() answers ${2n ** 255n}`,
     },
   ]
   assert.deepEqual(

@@ -22,8 +22,8 @@ test('work that fails is told once, and done again until it succeeds', async t =
   t.after(every(2, work, { log: logTo(lines), doing: 'look at it' }))
   while (times < 10) await pause(2)
   assert.equal(lines.length, 2)
-  assert.match(lines[0]!, /^error Could not look at it, tries again error="TypeError: broken/)
-  assert.match(lines[1]!, /^info +Could look at it again$/)
+  assert.match(lines[0]!, /^error Failed to look at it, will retry error="TypeError: broken/)
+  assert.match(lines[1]!, /^info +Succeeded to look at it again$/)
 })
 
 test('work that takes longer than its time is not begun twice', async t => {
@@ -66,7 +66,7 @@ test('what ends is started again, ever later, also where starting fails', async 
   for (const [i, least] of [10, 20, 40, 80].entries()) assert.ok(waits[i]! >= least - 2, `${waits}`)
   assert.equal(restarts.status()!.count, 4)
   assert.equal(restarts.status()!.nextAt, null)
-  assert.match(lines[0]!, /^error A thread has failed, is started again seconds=0\.01 error="Error: first/)
+  assert.match(lines[0]!, /^error A thread failed and restarts seconds=0\.01 error="Error: first/)
 })
 
 test('what nothing has caught is logged, and the process goes on', () => {
@@ -80,7 +80,7 @@ test('what nothing has caught is logged, and the process goes on', () => {
   assert.equal(lines.length, 20)
   assert.match(
     lines[0]!,
-    /^error Survived a fault of the program, please report it error="TypeError: nobody caught this/,
+    /^error Survived a fault in Chainsieve, please report it error="TypeError: nobody caught this/,
   )
   end()
   assert.equal(on.eventNames().length, 0)

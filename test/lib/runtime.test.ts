@@ -14,7 +14,7 @@ test('reads what ships in data/ as bytes, as text and as a file', () => {
 test('names a data file that is missing', () => {
   const expected = {
     code: 'asset_missing',
-    message: 'data/nothing.txt, which belongs to the program, is missing: install it again',
+    message: 'data/nothing.txt, which is part of the program, is missing: install Chainsieve again',
   }
   assert.throws(() => readAsset('nothing.txt'), expected)
   assert.throws(() => assetFile('nothing.txt'), expected)

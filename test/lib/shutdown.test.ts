@@ -26,7 +26,7 @@ test('a signal aborts, and closing runs in reverse order, each step waited for',
   await Promise.all([shutdown.close(), shutdown.close()])
   assert.deepEqual(closed, ['server', 'store'])
   assert.deepEqual(exits, [])
-  assert.deepEqual(lines, ['info  Was asked to stop signal=SIGTERM'])
+  assert.deepEqual(lines, ['info  Stopping signal=SIGTERM'])
 })
 
 test('a second signal exits at once', () => {

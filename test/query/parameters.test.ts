@@ -40,7 +40,7 @@ test('sort keys of the URL come behind those of the body', () => {
   assert.deepEqual(merged('sort=a:desc,b,c:asc'), { sort: [{ a: 'desc' }, 'b', { c: 'asc' }] })
   assert.deepEqual(merged('sort=a', '{"sort": "x"}'), { sort: ['x', 'a'] })
   assert.deepEqual(merged('sort=a', '{"sort": [{"x": "desc"}]}'), { sort: [{ x: 'desc' }, 'a'] })
-  refused('sort=a:down', /\[down\] where it needs asc or desc/)
+  refused('sort=a:down', /\[down\], and needs asc or desc/)
 })
 
 test('_source of the URL takes the place of that of the body', () => {

@@ -286,7 +286,7 @@ test('what no parent or child can be is refused', () => {
     [
       { nested: { path: 'args', query: { parent_id: { type: 'event', id: '0x1' } } } },
       'event',
-      /not of the elements of \[args\]/,
+      /not to the elements of \[args\]/,
     ],
   ]
   for (const [clause, kind, message] of refused)
@@ -415,7 +415,7 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ range: { 'gas.num': { gte: 2, include_lower: true } } }),
-      'parsing_exception: query.bool.filter[1].range.gas.num.include_lower: [include_lower] goes with [from] and [to], and not with [gte].',
+      'parsing_exception: query.bool.filter[1].range.gas.num.include_lower: [include_lower] works with [from] and [to], not with [gte].',
     ],
     [
       tx({ function_score: { query: { match_all: {} } } }),
@@ -439,7 +439,7 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       { sort: { hash: { order: 'asc', mode: 'avg' } } },
-      'query_shard_exception: sort.hash.mode: we only support AVG, MEDIAN and SUM on number based fields, and [hash] is none. Its modes are min and max.',
+      'query_shard_exception: sort.hash.mode: we only support AVG, MEDIAN and SUM on number based fields, and [hash] is not one. Its modes are min and max.',
     ],
     [
       { size: 10_001 },

@@ -214,7 +214,7 @@ describe('a warning', () => {
 
   it('names the spelling that an address is compared by', () => {
     const text = (path: string) =>
-      `${path}: no address is spelt ${A.toLowerCase()}, since they are compared with the letter case of EIP-55. Write ${A}, or use "Equals (ignore case)".`
+      `${path}: no address is written as ${A.toLowerCase()}, because addresses are compared with the letter case of EIP-55. Write ${A}, or use "Equals (ignore case)".`
     const value = A.toLowerCase()
     assert.deepEqual(warned('Transaction', 'tx', { name: 'from', operator: 'Equals', value }), [text('from')])
     assert.deepEqual(warned('Transaction', 'tx', { name: 'to.raw', operator: 'Equals any', value: [A, value] }), [
@@ -233,7 +233,7 @@ describe('a warning', () => {
     )
     assert.equal(
       said({ name: 'hash', operator: 'Equals', value: `0x${'AB'.repeat(32)}` }),
-      `hash is never equal to "0x${'AB'.repeat(32)}": nothing matches. Hex is in lower case; use "Equals (ignore case)" for another.`,
+      `hash is never equal to "0x${'AB'.repeat(32)}": nothing matches. Hex is in lower case: use "Equals (ignore case)" for other letter cases.`,
     )
     assert.equal(
       said({ name: 'value', operator: 'Less', value: '0' }),
@@ -278,7 +278,7 @@ describe('names of attributes', () => {
     [
       'Event',
       ['args'],
-      'An event has no attribute "args" to compare. Step into one of its elements, an argument by its name, with Inspect.',
+      'An event has no attribute "args" to compare. Use Inspect to reach one of its elements, or an argument by its name.',
     ],
     ['Block', ['__proto__'], 'A block has no attribute "__proto__" to compare.'],
     ['Log', [''], 'A log has no attribute "" to compare.'],

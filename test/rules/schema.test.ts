@@ -131,12 +131,12 @@ test('the properties of a rule have their types', () => {
     ],
     [
       { network: 'main/net' },
-      `network: network must be ${part}, not "main/net". It has 1 to 64 lower-case letters, digits, "_", "." and "-", of which the first is a letter or digit.`,
+      `network: network must be ${part}, not "main/net". It has 1 to 64 lower-case letters, digits, "_", "." and "-", and begins with a letter or digit.`,
     ],
     [{ version: '1' }, 'version: version must be an integer, not "1". Write it without quotes.'],
     [
       { version: 2 ** 53 },
-      'version: version must be an integer, not 9007199254740992. Integers beyond 2^53 - 1 lose digits in JSON.',
+      'version: version must be an integer, not 9007199254740992. Integers above 2^53 - 1 lose digits in JSON.',
     ],
     [{ description: 5 }, 'description: description must be a string or null, not 5.'],
     [{ enabled: 'yes' }, 'enabled: enabled must be true or false, not "yes".'],
@@ -155,12 +155,12 @@ test('the properties of a rule have their types', () => {
 test('config has what it has and nothing else', () => {
   refused(
     rule({ config: config({ targetmap: [], version: 1 }) }),
-    'config.targetmap: "targetmap" is no property of the config, which has "targetType", "targetMap" and "alerts". Did you mean "targetMap"?',
-    'config.version: "version" is no property of the config, which has "targetType", "targetMap" and "alerts".',
+    'config.targetmap: "targetmap" is not a property of the config, which has "targetType", "targetMap" and "alerts". Did you mean "targetMap"?',
+    'config.version: "version" is not a property of the config, which has "targetType", "targetMap" and "alerts".',
   )
   refused(
     rule({ config: JSON.parse('{"__proto__": {"targetType": "Event"}, "targetType": "Event"}') }),
-    'config.__proto__: "__proto__" is no property of the config, which has "targetType", "targetMap" and "alerts".',
+    'config.__proto__: "__proto__" is not a property of the config, which has "targetType", "targetMap" and "alerts".',
     'config.targetMap: targetMap must be a list of 1 to 10 conditions, and is missing.',
     'config.alerts: alerts must be a list of 1 to 10 alerts, and is missing.',
   )
@@ -186,11 +186,11 @@ test('there are 1 to 10 conditions and alerts, all distinct', () => {
   const reversed = { value: 'Transfer', operator: 'Equals', name: 'event' }
   refused(
     targets(transfer, reversed),
-    'config.targetMap[1]: targetMap[1] is the same as targetMap[0]: leave one of them out.',
+    'config.targetMap[1]: targetMap[1] is the same as targetMap[0]: remove one of them.',
   )
   refused(
     alerts(webhook, { ...webhook, payload: [] }, webhook),
-    'config.alerts[2]: alerts[2] is the same as alerts[0]: leave one of them out.',
+    'config.alerts[2]: alerts[2] is the same as alerts[0]: remove one of them.',
   )
 })
 
@@ -269,7 +269,7 @@ test('useScaledValue is for arguments, on the second level, and with a number', 
   accepted(targets(inspect(scaled)))
   accepted(targets(inspect({ ...scaled, operator: 'Equals any', value: ['1', '0.5'] })))
   const elsewhere =
-    'useScaledValue belongs to conditions of the second level, which compare an argument: leave it out here.'
+    'useScaledValue belongs to conditions of the second level, which compare an argument: remove it here.'
   refused(targets({ ...transfer, useScaledValue: false }), `${at}.useScaledValue: ${elsewhere}`)
   refused(
     targets(inspect(inspect(scaled))),
@@ -289,7 +289,7 @@ test('useScaledValue is for arguments, on the second level, and with a number', 
     `${at}.operatorParameters[0].value[1]: value[1] ${numeric}, not "1,000". Write an amount as "1000.5".`,
   )
   const arguments_ =
-    'useScaledValue can be true for arguments alone, which are the "args" of "Event", "Call" and "Method": leave it out.'
+    'useScaledValue can be true only for arguments, which are the "args" of "Event", "Call" and "Method": leave it out.'
   refused(
     rule({
       config: config({
@@ -322,7 +322,7 @@ test('an attribute that the entity has not is refused with the nearest, once', (
   )
   refused(
     targets({ ...transfer, name: 'args' }),
-    'config.targetMap[0].name: An event has no attribute "args" to compare. Step into one of its elements, an argument by its name, with Inspect.',
+    'config.targetMap[0].name: An event has no attribute "args" to compare. Use Inspect to reach one of its elements, or an argument by its name.',
   )
   refused(
     targets({ ...transfer, name: '' }),
@@ -340,7 +340,7 @@ test('an alert has the parameters of its type, all of them', () => {
   const types = '"Webhook (GET)", "Webhook (POST)", "Email" or "Chat"'
   refused(
     alerts({ type: 'E-Mail', parameters: [] }),
-    `${at}.type: type must be a way to alert: ${types}, not "E-Mail". Did you mean "Email"?`,
+    `${at}.type: type must be a type of receiver: ${types}, not "E-Mail". Did you mean "Email"?`,
     `${at}.parameters: parameters must be an object, not a list of 0.`,
   )
   refused(
@@ -349,8 +349,8 @@ test('an alert has the parameters of its type, all of them', () => {
   )
   refused(
     alerts({ type: 'Webhook (GET)', parameters: { uri: URL }, text: 'x' }),
-    `${at}.text: "text" is no property of an alert, which has "type", "parameters" and "payload".`,
-    `${at}.parameters.uri: "uri" is no property of the parameters of "Webhook (GET)", which has "url". Did you mean "url"?`,
+    `${at}.text: "text" is not a property of an alert, which has "type", "parameters" and "payload".`,
+    `${at}.parameters.uri: "uri" is not a property of the parameters of "Webhook (GET)", which has "url". Did you mean "url"?`,
     `${at}.parameters.url: url must be a URL that starts with http:// or https://, and is missing.`,
   )
   refused(
@@ -387,14 +387,14 @@ test('a URL is one of the web, leads outward, and lets nobody else choose where'
       `${at}: url must be a URL that starts with http:// or https://, not ${JSON.stringify(url)}. One is https://example.org/{transactionHash}.`,
     )
   for (const url of [` ${URL}`, `${URL}\n`, 'https://exa\tmple.org', 'https://example.org/\u0000'])
-    assert.match(faultsOf(of(url)).join(), /white space around it or control characters/)
+    assert.match(faultsOf(of(url)).join(), /surrounding white space or control characters/)
   for (const url of [
     'https://{to}/',
     'https://{to}.example.org/',
     'https://{from}:{to}@example.org/',
     'http://a@{to}/',
   ])
-    refused(of(url), `${at}: url has a token in front of its path: tokens may stand in the path and behind it alone.`)
+    refused(of(url), `${at}: url has a token before its path: only path and query may have tokens.`)
   // However it is spelt.
   for (const url of [
     'http://127.0.0.1/',
@@ -405,7 +405,7 @@ test('a URL is one of the web, leads outward, and lets nobody else choose where'
   ])
     refused(
       of(url),
-      `${at}: url leads to 127.0.0.1, which is a loopback address: choose a public address, or ask the operator of this server to allow its range.`,
+      `${at}: url leads to 127.0.0.1, which is a loopback address: use a public address, or ask the operator of this server to allow the range.`,
     )
 })
 
@@ -444,7 +444,7 @@ test('a payload has at most ten distinct fields in three levels', () => {
   accepted(payload(sub(sub(field('a')))))
   accepted(payload(sub(...many(11))))
   refused(payload(...many(11)), `${at}: payload must be a list of at most 10 fields, not a list of 11.`)
-  refused(payload(field('a'), field('a')), `${at}[1]: payload[1] is the same as payload[0]: leave one of them out.`)
+  refused(payload(field('a'), field('a')), `${at}[1]: payload[1] is the same as payload[0]: remove one of them.`)
   refused(
     payload(sub(sub(sub()))),
     `${at}[0].subPayloads[0].subPayloads[0].fieldType: fieldType must be "Field", not "Sub Field". The third level is the last.`,
@@ -459,7 +459,7 @@ test('a payload has at most ten distinct fields in three levels', () => {
   )
   refused(
     payload({ fieldType: 'Subfield', name: 'a' }),
-    `${at}[0].name: "name" is no property of a field of a payload, which has "fieldType", "fieldName" and "subPayloads".`,
+    `${at}[0].name: "name" is not a property of a field of a payload, which has "fieldType", "fieldName" and "subPayloads".`,
     `${at}[0].fieldType: fieldType must be one of two: "Field" or "Sub Field", not "Subfield". Did you mean "Sub Field"?`,
     `${at}[0].fieldName: fieldName must be a string that is not empty, and is missing.`,
   )

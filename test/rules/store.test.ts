@@ -278,8 +278,8 @@ test('a rule that cannot be read is paused and says why, and others are read', (
   const config = { targetType: 'Block', targetMap: [], alerts: [] }
   const nothing = { ...input({ name: '', maxConfirmationCount: 0 }), config }
   const why = [
-    `${overLimit('rule', DEFAULT_LIMITS).message} The rule is not looked for: write it anew, or delete it.`,
-    'What is stored of the rule is damaged: Unexpected end of JSON input. The rule is not looked for: write it anew, or delete it.',
+    `${overLimit('rule', DEFAULT_LIMITS).message} The rule is not matched: rewrite it, or delete it.`,
+    'The stored rule is damaged: Unexpected end of JSON input. The rule is not matched: rewrite it, or delete it.',
   ]
   const { changed } = rules.changes(MAINNET, 0)
   assert.deepEqual(changed, [

@@ -47,6 +47,6 @@ test('a pool answers from what is whole, and from nothing that is damaged, from 
     await assert.rejects(ask(DAMAGED), { next: 'stop', code: 'store_damaged', message: /\(page \d+\)/ })
     await ask(WHOLE)
   }
-  assert.equal(lines.filter(line => line.includes('Answers no more from a store')).length, 1)
+  assert.equal(lines.filter(line => line.includes('Stopped answering from a store')).length, 1)
   assert.deepEqual(await pool.ranges(WHOLE), [{ from: 0, to: 19 }])
 })

@@ -32,7 +32,7 @@ test('all files of a data folder are gone through, and each is told of', async t
   const bytes = readFileSync(store)
   bytes[9_000]! ^= 1
   writeFileSync(store, bytes)
-  const fault = `1 of ${bytes.length / 4096} pages are not what was written: 3`
+  const fault = `1 of ${bytes.length / 4096} pages do not match their checksums: 3`
   assert.deepEqual(await found(NETWORK), [{ file: store, faults: [fault], unchecked: false }])
   await assert.rejects(found('a/b/c'), { code: 'index_not_found_exception' })
 

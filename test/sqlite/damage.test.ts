@@ -101,7 +101,7 @@ describe('a damaged store', () => {
         next: 'stop',
         code: 'store_damaged',
         message:
-          `${path} is damaged: it is not what was written there. Check the disk, move the file away with those whose names ` +
+          `${path} is damaged. Check the disk, move away the file and those whose names ` +
           'begin like it, and restore a backup or index again.',
       })
   })

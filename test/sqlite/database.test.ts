@@ -40,7 +40,7 @@ describe('opening a store', () => {
       version: 9,
       code: 'store_older',
       why:
-        'was written by an older version of Chainsieve, in a layout that this one does not read (store version 9, ' +
+        'was written by an older version of Chainsieve, in a layout that this version cannot read (store version 9, ' +
         `this one knows ${SCHEMA_VERSION}): move the file away, or choose another data folder, and index the chain again`,
     },
   ]
@@ -66,7 +66,7 @@ describe('opening a store', () => {
     assert.throws(() => openForReading(path), {
       next: 'stop',
       code: 'store_empty',
-      message: `${path} holds no store yet: chainsieve serve, index or import make it`,
+      message: `${path} is not a store yet: chainsieve serve, index or import creates it`,
     })
     assert.throws(() => openForReading(join(path, '..', 'none.sqlite')), /unable to open database file/)
   })

@@ -25,4 +25,4 @@ const showFaults = (faults: readonly string[], unchecked: boolean): string => {
 }
 
 const REMEDY =
-  'Check the disk, move the file away with those whose names begin like it, and restore a backup or index again.'
+  'Check the disk, move away the file and those whose names begin like it, and restore a backup or index again.'

@@ -89,7 +89,7 @@ export const readStructs = (declarations: readonly Declaration[]): Structs => {
     if (done !== undefined) return done
     const { fields, declaration } = written.get(name)!
     const { place, at } = declaration
-    if (open.has(name)) throw fault(place, at, `: the struct ${name} has itself in it`)
+    if (open.has(name)) throw fault(place, at, `: the struct ${name} contains itself`)
     open.add(name)
     const parts = fields.map(field => {
       const type = wordOf(field)

@@ -22,7 +22,7 @@ export interface Listed {
 
 const HASH = /^0x(?:[0-9a-f]{8}|[0-9a-f]{64})$/i
 
-const REMEDY = 'correct it or take it out'
+const REMEDY = 'correct it or remove it'
 
 /**
  * A list tells no names of arguments, and of events not which arguments are indexed. Each hash must be that of its text: a list
@@ -36,7 +36,7 @@ export const readListed = (list: Iterable<Listed>, place: string): Abi => {
       throw fault(
         place,
         entry.at,
-        `is beyond ${MOST.toLocaleString('en')} signatures, more than are held in memory: give those that your contracts use`,
+        `is beyond ${MOST.toLocaleString('en')} signatures, which is the limit: keep those that your contracts use`,
       )
   }
   return collector.abi(PROBABILITY)

@@ -31,7 +31,7 @@ function* listedIn(text: string, place: string): Generator<Listed> {
       throw fault(
         place,
         at,
-        `is ${shown(line.trim())}, not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or take it out`,
+        `is ${shown(line.trim())}, not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it`,
       )
     const raw = line.replace(hash, '').replace(/^[\s"',;:]+|[\s"',;:]+$/g, '')
     yield { hash: hash.startsWith('0x') ? hash : `0x${hash}`, text: signature, at, raw }

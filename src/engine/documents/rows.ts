@@ -54,7 +54,7 @@ export const createRowsBuilder = (): RowsBuilder => {
     },
     endBlob() {
       const length = pool.length - blobStart
-      if (length >= LENGTH) throw new Error(`a value of ${length} bytes is larger than the store takes (16 MiB)`)
+      if (length >= LENGTH) throw new Error(`a value of ${length} bytes is too large for the store (16 MiB)`)
       push(-1 - (blobStart * LENGTH + length))
     },
     finish: () => ({ cells: cells.slice(0, count), pool: pool.take() }),

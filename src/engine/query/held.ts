@@ -58,7 +58,7 @@ export const hold = (found: readonly Found[]): Held => {
       if (place >= 0) return place + 1
       throw retry(
         'search_phase_execution_exception',
-        'the hit that the answer had come to is no longer in the chain, so that it cannot go on: ask again',
+        'the last hit of the answer is no longer in the chain, so the answer cannot continue: search again',
       )
     },
   }

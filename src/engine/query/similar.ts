@@ -32,7 +32,7 @@ export const similarContracts = (reader: Reader, { address, size }: SimilarReque
   if (vector === undefined)
     throw refuse(
       'illegal_argument_exception',
-      `The code of the contract ${address} is not known, or nothing in it runs, so that none is like it.`,
+      `The code of the contract ${address} is not known, or has no instructions, so no contract is similar to it.`,
     )
   // The newest of each address: what was created several times is one contract.
   const ofCode = reader

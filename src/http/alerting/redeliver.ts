@@ -29,13 +29,13 @@ const whichAt = (place: Place): Redelivery => {
     dead: at('dead', boolean),
   }
   if (which.from !== undefined && which.to !== undefined && which.to < which.from)
-    place.member('to').fault('to must not be before from.')
+    place.member('to').fault('to must not be earlier than from.')
   const said = ['alert', 'from', 'to', 'dead'].some(
     name => ![undefined, false].includes(place.member(name).value as undefined),
   )
   if (!said)
     place.fault(
-      'The body must say what to send again: an "alert", times "from" or "to", or "dead": true for all that was given up.',
+      'The body must name what to send again: an "alert", times "from" or "to", or "dead": true for all dead deliveries.',
     )
   return which
 }

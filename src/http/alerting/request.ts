@@ -100,7 +100,7 @@ export const checkIfMatch = (c: Context, rule: StoredRule): void => {
   if (wanted === undefined || names(wanted, rule)) return
   throw refuse(
     'precondition_failed_exception',
-    `Rule ${rule.id} is of revision ${etagOf(rule)} now, which If-Match does not name: read it again, and change what it is by then.`,
+    `Rule ${rule.id} is at revision ${etagOf(rule)} now, which If-Match does not name: read it again, and apply your change to that.`,
   )
 }
 

@@ -42,6 +42,6 @@ const rangeAt = (place: Place): SimulationRange => {
   const fromBlock = at('fromBlock', { min: 0 })
   const toBlock = at('toBlock', { min: 0 })
   if (fromBlock !== undefined && toBlock !== undefined && toBlock < fromBlock)
-    place.member('toBlock').fault(`toBlock must not be below fromBlock, which is ${fromBlock}, as ${toBlock} is.`)
+    place.member('toBlock').fault(`toBlock is ${toBlock}, and must not be below fromBlock, which is ${fromBlock}.`)
   return { fromBlock, toBlock, size: at('size', { min: 0, max: MAX_HITS }) }
 }

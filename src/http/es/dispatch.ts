@@ -49,7 +49,10 @@ const decoded = (segment: string): string => {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw refuse('illegal_argument_exception', `The path has [${segment.slice(0, 80)}], which is no URL encoding.`)
+    throw refuse(
+      'illegal_argument_exception',
+      `The path has [${segment.slice(0, 80)}], which is not valid URL encoding.`,
+    )
   }
 }
 

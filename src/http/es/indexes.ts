@@ -27,7 +27,7 @@ export const kindOf = (call: Call): Kind => {
   if (kind && more.length === 0) return kind as Kind
   throw refuse(
     'illegal_argument_exception',
-    `A document is of one entity, not of [${entities}]: to look in several, search for ids.`,
+    `A document belongs to one entity, not to [${entities}]: to look in several, search for ids.`,
   )
 }
 

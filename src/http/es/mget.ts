@@ -72,7 +72,7 @@ const wantedOf = (call: Call, index: string | undefined, id: string, source: Sou
   try {
     const { entities } = targetOf(call, index)
     if (entities === '' || entities.includes(','))
-      throw refuse('illegal_argument_exception', `A document is of one entity, not of [${index.slice(0, 80)}].`)
+      throw refuse('illegal_argument_exception', `A document belongs to one entity, not to [${index.slice(0, 80)}].`)
     return { kind: entities as Kind, id, source }
   } catch (error) {
     if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error

@@ -64,7 +64,7 @@ const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): Item[] => {
     const header = line()
     if (header.length === 0 && items.length > 0 && isBlank(body.subarray(at))) break
     if (at >= body.length)
-      throw refuse('illegal_argument_exception', `The header of search ${items.length + 1} has no body behind it.`)
+      throw refuse('illegal_argument_exception', `The header of search ${items.length + 1} is not followed by a body.`)
     if (items.length === limits.searches) throw overLimit('searches', limits)
     items.push({ header, body: line() })
   }
@@ -88,7 +88,7 @@ const answerOf = async (call: Call, { header, body }: Item, signal: AbortSignal)
     const answer = await service.search(asked)
     if (answer.body instanceof Uint8Array) return withStatus(answer.body, answer.status)
     await answer.body.cancel()
-    throw refuse('illegal_argument_exception', 'All hits ("size": -1) are given by _search, not in _msearch.')
+    throw refuse('illegal_argument_exception', 'All hits ("size": -1) are available in _search, not in _msearch.')
   } catch (error) {
     return new Uint8Array(await renderError(call.log)(error, c).arrayBuffer())
   }

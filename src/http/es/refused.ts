@@ -37,7 +37,7 @@ export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['_tasks', 'Use /status.'],
   ['_license', 'There is no licence.'],
   ['_xpack', 'X-Pack is not supported.'],
-  ['_security', 'The operator makes accounts: chainsieve token create --account NAME.'],
+  ['_security', 'The operator creates accounts: chainsieve token create --account NAME.'],
   ['_watcher', 'Alert rules are at /alerting/rules/.'],
   ['_ml', 'Machine learning is not supported.'],
 ])
@@ -61,12 +61,12 @@ export const notSupported = (
   const why = UNSUPPORTED.get(`${name}/${second}`) ?? UNSUPPORTED.get(name)
   return refuse(
     'illegal_argument_exception',
-    `The endpoint [${names.join('/').slice(0, 100)}] is not supported. ${why ?? 'docs/compatibility.md lists those that are.'}`,
+    `The endpoint [${names.join('/').slice(0, 100)}] is not supported. ${why ?? 'docs/compatibility.md lists the supported ones.'}`,
   )
 }
 
 const readOnly = (what: string) =>
   refuse(
     READ_ONLY_CODE,
-    `[${what.slice(0, 100)}] would change documents or how they are kept, and this server is read only: documents come from the chain.`,
+    `[${what.slice(0, 100)}] would change documents or their storage, but this server is read only: documents come from the chain.`,
   )

@@ -37,6 +37,6 @@ const wantedFormat = ({ c, parameters, filterPath }: Call) => {
   if (other === undefined) return format
   throw refuse(
     'illegal_argument_exception',
-    `The URL parameter [${other}] goes with JSON alone: leave it out for other formats.`,
+    `The URL parameter [${other}] works with JSON only: leave it out for other formats.`,
   )
 }

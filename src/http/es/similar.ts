@@ -15,7 +15,7 @@ export const similar: Endpoint = {
     if (!/^0x[0-9a-f]{40}$/i.test(address))
       throw refuse(
         'illegal_argument_exception',
-        `A contract is named by its address, 0x and 40 hex digits, and not by [${address.slice(0, 80)}].`,
+        `Name a contract by its address, 0x and 40 hex digits, not by [${address.slice(0, 80)}].`,
       )
     return sendAnswer(c, log, await service.similar({ network, address, size: readSize(call), ...askedBy(c) }))
   },

@@ -142,7 +142,7 @@ const createThread = (data: BuilderData) => {
   }
   worker.on('message', (answer: FromBuilder) => asked.shift()?.resolve(answer as never))
   worker.on('error', fail)
-  worker.on('exit', code => fail(new Error(`a thread that builds documents has ended, with code ${code}`)))
+  worker.on('exit', code => fail(new Error(`a builder thread ended with code ${code}`)))
   return {
     asked: () => asked.length,
     ask: <T extends FromBuilder>(message: ToBuilder, moved: ArrayBuffer[] = []): Promise<T> =>

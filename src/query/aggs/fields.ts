@@ -35,7 +35,7 @@ export const readValues = (
     if (declared && !areAlike(declared, field))
       throw refuse(
         'illegal_argument_exception',
-        `${where(at)}: [${name}] is a ${declared.es} of one entity and a ${field.es} of another: search for one of them.`,
+        `${where(at)}: [${name}] is a ${declared.es} in one entity and a ${field.es} in another: search one of them.`,
       )
     declared ??= field
     if (field.es === 'text') throw fielddata(field, at)
@@ -62,7 +62,7 @@ const metaValues = (
   if (nested !== undefined)
     throw refuse(
       'illegal_argument_exception',
-      `${where(at)}: [${name}] is of documents, not of the elements of [${nested}].`,
+      `${where(at)}: [${name}] belongs to documents, not to the elements of [${nested}].`,
     )
   if (missing) throw unexpected(missing, `no [missing]: every document has [${name}]`)
   if (wanted !== 'any')

@@ -61,6 +61,6 @@ const childCount = (place: JsonNode, name: string, least: number): number => {
   const sign = least === 0 ? 'non-negative' : 'positive'
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: [has_child] requires ${sign} '${name}' field, received ${count}. For what has no such children put the has_child into must_not of a bool.`,
+    `${where(place)}: [has_child] requires ${sign} '${name}' field, received ${count}. For documents without such children, put the has_child into must_not of a bool.`,
   )
 }

@@ -21,12 +21,12 @@ export const noRelation = (
 }
 
 const TREE =
-  'The tree is block > tx > log, event, trace, with the rewards among the traces in the block. For two steps put one such clause into another.'
+  'The tree is block > tx > log, event, trace, with the rewards among the traces in the block. For two steps, put one such clause into another.'
 
 export const checkOutsideOfLists = (clause: string, place: JsonNode, { nested }: Scope): void => {
   if (nested === undefined) return
   throw refuse(
     'query_shard_exception',
-    `${where(place)}: [${clause}] is of documents, not of the elements of ${named(nested)}. Put it beside the nested clause, both into one bool.`,
+    `${where(place)}: [${clause}] applies to documents, not to the elements of ${named(nested)}. Put it next to the nested clause, both in one bool.`,
   )
 }

@@ -22,7 +22,7 @@ export const range: Clause = {
     return onField(name, at, scope, field => {
       const option = [format, time_zone].find(option => option !== undefined && option.value !== null)
       if (option !== undefined && field.compare !== 'instant') {
-        throw refuse('illegal_argument_exception', `${where(option)}: [${field.path}] is no date.`)
+        throw refuse('illegal_argument_exception', `${where(option)}: [${field.path}] is not a date.`)
       }
       const dates = createDateReader({
         ...scope,
@@ -74,10 +74,7 @@ const sole = (given: Given): JsonNode | undefined => {
   const isNew = first && !['from', 'to'].includes(first[0])
   const [[name, option] = []] = options
   if (isNew && option !== undefined)
-    throw refuse(
-      'parsing_exception',
-      `${where(option)}: [${name}] goes with [from] and [to], and not with [${first[0]}].`,
-    )
+    throw refuse('parsing_exception', `${where(option)}: [${name}] works with [from] and [to], not with [${first[0]}].`)
   return first?.[1]
 }
 

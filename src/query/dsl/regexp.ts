@@ -45,7 +45,7 @@ export const checkLength = (text: string, place: JsonNode): void => {
   if (text.length <= LONGEST) return
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: the regular expression has ${text.length} characters, and the longest may have ${LONGEST}.`,
+    `${where(place)}: the regular expression has ${text.length} characters, and may have at most ${LONGEST}.`,
   )
 }
 

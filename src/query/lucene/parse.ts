@@ -47,7 +47,7 @@ export const parseLucene = (text: string): Syntax => {
           : JSON.stringify(cut(token.text))
     return refuse(
       'query_shard_exception',
-      `Failed to parse query [${cut(text)}]: unexpected ${what} at character ${(token?.at ?? end) + 1}. A backslash makes a plain character of each of + - = && || > < ! ( ) { } [ ] ^ " ~ * ? : \\ /.`,
+      `Failed to parse query [${cut(text)}]: unexpected ${what} at character ${(token?.at ?? end) + 1}. A backslash escapes + - = && || > < ! ( ) { } [ ] ^ " ~ * ? : \\ /.`,
     )
   }
   const read = (mode: Mode): Token => {

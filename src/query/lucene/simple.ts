@@ -166,7 +166,7 @@ const MOST_TURNS = 100
 const tooDeep = () =>
   refuse(
     'query_shard_exception',
-    `Failed to parse a simple query string: it changes between + and | more than ${MOST_TURNS} times. Write groups of words into clauses of a bool.`,
+    `Failed to parse a simple query string: it alternates between + and | more than ${MOST_TURNS} times. Write groups of words into clauses of a bool.`,
   )
 
 const isSpace = (character: string) => /[ \t\n\r]/.test(character)

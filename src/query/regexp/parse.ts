@@ -138,7 +138,7 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
 
   if (characters.length === 0) return EMPTY
   const whole = union()
-  if (at < characters.length) throw fault(`has a ${characters[at]} too many.`)
+  if (at < characters.length) throw fault(`has one ${characters[at]} too many.`)
   return whole
 }
 

@@ -13,8 +13,8 @@ export const resumePoint = (token: string, index: string): ResumePoint | 'now' =
   throw refuse(
     'illegal_argument_exception',
     state
-      ? `resume: this token is of ${state.index}, and not of ${index}.`
-      : 'resume: this is no token: write "start", "now", or the [resume.token] of the last answer.',
+      ? `resume: this token belongs to ${state.index}, not to ${index}.`
+      : 'resume: this is not a token: write "start", "now", or the [resume.token] of the last answer.',
   )
 }
 

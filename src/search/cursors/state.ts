@@ -76,10 +76,7 @@ export const decodeScroll = (id: string): ScrollState => {
 export const decodePit = (id: string): PitState => {
   const state = decodeState(id)
   if (isPit(state)) return state
-  throw refuse(
-    'illegal_argument_exception',
-    `invalid id: [${id.slice(0, 80)}] is no point in time that this server has opened.`,
-  )
+  throw refuse('illegal_argument_exception', `invalid id: [${id.slice(0, 80)}] is not a point in time of this server.`)
 }
 
 /** Undefined where it is none. */

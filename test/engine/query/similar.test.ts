@@ -75,7 +75,7 @@ describe('contracts like another one', () => {
     const without = createTestStore(blocks.slice(0, 20).map(({ traces: _, ...raw }) => raw))
     const [contract] = without.all('contract')
     assert.throws(() => createSearcher(without.reader).similar({ address: contract!._id, size: 1 }), {
-      message: `The code of the contract ${contract!._id} is not known, or nothing in it runs, so that none is like it.`,
+      message: `The code of the contract ${contract!._id} is not known, or has no instructions, so no contract is similar to it.`,
     })
     without.close()
   })

@@ -31,7 +31,7 @@ export const arithmetic = (operation: Operation, a: Numeric, b: Numeric, { at }:
   if (found === BigInt.asIntN(bits, found)) return found
   throw refuse(
     'arithmetic_exception',
-    `${where(at)}: ${found} is no integer of ${bits} bits. Write one of the numbers with a fraction, such as 2.0.`,
+    `${where(at)}: ${found} is not an integer of ${bits} bits. Write one of the numbers with a fraction, such as 2.0.`,
   )
 }
 

@@ -46,7 +46,7 @@ const modelOf = (
   if (isMinimized) {
     throw refuse(
       'illegal_argument_exception',
-      `${where(minimize ?? given ?? place)}: settings that are found by chance are not supported. Write "minimize": false and the settings alpha, beta, gamma.`,
+      `${where(minimize ?? given ?? place)}: settings that are found by random search are not supported. Write "minimize": false and the settings alpha, beta, gamma.`,
     )
   }
   const read = (names: readonly string[]) => {

@@ -68,7 +68,7 @@ const follow = (bucket: Inside, names: readonly string[], at: number, path: Buck
   if (name === undefined) throw noNumber(path, 'a bucket')
   if (name === '_count' && isLast) return bucket.docCount
   if (name === '_key' && isLast) {
-    if (bucket.number === undefined) throw noNumber(path, 'a key that is no number')
+    if (bucket.number === undefined) throw noNumber(path, 'a key that is not a number')
     return bucket.number
   }
   const result = bucket.results.get(name)

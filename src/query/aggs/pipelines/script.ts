@@ -221,7 +221,7 @@ const literal = (token: string, { isExpression }: Source, refused: Refused): Num
     const isLong = /[lL]$/.test(token)
     const value = BigInt(token.replace(/[lL]$/, ''))
     if (value >= 2n ** (isLong ? 63n : 31n))
-      throw refused(`[${cut(token)}] is no integer of its size; write it as ${cut(token)}.0`)
+      throw refused(`[${cut(token)}] is not an integer of its size: write it as ${cut(token)}.0`)
     return value
   }
   return Number.parseFloat(token)
