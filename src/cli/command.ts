@@ -33,6 +33,10 @@ export interface Services {
     network: string | undefined,
     run: Run & { progress(label: string): Progress },
   ): Promise<Verified[]>
+  /** Copies all that is stored to a folder, beside a server if need be. */
+  backup(config: Config, folder: string, full: boolean, run: Run & Bars): Promise<BackupDone>
+  /** Makes the data folder of a backup, or with `check` only tells whether the backup is whole. */
+  restore(config: Config, backup: string, how: RestoreHow, run: Run & Bars): Promise<RestoreDone>
   /** `redecode`: also for what is stored. */
   addAbis(config: Config, files: string[], where: AbiPlace, redecode: boolean): Promise<AbiFile[]>
   /** Those of some names, narrowed down by network, address and code. */
@@ -64,6 +68,33 @@ export interface Verified {
   faults: string[]
   /** Whether it has no checksums, so that nothing can be told. */
   unchecked: boolean
+}
+
+/** Shows how far something is. */
+export interface Bars {
+  progress(label: string): Progress
+}
+
+export interface BackupDone {
+  /** Bytes of all copies, and those that were written now. */
+  bytes: number
+  written: number
+  databases: { name: string; pages: number; written: number }[]
+  files: number
+}
+
+export interface RestoreHow {
+  check: boolean
+  /** Puts what the data folder holds aside. */
+  force: boolean
+}
+
+export interface RestoreDone {
+  /** When the backup was taken (ISO 8601). */
+  takenAt: string
+  networks: { network: string; ranges: Range[] }[]
+  /** Where the old content of the data folder is. */
+  aside?: string | undefined
 }
 
 /** By default all that is stored. */

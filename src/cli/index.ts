@@ -11,9 +11,13 @@ import { overview, usageOf } from './usage.ts'
 export type {
   AbiFile,
   AbiPlace,
+  BackupDone,
+  Bars,
   DevNews,
   DevOptions,
   Range,
+  RestoreDone,
+  RestoreHow,
   RulesService,
   Run,
   Services,

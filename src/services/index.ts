@@ -86,6 +86,9 @@ export const services: Services = {
 
   verify: async (...asked) => (await import('./verify.ts')).verify(...asked),
 
+  backup: async (...asked) => (await import('./backup.ts')).backup(...asked),
+  restore: async (...asked) => (await import('./backup.ts')).restore(...asked),
+
   async addAbis(config, files, place, redecode) {
     const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits)
     if (!redecode) return abis.map(toAbiFile)

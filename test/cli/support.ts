@@ -23,6 +23,8 @@ const services: Services = {
   openAccounts: folder => openAccounts(folder),
   status: unexpected('status'),
   verify: unexpected('verify'),
+  backup: unexpected('backup'),
+  restore: unexpected('restore'),
   addAbis: unexpected('addAbis'),
   removeAbis: unexpected('removeAbis'),
   listAbis: unexpected('listAbis'),

@@ -1,7 +1,9 @@
 import { addAbis, listAbis, removeAbis } from './abi.ts'
+import { backup } from './backup.ts'
 import { dev } from './dev.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
+import { restore } from './restore.ts'
 import { checkRules } from './rules/check.ts'
 import { listDeliveries } from './rules/deliveries.ts'
 import { listRules } from './rules/list.ts'
@@ -23,6 +25,8 @@ export const COMMANDS = [
   search,
   status,
   verify,
+  backup,
+  restore,
   listRules,
   checkRules,
   simulateRule,
