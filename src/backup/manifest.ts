@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, refuse } from '../lib/errors.ts'
-import { PRIVATE_FILE } from '../lib/private.ts'
+import { PRIVATE_FILE, syncFile } from '../lib/private.ts'
 
 /** What a backup folder holds. It is replaced as a whole: whatever the folder holds beside what it names is left over. */
 export interface Manifest {
@@ -93,12 +93,6 @@ export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').upda
 export const writeDurably = (path: string, content: string | Uint8Array) => {
   writeFileSync(path, content, { mode: PRIVATE_FILE })
   syncFile(path)
-}
-
-export const syncFile = (path: string) => {
-  const file = openSync(path, 'r+')
-  fsyncSync(file)
-  closeSync(file)
 }
 
 /** Has the disk keep the names in a folder. Windows has no such call, and needs none. */

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { refuse } from '../lib/errors.ts'
-import { makePrivateFolder, PRIVATE_FILE } from '../lib/private.ts'
+import { makePrivateFolder, PRIVATE_FILE, syncFile } from '../lib/private.ts'
 import { restoringFolder } from '../sqlite/lock.ts'
 import { PAGE } from '../sqlite/log-file.ts'
 import { makeSums } from '../sqlite/sums.ts'
@@ -21,7 +21,6 @@ import {
   plainPath,
   readManifest,
   sha256Of,
-  syncFile,
   syncFolder,
   writeDurably,
 } from './manifest.ts'

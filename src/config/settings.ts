@@ -41,6 +41,11 @@ export const SETTINGS = {
     '30d',
     'Delivered alerts stay in the ledger for so long; dead ones for 90d at least.',
   ),
+  keepAlerts: setting(
+    kinds.duration,
+    undefined,
+    'Alerts that were confirmed, withdrawn or retracted stay findable for so long; by default for ever.',
+  ),
 } satisfies Table
 
 /** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */
@@ -74,6 +79,16 @@ export const NETWORK_SETTINGS = {
   requestTimeout: setting(kinds.duration, '20s', 'A node that takes longer to answer has failed.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Most calls in one JSON-RPC request.'),
   rpcConcurrency: setting(kinds.count(1, 256), '16', 'Most JSON-RPC requests under way at once.'),
+  keepBlocks: setting(
+    kinds.count(64),
+    undefined,
+    'So many of the newest blocks are kept, and older ones are removed; by default all are kept.',
+  ),
+  keepFor: setting(
+    kinds.duration,
+    undefined,
+    'Blocks of this time are kept, and older ones are removed; by default all are kept.',
+  ),
   storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks of a back-fill that are stored in one transaction.'),
 } satisfies Table
 

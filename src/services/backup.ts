@@ -8,12 +8,11 @@ import { type BackupStep, takeBackup } from '../backup/take.ts'
 import type { BackupDone, Bars, RestoreDone, RestoreHow, Run } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { DELIVERIES_FILE } from '../delivery/file.ts'
-import { createBlocks } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import { openForReading } from '../engine/open.ts'
 import { refuse } from '../lib/errors.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
 import { lockFolder } from '../sqlite/lock.ts'
+import { rangesOf } from './stores.ts'
 
 export const backup = async (
   { data }: Config,
@@ -45,15 +44,9 @@ export const restore = async (
   const lock = lockFolder(data, 'restore', native)
   shutdown.add('lock', lock.release)
   const done = await run(restoreBackup({ backup: folder, data, force }), 'restore', progress, shutdown.signal)
-  return { ...done, networks: storedNetworks(data).map(network => ({ network, ranges: rangesOf(data, network) })) }
-}
-
-const rangesOf = (data: string, network: string) => {
-  const db = openForReading(storeFile(data, network), nativeBinding())
-  try {
-    return createBlocks(db).ranges()
-  } finally {
-    db.close()
+  return {
+    ...done,
+    networks: storedNetworks(data).map(network => ({ network, ranges: rangesOf(storeFile(data, network)) })),
   }
 }
 
