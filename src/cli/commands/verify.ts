@@ -8,7 +8,13 @@ export const verify = command({
   usage: '[T/B/N]',
   summary: 'Reads all that is stored and tells whether it is as it was written; exits with 1 where it is not.',
   settings: [],
-  options: { deep: setting(toggle, 'false', 'Also reads every record, looks into every part of the index, and has SQLite check all it knows of.') },
+  options: {
+    deep: setting(
+      toggle,
+      'false',
+      'Also reads every record, looks into every part of the index, and has SQLite check all it knows of.',
+    ),
+  },
   arity: [0, 1],
   run: async ({ services, config, options, args: [network], log, shutdown, progress, print }) => {
     if (network !== undefined && network.split('/').length !== 3) throw misused(`${network} is no T/B/N.`)
