@@ -117,6 +117,12 @@ Commands:
   search            Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.
   status            Tells of each network which blocks are held, how far the head is, and how its nodes are.
   verify            Reads all that is stored and tells whether it is as it was written; exits with 1 where it is not.
+  backup            Copies all that is stored to a folder, also beside a running server; into a backup it writes only what has changed.
+  restore           Makes the data folder of a backup, once all of the backup is found to be whole.
+  prune             Takes old blocks, and old alerts, out of what is stored, also beside a running server.
+  compact           Gives the disk the room back that pruning has left free in the files. No server may run on the data folder.
+  stats             Tells what takes how much room: documents, index, alerts, dictionaries. It reads every page.
+  salvage           Makes a new store of what is whole of a damaged one, and tells which blocks are lost.
   rules list        Shows alert rules, those of all accounts, and how often each has fired.
   rules check       Checks alert rules in JSON files as the server would, one or a list of them in each; - reads standard input.
   rules simulate    Tells how often a rule would have fired in the blocks that are stored, and shows the newest hits; sends nothing.

@@ -18,6 +18,10 @@ export const prune = command({
     const done = await services.prune(config, network, before, { log, shutdown })
     if (config.json) print(JSON.stringify(done))
     else if (done.waiting) print('The program that runs on the data folder does it in the background.')
-    else print(`${done.network}: ${showRanges(done.held)}`)
+    else {
+      print(`${done.network}: ${showRanges(done.held)}`)
+      if (before !== undefined && (done.held[0]?.from ?? before) < before)
+        print(`Blocks below ${before} stay that share a segment with newer ones, or are among the newest 64.`)
+    }
   },
 })
