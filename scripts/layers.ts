@@ -47,6 +47,10 @@ export const ROOMS: Record<string, Room> = {
     packages: ['better-sqlite3'],
     sql: 'the tables of checksums and of locks',
   },
+  backup: {
+    is: 'backups of a data folder: one state of all its files, the pages that changed since the last one, and the way back',
+    may: ['sqlite', 'lib'],
+  },
   accounts: {
     is: 'accounts and tokens, in a file of their own',
     may: ['limits', 'sqlite', 'lib'],
@@ -128,6 +132,7 @@ export const ROOMS: Record<string, Room> = {
       'config',
       'accounts',
       'sqlite',
+      'backup',
       'engine',
       'search',
       'rules',

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
+import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
@@ -92,3 +93,7 @@ export const checkAccounts = (folder: string, native: string | undefined): strin
     db.close()
   }
 }
+
+/** Gives room back that is free in the file. */
+export const compactAccounts = (folder: string, native: string | undefined) =>
+  vacuum(join(folder, ACCOUNTS_FILE), () => connect(folder, native))

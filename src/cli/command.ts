@@ -31,8 +31,21 @@ export interface Services {
   verify(
     config: Config,
     network: string | undefined,
+    deep: boolean,
     run: Run & { progress(label: string): Progress },
   ): Promise<Verified[]>
+  /** Copies all that is stored to a folder, beside a server if need be. */
+  backup(config: Config, folder: string, full: boolean, run: Run & Bars): Promise<BackupDone>
+  /** Makes the data folder of a backup, or with `check` only tells whether the backup is whole. */
+  restore(config: Config, backup: string, how: RestoreHow, run: Run & Bars): Promise<RestoreDone>
+  /** Takes old blocks, and with `keepAlerts` old alerts, out of a network's store, itself or by the server that runs. */
+  prune(config: Config, network: NetworkConfig, before: number | undefined, run: Run): Promise<PruneDone>
+  /** Gives the room back that is free in the files, of one network or of all. */
+  compact(config: Config, network: string | undefined, run: Run): Promise<Compacted[]>
+  /** What takes how much room. */
+  stats(config: Config, network: string | undefined): Promise<StoreStats[]>
+  /** Makes a new store of what is whole of a damaged one. */
+  salvage(config: Config, network: string, run: Run): Promise<Salvaged>
   /** `redecode`: also for what is stored. */
   addAbis(config: Config, files: string[], where: AbiPlace, redecode: boolean): Promise<AbiFile[]>
   /** Those of some names, narrowed down by network, address and code. */
@@ -64,6 +77,70 @@ export interface Verified {
   faults: string[]
   /** Whether it has no checksums, so that nothing can be told. */
   unchecked: boolean
+}
+
+/** Shows how far something is. */
+export interface Bars {
+  progress(label: string): Progress
+}
+
+export interface BackupDone {
+  /** Bytes of all copies, and those that were written now. */
+  bytes: number
+  written: number
+  databases: { name: string; pages: number; written: number }[]
+  files: number
+}
+
+export interface RestoreHow {
+  check: boolean
+  /** Puts what the data folder holds aside. */
+  force: boolean
+}
+
+export interface RestoreDone {
+  /** When the backup was taken (ISO 8601). */
+  takenAt: string
+  networks: { network: string; ranges: Range[] }[]
+  /** Where the old content of the data folder is. */
+  aside?: string | undefined
+}
+
+export interface PruneDone {
+  network: string
+  /** Ranges that are held now. */
+  held: Range[]
+  /** Whether a program that runs on the data folder still has to do it. */
+  waiting: boolean
+}
+
+/** Bytes of one file. */
+export interface Compacted {
+  file: string
+  before: number
+  after: number
+}
+
+export interface StoreStats {
+  network: string
+  /** Of the file, and of the log beside it. */
+  bytes: number
+  log: number
+  /** Of pages that nothing is in: new blocks are written there. */
+  free: number
+  ranges: Range[]
+  parts: { part: string; what: string; bytes: number; rows: number | null }[]
+}
+
+export interface Salvaged {
+  network: string
+  /** Ranges that were held, and those that could not be read. */
+  held: Range[]
+  lost: Range[]
+  /** Numbers of alerts that could not be read. */
+  lostAlerts: number
+  /** Where the damaged file is. */
+  aside: string
 }
 
 /** By default all that is stored. */
@@ -240,6 +317,8 @@ export const SERVER = [
   'deliveryRetries',
   'keepDeliveries',
 ] as const satisfies readonly (keyof typeof SETTINGS)[]
+/** What is kept of old data. */
+export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts'] as const satisfies readonly SettingName[]
 export const NODE = [
   'network',
   'rpc',

@@ -95,6 +95,13 @@ const showRows = (title: string, rows: [string, string][]): string =>
 
 const MAX_RANGES = 20
 
+export const showBytes = (bytes: number): string => {
+  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3))
+  return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+
 /** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many the last ones. */
 export const showRanges = (ranges: Range[]): string => {
   if (ranges.length === 0) return 'none'

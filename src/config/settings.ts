@@ -41,6 +41,11 @@ export const SETTINGS = {
     '30d',
     'How long the ledger keeps delivered alerts. It keeps dead ones for at least 90d.',
   ),
+  keepAlerts: setting(
+    kinds.duration,
+    undefined,
+    'How long alerts that were confirmed, withdrawn or retracted are kept. The default is for ever.',
+  ),
 } satisfies Table
 
 /** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */
@@ -74,6 +79,16 @@ export const NETWORK_SETTINGS = {
   requestTimeout: setting(kinds.duration, '20s', 'Time within which a node must answer.'),
   rpcBatch: setting(kinds.count(1, 1_000), '20', 'Maximum number of calls in one JSON-RPC request.'),
   rpcConcurrency: setting(kinds.count(1, 256), '16', 'Maximum number of concurrent JSON-RPC requests.'),
+  keepBlocks: setting(
+    kinds.count(64),
+    undefined,
+    'Number of newest blocks to keep. Older ones are removed. The default is to keep all.',
+  ),
+  keepFor: setting(
+    kinds.duration,
+    undefined,
+    'Age up to which blocks are kept. Older ones are removed. The default is to keep all.',
+  ),
   storeBatch: setting(kinds.count(1, 10_000), '200', 'Blocks that a back-fill stores in one transaction.'),
 } satisfies Table
 

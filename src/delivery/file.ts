@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 import { findFaults, findFaultsAtStart } from '../sqlite/integrity.ts'
+import { vacuum } from '../sqlite/vacuum.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type Db = Database.Database
@@ -69,3 +70,7 @@ export const checkDeliveries = (folder: string, native: string | undefined): str
     db.close()
   }
 }
+
+/** Gives room back that is free in the file. */
+export const compactDeliveries = (folder: string, native: string | undefined) =>
+  vacuum(join(folder, DELIVERIES_FILE), () => connect(folder, native))

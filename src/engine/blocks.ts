@@ -8,6 +8,7 @@ export const createBlocks = (db: Db): Blocks => {
   const chainId = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
   const hash = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
   const record = db.prepare<[number], Buffer>('SELECT record FROM block WHERE number = ?').pluck()
+  const floor = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'floor'").pluck()
   const segments = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM segment ORDER BY first')
   return {
     chainId: () => chainId.get(),
@@ -20,6 +21,7 @@ export const createBlocks = (db: Db): Blocks => {
       return bytes && parentHashIn(bytes, number)
     },
     ranges: () => merged(segments.all()),
+    floor: () => floor.get() ?? 0,
   }
 }
 

@@ -1,8 +1,11 @@
 import { stop } from '../lib/errors.ts'
 import { type Db, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
-import { SCHEMA, SCHEMA_VERSION } from './schema.ts'
+import { type Layout, mayMigrate, migrate } from './migrations.ts'
+import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
 
-/** Opens the store of one network for writing, making it as needed. */
+const LAYOUT: Layout = { version: SCHEMA_VERSION, migrations: MIGRATIONS }
+
+/** Opens the store of one network for writing, making it, or bringing it up to date, as needed. */
 export const openForWriting = (path: string, native?: string): WritableDb => openWritable(path, { native, check, make })
 
 /** Opens the store of one network for reading. */
@@ -14,6 +17,11 @@ export const openForReading = (path: string, native?: string, waitMs?: number): 
       check(db)
       if (versionOf(db) === 0)
         throw stop('store_empty', `${db.name} is not a store yet: chainsieve serve, index or import creates it`)
+      if (versionOf(db) < SCHEMA_VERSION)
+        throw stop(
+          'store_older',
+          `${db.name} was written by an older version of Chainsieve: chainsieve serve brings it up to date`,
+        )
     },
   })
 
@@ -28,7 +36,7 @@ const check = (db: Db) => {
       `${db.name} was written by a newer version of Chainsieve (store version ${version}, this one knows ${SCHEMA_VERSION}): ` +
         'run that version, or index into another data folder',
     )
-  if (version !== 0 && version < SCHEMA_VERSION)
+  if (version !== 0 && !mayMigrate(version, LAYOUT))
     throw stop(
       'store_older',
       `${db.name} was written by an older version of Chainsieve, in a layout that this version cannot read (store version ${version}, ` +
@@ -38,6 +46,7 @@ const check = (db: Db) => {
 
 const make = (db: Db) => {
   if (versionOf(db) === SCHEMA_VERSION) return
+  if (versionOf(db) !== 0) return migrate(db, LAYOUT)
   db.transaction(() => {
     for (const statement of SCHEMA) db.exec(statement)
     const meta = db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')

@@ -103,6 +103,8 @@ export interface Blocks {
   hash(number: number): string | undefined
   parentHash(number: number): string | undefined
   ranges(): Range[]
+  /** Blocks below this one were pruned, and are not to be indexed again; 0 where none were. */
+  floor(): number
 }
 
 /** What is stored of a token. */

@@ -11,6 +11,7 @@ import { segmentInserter } from './index/segments.ts'
 import { createStructures } from './index/structure.ts'
 import { truncate } from './index/truncate.ts'
 import type { DocumentWriter, Within } from './port.ts'
+import { createPruning, type PruneLimits } from './prune.ts'
 import { PLACES } from './schema.ts'
 import { createSimilar } from './similar.ts'
 
@@ -25,12 +26,17 @@ export interface Writer extends DocumentWriter {
    * who waits for a block should wait for this.
    */
   merge(block: number): boolean
+  /** One step of taking old blocks out of the store; whether there may be more to do. */
+  prune(limits: PruneLimits): boolean
   /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
   small(): number[]
 }
 
 export const createWriter = (db: WritableDb): Writer => {
-  const insert = { block: rowInserter(db, 'block', 6, 4), contract: rowInserter(db, 'contract', 9, 16) }
+  const insert = {
+    block: rowInserter(db, 'block', 6, 4),
+    contract: rowInserter(db, 'contract', 9, 16, 'INSERT OR REPLACE'),
+  }
   const insertRecords = byKind(RECORD_KINDS, kind => recordInserter(db, kind))
   const structures = createStructures(db)
   const insertSegment = segmentInserter(db)
@@ -61,7 +67,7 @@ export const createWriter = (db: WritableDb): Writer => {
        WHERE pos IS NULL OR pos > excluded.pos`,
   )
   const insertLink = db.prepare('INSERT OR REPLACE INTO link (id, code, kind, targets, pos) VALUES (?, ?, ?, ?, ?)')
-  const insertUpgrade = db.prepare('INSERT INTO upgrade (pos, address, implementation) VALUES (?, ?, ?)')
+  const insertUpgrade = db.prepare('INSERT OR REPLACE INTO upgrade (pos, address, implementation) VALUES (?, ?, ?)')
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT 16').pluck()
   let change = (db.prepare('SELECT max(change) FROM token').pluck().get() as number | null) ?? 0
   // Where another chain begins, other contracts may stand at the same addresses.
@@ -118,6 +124,7 @@ export const createWriter = (db: WritableDb): Writer => {
     received = []
   }
 
+  const pruning = createPruning(db)
   const apply = db.transaction((batch: Batch, writeIndex: ((segment: number) => void)[], within: () => void) => {
     const clash = overlapping.get(batch.last, batch.first) as { first: number; last: number } | undefined
     if (clash)
@@ -125,6 +132,7 @@ export const createWriter = (db: WritableDb): Writer => {
         'block_stored',
         `blocks ${batch.first} to ${batch.last} overlap the stored blocks ${clash.first} to ${clash.last}`,
       )
+    pruning.makeRoom(batch.first, batch.last)
     if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
     for (const added of received) writeDictionaries(added)
     insert.block.add(batch.rows.block)
@@ -149,10 +157,17 @@ export const createWriter = (db: WritableDb): Writer => {
     forgetTokens.run(from, to)
     forgetLinks.run(from)
     forgetUpgrades.run(from)
+    pruning.removed(to)
     within()
   })
 
   const merge = db.transaction(merging.step)
+
+  const prune = db.transaction((limits: PruneLimits) => {
+    const hidden = pruning.hide(limits)
+    if (hidden) merging.abandon()
+    return hidden || pruning.sweep() || merging.step(NO_BLOCK)
+  })
 
   const reviser = createReviser(db)
   const revise = db.transaction((revision: Revision, patchIndex: (() => void)[]) => {
@@ -205,12 +220,15 @@ export const createWriter = (db: WritableDb): Writer => {
     },
     small: () => newest.all().reverse() as number[],
     merge: block => attempt(() => merge.immediate(block)),
+    prune: limits => attempt(() => prune.immediate(limits)),
     rollback: (to, within = nothing) => attempt(() => rollback.immediate(to, within)),
     also: within => attempt(() => also.immediate(within)),
   }
 }
 
 const nothing = () => {}
+/** Nothing is merged around it: what is no longer listed is removed. */
+const NO_BLOCK = -1
 
 /** Hex texts of one size, one behind the other. */
 const bytesOf = (texts: readonly string[]): Buffer => Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')

@@ -3,7 +3,7 @@ import { positionOf } from '../engine/schema.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import { systemClock } from '../lib/retry.ts'
 import { fill } from './filling.ts'
-import type { Job } from './messages.ts'
+import type { Job, Keep } from './messages.ts'
 import { prefetch } from './prefetch.ts'
 import type { Work } from './work.ts'
 
@@ -12,7 +12,9 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   const { source, signal, state } = work
   const head = await source!.head(signal)
   state.head = head
-  const from = resolvePoint(job.from, head, 0)
+  const { network, lookups } = work
+  const floor = lookups.floor()
+  const from = resolvePoint(job.from, head, floor)
   const to = resolvePoint(job.to, head, head)
   if (to > head)
     throw refuse('beyond_head', `block ${to} is beyond the head of the chain, which is ${head}: lower --to`)
@@ -20,6 +22,11 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
     throw refuse(
       'empty_range',
       `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`,
+    )
+  if (from < floor)
+    throw refuse(
+      'blocks_pruned',
+      `the blocks below ${floor} were pruned: raise --from, or have them indexed again by chainsieve prune --network ${network} --before ${from}`,
     )
   // What was the head last time may have been reorganised since.
   const tip = work.pipeline.held().at(-1)?.to
@@ -51,7 +58,8 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   const head = await source!.head(signal)
   state.head = head
   ruleWatcher.fixStarts(head)
-  const from = Math.min(resolvePoint(job.from, head, 0), head)
+  const wanted = Math.max(resolvePoint(job.from, head, 0), await firstKept(work, job.keep, head))
+  const from = Math.min(wanted, head)
   const tip = pipeline.held().at(-1)?.to
   // What a node for development has instead of the stored blocks only following finds out.
   const near = tip !== undefined && (job.node.shrinks === true || (tip >= from - 1 && head - tip <= CATCH_UP))
@@ -68,6 +76,22 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
     stopAll.abort()
     await Promise.allSettled(parts)
   }
+}
+
+/** The first block that is not pruned, nor would be as soon as it is stored. */
+const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: Keep = {}, head: number) => {
+  const byCount = blocks === undefined ? 0 : head - blocks + 1
+  let from = Math.max(lookups.floor(), byCount)
+  if (forMs === undefined) return from
+  const since = (Date.now() - forMs) / 1000
+  let to = head
+  while (from < to) {
+    const middle = (from + to) >> 1
+    const [blocks] = await collect(source!.range({ from: middle, to: middle, order: 'oldest', run: 1, signal }))
+    if (Number(blocks?.[0]?.block.timestamp ?? since) < since) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
 /** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */

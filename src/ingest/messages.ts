@@ -76,9 +76,24 @@ export type Job =
       order: BackfillOrder
       finality: number
     }
-  | { type: 'follow'; node: NodeOptions; from: BlockPoint | undefined; order: BackfillOrder; finality: number }
+  | {
+      type: 'follow'
+      node: NodeOptions
+      from: BlockPoint | undefined
+      order: BackfillOrder
+      finality: number
+      keep?: Keep
+    }
   /** Nothing new comes, but rules may ask for what is stored. */
   | { type: 'watch' }
+
+/** Which blocks are kept. Without a limit: all. */
+export interface Keep {
+  /** The newest so many. */
+  blocks?: number | undefined
+  /** Those of the last so many milliseconds. */
+  forMs?: number | undefined
+}
 
 export type BackfillOrder = 'newest' | 'oldest'
 

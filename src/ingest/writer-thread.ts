@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { createAlertStore } from '../alerts/alert-store.ts'
+import { createAlertPruning } from '../alerts/prune.ts'
 import { openForWriting } from '../engine/open.ts'
 import type { DocumentWriter } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
@@ -7,6 +8,7 @@ import { ChainsieveError } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
+import { createPruner, LOOK_MS } from './pruner.ts'
 
 type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'update' }>
 
@@ -35,6 +37,9 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   let stopping = false
   let stuck = false
   let waiting: NodeJS.Timeout | undefined
+  const pruner = createPruner({ store, writer, alerts: createAlertPruning(db) })
+  /** Pruning and what else waits take turns. */
+  let pruned = false
   const tell = (message: FromWriter) => port.postMessage(message)
 
   const next = () => {
@@ -47,6 +52,12 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       mergeSome()
       return void setImmediate(next)
     }
+    if (!task && (!pruned || tasks.fill.length === 0) && pruneSome()) {
+      busy = true
+      pruned = true
+      return void setImmediate(next)
+    }
+    pruned = false
     steps = 0
     void take(task ?? tasks.fill.shift())
   }
@@ -84,6 +95,15 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     }
   }
 
+  const pruneSome = (): boolean => {
+    try {
+      return !closing && !stopping && pruner.step()
+    } catch (error) {
+      if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
+      return false
+    }
+  }
+
   const revise = async ({ revision }: Extract<Task, { type: 'revise' }>): Promise<Revised> => {
     const started = performance.now()
     return { done: await documents.revise(revision), took: performance.now() - started }
@@ -110,9 +130,18 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   }
 
   const close = () => {
+    clearInterval(looking)
     db.close()
     port.close()
   }
+
+  const wake = () => {
+    if (busy || waiting) return
+    busy = true
+    setImmediate(next)
+  }
+  const looking = setInterval(wake, LOOK_MS)
+  looking.unref()
 
   port.on('message', (message: ToWriter) => {
     if (message.type === 'close') closing = true

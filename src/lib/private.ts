@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 
 /** What is kept is for the user alone that runs the program, whatever the umask: alerts and rules of all accounts are in it. */
 export const PRIVATE_FILE = 0o600
@@ -35,4 +35,11 @@ const keepPrivate = (path: string) => {
     // It is its owner's to say who may open it.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
   }
+}
+
+/** Has the disk keep a file. */
+export const syncFile = (path: string) => {
+  const file = openSync(path, 'r+')
+  fsyncSync(file)
+  closeSync(file)
 }

@@ -16,6 +16,7 @@ import { createPool } from '../search/pool.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
+import { startRetention } from './retention.ts'
 import { createRulesService } from './rules.ts'
 import { watchStored } from './watch.ts'
 
@@ -39,6 +40,7 @@ export const services: Services = {
     if (demo) await importDemo(config, pool, { log, shutdown })
 
     const indexed = new Set(indexings.map(({ network }) => network))
+    shutdown.add('retention', startRetention(config, log))
     const watching = watchStored({ config, rules, indexed, log, onAlerts: delivery.wake })
     shutdown.add('watching', watching.stop)
 
@@ -86,6 +88,14 @@ export const services: Services = {
 
   verify: async (...asked) => (await import('./verify.ts')).verify(...asked),
 
+  backup: async (...asked) => (await import('./backup.ts')).backup(...asked),
+  restore: async (...asked) => (await import('./backup.ts')).restore(...asked),
+
+  prune: async (...asked) => (await import('./prune.ts')).prune(...asked),
+  compact: async (...asked) => (await import('./compact.ts')).compact(...asked),
+  stats: async (...asked) => (await import('./stats.ts')).stats(...asked),
+  salvage: async (...asked) => (await import('./salvage.ts')).salvage(...asked),
+
   async addAbis(config, files, place, redecode) {
     const abis = addAbis(abiFolder(config.data), files, toWhere(place), config.limits)
     if (!redecode) return abis.map(toAbiFile)
@@ -110,8 +120,9 @@ const startFollowing = (
   log: Run['log'],
   onAlerts: (network: string) => void,
 ): Indexing => {
-  const { network: name, from, order, finality, storeBatch } = network
-  const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality }
+  const { network: name, from, order, finality, storeBatch, keepBlocks, keepFor } = network
+  const keep = { blocks: keepBlocks, forMs: keepFor }
+  const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality, keep }
   const { data, indexers, limits } = config
   return keepIndexing({ data, network: name, job, storeBatch, indexers, limits, log, onAlerts: () => onAlerts(name) })
 }

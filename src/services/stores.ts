@@ -1,4 +1,9 @@
+import { createBlocks } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
+import { openForReading } from '../engine/open.ts'
+import { refuse } from '../lib/errors.ts'
+import type { Range } from '../lib/ranges.ts'
+import { nativeBinding } from '../lib/runtime.ts'
 
 /** The stores of a data folder: file by network. */
 export type Stores = (wanted?: string) => ReadonlyMap<string, string>
@@ -16,5 +21,26 @@ export const createStores = (data: string, now: () => number = () => performance
       readAt = now()
     }
     return known
+  }
+}
+
+/** The store of a network that is stored. */
+export const storeOf = (data: string, network: string): string => {
+  if (!storedNetworks(data).includes(network))
+    throw refuse('index_not_found_exception', `${data} holds no network ${network}.`)
+  return storeFile(data, network)
+}
+
+/** The stores that a command is about: that of one network, or all. */
+export const storesOf = (data: string, network: string | undefined): [network: string, store: string][] =>
+  (network === undefined ? storedNetworks(data) : [network]).map(name => [name, storeOf(data, name)])
+
+/** The blocks that a store holds. */
+export const rangesOf = (store: string): Range[] => {
+  const db = openForReading(store, nativeBinding())
+  try {
+    return createBlocks(db).ranges()
+  } finally {
+    db.close()
   }
 }

@@ -6,7 +6,8 @@ import type { Run, Verified } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { checkDeliveries, DELIVERIES_FILE } from '../delivery/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import { messageOf, refuse } from '../lib/errors.ts'
+import { verifyContents } from '../engine/verify.ts'
+import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { checkPages } from '../sqlite/pages.ts'
@@ -15,6 +16,7 @@ import { checkPages } from '../sqlite/pages.ts'
 export const verify = async (
   config: Config,
   network: string | undefined,
+  deep: boolean,
   { shutdown, progress }: Run & { progress(label: string): Progress },
 ): Promise<Verified[]> => {
   const stored = storedNetworks(config.data)
@@ -23,7 +25,11 @@ export const verify = async (
   const verified: Verified[] = []
   for (const name of network === undefined ? stored : [network]) {
     shutdown.signal.throwIfAborted()
-    verified.push(await verifyStore(storeFile(config.data, name), progress(name), shutdown.signal))
+    const [file, signal] = [storeFile(config.data, name), shutdown.signal]
+    const found = await verifyStore(file, progress(name), signal)
+    // What pages that are not what was written would tell is nothing new.
+    if (found.faults.length === 0) found.faults = await verifyInside(file, deep, progress(`${name}, contents`), signal)
+    verified.push(found)
   }
   if (network === undefined) verified.push(...verifySmall(config))
   return verified
@@ -42,6 +48,31 @@ const verifyStore = async (file: string, progress: Progress, signal: AbortSignal
     progress.update({ blocks: 0, logs: 0, events: 0, done: value.done, total: value.total })
     await setImmediate()
     signal.throwIfAborted()
+  }
+}
+
+const verifyInside = async (
+  file: string,
+  deep: boolean,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  try {
+    const steps = verifyContents(file, deep, nativeBinding())
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done) return value
+      progress.update({ blocks: 0, logs: 0, events: 0, done: value * 100, total: 100 })
+      await setImmediate()
+      signal.throwIfAborted()
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    // A store that was made and has got no block yet holds nothing.
+    if (error instanceof ChainsieveError && error.code === 'store_empty') return []
+    return [messageOf(error)]
+  } finally {
+    progress.finish()
   }
 }
 

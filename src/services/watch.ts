@@ -1,7 +1,8 @@
 import type { Config } from '../config/index.ts'
-import { storedNetworks } from '../engine/files.ts'
+import { storedNetworks, storeFile } from '../engine/files.ts'
 import { keepIndexing } from '../ingest/keep.ts'
 import type { Indexing } from '../ingest/network.ts'
+import { isPruneAsked } from '../ingest/prune-requests.ts'
 import { openRedecodings, redecodeFolder } from '../ingest/redecodings.ts'
 import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
@@ -34,11 +35,13 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
   let ruled: string[] = []
   const look = () => {
     const redecoded = openRedecodings(redecodeFolder(config.data)).map(({ network }) => network)
-    if (rules.version() === version && redecoded.length === 0) return
+    const stores = storedNetworks(config.data)
+    const pruned = stores.filter(network => isPruneAsked(storeFile(config.data, network)))
+    if (rules.version() === version && redecoded.length === 0 && pruned.length === 0) return
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
-    const stored = new Set(storedNetworks(config.data))
-    for (const network of [...ruled, ...redecoded]) {
+    const stored = new Set(stores)
+    for (const network of [...ruled, ...redecoded, ...pruned]) {
       if (!indexed.has(network) && !watched.has(network) && stored.has(network)) watch(network)
     }
   }

@@ -1,14 +1,28 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, stop } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private.ts'
 
+/** Where files wait in a data folder that is being restored. */
+export const restoringFolder = (data: string): string => join(data, 'restoring')
+
+/** Keeps a data folder as `lockFolder` does, and refuses one that is half restored. */
+export const lockDataFolder = (data: string, doing: string, native?: string): { release(): void } => {
+  const lock = lockFolder(data, doing, native)
+  if (!existsSync(restoringFolder(data))) return lock
+  lock.release()
+  throw stop(
+    'restore_unfinished',
+    `a restore into the data folder ${data} was interrupted: run chainsieve restore again with the same backup, or remove ${restoringFolder(data)}`,
+  )
+}
+
 /**
  * Keeps a data folder for this process alone, as its only writer. The lock is one of SQLite's on a file of its own: the operating system
  * takes it back when the process ends, however it ends.
  */
-export const lockDataFolder = (data: string, doing: string, native?: string): { release(): void } => {
+export const lockFolder = (data: string, doing: string, native?: string): { release(): void } => {
   try {
     makePrivateFolder(data)
   } catch (error) {

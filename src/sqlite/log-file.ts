@@ -11,6 +11,10 @@ export interface LogFile {
   frames: number
   /** Checksums of what was last committed of each page. */
   pages: ReadonlyMap<number, number>
+  /** Where in the log that is: number of the frame, from 0. */
+  places: ReadonlyMap<number, number>
+  /** Pages of the whole store as of the last commit that was read; 0 where none was. */
+  size: number
   /** To go on from later. */
   end: LogEnd
 }
@@ -46,6 +50,17 @@ export const readLog = (store: string, after?: LogEnd): LogFile => {
   }
 }
 
+/** Reads what a frame of the log holds into `into`; false where the log is not that long. */
+export const readPlace = (store: string, place: number, into: Buffer): boolean => {
+  const file = open(`${store}-wal`)
+  if (file === undefined) return false
+  try {
+    return readSync(file, into, 0, PAGE, HEAD + place * FRAME + FRAME_HEAD) === PAGE
+  } finally {
+    closeSync(file)
+  }
+}
+
 /** Has the disk keep what the log holds. */
 export const syncLog = (store: string) => {
   const file = open(`${store}-wal`, 'r+')
@@ -62,6 +77,8 @@ const NO_LOG: LogFile = {
   broken: false,
   frames: 0,
   pages: new Map(),
+  places: new Map(),
+  size: 0,
   end: { salts: 0n, frames: 0, sum: [0, 0] },
 }
 
@@ -90,28 +107,35 @@ const readFrames = (file: number, from: LogEnd): LogFile => {
   const chunk = Buffer.alloc(FRAMES * FRAME)
   const words = wordsOf(chunk)
   const pages = new Map<number, number>()
-  let pending: [page: number, sum: number][] = []
+  const places = new Map<number, number>()
+  let size = 0
+  let pending: [page: number, sum: number, place: number][] = []
   let end = from
   let { frames, sum } = from
+  const found = (): LogFile => ({ ...end, broken: false, pages, places, size, end })
   for (;;) {
-    const size = readSync(file, chunk, 0, chunk.length, HEAD + frames * FRAME)
-    const whole = Math.floor(size / FRAME)
+    const read = readSync(file, chunk, 0, chunk.length, HEAD + frames * FRAME)
+    const whole = Math.floor(read / FRAME)
     for (let i = 0; i < whole; i++) {
       const at = i * FRAME
-      if (chunk.readBigUInt64BE(at + 8) !== from.salts) return { ...end, broken: false, pages, end }
+      if (chunk.readBigUInt64BE(at + 8) !== from.salts) return found()
       sum = chain(words, at / 4, at / 4 + 2, sum)
       sum = chain(words, (at + FRAME_HEAD) / 4, (at + FRAME) / 4, sum)
-      if (chunk.readInt32BE(at + 16) !== sum[0] || chunk.readInt32BE(at + 20) !== sum[1])
-        return { ...end, broken: false, pages, end }
-      frames++
+      if (chunk.readInt32BE(at + 16) !== sum[0] || chunk.readInt32BE(at + 20) !== sum[1]) return found()
       const page = chunk.readUInt32BE(at)
-      pending.push([page, sumOf(page, chunk.subarray(at + FRAME_HEAD, at + FRAME))])
-      if (chunk.readUInt32BE(at + 4) === 0) continue
-      for (const [page, sum] of pending) pages.set(page, sum)
+      pending.push([page, sumOf(page, chunk.subarray(at + FRAME_HEAD, at + FRAME)), frames])
+      frames++
+      const committed = chunk.readUInt32BE(at + 4)
+      if (committed === 0) continue
+      for (const [page, sum, place] of pending) {
+        pages.set(page, sum)
+        places.set(page, place)
+      }
       pending = []
+      size = committed
       end = { salts: from.salts, frames, sum }
     }
-    if (whole < FRAMES) return { ...end, broken: false, pages, end }
+    if (whole < FRAMES) return found()
   }
 }
 

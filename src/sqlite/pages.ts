@@ -86,7 +86,7 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
 let content: Buffer | undefined
 
 /** The page at 1 GiB, which SQLite keeps for its locks: it is written never, and nothing is in it. */
-const LOCK_PAGE = 2 ** 30 / PAGE + 1
+export const LOCK_PAGE = 2 ** 30 / PAGE + 1
 
 /** Whether a log is shorter than it was when SQLite began to copy it: then the file has pages that are newer than what the log still holds. */
 const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: LogFile): boolean =>

@@ -117,6 +117,12 @@ Commands:
   search            Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input.
   status            Shows for each network the stored blocks, the head, and the state of its nodes.
   verify            Reads all stored data and checks it for damage. Exits with 1 if there is any.
+  backup            Copies all stored data to a folder, also beside a running server. Into an existing backup, writes only what has changed.
+  restore           Restores the data folder from a backup, after checking the whole backup.
+  prune             Removes old blocks and old alerts, also beside a running server.
+  compact           Returns the free space inside the files to the disk. No server may use the data folder meanwhile.
+  stats             Shows the size of documents, index, alerts and dictionaries. Reads every page.
+  salvage           Makes a new store from the undamaged parts of a damaged one, and names the lost blocks.
   rules list        Lists the alert rules of all accounts, and how often each has fired.
   rules check       Checks alert rules in JSON files as the server does. A file has one rule or a list; - reads standard input.
   rules simulate    Shows how often a rule would have fired in the stored blocks, and the newest hits. Sends nothing.

@@ -505,7 +505,8 @@ test('verify tells of each file, and exits with 1 where one is damaged', async (
     { file: '/data/networks/a~b~d.sqlite', faults: [], unchecked: true },
   ]
   const asked: (string | undefined)[] = []
-  const verify: Services['verify'] = async (_, network, { progress }) => {
+  const verify: Services['verify'] = async (_, network, deep, { progress }) => {
+    assert.equal(deep, false)
     asked.push(network)
     const shown = progress('a/b/c')
     shown.update({ blocks: 0, logs: 0, events: 0, done: 10, total: 10 })

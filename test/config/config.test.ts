@@ -46,6 +46,7 @@ const DEFAULTS = {
   deliveryTimeout: 20_000,
   deliveryRetries: [],
   keepDeliveries: 30 * 24 * 3_600_000,
+  keepAlerts: undefined,
   file: undefined,
   network: undefined,
 }
@@ -62,6 +63,8 @@ const NETWORK_DEFAULTS = {
   requestTimeout: 20_000,
   rpcBatch: 20,
   rpcConcurrency: 16,
+  keepBlocks: undefined,
+  keepFor: undefined,
   storeBatch: 200,
 }
 
@@ -324,6 +327,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--delivery-timeout CHAINSIEVE_DELIVERY_TIMEOUT delivery-timeout',
       '--delivery-retries CHAINSIEVE_DELIVERY_RETRIES delivery-retries',
       '--keep-deliveries CHAINSIEVE_KEEP_DELIVERIES keep-deliveries',
+      '--keep-alerts CHAINSIEVE_KEEP_ALERTS keep-alerts',
       '--network CHAINSIEVE_NETWORK networks[].network',
       '--rpc CHAINSIEVE_RPC networks[].rpc',
       '--ws CHAINSIEVE_WS networks[].ws',
@@ -337,6 +341,8 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--request-timeout CHAINSIEVE_REQUEST_TIMEOUT networks[].request-timeout',
       '--rpc-batch CHAINSIEVE_RPC_BATCH networks[].rpc-batch',
       '--rpc-concurrency CHAINSIEVE_RPC_CONCURRENCY networks[].rpc-concurrency',
+      '--keep-blocks CHAINSIEVE_KEEP_BLOCKS networks[].keep-blocks',
+      '--keep-for CHAINSIEVE_KEEP_FOR networks[].keep-for',
       '--store-batch CHAINSIEVE_STORE_BATCH networks[].store-batch',
     ],
   )

@@ -25,7 +25,7 @@ test('all files of a data folder are gone through, and each is told of', async t
   const config = loadConfig({ flags: { data }, env: {}, cwd: data })
   const shutdown = createShutdown({ log: silent })
   t.after(() => shutdown.close())
-  const found = (network?: string) => verify(config, network, { log: silent, shutdown, progress: () => unseen })
+  const found = (network?: string) => verify(config, network, true, { log: silent, shutdown, progress: () => unseen })
   const whole = [store, join(data, 'accounts.sqlite')].map(file => ({ file, faults: [], unchecked: false }))
   assert.deepEqual(await found(), whole)
 

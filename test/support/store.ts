@@ -30,7 +30,7 @@ import { openForWriting } from '../../src/engine/open.ts'
 import type { StoredToken } from '../../src/engine/port.ts'
 import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
 import { evaluate } from '../../src/engine/query/evaluate.ts'
-import { numberedAs, positionOfOrdinal } from '../../src/engine/query/places.ts'
+import { numberedAs, positionOfOrdinal, segmentAt } from '../../src/engine/query/places.ts'
 import { type Plan, planQuery } from '../../src/engine/query/plan.ts'
 import { count, each } from '../../src/engine/query/sets.ts'
 import { openReader, type Reader } from '../../src/engine/reader.ts'
@@ -342,8 +342,8 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
       const { positions } = store.evaluate(kind, node)
       return read(() => documents.load(kind, positions).map(document => document!._id))
     },
-    all: kind => read(() => documents.load(kind, positionsOf(kind, reader)) as Document[]),
-    positions: kind => read(() => positionsOf(kind, reader)),
+    all: kind => read(() => documents.load(kind, listedOf(kind, reader)) as Document[]),
+    positions: kind => read(() => listedOf(kind, reader)),
     endWriting,
     close() {
       reader.close()
@@ -355,6 +355,10 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   store.add(blocks)
   return store
 }
+
+/** Without what stays of blocks that were pruned. */
+const listedOf = (kind: Kind, reader: Reader): number[] =>
+  positionsOf(kind, reader).filter(position => segmentAt(position, reader))
 
 const positionsOf = (kind: Kind, reader: Reader): number[] => {
   if (kind === 'block')

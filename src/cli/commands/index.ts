@@ -1,15 +1,21 @@
 import { addAbis, listAbis, removeAbis } from './abi.ts'
+import { backup } from './backup.ts'
+import { compact } from './compact.ts'
 import { dev } from './dev.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
+import { prune } from './prune.ts'
+import { restore } from './restore.ts'
 import { checkRules } from './rules/check.ts'
 import { listDeliveries } from './rules/deliveries.ts'
 import { listRules } from './rules/list.ts'
 import { redeliver } from './rules/redeliver.ts'
 import { signingSecret } from './rules/secret.ts'
 import { simulateRule } from './rules/simulate.ts'
+import { salvage } from './salvage.ts'
 import { search } from './search.ts'
 import { serve } from './serve.ts'
+import { stats } from './stats.ts'
 import { status } from './status.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
 import { verify } from './verify.ts'
@@ -23,6 +29,12 @@ export const COMMANDS = [
   search,
   status,
   verify,
+  backup,
+  restore,
+  prune,
+  compact,
+  stats,
+  salvage,
   listRules,
   checkRules,
   simulateRule,

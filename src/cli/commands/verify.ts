@@ -1,3 +1,5 @@
+import { toggle } from '../../config/kinds.ts'
+import { setting } from '../../config/settings.ts'
 import { command, misused } from '../command.ts'
 import { showText } from '../show.ts'
 
@@ -6,11 +8,17 @@ export const verify = command({
   usage: '[T/B/N]',
   summary: 'Reads all stored data and checks it for damage. Exits with 1 if there is any.',
   settings: [],
-  options: {},
+  options: {
+    deep: setting(
+      toggle,
+      'false',
+      'Also reads every record and every part of the index, and runs the integrity check of SQLite.',
+    ),
+  },
   arity: [0, 1],
-  run: async ({ services, config, args: [network], log, shutdown, progress, print }) => {
+  run: async ({ services, config, options, args: [network], log, shutdown, progress, print }) => {
     if (network !== undefined && network.split('/').length !== 3) throw misused(`${network} is no T/B/N.`)
-    const verified = await services.verify(config, network, { log, shutdown, progress })
+    const verified = await services.verify(config, network, options.deep, { log, shutdown, progress })
     if (config.json) print(JSON.stringify(verified))
     else if (verified.length === 0) print('Nothing is stored.')
     else for (const { file, faults, unchecked } of verified) print(`${file}: ${showFaults(faults, unchecked)}`)

@@ -2,8 +2,9 @@ import type { Db } from '../../sqlite/database.ts'
 import type { RecordRows } from './records/rows.ts'
 import { cellValue, type Rows } from './rows.ts'
 
-export const rowInserter = (db: Db, table: string, columns: number, rows: number) => {
-  const many = manyInserter(db, table, columns, rows)
+/** `verb` tells what becomes of a row that is there. */
+export const rowInserter = (db: Db, table: string, columns: number, rows: number, verb?: 'INSERT OR REPLACE') => {
+  const many = manyInserter(db, table, columns, rows, verb)
   return {
     add({ cells, pool }: Rows) {
       const bytes = Buffer.from(pool.buffer)
@@ -35,10 +36,10 @@ export const recordInserter = (db: Db, table: string) => {
 const RECORD_ROWS = 16
 
 /** Inserts rows by statements of many VALUES, which takes half the time of single ones. */
-export const manyInserter = (db: Db, table: string, columns: number, rows: number) => {
+export const manyInserter = (db: Db, table: string, columns: number, rows: number, verb = 'INSERT') => {
   const row = `(${Array(columns).fill('?').join(',')})`
-  const one = db.prepare(`INSERT INTO "${table}" VALUES ${row}`)
-  const many = db.prepare(`INSERT INTO "${table}" VALUES ${Array(rows).fill(row).join(',')}`)
+  const one = db.prepare(`${verb} INTO "${table}" VALUES ${row}`)
+  const many = db.prepare(`${verb} INTO "${table}" VALUES ${Array(rows).fill(row).join(',')}`)
   const size = columns * rows
   let values: unknown[] = new Array(size)
   let count = 0

@@ -9,7 +9,7 @@ import { integersAt } from '../documents/stored.ts'
 import { fieldId, HASHED, termOf } from '../index/terms.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
-import { isRowKind, positionOfOrdinal } from './places.ts'
+import { isRowKind, positionOfOrdinal, segmentAt } from './places.ts'
 
 const [BLOCK_HASH, TX_HASH] = [fieldId('block', 'hash'), fieldId('tx', 'hash')]
 
@@ -51,7 +51,9 @@ const positionsOfAddress = (kind: RowKind, id: string, reader: Reader): number[]
   const address = /^0x[0-9a-f]{40}$/.test(id) ? reader.addressId(id.slice(2)) : undefined
   const column = kind === 'token' ? 'id' : 'address'
   const select = reader.prepare(`SELECT pos FROM ${kind} WHERE ${column} = ? AND pos IS NOT NULL`).pluck()
-  return address === undefined ? [] : (select.all(address) as number[])
+  const positions = address === undefined ? [] : (select.all(address) as number[])
+  // Rows of blocks that were pruned stay: decoding needs to know them.
+  return positions.filter(position => segmentAt(position, reader))
 }
 
 const positionOfTrace = (id: string, reader: Reader): number | undefined => {

@@ -2,6 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import type { Reader } from '../reader.ts'
 import { createSimilar } from '../similar.ts'
 import { positionsOfIds } from './lookup.ts'
+import { segmentAt } from './places.ts'
 
 export interface SimilarRequest {
   /** Of the contract that others are to be like; `0x` hex. */
@@ -36,14 +37,17 @@ export const similarContracts = (reader: Reader, { address, size }: SimilarReque
     )
   // The newest of each address: what was created several times is one contract.
   const ofCode = reader
-    .prepare('SELECT max(pos) FROM contract WHERE code = ? AND address <> ? GROUP BY address ORDER BY 1 DESC LIMIT ?')
+    .prepare('SELECT max(pos) FROM contract WHERE code = ? AND address <> ? GROUP BY address ORDER BY 1 DESC')
     .pluck()
   const found: SimilarContract[] = []
   // Each code has a contract, but for those that a reorganisation took back, and the contract's own.
   for (const { id, similarity } of similarOf(reader).nearest(vector, size + SPARE)) {
     if (found.length >= size) break
-    for (const position of ofCode.all(id, row.address, size - found.length) as number[])
-      found.push({ position, similarity })
+    for (const position of ofCode.iterate(id, row.address) as Iterable<number>) {
+      if (found.length >= size) break
+      // That of a block that was pruned is not shown.
+      if (segmentAt(position, reader)) found.push({ position, similarity })
+    }
   }
   return found
 }

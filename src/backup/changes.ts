@@ -1,0 +1,112 @@
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { PRIVATE_FILE } from '../lib/private.ts'
+import { PAGE } from '../sqlite/log-file.ts'
+import { sumOf } from '../sqlite/sums.ts'
+
+/**
+ * Pages on their way into a copy. Those of a new copy are written where they belong. Those that replace others are written to a file
+ * beside the copy, page numbers before pages, and moved in once the list of the backup names them: a kill spoils no copy.
+ */
+export interface PageWriter {
+  put(page: number, content: Uint8Array): void
+  /** Has the disk keep what was put. */
+  finish(): void
+  readonly count: number
+}
+
+const ENTRY = 4 + PAGE
+/** Pages between two waits for the disk, so that no writer beside this one waits long: 8 MB. */
+const SYNC_EVERY = 2_048
+
+const createWriter = (path: string, write: (file: number, page: number, content: Uint8Array) => void): PageWriter => {
+  const file = openSync(path, 'w', PRIVATE_FILE)
+  let count = 0
+  return {
+    put(page, content) {
+      write(file, page, content)
+      if (++count % SYNC_EVERY === 0) fdatasyncSync(file)
+    },
+    finish() {
+      fdatasyncSync(file)
+      closeSync(file)
+    },
+    get count() {
+      return count
+    },
+  }
+}
+
+export const writeCopy = (path: string): PageWriter =>
+  createWriter(path, (file, page, content) => writeSync(file, content, 0, PAGE, (page - 1) * PAGE))
+
+export const writeChanges = (path: string): PageWriter => {
+  const entry = Buffer.alloc(ENTRY)
+  return createWriter(path, (file, page, content) => {
+    entry.writeUInt32LE(page)
+    entry.set(content, 4)
+    writeSync(file, entry)
+  })
+}
+
+/** Where the changed pages lie in their file. */
+export const placesOfChanges = (path: string): Map<number, number> => {
+  const places = new Map<number, number>()
+  each(path, (page, _, at) => places.set(page, at + 4))
+  return places
+}
+
+/** Moves changed pages into a copy, which then has so many pages. Doing it again changes nothing. */
+export const applyChanges = (copy: string, changes: string, pages: number) => {
+  const file = openSync(copy, 'r+')
+  try {
+    each(changes, (page, content) => void writeSync(file, content, 0, PAGE, (page - 1) * PAGE))
+    ftruncateSync(file, pages * PAGE)
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const each = (path: string, visit: (page: number, content: Buffer, at: number) => void) => {
+  const file = openSync(path, 'r')
+  const entry = Buffer.alloc(ENTRY)
+  try {
+    for (let at = 0; readSync(file, entry, 0, ENTRY, at) === ENTRY; at += ENTRY)
+      visit(entry.readUInt32LE(0), entry.subarray(4), at)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The pages of a copy that are not what their checksums say, while `onPage` takes what each holds. */
+export const comparePages = function* (
+  copy: { file: string; changes: string | null },
+  sums: Uint32Array,
+  onPage: (page: number, content: Buffer) => void = () => {},
+): Generator<number, number[]> {
+  const places = copy.changes === null ? new Map<number, number>() : placesOfChanges(copy.changes)
+  const file = openSync(copy.file, 'r')
+  const changes = copy.changes === null ? undefined : openSync(copy.changes, 'r')
+  const buffer = Buffer.alloc(RUN * PAGE)
+  const wrong: number[] = []
+  try {
+    for (let first = 1; first <= sums.length; first += RUN) {
+      buffer.fill(0)
+      readSync(file, buffer, 0, buffer.length, (first - 1) * PAGE)
+      for (let page = first; page < Math.min(first + RUN, sums.length + 1); page++) {
+        const content = buffer.subarray((page - first) * PAGE, (page - first + 1) * PAGE)
+        const place = places.get(page)
+        if (place !== undefined) readSync(changes!, content, 0, PAGE, place)
+        if (sumOf(page, content) !== sums[page - 1]) wrong.push(page)
+        onPage(page, content)
+      }
+      yield Math.min(first + RUN - 1, sums.length)
+    }
+    return wrong
+  } finally {
+    closeSync(file)
+    if (changes !== undefined) closeSync(changes)
+  }
+}
+
+const RUN = 256

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf, refuse } from '../lib/errors.ts'
+import { PRIVATE_FILE, syncFile } from '../lib/private.ts'
+
+/** What a backup folder holds. It is replaced as a whole: whatever the folder holds beside what it names is left over. */
+export interface Manifest {
+  format: typeof FORMAT
+  version: number
+  /** Version of Chainsieve that wrote it. */
+  program: string
+  takenAt: string
+  /** Grows with each backup into the folder. */
+  generation: number
+  databases: BackedUp[]
+  files: PlainFile[]
+}
+
+/** A database file of the data folder. */
+export interface BackedUp {
+  /** Its path in the data folder. */
+  name: string
+  /** The copy's path in the backup folder. */
+  file: string
+  pages: number
+  /** Path and SHA-256 of the checksums of its pages, four bytes each, little-endian. */
+  sums: { file: string; sha256: string }
+  /** Path of pages that are not in the copy yet: see changes.ts. */
+  changes: string | null
+}
+
+/** Any other file of the data folder. Its copy is named by its checksum. */
+export interface PlainFile {
+  name: string
+  sha256: string
+}
+
+const FORMAT = 'chainsieve-backup'
+/** Of the layout of a backup folder. */
+const VERSION = 1
+const FILE = 'backup.json'
+
+export const newManifest = (program: string, generation: number): Manifest => ({
+  format: FORMAT,
+  version: VERSION,
+  program,
+  takenAt: new Date().toISOString(),
+  generation,
+  databases: [],
+  files: [],
+})
+
+/** Undefined where the folder holds no backup. */
+export const readManifest = (folder: string): Manifest | undefined => {
+  const path = join(folder, FILE)
+  if (!existsSync(path)) return undefined
+  let read: Manifest
+  try {
+    read = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  } catch (error) {
+    throw refuse('backup_damaged', `${path} cannot be read (${messageOf(error)}): take another backup.`, error)
+  }
+  if (read?.format !== FORMAT) throw refuse('backup_damaged', `${path} is not the list of a backup.`)
+  if (read.version > VERSION)
+    throw refuse(
+      'backup_newer',
+      `${folder} was written by a newer version of Chainsieve (${read.program}): use that version.`,
+    )
+  return read
+}
+
+/** Puts the list in place of the one before, once the disk has it. */
+export const writeManifest = (folder: string, manifest: Manifest) => {
+  const path = join(folder, FILE)
+  writeDurably(`${path}-new`, `${JSON.stringify(manifest, null, 2)}\n`)
+  renameSync(`${path}-new`, path)
+  syncFolder(folder)
+}
+
+/** The paths in the backup folder that the list names. */
+export const namedIn = ({ databases, files }: Manifest): Set<string> =>
+  new Set([
+    FILE,
+    ...databases.flatMap(({ file, sums, changes }) => [file, sums.file, ...(changes === null ? [] : [changes])]),
+    ...files.map(plainPath),
+  ])
+
+export const plainPath = ({ sha256 }: PlainFile): string => join('files', sha256)
+
+export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+export const writeDurably = (path: string, content: string | Uint8Array) => {
+  writeFileSync(path, content, { mode: PRIVATE_FILE })
+  syncFile(path)
+}
+
+/** Has the disk keep the names in a folder. Windows has no such call, and needs none. */
+export const syncFolder = (path: string) => {
+  if (process.platform === 'win32') return
+  const file = openSync(path, 'r')
+  fsyncSync(file)
+  closeSync(file)
+}

@@ -1,0 +1,228 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { refuse, stop } from '../lib/errors.ts'
+import { makePrivateFolder } from '../lib/private.ts'
+import { PAGE } from '../sqlite/log-file.ts'
+import { openSnapshot, SNAPSHOT_RUN, type Snapshot } from '../sqlite/snapshot.ts'
+import { sumOf } from '../sqlite/sums.ts'
+import { applyChanges, comparePages, writeChanges, writeCopy } from './changes.ts'
+import {
+  type BackedUp,
+  type Manifest,
+  namedIn,
+  newManifest,
+  type PlainFile,
+  plainPath,
+  readManifest,
+  sha256Of,
+  writeDurably,
+  writeManifest,
+} from './manifest.ts'
+
+export interface BackupOptions {
+  /** The data folder. */
+  data: string
+  /** The folder of the backup. */
+  folder: string
+  /** Database files by their paths in the data folder, in the order in which their state is taken. */
+  databases: readonly string[]
+  /** All other files that belong to the backup. */
+  files: readonly string[]
+  /** Version of the program. */
+  program: string
+  /** Writes all pages, whether or not they have changed since the backup before. */
+  full: boolean
+  native?: string | undefined
+}
+
+export interface BackupStep {
+  done: number
+  total: number
+}
+
+export interface BackupSummary {
+  databases: { name: string; pages: number; written: number }[]
+  files: number
+  /** Bytes of all copies. */
+  bytes: number
+  /** Bytes that were written to the backup folder. */
+  written: number
+}
+
+/**
+ * Copies a data folder that others may write to, a step at a time. All databases are taken in the state of one moment, the first of them
+ * first. Of a folder that holds a backup only what has changed is written, and a kill at any point leaves the backup before or the new one.
+ */
+export function* takeBackup(options: BackupOptions): Generator<BackupStep, BackupSummary> {
+  const { data, folder, databases, native } = options
+  const before = openFolder(folder)
+  const snapshots: Snapshot[] = []
+  try {
+    for (const name of databases) snapshots.push(openSnapshot(join(data, name), native))
+    return yield* copyAll(options, before, snapshots)
+  } finally {
+    for (const { close } of snapshots) close()
+  }
+}
+
+const openFolder = (folder: string): Manifest | undefined => {
+  makePrivateFolder(folder)
+  const before = readManifest(folder)
+  if (!before && readdirSync(folder).some(name => !OWN.test(name)))
+    throw refuse('backup_folder_used', `${folder} holds other files: name an empty folder, or one that holds a backup.`)
+  if (before) settle(folder, before)
+  return before
+}
+
+/** What a backup may have left that was killed before it had a list, and the lock. */
+const OWN = /^(backup\.json-new|files|networks|lock\..*|(accounts|deliveries)\.sqlite[-.].*)$/
+/** Names that a backup gives: nothing else in the folder is removed. */
+const GIVEN = /^(backup\.json-new|[0-9a-f]{64}|.*\.sqlite(-sums|-changes)?\.\d+)$/
+
+/** What a kill has left undone: pages that are not moved in yet, and files that nobody needs. */
+const settle = (folder: string, manifest: Manifest) => {
+  let moved = false
+  for (const entry of manifest.databases) {
+    if (entry.changes === null) continue
+    applyChanges(join(folder, entry.file), join(folder, entry.changes), entry.pages)
+    entry.changes = null
+    moved = true
+  }
+  if (moved) writeManifest(folder, manifest)
+  const named = namedIn(manifest)
+  for (const sub of ['', 'files', 'networks'])
+    for (const entry of existsSync(join(folder, sub)) ? readdirSync(join(folder, sub), { withFileTypes: true }) : [])
+      if (entry.isFile() && GIVEN.test(entry.name) && !named.has(join(sub, entry.name)))
+        rmSync(join(folder, sub, entry.name))
+}
+
+function* copyAll(
+  { data, folder, databases, files, program, full }: BackupOptions,
+  before: Manifest | undefined,
+  snapshots: readonly Snapshot[],
+): Generator<BackupStep, BackupSummary> {
+  const manifest = newManifest(program, (before?.generation ?? 0) + 1)
+  const pages = snapshots.reduce((sum, snapshot) => sum + snapshot.pages, 0)
+  // Each page is read to be copied, and again to be checked.
+  const total = 2 * pages * PAGE
+  let done = 0
+  const written: number[] = []
+  for (const [i, snapshot] of snapshots.entries()) {
+    const name = databases[i]!
+    const base = full ? undefined : before?.databases.find(entry => entry.name === name)
+    const steps = copyPages(snapshot, { folder, name, base, generation: manifest.generation })
+    for (;;) {
+      const step = steps.next()
+      if (step.done) {
+        manifest.databases.push(step.value.entry)
+        written.push(step.value.written)
+        break
+      }
+      yield { done: done + step.value * PAGE, total }
+    }
+    done += snapshot.pages * PAGE
+  }
+  let fileBytes = 0
+  for (const name of files) {
+    const { entry, bytes } = copyPlain(data, folder, name)
+    manifest.files.push(entry)
+    fileBytes += bytes
+  }
+  // From here on it is the backup.
+  writeManifest(folder, manifest)
+  settle(folder, manifest)
+  for (const entry of manifest.databases) {
+    for (const checked of checkCopy(folder, entry)) yield { done: done + checked * PAGE, total }
+    done += entry.pages * PAGE
+  }
+  return {
+    databases: manifest.databases.map(({ name, pages }, i) => ({ name, pages, written: written[i]! })),
+    files: files.length,
+    bytes: pages * PAGE + fileBytes,
+    written: written.reduce((sum, count) => sum + count, 0) * PAGE + fileBytes,
+  }
+}
+
+interface CopyOptions {
+  folder: string
+  name: string
+  /** The copy that there is. */
+  base: BackedUp | undefined
+  generation: number
+}
+
+/** Yields up to which page it is. */
+function* copyPages(
+  snapshot: Snapshot,
+  { folder, name, base, generation }: CopyOptions,
+): Generator<number, { entry: BackedUp; written: number }> {
+  mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 })
+  const before = base && readSums(folder, base)
+  const file = before ? base!.file : `${name}.${generation}`
+  const changes = before ? `${name}-changes.${generation}` : null
+  const writer = changes === null ? writeCopy(join(folder, file)) : writeChanges(join(folder, changes))
+  const sums = new Uint32Array(snapshot.pages)
+  for (let first = 1; first <= snapshot.pages; first += SNAPSHOT_RUN) {
+    const count = Math.min(SNAPSHOT_RUN, snapshot.pages - first + 1)
+    const known = snapshot.known(first, count)
+    const same = before && known.every((sum, i) => sum !== undefined && sum === before[first + i - 1])
+    if (same) sums.set(before.subarray(first - 1, first - 1 + count), first - 1)
+    else {
+      const content = snapshot.read(first, count)
+      for (let page = first; page < first + count; page++) {
+        const bytes = content.subarray((page - first) * PAGE, (page - first + 1) * PAGE)
+        sums[page - 1] = sumOf(page, bytes)
+        if (sums[page - 1] !== before?.[page - 1]) writer.put(page, bytes)
+      }
+    }
+    yield first + count - 1
+  }
+  writer.finish()
+  const bytes = new Uint8Array(sums.buffer)
+  const sumsFile = `${name}-sums.${generation}`
+  writeDurably(join(folder, sumsFile), bytes)
+  const entry = { name, file, pages: snapshot.pages, sums: { file: sumsFile, sha256: sha256Of(bytes) }, changes }
+  return { entry, written: writer.count }
+}
+
+/** Undefined where they are not what was written: then all pages are written anew. */
+const readSums = (folder: string, { sums, file }: BackedUp): Uint32Array | undefined => {
+  if (!existsSync(join(folder, sums.file)) || !existsSync(join(folder, file))) return undefined
+  const bytes = readFileSync(join(folder, sums.file))
+  return sha256Of(bytes) === sums.sha256 ? new Uint32Array(new Uint8Array(bytes).buffer) : undefined
+}
+
+const copyPlain = (data: string, folder: string, name: string): { entry: PlainFile; bytes: number } => {
+  const content = readFileSync(join(data, name))
+  const entry = { name, sha256: sha256Of(content) }
+  const path = join(folder, plainPath(entry))
+  makePrivateFolder(dirname(path))
+  if (!existsSync(path)) writeDurably(path, content)
+  return { entry, bytes: content.length }
+}
+
+/** Yields up to which page the copy is what was written; throws where it is not. */
+export function* checkCopy(
+  folder: string,
+  entry: BackedUp,
+  onPage?: (page: number, content: Buffer) => void,
+): Generator<number, Uint32Array> {
+  const sums = readSums(folder, entry)
+  if (!sums || sums.length !== entry.pages) throw spoilt(folder, entry.sums.file, [])
+  const copy = {
+    file: join(folder, entry.file),
+    changes: entry.changes === null ? null : join(folder, entry.changes),
+  }
+  const wrong = yield* comparePages(copy, sums, onPage)
+  if (wrong.length > 0) throw spoilt(folder, entry.file, wrong)
+  return sums
+}
+
+export const spoilt = (folder: string, file: string, pages: readonly number[]) => {
+  const where =
+    pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${pages.length > 5 ? ' and more' : ''})`
+  return stop(
+    'backup_damaged',
+    `${join(folder, file)} is not what was written there${where}: check the disk, and take a backup with --full or into another folder.`,
+  )
+}

@@ -1,0 +1,33 @@
+import { command, type StoreStats } from '../command.ts'
+import { showBytes, showRanges, showTable } from '../show.ts'
+
+export const stats = command({
+  name: 'stats',
+  usage: '[T/B/N]',
+  summary: 'Shows the size of documents, index, alerts and dictionaries. Reads every page.',
+  settings: [],
+  options: {},
+  arity: [0, 1],
+  run: async ({ services, config, args: [network], print }) => {
+    const found = await services.stats(config, network)
+    if (config.json) return print(JSON.stringify(found))
+    if (found.length === 0) return print('Nothing is stored.')
+    for (const one of found) print(show(one))
+  },
+})
+
+const show = ({ network, bytes, log, free, ranges, parts }: StoreStats): string =>
+  [
+    `${network}: ${showBytes(bytes)}, of which ${showBytes(free)} are free; write-ahead log ${showBytes(log)}`,
+    `blocks: ${showRanges(ranges)}`,
+    showTable(
+      ['PART', 'WHAT', 'BYTES', 'SHARE', 'ROWS'],
+      parts.map(({ part, what, bytes: size, rows }) => [
+        part,
+        what,
+        showBytes(size),
+        `${((100 * size) / Math.max(1, bytes)).toFixed(1)} %`,
+        rows === null ? '-' : rows.toLocaleString('en'),
+      ]),
+    ),
+  ].join('\n')

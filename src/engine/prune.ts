@@ -1,0 +1,127 @@
+import { RECORD_KINDS } from '../mapping/index.ts'
+import type { Db } from '../sqlite/database.ts'
+import { newestBlock } from './blocks.ts'
+import { positionOf } from './schema.ts'
+
+/** Which blocks are no longer wanted. Segments go as a whole: blocks stay that share one with others that are wanted. */
+export interface PruneLimits {
+  /** Blocks from this one on may be indexed again. */
+  floor?: number | undefined
+  /** Those below this number, which is the new floor. */
+  below?: number | undefined
+  /** Those of which so many newer ones are stored. */
+  keepBlocks?: number | undefined
+  /** Those before this time, in epoch seconds. */
+  before?: number | undefined
+}
+
+/**
+ * Takes old blocks out of a store. First their segment is unlisted, by which no search sees them any more; what is left of them is then
+ * removed a little at a time. Contracts, tokens, upgrades and dictionaries stay, since decoding and rules go by what is known of them.
+ */
+export interface Pruning {
+  /** Hides the oldest segment where it is not wanted; returns whether it did. Within a transaction. */
+  hide(limits: PruneLimits): boolean
+  /** Removes some of what is hidden; whether there is more. Within a transaction. */
+  sweep(): boolean
+  /** Removes at once what is hidden of these blocks, which are about to be stored anew. Within a transaction. */
+  makeRoom(first: number, last: number): void
+  /** All blocks above this one were removed: where another chain begins, nothing of it was pruned. */
+  removed(to: number): void
+}
+
+/** The newest blocks stay whatever is asked for: they may still be reorganised. */
+export const KEPT_BLOCKS = 64
+/** Time that a step may take: no block of the head waits longer. */
+const STEP_MS = 4
+
+export const createPruning = (db: Db): Pruning => {
+  const newest = newestBlock(db)
+  const oldest = db.prepare<[], { id: number; first: number; last: number }>(
+    'SELECT id, first, last FROM segment ORDER BY first LIMIT 1',
+  )
+  const timeOf = db.prepare<[number], number>('SELECT time FROM block WHERE number = ?').pluck()
+  const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
+  const drop = db.prepare('INSERT INTO dropped (segment) VALUES (?)')
+  const get = db.prepare<[string], string | number>('SELECT value FROM meta WHERE key = ?').pluck()
+  const set = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
+  const forget = db.prepare("DELETE FROM meta WHERE key = 'pruning'")
+  const nextBlock = db
+    .prepare<[number, number], number>('SELECT number FROM block WHERE number BETWEEN ? AND ? ORDER BY number LIMIT 1')
+    .pluck()
+  const deleteBlock = db.prepare('DELETE FROM block WHERE number = ?')
+  const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
+
+  /** Runs of blocks that no segment lists and whose documents are still there. */
+  const hidden = (): [first: number, last: number][] => JSON.parse((get.get('pruning') as string | undefined) ?? '[]')
+  const keep = (runs: readonly [number, number][]) => {
+    if (runs.length === 0) forget.run()
+    else set.run('pruning', JSON.stringify(runs))
+  }
+  const remove = (number: number) => {
+    deleteBlock.run(number)
+    for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
+  }
+  const floor = () => (get.get('floor') as number | undefined) ?? 0
+
+  return {
+    hide({ floor: asked, below = 0, keepBlocks, before }) {
+      if (asked !== undefined && asked < floor()) set.run('floor', asked)
+      const top = newest()
+      const kept = top - KEPT_BLOCKS + 1
+      const limit = Math.min(kept, Math.max(below, keepBlocks === undefined ? 0 : top - keepBlocks + 1))
+      if (limit > floor()) set.run('floor', limit)
+      const segment = oldest.get()
+      if (!segment || segment.last >= kept) return false
+      const { id, first, last } = segment
+      const isOld = before !== undefined && (timeOf.get(last) ?? before) < before
+      if (last >= limit && !isOld) return false
+      if (last >= floor()) set.run('floor', last + 1)
+      unlist.run(id)
+      drop.run(id)
+      const runs = hidden()
+      const joined = runs.at(-1)
+      if (joined?.[1] === first - 1) joined[1] = last
+      else runs.push([first, last])
+      keep(runs)
+      return true
+    },
+
+    sweep() {
+      const runs = hidden()
+      const [run] = runs
+      if (!run) return false
+      const end = performance.now() + STEP_MS
+      do {
+        const number = nextBlock.get(run[0], run[1])
+        if (number === undefined) {
+          runs.shift()
+          break
+        }
+        remove(number)
+        run[0] = number + 1
+      } while (performance.now() < end)
+      keep(runs)
+      return true
+    },
+
+    makeRoom(first, last) {
+      const runs = hidden()
+      if (!runs.some(run => run[0] <= last && run[1] >= first)) return
+      for (const run of runs)
+        for (let number = Math.max(run[0], first); number <= Math.min(run[1], last); number++) remove(number)
+      keep(
+        runs.flatMap(([from, to]): [number, number][] =>
+          [
+            { from, to: Math.min(to, first - 1) },
+            { from: Math.max(from, last + 1), to },
+          ].flatMap(part => (part.from <= part.to ? [[part.from, part.to]] : [])),
+        ),
+      )
+    },
+
+    removed(to) {
+      if (to < floor()) set.run('floor', to + 1)
+    },
+  }
+}

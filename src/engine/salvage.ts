@@ -1,0 +1,198 @@
+import { closeSync, copyFileSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { stop } from '../lib/errors.ts'
+import type { Range } from '../lib/ranges.ts'
+import { RECORD_KINDS } from '../mapping/index.ts'
+import { PAGE } from '../sqlite/log-file.ts'
+import { openForWriting } from './open.ts'
+import { positionOf } from './schema.ts'
+
+export interface SalvageResult {
+  /** Blocks that could not be read. */
+  lost: Range[]
+  /** Alerts that could not be read. */
+  lostAlerts: number
+}
+
+interface SegmentRow {
+  id: number
+  first: number
+  last: number
+}
+
+/**
+ * Copies what is whole of a damaged store to a new one. Damaged pages are emptied in a copy first: SQLite then fails wherever it would read one, so that
+ * nothing which is taken over comes of them. Segments go as a whole. What all documents need, addresses and names, must be whole.
+ */
+export const salvageStore = (
+  store: string,
+  made: string,
+  damagedPages: readonly number[],
+  native?: string,
+): SalvageResult => {
+  const copy = `${made}-source`
+  removeStore(copy)
+  removeStore(made)
+  try {
+    for (const suffix of ['', '-wal']) if (existsSync(store + suffix)) copyFileSync(store + suffix, copy + suffix)
+    emptyPages(copy, damagedPages, native)
+    const db = openForWriting(made, native)
+    try {
+      db.prepare('ATTACH ? AS old').run(copy)
+      const result = copyWhole(db)
+      db.exec('DETACH old')
+      return result
+    } finally {
+      db.close()
+    }
+  } finally {
+    removeStore(copy)
+  }
+}
+
+export const removeStore = (store: string) => {
+  for (const suffix of ['', '-wal', '-shm', '-sums', '-sums-new']) rmSync(store + suffix, { force: true })
+}
+
+/** A page that a long value goes on in is not recognised when it is empty: then the page where the value begins goes with it. */
+const emptyPages = (copy: string, damagedPages: readonly number[], native?: string) => {
+  const options = native ? { nativeBinding: native } : {}
+  const db = new Database(copy, options)
+  const pages = new Set(damagedPages)
+  try {
+    // What is in the log takes the place of what is damaged.
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    for (const page of ownersOf(db, damagedPages)) pages.add(page)
+  } finally {
+    db.close()
+  }
+  if (pages.has(1)) throw lostAll('its first page is damaged')
+  const file = openSync(copy, 'r+')
+  try {
+    for (const page of pages) writeSync(file, Buffer.alloc(PAGE), 0, PAGE, (page - 1) * PAGE)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const ownersOf = (db: Database.Database, pages: readonly number[]): number[] => {
+  const overflows = db.prepare<[number], { name: string; path: string }>(
+    "SELECT name, path FROM dbstat WHERE pageno = ? AND pagetype = 'overflow'",
+  )
+  const owner = db.prepare<[string, string], number>('SELECT pageno FROM dbstat WHERE name = ? AND path = ?').pluck()
+  return pages.flatMap(page => {
+    const found = overflows.get(page)
+    return found ? owner.all(found.name, found.path.replace(/[0-9a-f]+\+[0-9a-f]+$/, '')) : []
+  })
+}
+
+const DICTIONARIES: readonly [table: string, key: string][] = [
+  ['address', 'id'],
+  ['name', 'id'],
+  ['signature', 'id'],
+  ['code', 'id'],
+  ['contract', 'pos'],
+  ['token', 'id'],
+  ['link', 'id'],
+  ['upgrade', 'pos'],
+  ['similar', 'id'],
+  ['similar_signs', 'run'],
+]
+
+const copyWhole = (db: Database.Database): SalvageResult => {
+  const tables = DICTIONARIES.map(([table]) => table)
+  const needed = (table: string, copyTable: () => void) => {
+    try {
+      copyTable()
+    } catch (error) {
+      throw lostAll(`all documents need the table ${table}, in which a page is damaged`, error)
+    }
+  }
+  needed('meta', () => db.exec('DELETE FROM meta; INSERT INTO meta SELECT * FROM old.meta'))
+  for (const table of tables)
+    needed(table, () => db.exec(`INSERT INTO "${table}" SELECT * FROM old."${table}" NOT INDEXED`))
+  needed('rule', () => db.exec('INSERT INTO rule SELECT * FROM old.rule'))
+  needed('sqlite_sequence', () => {
+    const counted = ['segment', 'alert', 'outbox']
+    for (const name of counted) {
+      const seq = db.prepare<[string], number>('SELECT seq FROM old.sqlite_sequence WHERE name = ?').pluck().get(name)
+      db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(name)
+      if (seq !== undefined) db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(name, seq)
+    }
+  })
+  const lostAlerts = copyRows(db, 'alert') + copyRows(db, 'outbox')
+  // What waited to be removed is not taken over.
+  db.prepare("DELETE FROM meta WHERE key = 'pruning'").run()
+  return { lost: copySegments(db), lostAlerts }
+}
+
+/** Copies what can be read of a table by ever smaller runs of its numbers; returns how many cannot. */
+const copyRows = (db: Database.Database, table: string): number => {
+  const last = db.prepare<[string], number>('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table) ?? 0
+  const insert = db.prepare(`INSERT INTO "${table}" SELECT * FROM old."${table}" NOT INDEXED WHERE n BETWEEN ? AND ?`)
+  let lost = 0
+  const copyRun = (from: number, to: number) => {
+    try {
+      insert.run(from, to)
+    } catch {
+      if (from === to) lost++
+      else {
+        const middle = (from + to) >> 1
+        copyRun(from, middle)
+        copyRun(middle + 1, to)
+      }
+    }
+  }
+  if (last > 0) copyRun(1, last)
+  return lost
+}
+
+const copySegments = (db: Database.Database): Range[] => {
+  const ids = 2 ** 20
+  const copies = [
+    db.prepare('INSERT INTO block SELECT * FROM old.block WHERE number BETWEEN @first AND @last'),
+    ...RECORD_KINDS.map(kind =>
+      db.prepare(`INSERT INTO ${kind} SELECT * FROM old.${kind} WHERE pos >= @from AND pos < @behind`),
+    ),
+    db.prepare(`INSERT INTO post SELECT * FROM old.post WHERE id >= @id * ${ids} AND id < (@id + 1) * ${ids}`),
+    db.prepare('INSERT INTO col SELECT * FROM old.col WHERE segment = @id'),
+    db.prepare('INSERT INTO num SELECT * FROM old.num WHERE segment = @id'),
+    db.prepare('INSERT INTO segment SELECT * FROM old.segment WHERE id = @id'),
+  ]
+  const count = db.prepare<[number, number], number>('SELECT count(*) FROM block WHERE number BETWEEN ? AND ?').pluck()
+  const copySegment = db.transaction(({ id, first, last }: SegmentRow) => {
+    const where = { id, first, last, from: positionOf(first, 0), behind: positionOf(last + 1, 0) }
+    for (const copy of copies) copy.run(where)
+    if (count.get(first, last) !== last - first + 1) throw new Error('blocks are missing')
+  })
+  const lost: Range[] = []
+  for (const segment of segmentsIn(db)) {
+    try {
+      copySegment(segment)
+    } catch (error) {
+      if (
+        !/^SQLITE_(CORRUPT|CONSTRAINT)/.test(String((error as { code?: unknown }).code)) &&
+        error instanceof Database.SqliteError
+      )
+        throw error
+      lost.push({ from: segment.first, to: segment.last })
+    }
+  }
+  return lost
+}
+
+/** Those whose rows can be read, without what only other pages hold. */
+const segmentsIn = (db: Database.Database): SegmentRow[] => {
+  try {
+    return db.prepare<[], SegmentRow>('SELECT id, first, last FROM old.segment NOT INDEXED ORDER BY first').all()
+  } catch (error) {
+    throw lostAll('the list of its segments is damaged', error)
+  }
+}
+
+const lostAll = (why: string, cause?: unknown) =>
+  stop(
+    'store_lost',
+    `nothing can be taken over of the damaged store, since ${why}: restore a backup, or move the file away and index again`,
+    cause,
+  )

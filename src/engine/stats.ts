@@ -1,0 +1,91 @@
+import { statSync } from 'node:fs'
+import type { Range } from '../lib/ranges.ts'
+import { RECORD_KINDS } from '../mapping/index.ts'
+import { sizeOf } from '../sqlite/pages.ts'
+import { createBlocks } from './blocks.ts'
+import { openForReading } from './open.ts'
+
+export interface Stats {
+  /** Of the file, and of the log beside it. */
+  bytes: number
+  log: number
+  /** Of pages that nothing is in. */
+  free: number
+  ranges: Range[]
+  parts: StatsPart[]
+}
+
+export interface StatsPart {
+  /** A table with its indexes. */
+  part: string
+  what: string
+  bytes: number
+  /** Null where to count them takes long, and tells nothing. */
+  rows: number | null
+}
+
+/** What the tables hold: "documents", say, for those of a kind. */
+const WHAT: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(['block', ...RECORD_KINDS].map(kind => [kind, 'documents'])),
+  segment: 'index: segments',
+  post: 'index: terms',
+  num: 'index: numbers of arguments',
+  col: 'index: columns',
+  address: 'dictionary',
+  name: 'dictionary',
+  signature: 'dictionary',
+  code: 'contracts and tokens',
+  contract: 'contracts and tokens',
+  token: 'contracts and tokens',
+  link: 'contracts and tokens',
+  upgrade: 'contracts and tokens',
+  similar: 'similar contracts',
+  similar_signs: 'similar contracts',
+  alert: 'alerts',
+  outbox: 'alerts',
+  rule: 'alerts',
+}
+/** Tables whose rows are one thing each. */
+const COUNTED = new Set(['address', 'name', 'signature', 'contract', 'token', 'alert', 'outbox', 'segment'])
+
+/** What takes how much room in a store. Reads every page. */
+export const readStats = (store: string, native?: string): Stats => {
+  const db = openForReading(store, native)
+  try {
+    const indexes = new Map(
+      db.prepare<[], [string, string]>("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index'").raw().all(),
+    )
+    const bytes = new Map<string, number>()
+    for (const [name, size] of db
+      .prepare<[], [string, number]>('SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE')
+      .raw()
+      .all()) {
+      const table = indexes.get(name) ?? name
+      bytes.set(table, (bytes.get(table) ?? 0) + size)
+    }
+    const documents = new Map<string, number>(
+      ['block', ...RECORD_KINDS].map(kind => [
+        kind,
+        db
+          .prepare<[], number>(
+            kind === 'block'
+              ? 'SELECT coalesce(sum(last - first + 1), 0) FROM segment'
+              : `SELECT coalesce(sum("${kind}"), 0) FROM segment`,
+          )
+          .pluck()
+          .get()!,
+      ]),
+    )
+    const rowsOf = (table: string): number | null =>
+      documents.get(table) ??
+      (COUNTED.has(table) ? db.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get()! : null)
+    const parts = [...bytes]
+      .map(([part, size]) => ({ part, what: WHAT[part] ?? 'other', bytes: size, rows: rowsOf(part) }))
+      .sort((a, b) => b.bytes - a.bytes)
+    const free =
+      (db.pragma('freelist_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
+    return { bytes: statSync(store).size, log: sizeOf(`${store}-wal`), free, ranges: createBlocks(db).ranges(), parts }
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,152 @@
+import { messageOf } from '../lib/errors.ts'
+import { type Kind, RECORD_KINDS } from '../mapping/index.ts'
+import { parseSearch } from '../query/parse.ts'
+import { findFaults } from '../sqlite/integrity.ts'
+import { createBlocks } from './blocks.ts'
+import { createKeys, mayHold } from './index/term-filter.ts'
+import { createSegmentCursor } from './index/term-merge.ts'
+import { createTermReading } from './index/term-rows.ts'
+import { createSearcher, type Searcher } from './query/execute.ts'
+import { openReader, type Reader, type Segment } from './reader.ts'
+import { PLACES, positionOf } from './schema.ts'
+
+/**
+ * Checks that a store agrees with itself, where its pages are what was written: blocks link to each other, segments count what is there,
+ * filters let through what the index holds, and documents are found by what they say. `deep` reads every record and looks into every segment;
+ * otherwise a sample is read. Yields how much of it is done, from 0 to 1.
+ */
+export function* verifyContents(store: string, deep: boolean, native?: string): Generator<number, string[]> {
+  const reader = openReader(store, native)
+  const faults: string[] = []
+  try {
+    reader.begin()
+    const segments = [...reader.segments()]
+    reader.end()
+    if (deep) faults.push(...findFaults(reader.db, 'integrity_check').map(fault => `SQLite finds: ${fault}`))
+    yield* checkLinks(reader, segments, faults)
+    const sample = deep ? segments : sampleOf(segments, SEGMENTS)
+    const searcher = createSearcher(reader)
+    for (const [i, segment] of sample.entries()) {
+      attempt(faults, `blocks ${segment.first} to ${segment.last}`, () => {
+        inside(reader, () => {
+          checkRows(reader, segment, deep)
+          checkFilter(reader, segment)
+        })
+        const { blocks, documents } = deep ? DEEP : SHALLOW
+        for (const block of sampleOf(numbersOf(segment), blocks)) checkFound(searcher, block, documents)
+      })
+      yield 0.5 + (0.5 * (i + 1)) / sample.length
+      if (faults.length >= MOST) break
+    }
+    return faults.slice(0, MOST)
+  } finally {
+    reader.close()
+  }
+}
+
+/** Segments of a sample. */
+const SEGMENTS = 24
+/** Blocks of a segment, and documents of each kind in a block, that are looked for. */
+const SHALLOW = { blocks: 3, documents: 2 }
+const DEEP = { blocks: 8, documents: 4 }
+/** Faults after which there is nothing new to tell. */
+const MOST = 20
+
+const attempt = (faults: string[], where: string, check: () => void) => {
+  try {
+    check()
+  } catch (error) {
+    faults.push(`${where}: ${messageOf(error)}`)
+  }
+}
+
+/** Within one state of the store. */
+const inside = (reader: Reader, check: () => void) => {
+  reader.begin()
+  try {
+    check()
+  } finally {
+    reader.end()
+  }
+}
+
+const sampleOf = <T>(all: readonly T[], count: number): T[] => {
+  if (all.length <= count) return [...all]
+  const step = (all.length - 1) / (count - 1)
+  return Array.from({ length: count }, (_, i) => all[Math.round(i * step)]!)
+}
+
+const numbersOf = ({ first, last }: Segment): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i)
+
+function* checkLinks(reader: Reader, segments: readonly Segment[], faults: string[]): Generator<number> {
+  const blocks = createBlocks(reader.db)
+  let before: { number: number; hash: string | undefined } | undefined
+  for (const [i, { first, last }] of segments.entries()) {
+    if (before && before.number >= first) faults.push(`block ${first} is listed twice`)
+    for (let number = first; number <= last && faults.length < MOST; number++)
+      attempt(faults, `block ${number}`, () => {
+        const hash = blocks.hash(number)
+        if (hash === undefined) throw new Error('it is listed, but not stored')
+        if (before?.number === number - 1 && before.hash !== undefined && blocks.parentHash(number) !== before.hash)
+          throw new Error(`it names another parent than block ${number - 1}, ${before.hash}`)
+        before = { number, hash }
+      })
+    yield (0.5 * (i + 1)) / segments.length
+  }
+}
+
+/** What the segment counts is there. Each record is read where all are to be, by which its checksum is compared. */
+const checkRows = (reader: Reader, segment: Segment, deep: boolean) => {
+  const { ends, times } = reader.header(segment)
+  const blocks = segment.last - segment.first + 1
+  if (times.length !== blocks) throw new Error(`their segment tells of ${times.length} blocks`)
+  for (const kind of RECORD_KINDS) {
+    const counted = ends[kind].at(-1) ?? 0
+    if (counted !== segment[kind])
+      throw new Error(`their segment counts ${segment[kind]} ${kind} documents, its head ${counted}`)
+    if (!deep) continue
+    let found = 0
+    reader.records.each(kind, positionOf(segment.first, 0), positionOf(segment.last, PLACES - 1), () => ++found > 0)
+    if (found !== counted) throw new Error(`${found} ${kind} documents are stored, and ${counted} are counted`)
+  }
+}
+
+/** A filter that does not let a term through hides documents. */
+const checkFilter = (reader: Reader, { id }: Segment) => {
+  const reading = createTermReading(reader.db)
+  const [root, filter] = [reading.root(id), reading.filter(id)]
+  if (!root) throw new Error('they have no index')
+  if (!filter) return
+  const keys = createKeys()
+  for (const cursor = createSegmentCursor(reading, id, root); cursor.next(); ) keys.add(cursor.term)
+  for (const key of keys.finish()) if (!mayHold(filter, key)) throw new Error('their filter hides a term of the index')
+}
+
+/** Fields by which documents of a kind are looked for. */
+const FIELDS: Partial<Record<Kind, readonly string[]>> = {
+  tx: ['from', 'to', 'method'],
+  log: ['address', 'signature'],
+  event: ['address', 'event.raw'],
+  call: ['from', 'to', 'method.raw'],
+}
+const LISTED: readonly Kind[] = ['tx', 'log', 'event', 'call', 'trace']
+
+/** Documents of a block are found by their id, and by what they say of themselves. */
+const checkFound = (searcher: Searcher, block: number, count: number) => {
+  const find = (kind: Kind, filter: unknown[], size: number) => {
+    const body = JSON.stringify({ size, query: { bool: { filter } }, sort: '_doc' })
+    return searcher.search(parseSearch(body, [kind], Date.now()), { deadline: Number.POSITIVE_INFINITY }).hits
+  }
+  const inBlock = { range: { 'blockNumber.num': { gte: block, lte: block } } }
+  for (const kind of LISTED)
+    for (const { document } of sampleOf(find(kind, [inBlock], 10_000), count)) {
+      const { _id, _source } = document
+      if (searcher.get(kind, _id)?._id !== _id) throw new Error(`the ${kind} ${_id} is not found by its id`)
+      for (const field of FIELDS[kind] ?? []) {
+        const value = (_source as Record<string, unknown>)[field.split('.')[0]!]
+        if (typeof value !== 'string') continue
+        if (!find(kind, [inBlock, { term: { [field]: value } }], 10_000).some(hit => hit.document._id === _id))
+          throw new Error(`the ${kind} ${_id} is not found by its ${field}`)
+      }
+    }
+}

@@ -1,0 +1,62 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { PruneLimits } from '../engine/prune.ts'
+import { PRIVATE_FILE } from '../lib/private.ts'
+
+/**
+ * What is to be taken out of a store, noted in a file beside it: whoever writes the store does it in the background, and removes the
+ * file when all of it is done. What a kill interrupts is gone on with.
+ */
+export interface PruneRequest extends PruneLimits {
+  /** Alerts that came to their end before this time, in epoch milliseconds; `taken` is up to where the outbox was taken over. */
+  alerts?: { before: number; taken: number } | undefined
+}
+
+/** By the operator, or by what the settings keep. */
+export type AskedBy = 'hand' | 'settings'
+
+const BOTH: readonly AskedBy[] = ['hand', 'settings']
+
+const fileOf = (store: string, by: AskedBy): string => `${store}-prune-${by}`
+
+/** In place of what was asked for before and is not done yet. */
+export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) => {
+  const path = fileOf(store, by)
+  writeFileSync(`${path}.new`, JSON.stringify(request), { mode: PRIVATE_FILE })
+  renameSync(`${path}.new`, path)
+}
+
+export const isPruneAsked = (store: string, by?: AskedBy): boolean =>
+  (by ? [by] : BOTH).some(one => existsSync(fileOf(store, one)))
+
+export interface OpenRequest {
+  request: PruneRequest
+  /** It was done. Another one that came meanwhile stays. */
+  end(): void
+}
+
+export const openPruneRequest = (store: string): OpenRequest | undefined => {
+  for (const by of BOTH) {
+    const path = fileOf(store, by)
+    const text = read(path)
+    if (text === undefined) continue
+    try {
+      return {
+        request: JSON.parse(text) as PruneRequest,
+        end: () => read(path) === text && rmSync(path, { force: true }),
+      }
+    } catch {
+      // Nobody knows what it asked for.
+      rmSync(path, { force: true })
+    }
+  }
+  return undefined
+}
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

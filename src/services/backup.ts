@@ -1,0 +1,112 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ACCOUNTS_FILE } from '../accounts/file.ts'
+import { checkBackup, restoreBackup } from '../backup/restore.ts'
+import { type BackupStep, takeBackup } from '../backup/take.ts'
+import type { BackupDone, Bars, RestoreDone, RestoreHow, Run } from '../cli/index.ts'
+import type { Config } from '../config/index.ts'
+import { DELIVERIES_FILE } from '../delivery/file.ts'
+import { storedNetworks, storeFile } from '../engine/files.ts'
+import { refuse } from '../lib/errors.ts'
+import { nativeBinding, version } from '../lib/runtime.ts'
+import { lockFolder } from '../sqlite/lock.ts'
+import { rangesOf } from './stores.ts'
+
+export const backup = async (
+  { data }: Config,
+  folder: string,
+  full: boolean,
+  { shutdown, progress }: Run & Bars,
+): Promise<BackupDone> => {
+  const databases = databasesIn(data)
+  if (databases.length === 0) throw refuse('nothing_stored', `${data} holds nothing to back up: check --data.`)
+  const native = nativeBinding(data)
+  const lock = lockFolder(folder, 'backup', native)
+  shutdown.add('lock', lock.release)
+  giveWay()
+  const steps = takeBackup({ data, folder, databases, files: filesIn(data), program: version, full, native })
+  return run(steps, 'backup', progress, shutdown.signal)
+}
+
+export const restore = async (
+  { data }: Config,
+  folder: string,
+  { check, force }: RestoreHow,
+  { shutdown, progress }: Run & Bars,
+): Promise<RestoreDone> => {
+  if (check) {
+    const { takenAt } = await run(checkBackup(folder), 'check', progress, shutdown.signal)
+    return { takenAt, networks: [] }
+  }
+  const native = nativeBinding(data)
+  const lock = lockFolder(data, 'restore', native)
+  shutdown.add('lock', lock.release)
+  const done = await run(restoreBackup({ backup: folder, data, force }), 'restore', progress, shutdown.signal)
+  return {
+    ...done,
+    networks: storedNetworks(data).map(network => ({ network, ranges: rangesOf(storeFile(data, network)) })),
+  }
+}
+
+/**
+ * In the order in which their state is taken: what was found after the state of the deliveries is delivered after a restore, and a rule
+ * that found something is there.
+ */
+const databasesIn = (data: string): string[] =>
+  [DELIVERIES_FILE, ...storedNetworks(data).map(network => storeFile('', network)), ACCOUNTS_FILE].filter(name =>
+    existsSync(join(data, name)),
+  )
+
+/** Settings, ABIs, and what is still to be decoded anew by them. */
+const filesIn = (data: string): string[] =>
+  ['chainsieve.toml', ...['abis', 'redecode'].flatMap(folder => walk(data, folder))].filter(name =>
+    existsSync(join(data, name)),
+  )
+
+const walk = (data: string, folder: string): string[] =>
+  existsSync(join(data, folder))
+    ? readdirSync(join(data, folder), { withFileTypes: true }).flatMap(entry => {
+        const name = join(folder, entry.name)
+        return entry.isDirectory() ? walk(data, name) : entry.isFile() ? [name] : []
+      })
+    : []
+
+/** A server beside this process goes first. */
+const giveWay = () => {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW)
+  } catch {
+    // Not every system lets a process lower its own.
+  }
+}
+
+/** So much of the time is left to others. */
+const REST = 0.5
+const TURN_MS = 20
+
+const run = async <T>(
+  steps: Generator<BackupStep, T>,
+  label: string,
+  progress: Bars['progress'],
+  signal: AbortSignal,
+): Promise<T> => {
+  const bar = progress(label)
+  let turn = performance.now()
+  try {
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done) return value
+      const took = performance.now() - turn
+      if (took < TURN_MS) continue
+      bar.update({ blocks: 0, logs: 0, events: 0, ...value })
+      await sleep(took * REST)
+      signal.throwIfAborted()
+      turn = performance.now()
+    }
+  } finally {
+    steps.return(undefined as never)
+    bar.finish()
+  }
+}

@@ -1,0 +1,33 @@
+import { compactAccounts } from '../accounts/file.ts'
+import type { Compacted, Run } from '../cli/index.ts'
+import type { Config } from '../config/index.ts'
+import { compactDeliveries } from '../delivery/file.ts'
+import { openForWriting } from '../engine/open.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { compactStore } from '../sqlite/compact.ts'
+import { lockDataFolder } from '../sqlite/lock.ts'
+import { sizeOf } from '../sqlite/pages.ts'
+import { storesOf } from './stores.ts'
+
+export const compact = async (
+  { data }: Config,
+  network: string | undefined,
+  { shutdown }: Run,
+): Promise<Compacted[]> => {
+  const native = nativeBinding(data)
+  const stores = storesOf(data, network)
+  const lock = lockDataFolder(data, 'compact', native)
+  shutdown.add('lock', lock.release)
+  const done: Compacted[] = []
+  for (const [, file] of stores) {
+    shutdown.signal.throwIfAborted()
+    const before = sizeOf(file)
+    // What is in the log is part of it.
+    openForWriting(file, native).close()
+    compactStore(file, native)
+    done.push({ file, before, after: sizeOf(file) })
+  }
+  if (network !== undefined) return done
+  for (const compactFile of [compactAccounts, compactDeliveries]) done.push(...compactFile(data, native))
+  return done
+}

@@ -1,0 +1,91 @@
+import { fstatSync, readSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { damaged } from './damage.ts'
+import { type LogFile, PAGE, readLog, readPlace } from './log-file.ts'
+import { LOCK_PAGE } from './pages.ts'
+import { rawFile } from './raw-file.ts'
+import { openSums, sumOf } from './sums.ts'
+
+/**
+ * One state of a database file, page by page, beside a program that goes on writing to it. A read transaction keeps SQLite from
+ * copying anything newer into the file, and from emptying the log, for as long as the snapshot is open.
+ */
+export interface Snapshot {
+  path: string
+  /** Number of pages. They count from 1. */
+  pages: number
+  /** Checksums that are known without reading the pages; undefined where the file has none. */
+  known(first: number, count: number): (number | undefined)[]
+  /** The content of neighbouring pages, in a buffer that the next call uses again. Throws where a page is damaged. */
+  read(first: number, count: number): Buffer
+  close(): void
+}
+
+/** Pages that may be read in one go. */
+export const SNAPSHOT_RUN = 256
+
+export const openSnapshot = (path: string, native?: string): Snapshot => {
+  const db = new Database(path, {
+    readonly: true,
+    fileMustExist: true,
+    timeout: 5_000,
+    ...(native ? { nativeBinding: native } : {}),
+  })
+  try {
+    db.exec('BEGIN')
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return pinned(path, () => void db.close())
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+const pinned = (path: string, close: () => void): Snapshot => {
+  // Before the log: a checksum that is newer than the file's page is then one of a page in the log.
+  const sums = readSums(path)
+  const log = readLog(path)
+  const file = rawFile(path)
+  const pages = log.size || Math.ceil(fstatSync(file).size / PAGE)
+  const buffer = Buffer.alloc(SNAPSHOT_RUN * PAGE)
+
+  const known = (first: number, count: number) =>
+    Array.from({ length: count }, (_, i) => log.pages.get(first + i) ?? sums?.[first + i - 1])
+
+  return {
+    path,
+    pages,
+    known,
+    read(first, count) {
+      const content = buffer.subarray(0, count * PAGE)
+      content.fill(0)
+      readSync(file, content, 0, content.length, (first - 1) * PAGE)
+      for (let page = first; page < first + count; page++) {
+        const bytes = content.subarray((page - first) * PAGE, (page - first + 1) * PAGE)
+        if (page === LOCK_PAGE) bytes.fill(0)
+        else if (log.pages.has(page)) readLogged(path, log, page, bytes)
+        else if (sums && sumOf(page, bytes) !== sums[page - 1]) throw damaged(path, [page])
+      }
+      return content
+    },
+    close,
+  }
+}
+
+/** `bytes` hold what the file has: all of the log may have been copied there, and another log begun, after it was read. */
+const readLogged = (path: string, log: LogFile, page: number, bytes: Buffer) => {
+  const sum = log.pages.get(page)
+  if (sumOf(page, bytes) === sum) return
+  if (!readPlace(path, log.places.get(page)!, bytes) || sumOf(page, bytes) !== sum) throw damaged(path, [page])
+}
+
+const readSums = (path: string): Uint32Array | undefined => {
+  const sums = openSums(path, 'r')
+  if (!sums) return undefined
+  try {
+    if (sums.damaged() > 0) throw damaged(path, [sums.damaged()])
+    return sums.read(1, sums.count())
+  } finally {
+    sums.close()
+  }
+}

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+import type Database from 'better-sqlite3'
+import { sizeOf } from './pages.ts'
+
+/** Has SQLite write a small file anew in its place, beside whoever has it open. Nothing is told of a file that is not there. */
+export const vacuum = (
+  file: string,
+  open: () => Database.Database,
+): { file: string; before: number; after: number }[] => {
+  if (!existsSync(file)) return []
+  const db = open()
+  try {
+    const before = sizeOf(file)
+    db.exec('VACUUM')
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    return [{ file, before, after: sizeOf(file) }]
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Database from 'better-sqlite3'
+import { type Layout, mayMigrate, migrate } from '../../src/engine/migrations.ts'
+import { openForReading, openForWriting } from '../../src/engine/open.ts'
+import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
+import { dropSums } from '../../src/sqlite/sums.ts'
+import { tempFolder } from '../support/pack.ts'
+
+const layout: Layout = {
+  version: 12,
+  migrations: new Map([
+    [11, ['ALTER TABLE a ADD COLUMN c INT DEFAULT 7']],
+    [12, ['CREATE TABLE b (x INT)', 'INSERT INTO b SELECT c FROM a']],
+  ]),
+}
+
+const old = (version: number) => {
+  const db = new Database(':memory:')
+  db.exec('CREATE TABLE a (x INT); INSERT INTO a VALUES (1), (2)')
+  db.pragma(`user_version = ${version}`)
+  return db
+}
+
+test('a store goes from any version with a way on to the newest, step by step', () => {
+  const db = old(10)
+  assert.ok(mayMigrate(10, layout) && mayMigrate(12, layout))
+  assert.equal(mayMigrate(9, layout), false)
+  migrate(db, layout)
+  assert.deepEqual(db.prepare('SELECT x FROM b').pluck().all(), [7, 7])
+  assert.equal(db.pragma('user_version', { simple: true }), 12)
+})
+
+test('a step that fails leaves the store as it was', () => {
+  const db = old(10)
+  const broken = { ...layout, migrations: new Map(layout.migrations).set(12, ['CREATE TABLE b (x INT)', 'nonsense']) }
+  assert.throws(() => migrate(db, broken), /nonsense/)
+  assert.equal(db.pragma('user_version', { simple: true }), 10)
+  assert.deepEqual(db.prepare('SELECT * FROM a').raw().all(), [[1], [2]])
+})
+
+test('a store of another version is refused where there is no way', async t => {
+  for (const [version, code] of [
+    [SCHEMA_VERSION + 1, 'store_newer'],
+    [1, 'store_older'],
+  ] as const) {
+    const path = await (await tempFolder(t))('network.sqlite', '')
+    openForWriting(path).close()
+    const db = new Database(path)
+    db.pragma(`user_version = ${version}`)
+    db.close()
+    // What wrote it has put down others.
+    dropSums(path)
+    for (const open of [openForReading, openForWriting]) assert.throws(() => open(path), { code })
+  }
+})

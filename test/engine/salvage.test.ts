@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, it, type TestContext } from 'node:test'
+import Database from 'better-sqlite3'
+import { createRandom } from '../../scripts/bench/random.ts'
+import { salvageStore } from '../../src/engine/salvage.ts'
+import { blockOf } from '../../src/engine/schema.ts'
+import { verifyContents } from '../../src/engine/verify.ts'
+import { ChainsieveError } from '../../src/lib/errors.ts'
+import { holds } from '../../src/lib/ranges.ts'
+import { KINDS } from '../../src/mapping/index.ts'
+import { checkPages } from '../../src/sqlite/pages.ts'
+import { documentsOf } from '../support/contents.ts'
+import { tempFolder } from '../support/pack.ts'
+import { createTestStore, demoBlocks } from '../support/store.ts'
+
+const PAGE = 4096
+
+const damagedPages = (path: string): number[] => {
+  for (const steps = checkPages(path); ; ) {
+    const { done, value } = steps.next()
+    if (done) return value!.damaged
+  }
+}
+
+const faultsOf = (path: string): string[] => {
+  for (const steps = verifyContents(path, true); ; ) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+const closed = async (t: TestContext) => {
+  const path = await (await tempFolder(t))('network.sqlite', '')
+  const store = createTestStore([], { path })
+  // In segments of six blocks, which are not merged.
+  for (let at = 0; at < 60; at += 6) {
+    const batch = store.prepare(demoBlocks().slice(at, at + 6))
+    store.writer.apply(batch)
+    store.preparer.committed(batch.added)
+  }
+  const documents = documentsOf(store)
+  const positions = new Map(KINDS.map(kind => [kind, store.positions(kind)]))
+  store.close()
+  return { path, documents, positions }
+}
+
+describe('what is salvaged of a damaged store', () => {
+  it('is all that is whole, and each document as it was, whichever page is damaged', async t => {
+    const { path, documents, positions } = await closed(t)
+    const whole = readFileSync(path)
+    const random = createRandom()
+    random.seek(31, 0, 0, 0)
+    const outcomes = { salvaged: 0, refused: 0 }
+    for (let round = 0; round < 8; round++) {
+      const bytes = Buffer.from(whole)
+      const page = 1 + random.below(whole.length / PAGE)
+      for (let i = 0; i < 40; i++) bytes[(page - 1) * PAGE + random.below(PAGE)]! ^= 1 + random.below(255)
+      writeFileSync(path, bytes)
+      const made = `${path}-salvage`
+      try {
+        const { lost } = salvageStore(path, made, damagedPages(path))
+        assert.deepEqual(faultsOf(made), [])
+        const store = createTestStore([], { path: made })
+        try {
+          for (const kind of KINDS) {
+            const kept = documents[kind]!.filter((_, i) => !holds(lost, blockOf(positions.get(kind)![i]!)))
+            assert.deepEqual(store.all(kind), kept)
+          }
+        } finally {
+          store.close()
+        }
+        outcomes.salvaged++
+      } catch (error) {
+        if (!(error instanceof ChainsieveError && error.code === 'store_lost')) throw error
+        outcomes.refused++
+      }
+      assert.equal(existsSync(`${made}-source`), false)
+    }
+    t.diagnostic(JSON.stringify(outcomes))
+    assert.ok(outcomes.salvaged > 2)
+  })
+
+  it('lacks only the segment that a damaged page belongs to', async t => {
+    const { path } = await closed(t)
+    const db = new Database(path, { readonly: true })
+    const pages = db
+      .prepare("SELECT pageno FROM dbstat WHERE name = 'post' AND pagetype <> 'internal'")
+      .pluck()
+      .all() as number[]
+    const segments = db.prepare('SELECT count(*) FROM segment').pluck().get() as number
+    db.close()
+    const bytes = readFileSync(path)
+    bytes[(pages[pages.length >> 1]! - 1) * PAGE + 2000]! ^= 1
+    writeFileSync(path, bytes)
+    const { lost, lostAlerts } = salvageStore(path, `${path}-salvage`, damagedPages(path))
+    assert.ok(lost.length >= 1 && lost.length <= 2 && segments > 4)
+    assert.equal(lostAlerts, 0)
+  })
+})

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createBlocks } from '../../src/engine/blocks.ts'
+import { storeFile } from '../../src/engine/files.ts'
+import { openForReading } from '../../src/engine/open.ts'
+import type { Job, Keep } from '../../src/ingest/messages.ts'
+import { startIndexing } from '../../src/ingest/network.ts'
+import { askToPrune, isPruneAsked } from '../../src/ingest/prune-requests.ts'
+import { silent } from '../../src/lib/log.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+
+const NETWORK = 'ethereum/test/net'
+const chain = makeChain({ blocks: 400, txs: 1, logs: 1 })
+
+const place = async (t: TestContext) => {
+  const data = await dataFolder(t)
+  const node = await startNode(t, chain)
+  const options = { urls: [node.url], pollMs: 20, timeoutMs: 2000 }
+  const start = (job: Job) => {
+    const indexing = startIndexing({ data, network: NETWORK, job, storeBatch: 10, log: silent })
+    t.after(() => indexing.stop())
+    return indexing
+  }
+  const store = storeFile(data, NETWORK)
+  const read = <T>(ask: (blocks: ReturnType<typeof createBlocks>) => T): T => {
+    const db = openForReading(store)
+    try {
+      return ask(createBlocks(db))
+    } finally {
+      db.close()
+    }
+  }
+  return {
+    store,
+    follow: (keep: Keep) =>
+      start({ type: 'follow', node: options, from: undefined, order: 'newest', finality: 8, keep }),
+    index: (from?: number) =>
+      start({
+        type: 'index',
+        node: options,
+        from: from === undefined ? undefined : { block: from },
+        to: undefined,
+        order: 'oldest',
+        finality: 8,
+      }),
+    watch: () => start({ type: 'watch' }),
+    ranges: () => read(blocks => blocks.ranges()),
+    floor: () => read(blocks => blocks.floor()),
+  }
+}
+
+const until = async (isSo: () => boolean) => {
+  const end = performance.now() + 40_000
+  while (!isSo() && performance.now() < end) await sleep(20)
+  assert.ok(isSo())
+}
+
+test('no more is filled than is to be kept, by number and by time', async t => {
+  const { follow, ranges } = await place(t)
+  const byNumber = follow({ blocks: 100 })
+  await until(() => ranges().some(({ to }) => to === 399) && byNumber.report().done >= 92)
+  await byNumber.stop()
+  assert.deepEqual(ranges(), [{ from: 300, to: 399 }])
+  const since = Number(chain[250]!.block.timestamp)
+  const byTime = follow({ forMs: Date.now() - since * 1000 })
+  // Time passes until the node is asked.
+  await until(() => ranges()[0]!.from < 290)
+  await until(() => byTime.report().done === byTime.report().total)
+  await byTime.stop()
+  const { from } = ranges()[0]!
+  assert.ok(from >= 250 && from < 290, `${from}`)
+})
+
+test('a store is pruned beside its head, and what was pruned is indexed again only where that is asked for', async t => {
+  const { store, follow, index, watch, ranges, floor } = await place(t)
+  await index().ended
+  assert.deepEqual(ranges(), [{ from: 0, to: 399 }])
+  askToPrune(store, 'hand', { below: 390, floor: 390 })
+  const watching = watch()
+  await until(() => !isPruneAsked(store))
+  await watching.stop()
+  // The newest 64 stay.
+  assert.equal(floor(), 336)
+  const [{ from }] = ranges() as [{ from: number; to: number }]
+  assert.ok(from > 0 && from <= 336, `${from}`)
+  const following = follow({})
+  await until(() => following.report().head === 399)
+  await following.stop()
+  await index().ended
+  assert.deepEqual(ranges(), [{ from, to: 399 }])
+  await assert.rejects(index(10).ended, { code: 'blocks_pruned' })
+  askToPrune(store, 'settings', { floor: 0 })
+  const again = watch()
+  await until(() => !isPruneAsked(store))
+  await again.stop()
+  await index(10).ended
+  assert.deepEqual(ranges(), [{ from: 10, to: 399 }])
+})
