@@ -150,9 +150,8 @@ describe('command lines', () => {
 
   for (const [program, ...words] of lines)
     test([program, ...words].join(' '), () => {
-      if (program === 'npx') {
-        assert.equal(words[0], 'chainsieve')
-        assert.equal(understand(words.slice(1)).wants, 'run')
+      if (program === 'chainsieve') {
+        assert.equal(understand(words).wants, 'run')
         return
       }
       assert.equal(program, 'npm')
@@ -172,8 +171,18 @@ describe('command lines', () => {
   })
 })
 
+// npm would fetch what somebody else publishes under that name.
+test('no name of a package that is not there is run, installed or fetched', () => {
+  for (const [page, text] of PAGES_OF_USERS) {
+    // Said where it is warned of.
+    const runs = text.replaceAll('`npx chainsieve` outside of the checkout', '')
+    assert.doesNotMatch(runs, /\b(npx|npm (exec|i|install|x)\b[^\n`]*?) (--?[\w-]+ )*chainsieve(?![-\w./]*\.tgz)/, page)
+  }
+})
+
 const checkNpm = ([command = '', ...rest]: string[]) => {
-  if (command === 'ci') return
+  if (command === 'ci' || command === 'pack') return
+  if (command === 'install') return assert.match(rest.at(-1)!, new RegExp(`^\\./chainsieve-${version}\\.tgz$`))
   const script = command === 'run' ? rest[0]! : command
   assert.ok(script in scripts, `npm ${command} ${rest.join(' ')}`)
 }

@@ -116,6 +116,7 @@ Commands:
   import            Reads blocks from block packs: NDJSON, plain or .gz, one {"chainId","block","receipts"} a line.
   search            Asks the same query as POST …/es/<entity>/search/; - reads it from standard input.
   status            Tells of each network which blocks are held, how far the head is, and how its nodes are.
+  health            Asks the server at --host and --port whether it lives. Exit code 0 if it does, 1 if not.
   verify            Reads all that is stored and tells whether it is as it was written; exits with 1 where it is not.
   rules list        Shows alert rules, those of all accounts, and how often each has fired.
   rules check       Checks alert rules in JSON files as the server would, one or a list of them in each; - reads standard input.

@@ -1,5 +1,6 @@
 import { addAbis, listAbis, removeAbis } from './abi.ts'
 import { dev } from './dev.ts'
+import { health } from './health.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
 import { checkRules } from './rules/check.ts'
@@ -22,6 +23,7 @@ export const COMMANDS = [
   importPacks,
   search,
   status,
+  health,
   verify,
   listRules,
   checkRules,
