@@ -150,8 +150,10 @@ describe('command lines', () => {
 
   for (const [program, ...words] of lines)
     test([program, ...words].join(' '), () => {
-      if (program === 'chainsieve') {
-        assert.equal(understand(words).wants, 'run')
+      // npx runs the package from its file.
+      if (program === 'npx') assert.equal(words.shift(), `./chainsieve-${version}.tgz`)
+      if (program === 'chainsieve' || program === 'npx') {
+        assert.match(understand(words).wants, /^(run|version)$/)
         return
       }
       assert.equal(program, 'npm')
@@ -195,7 +197,7 @@ test('every flag that is named is one', () => {
     ...COMMANDS.flatMap(({ options }) => Object.keys(options).map(name => placesOf(name).flag)),
   ])
   // Flags of others: npm's that hands on, the benchmark's and the attack's.
-  const prose = readme.replace(/npm run (?:bench|attack) -- [^`]*/g, '').replace(/npm test -- /g, '')
+  const prose = readme.replace(/npm (run (?:bench|attack) --|install) [^`]*/g, '').replace(/npm test -- /g, '')
   for (const [flag] of prose.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) assert.ok(known.has(flag), flag)
 })
 
@@ -224,7 +226,7 @@ describe('links', () => {
   for (const [path, page] of PAGES_OF_USERS)
     test(`of ${path} lead to files and headings that are there`, () => {
       const targets = Array.from(page.matchAll(/\]\(([^)]+)\)/g), ([, target]) => target!)
-      assert.ok(targets.length > 3, `only ${targets.length} links were found`)
+      assert.ok(targets.length > 1, `only ${targets.length} links were found`)
       for (const target of targets) {
         if (target.startsWith('https://')) continue
         const [file, anchor] = target.split('#')

@@ -10,10 +10,12 @@ export const searchPage = page('docs/search.md')
 
 /** Every page for users, by its path. */
 export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
-  ['README.md', ...['search', 'grafana', 'fields', 'compatibility'].map(name => `docs/${name}.md`)].map(path => [
-    path,
-    page(path),
-  ]),
+  [
+    'README.md',
+    ...['install', 'containers', 'systemd', 'search', 'grafana', 'fields', 'compatibility'].map(
+      name => `docs/${name}.md`,
+    ),
+  ].map(path => [path, page(path)]),
 )
 
 export interface Block {
