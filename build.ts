@@ -1,16 +1,12 @@
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { basename, join, resolve } from 'node:path'
+import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { type BuildOptions, build } from 'esbuild'
 
 /**
- * `node build.ts` builds `dist/chainsieve.mjs`, main program and worker threads in one file; native packages stay in node_modules.
- * `node build.ts executable` builds `dist/chainsieve`, one file that needs nothing else on its platform.
+ * `node build.ts` builds what the npm package has: `dist/chainsieve.mjs`, which any Node runs, and what it starts, which needs nothing of
+ * node_modules. `node build.ts executable` builds `dist/chainsieve`, one file that needs nothing else on its platform.
  */
-const { version, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-  version: string
-  optionalDependencies: Record<string, string>
-}
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
 const common = (form: 'bundle' | 'executable'): BuildOptions => ({
   entryPoints: ['src/main.ts'],
@@ -31,29 +27,30 @@ const common = (form: 'bundle' | 'executable'): BuildOptions => ({
  * read. CommonJS, since an ES module that imports a part of Node's has all its members looked at, which loads parts that nobody needs.
  */
 const buildBundle = async () => {
-  for (const name of CLIENTS)
+  for (const [name, file] of Object.entries(PARTS))
     await build({
       ...common('bundle'),
       entryPoints: [name],
-      outfile: `dist/${name}.cjs`,
+      outfile: `dist/${file}`,
       format: 'cjs',
       target: 'node22',
     })
+  rmSync('dist/prebuilds', { recursive: true, force: true })
+  cpSync('node_modules/better-sqlite3/prebuilds', 'dist/prebuilds', { recursive: true })
   await build({
     ...common('bundle'),
     plugins: [
       {
-        name: 'clients in files of their own',
+        name: 'parts in files of their own',
         setup: ({ onResolve }) =>
-          onResolve({ filter: /^\w+$/ }, ({ path }) =>
-            CLIENTS.includes(path) ? { path: `./${path}.cjs`, external: true } : undefined,
+          onResolve({ filter: /^[\w-]+$/ }, ({ path }) =>
+            Object.hasOwn(PARTS, path) ? { path: PARTS[path]!, external: true } : undefined,
           ),
       },
     ],
     outfile: 'dist/chainsieve.cjs',
     format: 'cjs',
     target: 'node22',
-    external: ['better-sqlite3'],
     define: { ...common('bundle').define, 'import.meta.url': 'bundleUrl' },
     banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   })
@@ -62,7 +59,8 @@ const buildBundle = async () => {
     bundle: true,
     platform: 'node',
     format: 'esm',
-    target: 'node22',
+    // It also tells an old Node that it is too old.
+    target: 'node18',
     external: ['./chainsieve.cjs'],
     outfile: 'dist/chainsieve.mjs',
     banner: { js: '#!/usr/bin/env node' },
@@ -72,55 +70,31 @@ const buildBundle = async () => {
   chmodSync('dist/chainsieve.mjs', 0o755)
 }
 
-/** They are half of the text, and the thread that answers needs none of them: what needs one loads it. */
-const CLIENTS = ['undici', 'nodemailer']
-
-const buildExecutable = async () => {
-  const { makeExecutable, makeWorkerAssets } = await import('./scripts/executable/make.ts')
-  const wanted = optionalDependencies[`node-${process.platform}-${process.arch}`]
-  if (wanted !== process.versions.node)
-    throw new Error(
-      `The executable embeds the Node that builds it, which is ${process.versions.node} and not ${wanted}: run npm run build:executable after npm ci`,
-    )
-  const folder = mkdtempSync('dist/script-')
-  try {
-    const script = join(folder, 'chainsieve.cjs')
-    const options = common('executable')
-    await build({
-      ...options,
-      outfile: script,
-      format: 'cjs',
-      target: 'node24',
-      define: { ...options.define, 'import.meta.url': 'executableUrl' },
-      banner: { js: "const executableUrl = require('node:url').pathToFileURL(process.execPath).href;" },
-      plugins: [
-        {
-          name: 'native code from assets',
-          setup: ({ onResolve }) =>
-            onResolve({ filter: /^\.\/binding$/ }, ({ importer }) =>
-              importer.includes('better-sqlite3') ? { path: resolve('src/lib/runtime.ts') } : undefined,
-            ),
-        },
-      ],
-    })
-    const { getPrebuildPath } = createRequire(import.meta.url)('./node_modules/better-sqlite3/lib/binding.js') as {
-      getPrebuildPath: () => string
-    }
-    const data = globSync('data/*.{txt,json,gz,bin}').map(file => [basename(file), file])
-    const worker = makeWorkerAssets(script)
-    makeExecutable({
-      script,
-      assets: {
-        ...Object.fromEntries(data),
-        'worker.js': worker.source,
-        'worker.cache': worker.cache,
-        'better_sqlite3.node': getPrebuildPath(),
-      },
-      output: 'dist/chainsieve',
-    })
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+/** Parts in files of their own. The clients are half of the text, and the thread that answers needs none of them; SQLite finds its native part beside it. */
+const PARTS: Readonly<Record<string, string>> = {
+  undici: './undici.cjs',
+  nodemailer: './nodemailer.cjs',
+  'better-sqlite3': './sqlite/better-sqlite3.cjs',
 }
 
-await (process.argv[2] === 'executable' ? buildExecutable() : buildBundle())
+/** `--platform` names platforms, separated by commas or repeated; without it, the executable of this one is `dist/chainsieve`. */
+const buildExecutable = async (args: string[]) => {
+  const { buildExecutables } = await import('./scripts/executable/build.ts')
+  const { native, PLATFORMS, platformsOf } = await import('./scripts/executable/platforms.ts')
+  const { values } = parseArgs({ args, options: { platform: { type: 'string', multiple: true } } })
+  const named = values.platform?.flatMap(names => names.split(','))
+  if (!named && !native)
+    throw new Error(
+      `No executable is made for ${process.platform} on ${process.arch}; npm pack makes a package that runs`,
+    )
+  const targets = named
+    ? platformsOf(named).map(platform => ({
+        platform,
+        output: `dist/release/chainsieve-${version}-${platform}${PLATFORMS[platform].suffix}`,
+      }))
+    : [{ platform: native!, output: `dist/chainsieve${PLATFORMS[native!].suffix}` }]
+  await buildExecutables(common('executable'), targets)
+}
+
+const [what, ...args] = process.argv.slice(2)
+await (what === 'executable' ? buildExecutable(args) : buildBundle())

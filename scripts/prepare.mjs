@@ -2,13 +2,16 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
 
-// npm 10 takes the runtime's command away together with the runtimes of the other platforms, which have the same name.
-const runtime = `node-${process.platform}-${process.arch}`
-const command = 'node_modules/.bin/node'
-if (process.platform !== 'win32' && existsSync(`node_modules/${runtime}/bin/node`) && !existsSync(command))
-  symlinkSync(`../${runtime}/bin/node`, command)
+const isMac = process.platform === 'darwin' && process.arch === 'arm64'
+const name = isMac ? 'bin-darwin' : process.platform === 'win32' ? 'win' : process.platform
+const runtime = `node-${name}-${process.arch}/bin/node${process.platform === 'win32' ? '.exe' : ''}`
+const isBrought = existsSync(`node_modules/${runtime}`)
 
-const { status, error } = spawnSync(existsSync(command) ? command : process.execPath, ['build.ts'], {
+// npm 10 takes the runtime's command away together with the runtimes of the other platforms, which have the same name.
+const command = 'node_modules/.bin/node'
+if (process.platform !== 'win32' && isBrought && !existsSync(command)) symlinkSync(`../${runtime}`, command)
+
+const { status, error } = spawnSync(isBrought ? `node_modules/${runtime}` : process.execPath, ['build.ts'], {
   stdio: 'inherit',
 })
 if (error) throw error

@@ -9,13 +9,6 @@ import type { ReaderData } from './search/reader-thread.ts'
  * needs, since a start should take a fraction of a second.
  */
 const main = async () => {
-  if (!isRecent(process.versions.node)) {
-    process.stderr.write(
-      `chainsieve: this is Node ${process.versions.node} (${process.execPath}), but it needs ${OLDEST.join('.')} or newer: in a checkout, npx chainsieve runs on the Node that npm ci installed\n`,
-    )
-    process.exitCode = 1
-    return
-  }
   if (isMainThread) {
     const { run } = await import('./cli/index.ts')
     const { services } = await import('./services/index.ts')
@@ -39,14 +32,6 @@ const main = async () => {
     case 'delivery':
       return (await import('./delivery/thread.ts')).runDelivery(data as DeliveryData)
   }
-}
-
-/** As undici, the HTTP client, has it. */
-const OLDEST = [22, 19] as const
-
-const isRecent = (version: string) => {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
 }
 
 void main()

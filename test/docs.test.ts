@@ -156,9 +156,10 @@ describe('command lines', () => {
 
   for (const [program, ...words] of lines)
     test([program, ...words].join(' '), () => {
-      if (program === 'npx') {
-        assert.equal(words[0], 'chainsieve')
-        assert.equal(understand(words.slice(1)).wants, 'run')
+      // npx runs the package from its file.
+      if (program === 'npx') assert.equal(words.shift(), `./chainsieve-${version}.tgz`)
+      if (program === 'chainsieve' || program === 'npx') {
+        assert.match(understand(words).wants, /^(run|version)$/)
         return
       }
       assert.equal(program, 'npm')
@@ -179,8 +180,18 @@ describe('command lines', () => {
   })
 })
 
+// npm would fetch what somebody else publishes under that name.
+test('no name of a package that is not there is run, installed or fetched', () => {
+  for (const [page, text] of PAGES_OF_USERS) {
+    // Said where it is warned of.
+    const runs = text.replaceAll('`npx chainsieve` outside of the checkout', '')
+    assert.doesNotMatch(runs, /\b(npx|npm (exec|i|install|x)\b[^\n`]*?) (--?[\w-]+ )*chainsieve(?![-\w./]*\.tgz)/, page)
+  }
+})
+
 const checkNpm = ([command = '', ...rest]: string[]) => {
-  if (command === 'ci') return
+  if (command === 'ci' || command === 'pack') return
+  if (command === 'install') return assert.match(rest.at(-1)!, new RegExp(`^\\./chainsieve-${version}\\.tgz$`))
   const script = command === 'run' ? rest[0]! : command
   assert.ok(script in scripts, `npm ${command} ${rest.join(' ')}`)
 }
@@ -193,7 +204,10 @@ test('every flag that is named is one', () => {
     ...COMMANDS.flatMap(({ options }) => Object.keys(options).map(name => placesOf(name).flag)),
   ])
   // Flags of others: npm's that hands on, the benchmark's and the attack's.
-  const prose = everything.replace(/npm run (?:bench|attack) -- [^`]*/g, '').replace(/npm test -- /g, '')
+  const prose = everything
+    .replace(/npm (run (?:bench|attack) --|install) [^`]*/g, '')
+    .replace(/npm's `--[^`]*`/g, '')
+    .replace(/npm test -- /g, '')
   for (const [flag] of prose.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) assert.ok(known.has(flag), flag)
 })
 

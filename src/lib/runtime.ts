@@ -23,7 +23,7 @@ import { messageOf, stop } from './errors.ts'
  * thread starts, how native code is loaded. Nothing else in the program asks in which form it runs.
  *
  * - source: `src/main.ts`, data beside it in `data/`
- * - bundle: `dist/chainsieve.mjs`, which starts `dist/chainsieve.cjs`; data in `../data/`
+ * - bundle: `dist/chainsieve.mjs`, which starts `dist/chainsieve.cjs`; data in `../data/`, native code in `dist/prebuilds/`
  * - executable: one file that holds the script, the data and the native code as assets
  */
 declare const CHAINSIEVE_FORM: 'bundle' | 'executable'
@@ -109,8 +109,10 @@ export const getBinding = (): unknown => {
 const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
   const [source, cachedData] = ['worker.js', 'worker.cache'].map(name => Buffer.from(getRawAsset(name)))
+  // An executable that was made on another platform has none.
+  const cache = cachedData.length > 0 ? { cachedData } : {}
   // It is ASCII, which takes half the memory and no decoding this way.
-  const script = new (require('node:vm').Script)(source.latin1Slice(), { filename: 'chainsieve', cachedData })
+  const script = new (require('node:vm').Script)(source.latin1Slice(), { filename: 'chainsieve', ...cache })
   script.runInThisContext()(require)
 `
 
@@ -194,15 +196,23 @@ const cached: Place = (folder, name, content, use) => {
   if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
     throw new Error(`${home} belongs to another user`)
   const path = join(home, name)
-  const isSame = existsSync(path) && createHash('sha256').update(readFileSync(path)).digest('hex') === hash
-  if (!isSame) {
+  if (!isThere(path, hash)) {
     const aside = `${path}.${process.pid}.${randomBytes(8).toString('hex')}`
     writeNew(aside, content)
-    renameSync(aside, path)
+    try {
+      renameSync(aside, path)
+    } catch (error) {
+      unlinkSync(aside)
+      // Windows exchanges no file that another start has open; what that start put there is as good.
+      if (!isThere(path, hash)) throw error
+    }
   }
   use(path)
   return path
 }
+
+const isThere = (path: string, hash: string): boolean =>
+  existsSync(path) && createHash('sha256').update(readFileSync(path)).digest('hex') === hash
 
 const writeNew = (path: string, content: Buffer) => {
   const fd = openSync(path, 'wx', 0o700)

@@ -116,6 +116,7 @@ Commands:
   import            Imports block packs: NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line.
   search            Runs the same query as POST …/es/<entity>/search/. With -, reads it from standard input.
   status            Shows for each network the stored blocks, the head, and the state of its nodes.
+  health            Checks that the server at --host and --port lives. Exit code 0 if it does, 1 if not.
   verify            Reads all stored data and checks it for damage. Exits with 1 if there is any.
   backup            Copies all stored data to a folder, also beside a running server. Into an existing backup, writes only what has changed.
   restore           Restores the data folder from a backup, after checking the whole backup.

@@ -17,7 +17,8 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     'README.md',
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook'],
-      ...['indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings', 'operating', 'data', 'threats', 'speed'],
+      ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings'],
+      ...['operating', 'data', 'threats', 'speed'],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),
 )

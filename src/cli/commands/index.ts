@@ -2,6 +2,7 @@ import { addAbis, listAbis, removeAbis } from './abi.ts'
 import { backup } from './backup.ts'
 import { compact } from './compact.ts'
 import { dev } from './dev.ts'
+import { health } from './health.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
 import { prune } from './prune.ts'
@@ -28,6 +29,7 @@ export const COMMANDS = [
   importPacks,
   search,
   status,
+  health,
   verify,
   backup,
   restore,

