@@ -161,6 +161,18 @@ export interface Summary {
   added: Range[]
   /** All ranges that the network now holds, ascending. */
   held: Range[]
+  /** Blocks that a back-fill was asked for and that are not stored, ascending; none where it is done. */
+  missing: Range[]
+  /** Packs that an import has not read to their end, with the share that it has. */
+  unread: Unread[]
+  /** Why it ended before that. */
+  failure?: Error | undefined
+}
+
+export interface Unread {
+  file: string
+  /** From 0, nothing, to 1. */
+  read: number
 }
 
 /** What an ABI is given for. */
@@ -229,6 +241,8 @@ export const COMMON = ['data', 'config', 'json'] as const satisfies readonly (ke
 export const SERVER = [
   'host',
   'port',
+  'logRequests',
+  'metrics',
   'queryDeadline',
   'readers',
   'limit',
@@ -248,6 +262,7 @@ export const NODE = [
   'to',
   'order',
   'finality',
+  'staleAfter',
   'pollInterval',
   'skipBloom',
   'traces',

@@ -18,6 +18,7 @@ export type {
   Run,
   Services,
   Summary,
+  Unread,
   Verified,
 } from './command.ts'
 

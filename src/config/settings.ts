@@ -15,6 +15,12 @@ export const SETTINGS = {
   host: setting(kinds.text('a host name or address', 'HOST'), '127.0.0.1', 'Address that the server listens on.'),
   port: setting(kinds.port, '8640', 'Port that the server listens on.'),
   json: setting(kinds.toggle, 'false', 'Logs and results as JSON lines, for machines.'),
+  logRequests: setting(kinds.toggle, 'false', 'Logs every request with its status, its time, and who asked.'),
+  metrics: setting(
+    kinds.oneOf(['local', 'open', 'token']),
+    'local',
+    'Who may read /metrics without a token: whoever asks from this machine itself, everybody, or nobody.',
+  ),
   queryDeadline: setting(kinds.duration, '10s', 'A query that takes longer is given up with an error.'),
   readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
   indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build what is stored of them.'),
@@ -56,6 +62,11 @@ export const NETWORK_SETTINGS = {
   to: setting(kinds.blockPoint, undefined, 'Last block to index; by default the head, which is followed from then on.'),
   order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Where a back-fill begins.'),
   finality: setting(kinds.count(1, 100_000), '64', 'Deepest reorganisation that is followed, in blocks.'),
+  staleAfter: setting(
+    kinds.duration,
+    undefined,
+    'Without a new block for so long, the server is not ready; by default three block times of the chain, 10s at least; 0s: no block is waited for.',
+  ),
   pollInterval: setting(
     kinds.duration,
     undefined,

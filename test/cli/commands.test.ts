@@ -24,6 +24,8 @@ const SUMMARY: Summary = {
     { from: 17_000_000, to: 17_001_000 },
     { from: 17_001_002, to: 17_001_002 },
   ],
+  missing: [],
+  unread: [],
 }
 const SUMMARY_TEXT = `a/b/c: added 1,001 blocks with 2,000 logs and 1 event.
 Added: 17000000-17001000 (1,001 blocks)
@@ -251,6 +253,9 @@ const STATUS: Status = {
       ranges: SUMMARY.held,
       head: 17_001_012,
       lag: 10,
+      lastBlock: { number: 17_001_002, time: '2026-03-01T00:00:00.000Z', receivedAt: '2026-03-01T00:00:03.000Z' },
+      headAge: 15,
+      blockTime: 12,
       blocksPerSecond: 1_234.5,
       eventsPerSecond: 2.25,
       secondsLeft: 8_000,
@@ -275,6 +280,9 @@ const STATUS: Status = {
         ranges: [],
         head: null,
         lag: null,
+        lastBlock: null,
+        headAge: null,
+        blockTime: null,
         secondsLeft: null,
         endpoints: [],
         alerts: {},
@@ -295,7 +303,11 @@ test('status tells what is waited for, what was started again, and which receive
   const status = async (): Promise<Status> => ({
     version: '1.2.3',
     networks: [
-      { ...stopped!, state: 'waiting', waiting: { for: 'a node that answers', since: '2026-03-01T00:00:00Z' } },
+      {
+        ...stopped!,
+        state: 'waiting',
+        waiting: { kind: 'node', for: 'a node that answers', since: '2026-03-01T00:00:00Z' },
+      },
       { ...stopped!, network: 'g/h/i', state: 'restarting', error: restarts.error, restarts },
     ],
     deliveries: {
