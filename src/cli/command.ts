@@ -163,7 +163,7 @@ export interface Summary {
   held: Range[]
   /** Blocks that a back-fill was asked for and that are not stored, ascending; none where it is done. */
   missing: Range[]
-  /** Packs that an import has not read to their end, with the share that it has. */
+  /** Packs that an import has not read to their end. */
   unread: Unread[]
   /** Why it ended before that. */
   failure?: Error | undefined
@@ -171,8 +171,7 @@ export interface Summary {
 
 export interface Unread {
   file: string
-  /** From 0, nothing, to 1. */
-  read: number
+  begun: boolean
 }
 
 /** What an ABI is given for. */

@@ -44,12 +44,9 @@ export const showSummary = (network: string, summary: Summary, json: boolean): s
     `Added: ${showRanges(added)}`,
     `Holes: ${showRanges(holes)}`,
     ...(missing.length > 0 ? [`Missing: ${showRanges(missing)}`] : []),
-    ...unread.map(({ file, read }) => `Missing: ${read === 0 ? 'all' : `the last ${share(1 - read)}`} of ${file}`),
+    ...unread.map(({ file, begun }) => `Missing: ${begun ? 'the rest' : 'all'} of ${file}`),
   ].join('\n')
 }
-
-/** Never all nor nothing of what is neither. */
-const share = (part: number): string => `${Math.min(99, Math.max(1, Math.round(part * 100)))} %`
 
 export const holesOf = (held: Range[]): Range[] =>
   held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))

@@ -21,9 +21,9 @@ export const importPacks = async (work: Work, files: string[]) => {
   try {
     for (const file of files) {
       const size = sizeOf(file)
+      state.reading = file
       const onRead = (bytes: number) => {
         state.done = before + bytes
-        state.reading = { file, bytes, of: size }
       }
       const options = { signal, onRead, limits }
       const taker = createTaker(work, lane)

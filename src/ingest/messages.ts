@@ -124,8 +124,8 @@ export interface Report {
   blockTime: number | null
   /** What a back-fill was asked for; null of everything else, and while it is not known. */
   asked: Range | null
-  /** The pack that is being read, and how far; null of everything else. */
-  reading: Reading | null
+  /** The pack that is being read; null of everything else. */
+  reading: string | null
   /** Null where it goes on. */
   waiting: Waiting | null
   endpoints: EndpointStatus[]
@@ -141,13 +141,6 @@ export interface Report {
   troubles: ReadonlyMap<number, string>
   /** Why the rules of accounts did not, by the accounts' ids. */
   accountTroubles: ReadonlyMap<number, string>
-}
-
-/** Bytes of a pack that were read, and all it has. */
-export interface Reading {
-  file: string
-  bytes: number
-  of: number
 }
 
 /**

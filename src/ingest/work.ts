@@ -4,7 +4,7 @@ import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Contracts } from './contracts.ts'
-import type { IndexerData, Reading, RedecodingReport } from './messages.ts'
+import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { NetworkDecoding } from './open-decoding.ts'
 import type { Pace } from './pace.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -21,8 +21,10 @@ export interface State {
   head: number | null
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
+  /** What a back-fill was asked for. */
   asked: Range | null
-  reading: Reading | null
+  /** The pack that is being read. */
+  reading: string | null
   redecoding: RedecodingReport | null
 }
 

@@ -4,7 +4,7 @@ import type { Config, NetworkConfig } from '../config/index.ts'
 import { removeStore, storedNetworks, storeFile } from '../engine/files.ts'
 import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi, type Where } from '../ingest/abis.ts'
 import { keepIndexing } from '../ingest/keep.ts'
-import type { Job, Reading, Report } from '../ingest/messages.ts'
+import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
 import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
@@ -176,12 +176,10 @@ const runToEnd = async (
 }
 
 /** Packs that are to be read to their end yet. */
-const unreadOf = (files: readonly string[], reading: Reading | null, isBroken: boolean): Unread[] => {
+const unreadOf = (files: readonly string[], reading: string | null, isBroken: boolean): Unread[] => {
   if (!isBroken) return []
-  const at = reading ? files.indexOf(reading.file) : 0
-  return files
-    .slice(at)
-    .map((file, i) => ({ file, read: reading && i === 0 && reading.of > 0 ? reading.bytes / reading.of : 0 }))
+  const at = reading === null ? 0 : files.indexOf(reading)
+  return files.slice(at).map(file => ({ file, begun: file === reading }))
 }
 
 const heldOf = async (config: Config, network: string) => {

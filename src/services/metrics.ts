@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Delivery } from '../delivery/service.ts'
@@ -56,6 +56,7 @@ export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
       ...(await countDocuments(now.networks)),
       ...(await deliveries()),
       ...files(data),
+      ...disk(data),
     ])
   }
   return { metrics, text: shortly(gather, SAME_MS) }
@@ -198,6 +199,15 @@ const files = (data: string): MetricSnapshot[] =>
       file,
     }),
   )
+
+/** The disk of the data folder. */
+const disk = (data: string): MetricSnapshot[] => {
+  const { bavail, blocks, bsize } = statfsSync(data)
+  return [
+    gauge('chainsieve_disk_free_bytes', 'Room that is left on the disk of the data folder.', [bavail * bsize]),
+    gauge('chainsieve_disk_bytes', 'Size of the disk of the data folder.', [blocks * bsize]),
+  ]
+}
 
 const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
