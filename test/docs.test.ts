@@ -110,9 +110,10 @@ test('examples over HTTP answer what the README shows', async t => {
     await t.test(`${request.method} ${request.path} ${request.body?.replace(/\s+/g, ' ') ?? ''}`, async () => {
       const shown = blocks[i + 1]!
       assert.equal(shown.language, 'json', 'no answer is shown')
-      const due = JSON.parse(shown.text) as { status?: number }
+      const due = JSON.parse(shown.text) as { status?: unknown }
       const { status, answer } = await ask(url, request)
-      assert.equal(status, due.status ?? (MAKES.test(`${request.method} ${request.path}`) ? 201 : 200))
+      const shownStatus = typeof due.status === 'number' ? due.status : undefined
+      assert.equal(status, shownStatus ?? (MAKES.test(`${request.method} ${request.path}`) ? 201 : 200))
       assert.deepEqual(asShown(answer, due), due)
     })
   }

@@ -1,4 +1,5 @@
 import type { MetricSnapshot } from '../lib/metrics.ts'
+import { CHANNELS } from './channel.ts'
 import type { Source } from './intake.ts'
 import type { DeliveryStore } from './store.ts'
 
@@ -23,7 +24,8 @@ export const createWaitingMetrics = (
 const SHARE = 10
 
 const queueMetrics = (store: Pick<DeliveryStore, 'waiting' | 'dead'>, now: number): MetricSnapshot[] => {
-  const queued = store.waiting()
+  const waiting = new Map(store.waiting().map(one => [one.channel, one]))
+  const queued = CHANNELS.map(channel => waiting.get(channel) ?? { channel, count: 0, dueAt: now })
   return [
     {
       ...{ type: 'gauge', name: 'chainsieve_deliveries_queued', help: 'Deliveries that wait to be made.' },

@@ -1,6 +1,7 @@
 import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CHANNELS } from '../delivery/channel.ts'
 import type { Delivery } from '../delivery/service.ts'
 import { storeFile } from '../engine/files.ts'
 import type { Indexing } from '../ingest/network.ts'
@@ -86,8 +87,8 @@ const serverGauges = ({ reasons = [], deliveries, readers }: Status): MetricSnap
         gauge(
           'chainsieve_receivers_failing',
           'Receivers that took nothing when they were tried last, by channel.',
-          ...[...Map.groupBy(deliveries.failing, ({ channel }) => channel)].map(([channel, all]): [number, Labels] => [
-            all.length,
+          ...CHANNELS.map((channel): [number, Labels] => [
+            deliveries.failing.filter(one => one.channel === channel).length,
             { channel },
           ]),
         ),

@@ -10,10 +10,9 @@ export const searchPage = page('docs/search.md')
 
 /** Every page for users, by its path. */
 export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
-  ['README.md', ...['search', 'grafana', 'fields', 'compatibility'].map(name => `docs/${name}.md`)].map(path => [
-    path,
-    page(path),
-  ]),
+  ['README.md', ...['search', 'grafana', 'fields', 'compatibility', 'monitoring'].map(name => `docs/${name}.md`)].map(
+    path => [path, page(path)],
+  ),
 )
 
 export interface Block {
@@ -108,6 +107,6 @@ export const asShown = (answer: unknown, shown: unknown): unknown => {
 
 /** Of the server's clock; those of the chain are always the same. */
 const TIMES = new Set(['createdAt', 'updatedAt', 'deliveredAt', 'receivedAt', 'changedAt', 'at', 'timestamp'])
-/** Durations, and scores of suggestions, which change with every name that is known. */
-const VARYING = new Set(['took', 'latencyMs', 'score'])
+/** Durations, scores of suggestions, which change with every name that is known, and what a machine has room for. */
+const VARYING = new Set(['took', 'latencyMs', 'score', 'headAge', 'readers'])
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
