@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { Reason } from '../../src/ingest/readiness.ts'
@@ -15,6 +17,11 @@ import { after, chainsieve, pause, type Server, serve, start, tempFolder, until,
 
 const NETWORK = 'ethereum/test/net'
 const root = new URL('../../', import.meta.url)
+
+/** Prometheus's own checker, in Debian's package prometheus. */
+const promtool = [process.env.PROMTOOL, 'promtool'].find(
+  path => path !== undefined && spawnSync(path, ['--version']).status === 0,
+)
 
 interface Ready {
   status: number
@@ -109,12 +116,6 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
     `${url.replace('//', `//${hookUser}:${hookPassword}@`)}/services/${hookKey}?key=${hookQuery}`
   const good = await putRule(server, `${receiver.url}/hook`)
   const bad = await putRule(server, hook(`http://127.0.0.1:${await closedPort()}`))
-  const isTaken = () =>
-    until(
-      () => receiver.calls.length,
-      calls => calls > 0,
-      server.err,
-    )
   await until(
     async () => {
       extend()
@@ -169,6 +170,20 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
     assert.ok(of('chainsieve_alerts_total', { target: 'Block', state: 'confirmed' }) > 0)
     assert.ok(of('chainsieve_store_write_duration_seconds', { network, what: 'batch', le: '+Inf' }) > 0)
   })
+
+  await t.test(
+    'promtool takes the metrics and the alert rules',
+    { skip: !promtool && 'there is no promtool' },
+    async () => {
+      const input = await (await fetch(`${server.url}/metrics`)).text()
+      const rules = fileURLToPath(new URL('docs/deploy/chainsieve-alerts.yml', root))
+      const checked = [
+        spawnSync(promtool!, ['check', 'metrics'], { input }),
+        spawnSync(promtool!, ['check', 'rules', rules]),
+      ]
+      for (const { status, stdout, stderr } of checked) assert.equal(status, 0, `${stdout}${stderr}`)
+    },
+  )
 
   await t.test('the dashboard and the alerts ask for metrics and labels that there are', () => {
     const expressions = expressionsOf()
