@@ -19,6 +19,7 @@ import {
 } from './answers.ts'
 import type { Budget } from './budget.ts'
 import { authorization, createHider, parseNodeUrl } from './node-url.ts'
+import type { RequestCounter } from './rpc-metrics.ts'
 import type { EndpointStatus } from './source.ts'
 import type { TraceMethod } from './tracing.ts'
 import { createWindow, type Outcome } from './window.ts'
@@ -33,6 +34,8 @@ export interface EndpointOptions {
   limits: Limits
   /** Pays for the bytes of all answers under way, of other nodes too. */
   budget: Budget
+  /** Told of each request. */
+  count?: RequestCounter | undefined
   log: Log
   clock: Clock
   random: () => number
@@ -95,7 +98,7 @@ export interface Endpoint {
 export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
 
 export const createEndpoint = (text: string, options: EndpointOptions): Endpoint => {
-  const { timeoutMs, concurrency, limits, budget, log, clock, random } = options
+  const { timeoutMs, concurrency, limits, budget, count, log, clock, random } = options
   const url = parseNodeUrl(text, ['http:', 'https:'])
   const name = secretUrl(text).toString()
   const hide = createHider(url)
@@ -146,6 +149,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     let outcome: Outcome = 'overload'
     let takeFault: { error: unknown } | undefined
     requests++
+    const began = performance.now()
+    let answered: number | undefined
     try {
       const { status, retryAfterMs, bytes } = await withTimeout(
         timeoutMs,
@@ -153,6 +158,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         () => retry('node_timeout', `no answer within ${timeoutMs} ms`),
         inner => request(JSON.stringify(calls.length === 1 ? messages[0] : messages), { most, share, signal: inner }),
       )
+      answered = performance.now()
       let body: string
       if (take && status === 200) {
         const size = bytes.length
@@ -164,6 +170,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         })
         if (!(taken instanceof Uint8Array)) {
           noteSize(size, calls)
+          outcome = 'ok'
           return { taken }
         }
         // What it tells of the node's load still counts.
@@ -213,6 +220,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     } finally {
       share.close()
       leave?.(outcome)
+      if (!signal.aborted) count?.(calls.length, ((answered ?? performance.now()) - began) / 1_000, outcome === 'ok')
     }
   }
 

@@ -1,5 +1,6 @@
 import { refuse, retry } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { ANSWER_TOO_LARGE, type Answer, isMissingMethod, resultOf } from './answers.ts'
@@ -9,6 +10,7 @@ import { followChain } from './follow.ts'
 import { createAnnouncer, createHeads } from './heads.ts'
 import { fetchParts, fetchRange } from './range.ts'
 import { createRpc, LACKS_METHOD } from './rpc.ts'
+import { createRpcMetrics } from './rpc-metrics.ts'
 import type { ChainEvent, ChainSource, FollowOptions, StateQuestion } from './source.ts'
 
 export interface RpcSourceOptions {
@@ -37,6 +39,8 @@ export interface RpcSourceOptions {
   shrinks?: boolean
   limits?: Limits
   log?: Log
+  /** Where requests are counted. */
+  metrics?: Metrics
   clock?: Clock
   /** Numbers from 0 to 1, for jitter. */
   random?: () => number
@@ -57,7 +61,8 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   if (urls.length === 0) throw refuse('no_node_url', 'no node is named: give the URL of at least one')
   const budget = createBudget(limits.nodeAnswers)
   const reaching = { timeoutMs, batch, concurrency, limits, budget, log, clock, random }
-  const endpoints = urls.map(url => createEndpoint(url, reaching))
+  const counters = options.metrics && createRpcMetrics(options.metrics, urls)
+  const endpoints = urls.map((url, i) => createEndpoint(url, { ...reaching, count: counters?.of(i) }))
   const rpc = createRpc({
     endpoints,
     log,

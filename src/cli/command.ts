@@ -238,6 +238,17 @@ export interface Summary {
   added: Range[]
   /** All ranges that the network now holds, ascending. */
   held: Range[]
+  /** Blocks that a back-fill was asked for and that are not stored, ascending; none where it is done. */
+  missing: Range[]
+  /** Packs that an import has not read to their end. */
+  unread: Unread[]
+  /** Why it ended before that. */
+  failure?: Error | undefined
+}
+
+export interface Unread {
+  file: string
+  begun: boolean
 }
 
 /** What an ABI is given for. */
@@ -306,6 +317,8 @@ export const COMMON = ['data', 'config', 'json'] as const satisfies readonly (ke
 export const SERVER = [
   'host',
   'port',
+  'logRequests',
+  'metrics',
   'queryDeadline',
   'readers',
   'limit',
@@ -327,6 +340,7 @@ export const NODE = [
   'to',
   'order',
   'finality',
+  'staleAfter',
   'pollInterval',
   'skipBloom',
   'traces',

@@ -26,6 +26,7 @@ export type {
   Services,
   StoreStats,
   Summary,
+  Unread,
   Verified,
 } from './command.ts'
 

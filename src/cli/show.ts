@@ -1,4 +1,5 @@
-import type { DeliveryState, NetworkStatus, Status } from '../ingest/status.ts'
+import type { Reason } from '../ingest/readiness.ts'
+import type { DeliveryState, LastBlock, NetworkStatus, Status } from '../ingest/status.ts'
 import { timeOf } from '../lib/progress.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import type { Range, Summary } from './command.ts'
@@ -34,24 +35,39 @@ export const showText = (text: string, most = 200): string => {
 
 /** What a run has added, and what is missing between the blocks that are now held. */
 export const showSummary = (network: string, summary: Summary, json: boolean): string => {
-  const holes = holesOf(summary.held)
-  if (json) return JSON.stringify({ network, ...summary, holes })
-  const { blocks, logs, events, added } = summary
+  const { failure: _, ...done } = summary
+  const holes = holesOf(done.held)
+  if (json) return JSON.stringify({ network, ...done, holes })
+  const { blocks, logs, events, added, missing, unread } = done
   return [
     `${network}: added ${count(blocks, 'block')} with ${count(logs, 'log')} and ${count(events, 'event')}.`,
     `Added: ${showRanges(added)}`,
     `Holes: ${showRanges(holes)}`,
+    ...(missing.length > 0 ? [`Missing: ${showRanges(missing)}`] : []),
+    ...unread.map(({ file, begun }) => `Missing: ${begun ? 'the rest' : 'all'} of ${file}`),
   ].join('\n')
 }
 
 export const holesOf = (held: Range[]): Range[] =>
   held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
 
-export const showStatus = ({ networks, deliveries }: Status): string =>
+export const showStatus = ({ networks, deliveries, reasons }: Status): string =>
   [
+    ...(reasons ? [showReady(reasons)] : ['No server runs on this folder. It stores:']),
     ...(networks.length === 0 ? ['No network is configured or stored.'] : networks.map(showNetwork)),
     ...(deliveries ? showDeliveries(deliveries) : []),
   ].join('\n\n')
+
+const showReady = (reasons: readonly Reason[]): string =>
+  reasons.length === 0
+    ? 'The server is ready.'
+    : showRows(
+        'The server is not ready',
+        reasons.map(({ type, network, since, reason }): [string, string] => [
+          network ?? '',
+          `${type}${since === undefined ? '' : ` since ${since}`}: ${reason}`,
+        ]),
+      )
 
 /** Nothing where all is well. */
 const showDeliveries = ({ error, restarts, failing }: DeliveryState): string[] => {
@@ -67,12 +83,13 @@ const showRestarts = ({ count: times, endedAt, nextAt }: RestartStatus): string 
 
 const showNetwork = (status: NetworkStatus): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
-  const { redecoding, waiting, restarts } = status
+  const { redecoding, waiting, restarts, lastBlock, headAge } = status
   const rows: [string, string][] = [
     ['state', state],
     ['blocks', showRanges(ranges)],
     ['holes', showRanges(holesOf(ranges))],
   ]
+  if (lastBlock) rows.push(['last', showLast(lastBlock, headAge)])
   if (head !== null)
     rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${count(lag, 'block')} behind`}`])
   if (blocksPerSecond !== null) {
@@ -89,6 +106,9 @@ const showNetwork = (status: NetworkStatus): string => {
   if (restarts) rows.push(['failed', showRestarts(restarts)])
   return showRows(network, rows)
 }
+
+const showLast = ({ number, time }: LastBlock, age: number | null): string =>
+  `${number} of ${showTime(Date.parse(time))}${age === null ? '' : `, ${timeOf(age)} ago`}`
 
 const showRows = (title: string, rows: [string, string][]): string =>
   [title, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')

@@ -15,6 +15,12 @@ export const SETTINGS = {
   host: setting(kinds.text('a host name or address', 'HOST'), '127.0.0.1', 'Address that the server listens on.'),
   port: setting(kinds.port, '8640', 'Port that the server listens on.'),
   json: setting(kinds.toggle, 'false', 'Print logs and results as JSON lines.'),
+  logRequests: setting(kinds.toggle, 'false', 'Log every request with its status, its duration and its caller.'),
+  metrics: setting(
+    kinds.oneOf(['local', 'open', 'token']),
+    'local',
+    'Who may read /metrics without a token: callers on this machine, everyone, or no one.',
+  ),
   queryDeadline: setting(kinds.duration, '10s', 'Deadline of a query. A query that takes longer fails.'),
   readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
   indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build the index.'),
@@ -61,6 +67,11 @@ export const NETWORK_SETTINGS = {
   to: setting(kinds.blockPoint, undefined, 'Last block to index. The default is the head, which is then followed.'),
   order: setting(kinds.oneOf(['newest', 'oldest']), 'newest', 'Which end a back-fill begins at.'),
   finality: setting(kinds.count(1, 100_000), '64', 'Depth of the deepest reorganisation that is followed, in blocks.'),
+  staleAfter: setting(
+    kinds.duration,
+    undefined,
+    'Time without a new block after which the server is not ready. The default is three block times of the chain, at least 10s. 0s waits for no block.',
+  ),
   pollInterval: setting(
     kinds.duration,
     undefined,

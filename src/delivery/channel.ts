@@ -55,3 +55,11 @@ export interface Channel<A extends Action = Action> {
    */
   send(action: A, messages: readonly Message[], context: SendContext): Promise<Outcome>
 }
+
+/** All of them, by the types of actions. */
+export const CHANNELS = Object.keys({
+  'Webhook (GET)': true,
+  'Webhook (POST)': true,
+  Email: true,
+  Chat: true,
+} satisfies Record<Action['type'], true>) as Action['type'][]

@@ -99,6 +99,10 @@ export interface Ledger {
   counts(rules?: readonly number[]): Map<number, number>
   /** How many deliveries are in each state, by channel. */
   states(): { channel: Action['type']; state: DeliveryState; count: number }[]
+  /** What is queued, by channel, and when the first of it was due. */
+  waiting(): { channel: Action['type']; count: number; dueAt: number }[]
+  /** How many were given up. */
+  dead(): number
   /** Receivers whose last attempt has failed, with what is queued for them. */
   failing(limit: number): Failed[]
   /**
@@ -136,6 +140,17 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
     `SELECT r.channel, d.state, count(*) AS count FROM delivery d JOIN receiver r ON r.id = d.receiver
      WHERE d.type <> 'alert.test' GROUP BY 1, 2 ORDER BY 1, 2`,
   )
+  const waiting = db.prepare<[], { channel: Action['type']; count: number; dueAt: number }>(
+    `SELECT r.channel, sum(q.count) AS count, min(q.due) AS dueAt FROM (
+       SELECT receiver, count(*) AS count, min(next_at) AS due FROM delivery INDEXED BY delivery_waiting WHERE state = 'queued' GROUP BY receiver
+     ) q JOIN receiver r ON r.id = q.receiver GROUP BY r.channel ORDER BY r.channel`,
+  )
+  const dead = db
+    .prepare<[], number>(
+      `SELECT (SELECT count(*) FROM delivery INDEXED BY delivery_dead WHERE state = 'dead')
+         - (SELECT count(*) FROM delivery INDEXED BY delivery_test WHERE type = 'alert.test' AND state = 'dead')`,
+    )
+    .pluck()
   const failing = db.prepare<[number], Failed>(
     // Values of the row that has the least. The first attempt of what has waited longest tells since when it fails.
     `SELECT d.account, d.rule, r.channel, r.shown AS target, coalesce(d.last_error, '') AS error, d.last_status AS status,
@@ -229,6 +244,10 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
       ),
 
     states: () => states.all(),
+
+    waiting: () => waiting.all(),
+
+    dead: () => dead.get()!,
 
     failing: limit => failing.all(limit),
 

@@ -62,6 +62,8 @@ export type ToDelivery =
 export type FromDelivery =
   /** Told when it changes. */
   | { type: 'failing'; receivers: FailingReceiver[] }
+  /** Told every second; `stuck`: why it cannot go on. */
+  | { type: 'pulse'; stuck: string | null }
   | { type: 'answer'; id: number; answer: unknown }
   | { type: 'failed'; id: number; failure: Failure }
   | LogMessage

@@ -46,7 +46,7 @@ export interface Delivery {
 }
 
 export interface DeliveryStatus {
-  state: 'delivering' | 'restarting'
+  state: 'delivering' | 'restarting' | 'stuck'
   /** Why the thread has ended, while it is not there. */
   error: string | null
   /** That it ended by a fault, and was started again. */
@@ -81,6 +81,8 @@ export interface DeliveryOptions {
 const YOUNG_MB = 24
 /** Longer than the thread gives what is under way. */
 const STOP_MS = 8_000
+/** Longest time that its thread, which reports every second, is waited for before that is told. */
+const SILENT_MS = 30_000
 /** The first searches after a start go before the thread. */
 const START_AFTER_MS = 250
 
@@ -93,6 +95,8 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
   let told = ''
   let worker: Worker | undefined
   let failing: FailingReceiver[] = []
+  let stuck: string | null = null
+  let pulseAt = Number.POSITIVE_INFINITY
 
   const post = (message: ToDelivery) => {
     if (worker || !stopping) started().postMessage(message)
@@ -119,10 +123,16 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     const options = { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
     const one = startWorker('delivery', { data, stores: known, settings: sent } satisfies DeliveryData, options)
     worker = one
+    pulseAt = performance.now()
     one.on('message', (message: FromDelivery) => {
       if (message.type === 'log') return log[message.level](message.message, message.fields)
       if (message.type === 'failing') {
         failing = message.receivers
+        return
+      }
+      if (message.type === 'pulse') {
+        stuck = message.stuck
+        pulseAt = performance.now()
         return
       }
       const asked = waiting.get(message.id)
@@ -196,10 +206,14 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     states: () => ask('states', {}),
     status() {
       const known = restarts.status()
-      const waits = known !== undefined && known.nextAt !== null
+      const [state, error] = ((): [DeliveryStatus['state'], string | null] => {
+        if (known && known.nextAt !== null) return ['restarting', known.error]
+        const silentMs = performance.now() - pulseAt
+        if (silentMs >= SILENT_MS) return ['stuck', `its thread has not reported for ${Math.round(silentMs / 1_000)} s`]
+        return stuck === null ? ['delivering', null] : ['stuck', stuck]
+      })()
       return {
-        state: waits ? 'restarting' : 'delivering',
-        error: waits ? known.error : null,
+        ...{ state, error },
         ...(known && { restarts: known }),
         failing,
       }

@@ -14,6 +14,7 @@ import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDe
 import { createOutboxes } from './outboxes.ts'
 import { openDeliveries } from './store.ts'
 import { createTroubles } from './troubles.ts'
+import { createWaitingMetrics } from './waiting.ts'
 import { createWorker } from './worker.ts'
 
 const TELL_MS = 1_000
@@ -65,6 +66,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       ...(keepMs !== undefined && { keepMs }),
     },
   })
+  const waiting = createWaitingMetrics(store, outboxes.all)
   /** Tests under way, by the number of their question. */
   const tests = new Map<number, AbortController>()
 
@@ -109,7 +111,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       case 'redeliver':
         return redeliver(ask)
       case 'metrics':
-        return metrics.snapshot()
+        return [...metrics.snapshot(), ...waiting()]
       case 'states':
         return store.states()
     }
@@ -117,6 +119,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
 
   let told = '[]'
   const tellTroubles = () => {
+    tell({ type: 'pulse', stuck: worker.stuck() })
     const receivers = troubles.list(rule => rules.revisionOf(rule) !== undefined)
     const text = JSON.stringify(receivers)
     if (text === told) return

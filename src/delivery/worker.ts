@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { StoredAlert } from '../alerts/alert.ts'
+import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
@@ -56,6 +57,8 @@ export interface DeliveryWorker {
   reload(): void
   /** Sends once to every action of a rule, as `alert.test`. */
   testFire(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
+  /** Why it cannot go on for now; null where it does. */
+  stuck(): string | null
   /** Waits a short while for what is under way, then breaks it off. */
   stop(): Promise<void>
 }
@@ -116,7 +119,7 @@ export const createWorker = ({
     onCancelled: channel => counted.cancelled.add({ channel }),
   })
   let stopping = false
-  let stuck = false
+  let stuck: string | null = null
 
   // Turns: one after the other, each as soon as something asks for it.
   let turnAt = Number.POSITIVE_INFINITY
@@ -141,11 +144,11 @@ export const createWorker = ({
       try {
         const more = turn()
         ask(more ? 0 : Math.max(0, Math.min(agenda.nextAt(), pollAt) - clock.now()))
-        if (stuck) log.info('Delivers again')
-        stuck = false
+        if (stuck !== null) log.info('Delivers again')
+        stuck = null
       } catch (error) {
-        if (!stuck) log.error('Failed to deliver, will retry', { error })
-        stuck = true
+        if (stuck === null) log.error('Failed to deliver, will retry', { error })
+        stuck = messageOf(error)
         ask(POLL_MS)
       }
     }
@@ -292,6 +295,7 @@ export const createWorker = ({
     ended = []
     for (const one of settled) count(one, now)
     for (const { flight, job, attempt } of landed) {
+      counted.attempt.observe({ channel: job.action.type }, attempt.latencyMs / 1_000)
       judge(flight, job, attempt.outcome, now)
       onOutcome?.(job, attempt.outcome, now)
       land(flight, now)
@@ -301,7 +305,7 @@ export const createWorker = ({
   const count = ({ channel, type, to, first, receivedAt }: Settled, now: number) => {
     if (to !== 'queued') counted[to].add({ channel })
     if (to === 'delivered' && first && type !== 'alert.retracted')
-      counted.lag.observe({ channel }, Math.max(0, now - receivedAt))
+      counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)
   }
 
   /** What an outcome says of the destination. That an action can never succeed says nothing of it. */
@@ -338,6 +342,8 @@ export const createWorker = ({
     },
 
     testFire: sender.test,
+
+    stuck: () => stuck,
 
     async stop() {
       stopping = true

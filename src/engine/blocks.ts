@@ -4,6 +4,15 @@ import { parentHashIn } from './documents/records/block.ts'
 import type { Blocks } from './port.ts'
 
 /** The blocks of a store, of the state that the connection sees. */
+/** Number and time, in epoch seconds, of the newest stored blocks, ascending. */
+export const newestTimes = (
+  db: { prepare(sql: string): { all(...values: unknown[]): unknown[] } },
+  most: number,
+): { number: number; time: number }[] => {
+  const rows = db.prepare('SELECT number, time FROM block ORDER BY number DESC LIMIT ?').all(most)
+  return (rows as { number: number; time: number }[]).reverse()
+}
+
 export const createBlocks = (db: Db): Blocks => {
   const chainId = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
   const hash = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePrivateFolder } from '../lib/private.ts'
 
@@ -13,6 +13,13 @@ export const storeFile = (data: string, network: string): string =>
 
 export const makeStoreFolder = (data: string) => {
   for (const folder of [data, join(data, FOLDER)]) makePrivateFolder(folder)
+}
+
+/** Removes the store of a network that nobody has open. */
+export const removeStore = (data: string, network: string) => {
+  const store = storeFile(data, network)
+  // The checksums go last: a store without them could not be told from one that was copied.
+  for (const ending of ['', '-wal', '-shm', '-sums']) rmSync(`${store}${ending}`, { force: true })
 }
 
 /** The networks that the data folder holds, by name. */

@@ -18,12 +18,15 @@ import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
 import { info } from './es/info.ts'
-import { health, status } from './status.ts'
+import { metrics, type ServedMetrics } from './metrics.ts'
+import { health, ready, status } from './status.ts'
 
 export interface Services {
   search: SearchService
   accounts: { verify(token: string): Account | undefined }
   status(): Status | Promise<Status>
+  /** Absent where none are served. */
+  metrics?: ServedMetrics | undefined
   /** Absent where this process serves no rules. */
   alerting?: Alerting | undefined
   bodies: Bodies
@@ -36,6 +39,7 @@ export const createApp = ({
   search: service,
   accounts,
   status: statusOf,
+  metrics: served,
   alerting,
   bodies,
   limits,
@@ -53,6 +57,13 @@ export const createApp = ({
   }
 
   route(['GET'], '/health', health)
+  route(['GET'], '/ready', ready(statusOf))
+  if (served)
+    route(
+      ['GET'],
+      '/metrics',
+      metrics(served, token => accounts.verify(token)),
+    )
 
   app.use(authenticate(token => accounts.verify(token)))
   app.use(limitBodies(bodies))

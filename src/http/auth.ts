@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import type { Account } from '../accounts/index.ts'
 import { refuse } from '../lib/errors.ts'
 import { type Context, type Env, header } from './context.ts'
+import { factsOf } from './facts.ts'
 
 /**
  * Lets through whoever shows a valid token: as a bearer token, as the password of basic authentication, as an API key of Elasticsearch's
@@ -10,11 +11,18 @@ import { type Context, type Env, header } from './context.ts'
 export const authenticate =
   (verify: (token: string) => Account | undefined): MiddlewareHandler<Env> =>
   async (c, next) => {
-    const account = verify(tokenOf(c))
-    if (!account) throw denied('The token is not valid: it is unknown, expired or revoked.')
+    const account = checkToken(c, verify)
     c.set('account', account)
+    if (c.env?.incoming) factsOf(c.env.incoming).account = account.name
     await next()
   }
+
+/** Whose token it is. */
+export const checkToken = (c: Context, verify: (token: string) => Account | undefined): Account => {
+  const account = verify(tokenOf(c))
+  if (!account) throw denied('The token is not valid: it is unknown, expired or revoked.')
+  return account
+}
 
 const tokenOf = (c: Context): string => {
   const authorization = header(c, 'authorization')

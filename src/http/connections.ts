@@ -59,15 +59,15 @@ const mostConnections = (limits: Limits): number => {
 
 const mostFrom = (origin: string, limits: Limits, most: number): number => {
   const share = Math.ceil(most * LARGEST_SHARE)
-  return origin === LOOPBACK ? share : Math.min(limits.connectionsByAddress, share)
+  return origin === THIS_MACHINE ? share : Math.min(limits.connectionsByAddress, share)
 }
 
-const LOOPBACK = 'this machine'
+export const THIS_MACHINE = 'this machine'
 
 /** A host with an IPv6 address has all addresses with the same first 64 bits. */
 export const originOf = (address: string): string => {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (plain === '::1' || /^127\./.test(plain)) return LOOPBACK
+  if (plain === '::1' || /^127\./.test(plain)) return THIS_MACHINE
   if (isIPv4(plain)) return plain
   const [head = [], tail = []] = plain.split('::').map(part => part.split(':').filter(group => group !== ''))
   const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0')

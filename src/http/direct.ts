@@ -10,6 +10,7 @@ import type { Bodies } from './body.ts'
 import type { Exchange } from './context.ts'
 import { renderError } from './errors.ts'
 import { totalsFor } from './es/dialect.ts'
+import { factsOf, nameRequest, REQUEST_ID } from './facts.ts'
 import { PRODUCT } from './json.ts'
 import { nodeListener } from './node-listener.ts'
 
@@ -66,6 +67,7 @@ export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOp
     const target = size === undefined ? undefined : targetOf(incoming.url ?? '')
     const account = target && accountOf(incoming)
     if (size === undefined || target === undefined || account === undefined) return false
+    factsOf(incoming).account = account.name
     const held = bodies.open(account.id)
     try {
       held.check(size)
@@ -83,7 +85,7 @@ export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOp
         const { id } = account
         const dialect = { totals: totalsFor(exchange.req.path, incoming.headers['user-agent']), typedKeys: false }
         const found = await search.search({ ...target, body, dialect, account: id, signal: exchange.req.raw.signal })
-        if (found.body instanceof Uint8Array && found.status === 200) sendWhole(outgoing, found.status, found.body)
+        if (found.body instanceof Uint8Array && found.status === 200) sendWhole(exchange.env!, found.status, found.body)
         else await respond(exchange, sendAnswer(exchange, log, found))
       } catch (error) {
         await respond(exchange, toError(error, exchange))
@@ -111,9 +113,10 @@ const PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$
 const OTHER_FORMS = /csv|ndjson/i
 const BEARER = /^Bearer ([\w-]+)$/
 
-const sendWhole = (outgoing: ServerResponse, status: number, body: Uint8Array) => {
-  outgoing.writeHead(status, [...PRODUCT_HEADERS, 'content-length', String(body.length)])
-  outgoing.end(body)
+const sendWhole = ({ incoming, outgoing }: Exchange['env'] & {}, status: number, body: Uint8Array) => {
+  const { id } = factsOf(incoming!)
+  outgoing!.writeHead(status, [...PRODUCT_HEADERS, REQUEST_ID, id, 'content-length', String(body.length)])
+  outgoing!.end(body)
 }
 
 const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
@@ -121,6 +124,7 @@ const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
 /** Sends what is no plain answer as the app does. */
 const respond = async ({ env }: Exchange, response: Response): Promise<void> => {
   const toListener = await nodeListener()
+  nameRequest(env!.incoming!, env!.outgoing!)
   await toListener(() => response)(env!.incoming!, env!.outgoing!)
 }
 

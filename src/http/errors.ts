@@ -4,6 +4,7 @@ import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
 import { disconnected, type Exchange, type Handler } from './context.ts'
+import { factsOf } from './facts.ts'
 import { JSON_TYPE } from './json.ts'
 
 /** An error in Elasticsearch's shape; `more` is what this error says beyond it. */
@@ -92,7 +93,8 @@ export const renderError =
     // A search that was given up because its client went away is no fault, and nobody is there to read an answer.
     if (disconnected(c)) return new Response(null, { status: 499 })
 
-    const request = randomUUID()
+    const { incoming } = c.env ?? {}
+    const request = incoming ? factsOf(incoming).id : randomUUID()
     log.error('Failed to answer a request', { request, method: c.req.method, path: c.req.path, error })
     const [status, reason] = SYSTEM.get(systemFault(error)?.code ?? '') ?? []
     if (status !== undefined) return errorResponse(status, systemFault(error)!.code, reason!)

@@ -9,6 +9,7 @@ import { limitConnections } from './connections.ts'
 import type { Env } from './context.ts'
 import type { Direct } from './direct.ts'
 import { errorResponse, rawError } from './errors.ts'
+import { nameRequest } from './facts.ts'
 import { nodeListener } from './node-listener.ts'
 
 export interface HttpServer {
@@ -26,6 +27,8 @@ export interface ListenOptions {
   port: number
   limits?: Limits
   log?: Log
+  /** Told of each request when it comes. */
+  onRequest?: (incoming: IncomingMessage, outgoing: ServerResponse) => void
 }
 
 /** The first answers go before what most others need. */
@@ -35,7 +38,7 @@ const CHECK_MS = 2_000
 
 export const listen = async (
   app: Hono<Env>,
-  { direct = () => false, host, port, limits = DEFAULT_LIMITS, log = silent }: ListenOptions,
+  { direct = () => false, host, port, limits = DEFAULT_LIMITS, log = silent, onRequest = () => {} }: ListenOptions,
 ): Promise<HttpServer> => {
   const loadListener = lazy(async () => {
     const toListener = await nodeListener()
@@ -45,8 +48,10 @@ export const listen = async (
         errorResponse(400, 'illegal_argument_exception', `The request cannot be read: ${messageOf(error)}`),
     })
   })
-  const listener = async (incoming: IncomingMessage, outgoing: ServerResponse) =>
-    (await loadListener())(incoming, outgoing)
+  const listener = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    nameRequest(incoming, outgoing)
+    return (await loadListener())(incoming, outgoing)
+  }
   const server = createServer(
     {
       // Longer than load balancers keep their connections, so that it is never we who close one that is about to be used.
@@ -56,10 +61,16 @@ export const listen = async (
       connectionsCheckingInterval: CHECK_MS,
       maxHeaderSize: limits.headers,
     },
-    (incoming, outgoing) => void (direct(incoming, outgoing) || listener(incoming, outgoing)),
+    (incoming, outgoing) => {
+      onRequest(incoming, outgoing)
+      void (direct(incoming, outgoing) || listener(incoming, outgoing))
+    },
   )
   // Whether a client may send on is said when its body is about to be read.
-  server.on('checkContinue', (incoming, outgoing) => void listener(incoming, outgoing))
+  server.on('checkContinue', (incoming, outgoing) => {
+    onRequest(incoming, outgoing)
+    void listener(incoming, outgoing)
+  })
   answerUnreadable(server, limits)
   limitConnections(server, limits, log)
   await new Promise<void>((resolve, reject) => {

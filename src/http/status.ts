@@ -11,6 +11,16 @@ export const status =
 /** `GET /health`: open to everybody, so it tells nothing but that the server answers. */
 export const health: Handler = () => json({ status: 'ok' })
 
+/** `GET /ready`: open to everybody, so reasons name neither nodes nor receivers. 503 has a load balancer or Kubernetes leave the server alone. */
+export const ready =
+  (service: () => Status | Promise<Status>): Handler =>
+  async () => {
+    const { reasons = [] } = await service()
+    return reasons.length === 0
+      ? json({ status: 'ready', reasons })
+      : json({ status: 'not ready', reasons }, 503, { 'cache-control': 'no-store' })
+  }
+
 /** What an account may see of it: of receivers its own alone. */
 const statusFor = (account: number, status: Status): Status => {
   const { deliveries } = status

@@ -28,6 +28,7 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
       'blocks_pruned',
       `the blocks below ${floor} were pruned: raise --from, or have them indexed again by chainsieve prune --network ${network} --before ${from}`,
     )
+  state.asked = { from, to }
   // What was the head last time may have been reorganised since.
   const tip = work.pipeline.held().at(-1)?.to
   if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job.finality)
@@ -98,7 +99,7 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: K
 const CATCH_UP = 2000
 
 const follow = async (work: Work, from: number, tip: number | undefined, finality: number) => {
-  const { source, pipeline, tokens, links, state, signal, log } = work
+  const { source, pipeline, tokens, links, state, pace, signal, log } = work
   const lane = pipeline.lane('head')
   const held = tip === undefined ? undefined : pipeline.stored(tip)
   try {
@@ -106,6 +107,7 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
       if (event.type === 'rollback') {
         await lane.flush()
         await pipeline.rollback(event.to)
+        pace.lost(event.to)
         for (const known of [tokens, links]) known.forget(positionOf(event.to + 1, 0))
         log.info('Followed a reorganisation', { keptUpTo: event.to })
         continue
@@ -114,6 +116,7 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
       await prefetch(work, [event.block])
       await lane.add(event.block)
       state.headAt = performance.now()
+      pace.came({ number, time: Number(event.block.block.timestamp) })
       if (number > (state.head ?? -1)) state.head = number
       // At the head every block is a transaction of its own; far behind it they go together.
       if (number > (state.head ?? 0) - finality) await lane.flush()

@@ -20,6 +20,8 @@ export const importPacks = async (work: Work, files: string[]) => {
   let before = 0
   try {
     for (const file of files) {
+      const size = sizeOf(file)
+      state.reading = file
       const onRead = (bytes: number) => {
         state.done = before + bytes
       }
@@ -27,7 +29,7 @@ export const importPacks = async (work: Work, files: string[]) => {
       const taker = createTaker(work, lane)
       if (builders) await takeGroups(builders, readGroups(file, options), taker, work)
       else for await (const line of readPackLines(file, options)) await taker.one(line)
-      before += sizeOf(file)
+      before += size
     }
   } finally {
     // The good blocks before a fault, and before a stop, are kept.
@@ -35,6 +37,7 @@ export const importPacks = async (work: Work, files: string[]) => {
     await builders?.close()
   }
   state.done = state.total
+  state.reading = null
 }
 
 /** Takes the lines of a file in their order. */

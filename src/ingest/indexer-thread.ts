@@ -3,10 +3,12 @@ import { readScans } from '../alerts/alert-store.ts'
 import { createPackSource } from '../chain/pack-source.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
+import { newestTimes } from '../engine/blocks.ts'
 import { createLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
+import { createMetrics } from '../lib/metrics.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createThreadLog } from '../lib/thread-log.ts'
@@ -14,8 +16,9 @@ import type { Limits } from '../limits/index.ts'
 import { openRules } from '../rules/store.ts'
 import { indexRange, keepFollowing } from './following.ts'
 import { importPacks } from './importing.ts'
-import type { FromIndexer, IndexerData, Report, ToIndexer, ToWriter } from './messages.ts'
+import type { FromIndexer, IndexerData, Report, ToIndexer, ToWriter, Waiting } from './messages.ts'
 import { openDecoding } from './open-decoding.ts'
+import { createPace, KEPT } from './pace.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import { createRuleWatcher, type RuleWatcher } from './rule-watcher.ts'
 import { createSince, silence } from './waiting.ts'
@@ -36,26 +39,43 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
   const db = openForReading(data.store, nativeBinding())
   const lookups = createLookups(db)
-  const source = 'node' in data.job ? createRpcSource({ ...data.job.node, limits: data.limits, log }) : undefined
-  const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
+  const metrics = createMetrics()
+  const source =
+    'node' in data.job ? createRpcSource({ ...data.job.node, limits: data.limits, log, metrics }) : undefined
+  const state: State = {
+    done: 0,
+    total: 0,
+    head: null,
+    headAt: Number.NEGATIVE_INFINITY,
+    asked: null,
+    reading: null,
+    redecoding: null,
+  }
+  const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
   let pipeline: Pipeline | undefined
   let ruleWatcher: RuleWatcher | undefined
   const startedAt = Date.now()
   const since = createSince()
   const waiting = () =>
-    since(pipeline?.stuck ?? ruleWatcher?.waiting) ??
-    silence(source?.endpoints() ?? [], { answered: state.head !== null, startedAt, now: Date.now() })
+    since(pipeline?.stuck ?? forRules(ruleWatcher)) ??
+    silence(source?.endpoints() ?? [], { answered: state.head !== null, startedAt, now: Date.now() }) ??
+    pace.stale()
   const report = (): Report => ({
     ...(pipeline?.counts ?? { blocks: 0, logs: 0, events: 0 }),
     done: state.done,
     total: state.total,
     head: state.head,
+    newest: pace.newest(),
+    blockTime: pace.blockTime(),
+    asked: state.asked,
+    reading: state.reading,
     added: pipeline?.added() ?? [],
     waiting: waiting() ?? null,
     endpoints: source?.endpoints() ?? [],
     withoutTraces: withoutTraces(source),
     alerts: pipeline?.alerts() ?? {},
     redecoding: state.redecoding,
+    metrics: [...metrics.snapshot(), ...(pipeline?.metrics ?? [])],
     troubles: ruleWatcher?.troubles ?? new Map(),
     accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
   })
@@ -83,6 +103,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       links,
       log,
       limits: data.limits,
+      metrics,
     })
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     ruleWatcher.refresh(lookups.ranges())
@@ -111,6 +132,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       source,
       chainId,
       state,
+      pace,
       log,
       signal,
     }
@@ -138,6 +160,13 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 }
 
 const REPORT_MS = 250
+
+/** Of jobs that do not follow a chain, and of a chain that makes blocks when somebody asks for them, no block is due. */
+const patienceOf = (job: IndexerData['job']): number | undefined =>
+  job.type === 'follow' && job.node.shrinks !== true ? job.staleMs : 0
+
+const forRules = (rules: RuleWatcher | undefined): Omit<Waiting, 'since'> | undefined =>
+  rules?.waiting ? { kind: 'rules', for: rules.waiting } : undefined
 
 const withoutTraces = (source: ChainSource | undefined): string | null => {
   const tracing = source?.tracing?.()

@@ -49,6 +49,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
     network,
     job: job.type,
     report,
+    reportedAt: () => current?.reportedAt() ?? performance.now(),
     error: () => stopped,
     restarts: restarts.status,
     ended,

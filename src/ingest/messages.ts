@@ -5,9 +5,11 @@ import type { BlockPoint } from '../config/kinds.ts'
 import type { Batch } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import type { Failure } from '../lib/failure.ts'
+import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
+import type { TimedBlock } from './pace.ts'
 import type { Room } from './shared/dictionaries.ts'
 
 /** What the threads of one network tell each other: the one that reads and decodes, the one that writes, and the main thread. */
@@ -29,7 +31,9 @@ export type FromWriter =
   | { type: 'done'; id: number; alerts: AlertCounts; revised?: Revised | undefined }
   | { type: 'failed'; id: number; failure: Failure }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
-  | { type: 'stuck'; why: string | null }
+  | { type: 'stuck'; why: string | null; code?: string }
+  /** What it counts, now and then. */
+  | { type: 'metrics'; metrics: MetricSnapshot[] }
 
 /** What became of a revision. */
 export interface Revised {
@@ -83,6 +87,8 @@ export type Job =
       order: BackfillOrder
       finality: number
       keep?: Keep
+      /** Longest time without a new block, in milliseconds; 0: as long as it takes. By default the chain's own pace tells. */
+      staleMs?: number | undefined
     }
   /** Nothing new comes, but rules may ask for what is stored. */
   | { type: 'watch' }
@@ -98,7 +104,7 @@ export interface Keep {
 export type BackfillOrder = 'newest' | 'oldest'
 
 /** What can travel to a thread of how nodes are reached. */
-export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random'>
+export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random' | 'metrics'>
 
 export type ToIndexer = { type: 'stop' }
 
@@ -121,6 +127,14 @@ export interface Report {
   head: number | null
   /** Ranges that were added, ascending. */
   added: Range[]
+  /** The newest block of the chain that was taken, and when that was, as epoch milliseconds; null where none was. */
+  newest: (TimedBlock & { at: number }) | null
+  /** Seconds that the chain takes for a block; null where that is not known. */
+  blockTime: number | null
+  /** What a back-fill was asked for; null of everything else, and while it is not known. */
+  asked: Range | null
+  /** The pack that is being read; null of everything else. */
+  reading: string | null
   /** Null where it goes on. */
   waiting: Waiting | null
   endpoints: EndpointStatus[]
@@ -130,14 +144,21 @@ export interface Report {
   alerts: AlertCounts
   /** What is decoded anew, null where nothing is. */
   redecoding: RedecodingReport | null
+  /** What the threads count. */
+  metrics: MetricSnapshot[]
   /** Why rules did not do all that they should, by their ids. */
   troubles: ReadonlyMap<number, string>
   /** Why the rules of accounts did not, by the accounts' ids. */
   accountTroubles: ReadonlyMap<number, string>
 }
 
-/** What something waits for, as a reason, and since when (ISO-8601 UTC). */
+/**
+ * What something waits for, as a reason, and since when (ISO-8601 UTC). `node`: for a node that answers; `block`: for a new block, which nodes
+ * that answer do not have; `disk` and `store`: until the store can be written; `rules`: for what a rule needs to know of a block; `thread`: for
+ * threads that have not told anything for long.
+ */
 export interface Waiting {
+  kind: 'node' | 'block' | 'disk' | 'store' | 'rules' | 'thread'
   for: string
   since: string
 }

@@ -17,6 +17,8 @@ export interface Indexing {
   job: Job['type']
   /** What was last reported. */
   report(): Report
+  /** When that was, as of `performance.now`. */
+  reportedAt(): number
   /** Why it ended, null while it goes on and where it ended well. */
   error(): Error | null
   /** Why and when it was last started again; undefined where it never was. */
@@ -49,12 +51,17 @@ export const NOTHING: Report = {
   done: 0,
   total: 0,
   head: null,
+  newest: null,
+  blockTime: null,
+  asked: null,
+  reading: null,
   added: [],
   waiting: null,
   endpoints: [],
   withoutTraces: null,
   alerts: {},
   redecoding: null,
+  metrics: [],
   troubles: new Map(),
   accountTroubles: new Map(),
 }
@@ -109,6 +116,7 @@ export const startIndexing = ({
     { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB[job.type] } },
   )
   let report = NOTHING
+  let reportedAt = performance.now()
   let error: Error | null = null
 
   const ended = new Promise<Report>((resolve, reject) => {
@@ -125,6 +133,7 @@ export const startIndexing = ({
       if (message.type === 'log') return log[message.level](message.message, { network, ...message.fields })
       if (message.type === 'alerts') return onAlerts?.()
       report = message.report
+      reportedAt = performance.now()
       onReport?.(report)
       if (message.type === 'report') return
       over = true
@@ -145,6 +154,7 @@ export const startIndexing = ({
     network,
     job: job.type,
     report: () => report,
+    reportedAt: () => reportedAt,
     error: () => error,
     restarts: () => undefined,
     ended,

@@ -11,9 +11,10 @@ import type { Blocks } from '../engine/port.ts'
 import { stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
+import type { MetricSnapshot } from '../lib/metrics.ts'
 import { holds, merged, type Range } from '../lib/ranges.ts'
 import type { BuiltPiece } from './builders/facts.ts'
-import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
+import type { FromWriter, LaneName, Revised, ToWriter, Waiting } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
 
@@ -35,7 +36,9 @@ export interface Pipeline {
   alerts(): AlertCounts
   added(): Range[]
   /** What the writer waits for. */
-  readonly stuck: string | null
+  readonly stuck: Omit<Waiting, 'since'> | undefined
+  /** What the writer counts. */
+  readonly metrics: readonly MetricSnapshot[]
   /** Hands on hits in what is stored already. */
   tell(update: AlertUpdate): Promise<void>
   /** Has what is stored decoded otherwise; resolves when that is committed, or its segment is found to be no more. */
@@ -100,15 +103,21 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   let alerts: AlertCounts = {}
   let held = blocks.ranges()
   let added: Range[] = []
-  let stuck: string | null = null
+  let stuck: Omit<Waiting, 'since'> | undefined
+  let metrics: readonly MetricSnapshot[] = []
   let failed: Error | undefined
   let ids = 0
 
   port.on('message', (message: FromWriter) => {
     if (message.type === 'stuck') {
-      stuck = message.why
-      if (stuck === null) log.info('Writes again')
-      else log.warn('Cannot write now, will retry', { why: stuck })
+      const { why, code } = message
+      stuck = why === null ? undefined : { kind: code === 'disk_full' ? 'disk' : 'store', for: why }
+      if (why === null) log.info('Writes again')
+      else log.warn('Cannot write now, will retry', { why })
+      return
+    }
+    if (message.type === 'metrics') {
+      metrics = message.metrics
       return
     }
     const waiter = waiting.get(message.id)
@@ -284,6 +293,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     added: () => added,
     get stuck() {
       return stuck
+    },
+    get metrics() {
+      return metrics
     },
     async tell({ hits, scans = [] }) {
       const update = ruleWatcher.takeUpdate()

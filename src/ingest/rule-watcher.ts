@@ -7,6 +7,7 @@ import type { Document } from '../documents/document.ts'
 import { asJson } from '../documents/show.ts'
 import { tokensIn } from '../documents/tokens.ts'
 import type { Log } from '../lib/log.ts'
+import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
@@ -62,6 +63,7 @@ export interface RuleWatcherOptions {
   log: Log
   limits?: Limits
   clock?: Clock
+  metrics?: Metrics
 }
 
 /** What is decoded, and so may depend on whose code a proxy runs. */
@@ -79,8 +81,19 @@ export const createRuleWatcher = ({
   log,
   limits = DEFAULT_LIMITS,
   clock = systemClock,
+  metrics = createMetrics(),
 }: RuleWatcherOptions): RuleWatcher => {
   const matcher = createMatcher({ most: limits.ruleMatches })
+  const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network that are looked for, or are paused.')
+  const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that rules were asked of.')
+  const matchesFound = metrics.counter('chainsieve_matcher_matches_total', 'What rules found in blocks.')
+  const matching = metrics
+    .histogram(
+      'chainsieve_matcher_duration_seconds',
+      'Time that rules took for a block, without waits for a node.',
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+    )
+    .of({})
   const troubles = createTroubles(log, 'rule')
   const accountTroubles = createTroubles(log, 'account')
   const known = new Map<number, StoredRule>()
@@ -185,6 +198,8 @@ export const createRuleWatcher = ({
     }
     if (pausing || paused.size !== wasPaused) update.paused = [...paused]
     generation++
+    rulesKnown.set({ state: 'enabled' }, known.size - paused.size)
+    rulesKnown.set({ state: 'paused' }, paused.size)
   }
 
   const toMatch = ({ rule, kind, document }: Found, source: string, raw: RawBlock, receivedAt: number): RuleMatch => ({
@@ -267,6 +282,7 @@ export const createRuleWatcher = ({
       let told = false
       try {
         for (;;) {
+          const began = performance.now()
           const documents: BlockDocuments = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
           const { found, undecided, ...trouble } = matcher.match({
             ...block,
@@ -275,6 +291,9 @@ export const createRuleWatcher = ({
             documents,
           })
           if (undecided.length === 0) {
+            matching((performance.now() - began) / 1_000)
+            blocksMatched.add({})
+            matchesFound.add({}, found.length)
             noteTroubles(trouble, number)
             return toMatches(found, raw, receivedAt)
           }

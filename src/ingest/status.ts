@@ -3,27 +3,45 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AlertCounts } from '../alerts/alert-store.ts'
 import type { EndpointStatus } from '../chain/source.ts'
-import { messageOf } from '../lib/errors.ts'
+import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { every } from '../lib/every.ts'
 import type { Log } from '../lib/log.ts'
 import { PRIVATE_FILE } from '../lib/private.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { RestartStatus } from '../lib/restarts.ts'
 import { version } from '../lib/runtime.ts'
+import { shortly } from '../lib/shortly.ts'
 import type { RedecodingReport, Report, Waiting } from './messages.ts'
 import type { Indexing } from './network.ts'
+import { createReadinessLog, type Reason, reasonsOf } from './readiness.ts'
 
 /** What `GET /status` and `chainsieve status` tell. */
 export interface Status {
   version: string
   networks: NetworkStatus[]
-  /** Absent where no server runs. */
+  /** Absent where no server runs, and so are the next two. */
   deliveries?: DeliveryState
+  /** The threads that answer what takes longer. */
+  readers?: ReaderState
+  /** Why the server is not ready; none where it is. */
+  reasons?: Reason[]
+}
+
+/** Threads that answer queries: how many there may be, how many are at work, and what waits for one. */
+export interface ReaderState {
+  most: number
+  started: number
+  busy: number
+  waiting: number
+  /** How many were given up. */
+  lost: number
+  /** Why none can be started now. */
+  error: string | null
 }
 
 /** How what sends alerts is. */
 export interface DeliveryState {
-  state: 'delivering' | 'restarting'
+  state: 'delivering' | 'restarting' | 'stuck'
   /** Why it does not deliver now. */
   error: string | null
   restarts?: RestartStatus
@@ -48,9 +66,9 @@ export interface NetworkStatus {
   network: string
   /**
    * `following` the head, `filling` older blocks, both being `filling`; `waiting` for something, such as an answer of a node; `serving` what
-   * is stored where there is no source; `restarting` after `error`, `stopped` by it.
+   * is stored where there is no source; `stored` where no server runs; `restarting` after `error`, `stopped` by it.
    */
-  state: 'following' | 'filling' | 'waiting' | 'serving' | 'restarting' | 'stopped'
+  state: 'following' | 'filling' | 'waiting' | 'serving' | 'stored' | 'restarting' | 'stopped'
   /** What it waits for, and since when. */
   waiting?: Waiting
   /** That its threads ended by a fault, and were started again. */
@@ -61,11 +79,19 @@ export interface NetworkStatus {
   head: number | null
   /** Blocks between the newest stored block and the head. */
   lag: number | null
+  /** The newest block of the chain that was taken, with its own time; null where there is none. Times are ISO-8601 UTC. */
+  lastBlock: LastBlock | null
+  /** Seconds since the chain made its newest block that is known here. */
+  headAge: number | null
+  /** Seconds that the chain takes for a block; null where it is not followed, or not known. */
+  blockTime: number | null
   blocksPerSecond: number | null
   eventsPerSecond: number | null
   /** Until a back-fill is done. */
   secondsLeft: number | null
   error: string | null
+  /** Why its store cannot be searched; absent where it can. */
+  store?: 'damaged' | 'unreadable'
   endpoints: EndpointStatus[]
   /** Alerts that came into each state since the server started, by target type. */
   alerts: AlertCounts
@@ -73,16 +99,30 @@ export interface NetworkStatus {
   redecoding?: RedecodingReport
 }
 
+export interface LastBlock {
+  number: number
+  time: string
+  /** When it came; null of a block that was stored before. */
+  receivedAt: string | null
+}
+
+/** What a store holds: ranges of blocks, and its newest block with its time in seconds. */
+export interface Held {
+  ranges: Range[]
+  newest: { number: number; time: number } | null
+}
+
 export interface StatusOptions {
   networks(): string[]
   indexings: readonly Indexing[]
   /** What attends to the rules of a network without a source. */
   watching?(network: string): Indexing | undefined
-  ranges(network: string): Promise<Range[]>
+  held(network: string): Promise<Held>
 }
 
 export interface LiveStatusOptions extends StatusOptions {
   deliveries?(): DeliveryState
+  readers?(): ReaderState
   log: Log
 }
 
@@ -101,30 +141,37 @@ export const createStatus = (options: LiveStatusOptions) => {
     }
   }
   every(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
-  const live = { ...options, ranges: promptly(options.ranges) }
-  return async () => {
+  const live = { ...options, held: promptly(options.held) }
+  const look = async (): Promise<Status> => {
     sample()
-    return {
+    const status: Status = {
       version,
       networks: await Promise.all(options.networks().map(network => statusOf(network, live, samples))),
       ...(options.deliveries && { deliveries: options.deliveries() }),
+      ...(options.readers && { readers: options.readers() }),
     }
+    return { ...status, reasons: reasonsOf(status) }
   }
+  // Some of those who ask need no token.
+  return shortly(look, SAME_MS)
 }
+
+/** So long the same is told. */
+const SAME_MS = 100
 
 /** Longest time that a status waits for what is newer than what it told last. */
 const PATIENCE_MS = 200
 
-/** Where readers are busy, the ranges of the last time are told: they need not be asked more than once at a time either. */
-const promptly = (ask: StatusOptions['ranges']): StatusOptions['ranges'] => {
-  const told = new Map<string, Range[]>()
-  const asked = new Map<string, Promise<Range[]>>()
+/** Where readers are busy, the blocks of the last time are told: they need not be asked more than once at a time either. */
+const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
+  const told = new Map<string, Held>()
+  const asked = new Map<string, Promise<Held>>()
   const askOnce = (network: string) => {
     const now = asked.get(network) ?? ask(network).finally(() => asked.delete(network))
     asked.set(network, now)
-    return now.then(ranges => {
-      told.set(network, ranges)
-      return ranges
+    return now.then(held => {
+      told.set(network, held)
+      return held
     })
   }
   return network => {
@@ -136,21 +183,27 @@ const promptly = (ask: StatusOptions['ranges']): StatusOptions['ranges'] => {
 }
 
 /** The status of what is stored, without a server. */
-export const offlineStatus = async (options: StatusOptions) => ({
-  version,
-  networks: await Promise.all(options.networks().map(network => statusOf(network, options, new Map()))),
-})
+export const offlineStatus = async (options: StatusOptions): Promise<Status> => {
+  const networks = await Promise.all(options.networks().map(network => statusOf(network, options, new Map())))
+  return { version, networks: networks.map(one => ({ ...one, state: 'stored' })) }
+}
 
 const FILE = 'status.json'
 const PUBLISH_MS = 1000
 /** A file that is older was left behind by a server that is gone. */
 const FRESH_MS = 5000
 
-/** Writes a running server's status beside its data again and again, for `chainsieve status`; the returned function ends that. */
+/**
+ * Writes a running server's status beside its data again and again, for `chainsieve status`, and logs what has it not be ready; the returned
+ * function ends that.
+ */
 export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
   const path = join(data, FILE)
+  const tellReasons = createReadinessLog(log)
   const publish = async () => {
-    await promises.writeFile(`${path}.new`, JSON.stringify(await status()), { mode: PRIVATE_FILE })
+    const now = await status()
+    tellReasons(now.reasons ?? [])
+    await promises.writeFile(`${path}.new`, JSON.stringify(now), { mode: PRIVATE_FILE })
     await promises.rename(`${path}.new`, path)
   }
   const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"' })
@@ -173,14 +226,16 @@ export const readStatus = (data: string): Status | undefined => {
 
 const statusOf = async (
   network: string,
-  { indexings, watching, ranges }: StatusOptions,
+  { indexings, watching, held: ask }: StatusOptions,
   samples: ReadonlyMap<Indexing, { at: number; report: Report }[]>,
 ): Promise<NetworkStatus> => {
   const indexing = indexings.find(it => it.network === network)
   let fault: string | null = null
-  const held = await ranges(network).catch((error: unknown) => {
+  let store: Pick<NetworkStatus, 'store'> = {}
+  const { ranges: held, newest: stored } = await ask(network).catch((error: unknown): Held => {
     fault = messageOf(error)
-    return []
+    store = { store: error instanceof ChainsieveError && error.code === 'store_damaged' ? 'damaged' : 'unreadable' }
+    return { ranges: [], newest: null }
   })
   if (!indexing) {
     const attending = watching?.(network)
@@ -192,10 +247,13 @@ const statusOf = async (
       ranges: held,
       head: null,
       lag: null,
+      ...lastBlock(stored, null),
+      blockTime: null,
       blocksPerSecond: null,
       eventsPerSecond: null,
       secondsLeft: null,
       error: attending?.error()?.message ?? (restarts?.nextAt ? restarts.error : fault),
+      ...store,
       endpoints: [],
       alerts: attending?.report().alerts ?? {},
       ...redecodingOf(attending),
@@ -211,7 +269,7 @@ const statusOf = async (
   const filled = speed('done')
   const top = held.at(-1)?.to
   const restarts = indexing.restarts()
-  const { waiting } = report
+  const waiting = report.waiting ?? (error || restarts?.nextAt ? undefined : silent(indexing))
   const [state, why] = ((): [NetworkStatus['state'], string | null] => {
     if (error) return ['stopped', error.message]
     if (restarts?.nextAt) return ['restarting', restarts.error]
@@ -226,13 +284,39 @@ const statusOf = async (
     ranges: held,
     head: report.head,
     lag: report.head === null || top === undefined ? null : Math.max(0, report.head - top),
+    ...lastBlock(stored, report.newest),
+    blockTime: report.blockTime,
     blocksPerSecond: speed('blocks'),
     eventsPerSecond: speed('events'),
     secondsLeft: filling && filled ? (report.total - report.done) / filled : null,
     error: why,
+    ...store,
     endpoints: report.endpoints,
     alerts: report.alerts,
     ...redecodingOf(indexing),
+  }
+}
+
+/** Longest time that threads which report four times a second are waited for before that is told. */
+const SILENT_MS = 30_000
+
+const silent = (indexing: Indexing): Waiting | undefined => {
+  const ms = performance.now() - indexing.reportedAt()
+  if (ms < SILENT_MS) return undefined
+  const since = new Date(Date.now() - ms).toISOString()
+  return { kind: 'thread', for: 'its threads, which have not reported anything', since }
+}
+
+const lastBlock = (stored: Held['newest'], taken: Report['newest']): Pick<NetworkStatus, 'lastBlock' | 'headAge'> => {
+  const last = taken && taken.number >= (stored?.number ?? 0) ? taken : stored
+  if (!last) return { lastBlock: null, headAge: null }
+  return {
+    lastBlock: {
+      number: last.number,
+      time: new Date(last.time * 1_000).toISOString(),
+      receivedAt: 'at' in last ? new Date(last.at as number).toISOString() : null,
+    },
+    headAge: Math.max(0, Math.round(Date.now() / 1_000 - last.time)),
   }
 }
 

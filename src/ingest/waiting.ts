@@ -14,7 +14,7 @@ export const silence = (
   const failing = nodes.filter(({ failingSince }) => failingSince !== undefined)
   if (failing.length < nodes.length) {
     if (answered || now - startedAt < SOON_MS) return undefined
-    return { for: 'the first answer of a node', since: new Date(startedAt).toISOString() }
+    return { kind: 'node', for: 'the first answer of a node', since: new Date(startedAt).toISOString() }
   }
   const since = failing
     .map(it => it.failingSince!)
@@ -22,15 +22,15 @@ export const silence = (
     .at(-1)!
   if (now - Date.parse(since) < SOON_MS) return undefined
   const why = failing.map(({ url, lastError }) => `${url}: ${lastError}`).join('; ')
-  return { for: `a node that answers (${why})`, since }
+  return { kind: 'node', for: `a node that answers (${why})`, since }
 }
 
 /** Keeps since when the same thing is waited for. */
 export const createSince = (now: () => number = Date.now) => {
   let last: Waiting | undefined
-  return (why: string | null | undefined): Waiting | undefined => {
-    if (why === null || why === undefined) last = undefined
-    else if (last?.for !== why) last = { for: why, since: new Date(now()).toISOString() }
+  return (why: Omit<Waiting, 'since'> | undefined): Waiting | undefined => {
+    if (!why) last = undefined
+    else if (last?.for !== why.for) last = { ...why, since: new Date(now()).toISOString() }
     return last
   }
 }

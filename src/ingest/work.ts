@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainSource } from '../chain/source.ts'
 import type { Lookups } from '../engine/port.ts'
 import type { Log } from '../lib/log.ts'
+import type { Range } from '../lib/ranges.ts'
 import type { Contracts } from './contracts.ts'
 import type { IndexerData, RedecodingReport } from './messages.ts'
 import type { NetworkDecoding } from './open-decoding.ts'
+import type { Pace } from './pace.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Preparer } from './prepare.ts'
 import type { ProxyResolver } from './proxy-resolver.ts'
@@ -19,6 +21,10 @@ export interface State {
   head: number | null
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
+  /** What a back-fill was asked for. */
+  asked: Range | null
+  /** The pack that is being read. */
+  reading: string | null
   redecoding: RedecodingReport | null
 }
 
@@ -37,6 +43,7 @@ export interface Work extends IndexerData {
   source: ChainSource | undefined
   chainId: number | undefined
   state: State
+  pace: Pace
   log: Log
   signal: AbortSignal
 }

@@ -6,6 +6,7 @@ import type { DocumentWriter } from '../engine/port.ts'
 import { createWriter } from '../engine/writer.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { toFailure } from '../lib/failure.ts'
+import { createMetrics } from '../lib/metrics.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
 import { createPruner, LOOK_MS } from './pruner.ts'
@@ -13,6 +14,8 @@ import { createPruner, LOOK_MS } from './pruner.ts'
 type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'update' }>
 
 const RETRY_MS = 2000
+const COUNT_MS = 1000
+const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 /**
  * Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. From so many on, some steps go
  * before each block; from the other number on, no block goes.
@@ -42,6 +45,31 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   let pruned = false
   const tell = (message: FromWriter) => port.postMessage(message)
 
+  const metrics = createMetrics()
+  const writing = metrics.histogram(
+    'chainsieve_store_write_duration_seconds',
+    'Time of a transaction that writes the store: of blocks, of a rollback, of what rules found.',
+    BOUNDS_S,
+  )
+  const checkpoints = metrics.counter(
+    'chainsieve_store_checkpoints_total',
+    'Times that the log was copied to the store.',
+  )
+  const checkpointTime = metrics.counter(
+    'chainsieve_store_checkpoint_seconds_total',
+    'Time that copying the log to the store took.',
+  )
+  let counted = { ...db.copied }
+  let countedAt = 0
+  const count = () => {
+    if (performance.now() < countedAt + COUNT_MS) return
+    countedAt = performance.now()
+    checkpoints.add({}, db.copied.count - counted.count)
+    checkpointTime.add({}, db.copied.seconds - counted.seconds)
+    counted = { ...db.copied }
+    tell({ type: 'metrics', metrics: metrics.snapshot() })
+  }
+
   const next = () => {
     busy = false
     const isLate = unmerged.length >= (steps < STEPS ? MANY_UNMERGED : MAX_UNMERGED)
@@ -68,6 +96,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       return
     }
     busy = true
+    const began = performance.now()
     let revised: Revised | undefined
     try {
       if (task.type === 'revise') revised = await revise(task)
@@ -80,6 +109,8 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
     tell({ type: 'done', id: task.id, alerts: alertStore.counts(), revised })
+    writing.observe({ what: task.type }, (performance.now() - began) / 1_000)
+    count()
     if (task.type === 'batch') unmerged.push(task.batch.first)
     // Messages that came meanwhile are taken in first: one of the head may be among them.
     setImmediate(next)
@@ -117,7 +148,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   }
 
   const again = (task: Task, error: ChainsieveError) => {
-    if (!stuck) tell({ type: 'stuck', why: error.message })
+    if (!stuck) tell({ type: 'stuck', why: error.message, code: error.code })
     stuck = true
     tasks[laneOf(task)].unshift(task)
     waiting = setTimeout(goOn, error.retryAfterMs ?? RETRY_MS)

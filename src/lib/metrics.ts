@@ -1,17 +1,25 @@
-/** Counters and histograms that one thread keeps and another may show: a snapshot is plain data. */
+/** Counters, gauges and histograms that one thread keeps and another may show: a snapshot is plain data. */
 
 export type Labels = Readonly<Record<string, string>>
 
 export interface Counter {
   add(labels: Labels, by?: number): void
+  /** The same for labels that stay: it looks nothing up. */
+  of(labels: Labels): (by?: number) => void
+}
+
+export interface Gauge {
+  set(labels: Labels, value: number): void
 }
 
 export interface Histogram {
   observe(labels: Labels, value: number): void
+  /** The same for labels that stay: it looks nothing up. */
+  of(labels: Labels): (value: number) => void
 }
 
 export type MetricSnapshot =
-  | { type: 'counter'; name: string; help: string; series: { labels: Labels; value: number }[] }
+  | { type: 'counter' | 'gauge'; name: string; help: string; series: { labels: Labels; value: number }[] }
   | {
       type: 'histogram'
       name: string
@@ -25,6 +33,7 @@ export type MetricSnapshot =
 export interface Metrics {
   /** Names are unique; a name that is there already is a bug. */
   counter(name: string, help: string): Counter
+  gauge(name: string, help: string): Gauge
   histogram(name: string, help: string, bounds: readonly number[]): Histogram
   snapshot(): MetricSnapshot[]
 }
@@ -43,6 +52,21 @@ export const createMetrics = (): Metrics => {
         add: (labels, by = 1) => {
           series.of(labels).value += by
         },
+        of(labels) {
+          const one = series.of(labels)
+          return (by = 1) => {
+            one.value += by
+          }
+        },
+      }
+    },
+    gauge(name, help) {
+      const series = createSeries(() => ({ value: 0 }))
+      add(name, () => ({ type: 'gauge', name, help, series: series.all() }))
+      return {
+        set: (labels, value) => {
+          series.of(labels).value = value
+        },
       }
     },
     histogram(name, help, bounds) {
@@ -50,12 +74,16 @@ export const createMetrics = (): Metrics => {
         throw new Error(`the bounds of ${name} do not ascend`)
       const series = createSeries(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
       add(name, () => ({ type: 'histogram', name, help, bounds, series: series.all() }))
+      const into = (one: { counts: number[]; sum: number; count: number }, value: number) => {
+        one.sum += value
+        one.count++
+        for (let i = bounds.length - 1; i >= 0 && value <= bounds[i]!; i--) one.counts[i]!++
+      }
       return {
-        observe(labels, value) {
+        observe: (labels, value) => into(series.of(labels), value),
+        of(labels) {
           const one = series.of(labels)
-          one.sum += value
-          one.count++
-          for (let i = bounds.length - 1; i >= 0 && value <= bounds[i]!; i--) one.counts[i]!++
+          return value => into(one, value)
         },
       }
     },

@@ -51,6 +51,10 @@ export const checkedPool = (pool: Pool, { stores, log }: ChecksOptions): Pool =>
       pass(network)
       return pool.ranges(network)
     },
+    async held(network) {
+      pass(network)
+      return pool.held(network)
+    },
     async close() {
       await Promise.all([pool.close(), checks.close()])
     },

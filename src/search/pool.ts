@@ -5,17 +5,21 @@ import type { SearchRequest } from '../query/request.ts'
 import { createCursors } from './cursors/service.ts'
 import { NATIVE } from './dialect.ts'
 import { createInline } from './inline.ts'
-import type { Search } from './reader-thread.ts'
+import type { HeldBlocks, Search } from './reader-thread.ts'
 import { type Answer, type Asking, NO_ACCOUNT, type SearchService } from './service.ts'
 import { createStreams } from './streams.ts'
-import { createThreads, type Message } from './threads.ts'
+import { createThreads, type Message, type ThreadsState } from './threads.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
 export interface Pool extends SearchService {
   /** As `search`, of what is no body but was read already. */
   request(request: Asking & { request: SearchRequest }): Promise<Answer>
   /** Ranges of blocks that a network's store holds; none where there is no store. They go before everything else. */
-  ranges(network: string): Promise<{ from: number; to: number }[]>
+  ranges(network: string): Promise<HeldBlocks['ranges']>
+  /** The same with the newest block. */
+  held(network: string): Promise<HeldBlocks>
+  /** How the reading threads are. */
+  threads(): ThreadsState
   close(): Promise<void>
 }
 
@@ -102,6 +106,15 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     },
   })
 
+  const held = async (network: string): Promise<HeldBlocks> => {
+    const store = stores(network).get(network)
+    if (store === undefined) return NOTHING_HELD
+    const id = nextId()
+    const asked = { id, account: NO_ACCOUNT, lane: 'first', bytes: 0 } as const
+    const { message } = await threads.ask({ ...asked, message: () => ({ type: 'held', id, store }) })
+    return message.type === 'held' ? { ranges: message.ranges, newest: message.newest } : NOTHING_HELD
+  }
+
   /** What every search of the network has. */
   const searchOf = (network: string) => ({
     ...{ id: nextId(), store: storeOf(network), index: indexOf(network), deadlineMs },
@@ -152,14 +165,9 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       if (message.type !== 'holdings') throw new Error(`a reading thread answered ${message.type}`)
       return message.holdings
     },
-    async ranges(network) {
-      const store = stores(network).get(network)
-      if (store === undefined) return []
-      const id = nextId()
-      const asked = { id, account: NO_ACCOUNT, lane: 'first', bytes: 0 } as const
-      const { message } = await threads.ask({ ...asked, message: () => ({ type: 'ranges', id, store }) })
-      return message.type === 'ranges' ? message.ranges : []
-    },
+    ranges: async network => (await held(network)).ranges,
+    held,
+    threads: threads.state,
     close() {
       clearTimeout(starting)
       inline.close()
@@ -169,6 +177,7 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
 }
 
 const START_AFTER_MS = 250
+const NOTHING_HELD: HeldBlocks = { ranges: [], newest: null }
 /** Processors that are left beside the main thread and one for whoever asks. */
 const SPARE = availableParallelism() - 2
 

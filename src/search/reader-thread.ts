@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { parseTokens } from '../decode/registry.ts'
+import { newestTimes } from '../engine/blocks.ts'
 import { Yielded } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
@@ -44,7 +45,7 @@ export type ToReader =
   | { type: 'holdings'; id: number; store: string }
   | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
   | { type: 'similar'; id: number; store: string; index: string; request: SimilarRequest }
-  | { type: 'ranges'; id: number; store: string }
+  | { type: 'held'; id: number; store: string }
   | { type: 'seen'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
   | { type: 'more'; id: number; stream: number }
@@ -73,10 +74,16 @@ export type FromReader =
   | { type: 'part'; id: number; body: Uint8Array; more: boolean; at: Cursor | undefined }
   /** The task has made room for others, and is to be asked anew. */
   | { type: 'yielded'; id: number }
-  | { type: 'ranges'; id: number; ranges: { from: number; to: number }[] }
+  | ({ type: 'held'; id: number } & HeldBlocks)
   | { type: 'holdings'; id: number; holdings: Holdings }
   | { type: 'seen'; id: number; seen: Seen }
   | { type: 'failed'; id: number; failure: Failure }
+
+/** Ranges of blocks that a store holds, and its newest block with its time in epoch seconds. */
+export interface HeldBlocks {
+  ranges: { from: number; to: number }[]
+  newest: { number: number; time: number } | null
+}
 
 export interface ReaderData {
   /** Two numbers: of the task to give up, and of the task that is to make room for others. */
@@ -199,8 +206,8 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
         const { status, body } = answerSimilar(opened(store).searcher, index, request)
         return send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
       }
-      case 'ranges':
-        return tell({ type: 'ranges', id: message.id, ranges: rangesOf(opened(message.store).reader) })
+      case 'held':
+        return tell({ type: 'held', id: message.id, ...heldIn(opened(message.store).reader) })
       case 'seen':
         return tell({ type: 'seen', id: message.id, seen: opened(message.store).searcher.seen() })
       case 'more':
@@ -255,7 +262,7 @@ const textOf = (body: Uint8Array | undefined) =>
 
 const nothing = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
 
-const rangesOf = (reader: Reader): { from: number; to: number }[] => {
+const heldIn = (reader: Reader): HeldBlocks => {
   reader.begin()
   try {
     const ranges: { from: number; to: number }[] = []
@@ -264,7 +271,7 @@ const rangesOf = (reader: Reader): { from: number; to: number }[] => {
       if (before?.to === first - 1) before.to = last
       else ranges.push({ from: first, to: last })
     }
-    return ranges
+    return { ranges, newest: newestTimes(reader, 1)[0] ?? null }
   } finally {
     reader.end()
   }

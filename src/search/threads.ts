@@ -16,11 +16,25 @@ export interface Threads {
   ask(asked: Asked): Promise<Reply>
   /** How many are at work. */
   busy(): number
+  state(): ThreadsState
   /** Starts the first one, so that a query need not wait for it. */
   start(): void
   /** Tells the thread that nobody wants the rest of an answer. */
   drop(thread: Thread, stream: number): void
   close(): Promise<void>
+}
+
+export interface ThreadsState {
+  /** How many there may be. */
+  most: number
+  started: number
+  busy: number
+  /** Tasks that wait for one. */
+  waiting: number
+  /** How many were given up since the start. */
+  lost: number
+  /** Why the last one could not be started; null since one could. */
+  error: string | null
 }
 
 export type Message = Exclude<ToReader, { type: 'drop' }>
@@ -95,6 +109,8 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   const queue = createFairQueue<Task>()
   const shares = createShares({ threads: size, cheapMs: CHEAP_MS[0] })
   let closed = false
+  let lost = 0
+  let startFault: string | null = null
 
   const start = () => {
     const shared = new SharedArrayBuffer(8)
@@ -107,6 +123,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       const { task } = thread
       release(thread)
       thread.state = 'idle'
+      startFault = null
       if (task && message.type === 'yielded') {
         task.tries++
         if (task.tries === CHEAP_MS.length) task.lane = 'dear'
@@ -138,6 +155,8 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     release(thread)
     thread.state = 'lost'
     threads = threads.filter(other => other !== thread)
+    lost++
+    if (isNew) startFault = error.message
     task?.reject(error)
     void thread.worker.terminate()
     // One that cannot even start must not be started over and over for the same query.
@@ -228,10 +247,16 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     drop(thread, task.id)
   }
 
+  const busy = () => threads.filter(({ state }) => state === 'busy').length
+
   const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
 
   return {
-    busy: () => threads.filter(({ state }) => state === 'busy').length,
+    busy,
+    state: () => ({
+      ...{ most: size, started: threads.length, busy: busy(), waiting: queue.all().length },
+      ...{ lost, error: startFault },
+    }),
     start() {
       if (threads.length === 0 && !closed) start()
     },

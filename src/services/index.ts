@@ -1,15 +1,17 @@
 import { openAccounts } from '../accounts/index.ts'
-import type { AbiFile, AbiPlace, Run, Services, Summary } from '../cli/index.ts'
+import type { AbiFile, AbiPlace, Run, Services, Summary, Unread } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
-import { storedNetworks, storeFile } from '../engine/files.ts'
+import { removeStore, storedNetworks, storeFile } from '../engine/files.ts'
 import { abiFolder, addAbis, listAbis, removeAbis, type StoredAbi, type Where } from '../ingest/abis.ts'
 import { keepIndexing } from '../ingest/keep.ts'
 import type { Job, Report } from '../ingest/messages.ts'
 import { type Indexing, prepareStore, startIndexing } from '../ingest/network.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/redecodings.ts'
 import { offlineStatus, readStatus, type Status } from '../ingest/status.ts'
+import { stop } from '../lib/errors.ts'
 import { surviveFaults } from '../lib/last-resort.ts'
 import type { Progress } from '../lib/progress.ts'
+import { gapsIn } from '../lib/ranges.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createPool } from '../search/pool.ts'
@@ -26,6 +28,7 @@ export const services: Services = {
     const lock = lockDataFolder(config.data, 'serve', nativeBinding(config.data))
     shutdown.add('lock', lock.release)
     shutdown.add('last resort', surviveFaults(log))
+    checkSources(config, log)
     for (const network of storedNetworks(config.data)) prepareStore(config.data, network, log)
     const parts = openParts(config, { log, shutdown })
     const { accounts, pool, rules, delivery } = parts
@@ -82,8 +85,13 @@ export const services: Services = {
   async status(config, { shutdown }): Promise<Status> {
     const published = readStatus(config.data)
     if (published) return published
+    if (storedNetworks(config.data).length === 0)
+      throw stop(
+        'no_data',
+        `there is no data in ${config.data}, and no server runs on it: name the folder by --data, or make one by chainsieve serve, index or import`,
+      )
     const pool = openPool(config, shutdown)
-    return offlineStatus({ networks: () => networksOf(config), indexings: [], ranges: pool.ranges })
+    return offlineStatus({ networks: () => networksOf(config), indexings: [], held: pool.held })
   },
 
   verify: async (...asked) => (await import('./verify.ts')).verify(...asked),
@@ -112,6 +120,19 @@ export const services: Services = {
   listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
 }
 
+/** What is stored is served also without a node, but nothing new comes; and without both there is nothing to serve. */
+const checkSources = ({ data, networks }: Config, log: Run['log']) => {
+  const stored = new Set(storedNetworks(data))
+  for (const { network } of networks.filter(({ rpc }) => rpc.length === 0)) {
+    if (!stored.has(network))
+      throw stop(
+        'network_without_node',
+        `${network} has no node, and nothing of it is stored in ${data}: add --rpc URL (rpc = ["…"] under [[networks]] in the config file), or import blocks of it first`,
+      )
+    log.warn('Has no node of a network: serves what is stored of it, and nothing new comes', { network })
+  }
+}
+
 const DEFAULT_BATCH = 200
 
 const startFollowing = (
@@ -120,9 +141,9 @@ const startFollowing = (
   log: Run['log'],
   onAlerts: (network: string) => void,
 ): Indexing => {
-  const { network: name, from, order, finality, storeBatch, keepBlocks, keepFor } = network
+  const { network: name, from, order, finality, staleAfter: staleMs, storeBatch, keepBlocks, keepFor } = network
   const keep = { blocks: keepBlocks, forMs: keepFor }
-  const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality, keep }
+  const job: Job = { type: 'follow', node: nodeOptions(network), from, order, finality, keep, staleMs }
   const { data, indexers, limits } = config
   return keepIndexing({ data, network: name, job, storeBatch, indexers, limits, log, onAlerts: () => onAlerts(name) })
 }
@@ -137,20 +158,39 @@ const runToEnd = async (
   { log, shutdown, progress }: Run & { progress?: Progress },
 ): Promise<Summary> => {
   const lock = lockDataFolder(config.data, doing, nativeBinding(config.data))
+  const isNew = !storedNetworks(config.data).includes(network)
   const onReport = ({ blocks, logs, events, done, total }: Report) =>
     progress?.update({ blocks, logs, events, done, total })
   const { data, indexers, limits } = config
   const indexing = startIndexing({ data, network, job, storeBatch, indexers, limits, log, onReport })
-  const stop = () => void indexing.stop()
-  shutdown.signal.addEventListener('abort', stop, { once: true })
-  if (shutdown.signal.aborted) stop()
+  const end = () => void indexing.stop()
+  shutdown.signal.addEventListener('abort', end, { once: true })
+  if (shutdown.signal.aborted) end()
   try {
-    const { blocks, logs, events, added } = await indexing.ended
-    return { blocks, logs, events, added, held: await heldOf(config, network) }
+    const failure = await indexing.ended.then(
+      () => undefined,
+      (error: Error) => error,
+    )
+    const { blocks, logs, events, added, asked, reading } = indexing.report()
+    const held = await heldOf(config, network)
+    if (isNew && held.length === 0) removeStore(data, network)
+    const missing = asked ? gapsIn(held, asked.from, asked.to) : []
+    const unread =
+      job.type === 'import' ? unreadOf(job.files, reading, failure !== undefined || shutdown.signal.aborted) : []
+    // What was refused before anything was done is told alone.
+    if (failure && blocks === 0 && missing.length === 0 && reading === null) throw failure
+    return { blocks, logs, events, added, held, missing, unread, failure }
   } finally {
-    shutdown.signal.removeEventListener('abort', stop)
+    shutdown.signal.removeEventListener('abort', end)
     lock.release()
   }
+}
+
+/** Packs that are to be read to their end yet. */
+const unreadOf = (files: readonly string[], reading: string | null, isBroken: boolean): Unread[] => {
+  if (!isBroken) return []
+  const at = reading === null ? 0 : files.indexOf(reading)
+  return files.slice(at).map(file => ({ file, begun: file === reading }))
 }
 
 const heldOf = async (config: Config, network: string) => {

@@ -7,6 +7,7 @@ import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
 import { createBodies } from '../http/body.ts'
 import { createDirect } from '../http/direct.ts'
+import { watchRequests } from '../http/requests.ts'
 import { type HttpServer, listen } from '../http/server.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
 import type { Indexing } from '../ingest/network.ts'
@@ -15,9 +16,11 @@ import { silent } from '../lib/log.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { checkedPool } from '../search/checks.ts'
+import { measuredSearch } from '../search/measured.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { createAlerting } from './alerting.ts'
 import { createContracts } from './contracts.ts'
+import { createServerMetrics } from './metrics.ts'
 import { createStores } from './stores.ts'
 
 /** What a server has open while it runs. */
@@ -48,23 +51,28 @@ export interface Served extends Parts {
 }
 
 /** Starts the HTTP server. */
-export const startServer = async (config: Config, served: Served, { log, shutdown }: Run): Promise<HttpServer> => {
-  const { accounts, pool, rules, delivery, indexings, watching } = served
+export const startServer = async (config: Config, parts: Served, { log, shutdown }: Run): Promise<HttpServer> => {
+  const { accounts, pool, rules, delivery, indexings, watching } = parts
   const networks = () => networksOf(config)
   const status = createStatus({
     networks,
     indexings,
     ...(watching && { watching }),
-    ranges: pool.ranges,
+    held: pool.held,
     deliveries: delivery.status,
+    readers: pool.threads,
     log,
   })
   shutdown.add('status', publishStatus(config.data, status, log))
+  const { metrics, text } = createServerMetrics({ data: config.data, status, pool, indexings, watching, delivery, log })
   const alerting = createAlerting({ config, networks, indexings, pool, delivery })
   const { limits } = config
-  const shared = { search: pool, accounts, bodies: createBodies(limits), limits, log }
-  const app = createApp({ ...shared, status, alerting: { rules, service: alerting } })
-  const server = await listen(app, { ...config, direct: createDirect(shared), log })
+  const search = measuredSearch(pool, metrics)
+  const shared = { search, accounts, bodies: createBodies(limits), limits, log }
+  const served = { text, access: config.metrics }
+  const app = createApp({ ...shared, status, metrics: served, alerting: { rules, service: alerting } })
+  const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)
+  const server = await listen(app, { ...config, direct: createDirect(shared), log, onRequest })
   shutdown.add('server', () => server.close())
   log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
   return server

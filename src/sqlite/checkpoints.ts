@@ -9,8 +9,16 @@ import { openSums } from './sums.ts'
 export interface Checkpoints {
   /** To be called after commits: copies what is in the log, where that is so many pages more than at the last try. */
   settle(least?: number): void
+  /** What was copied so far. */
+  readonly copied: Copied
   /** Copies all that can be copied, and lets the files go. */
   close(): void
+}
+
+export interface Copied {
+  /** Times. */
+  count: number
+  seconds: number
 }
 
 /** Pages in the log from which on they are copied: 64 MB, so that pages that change often are copied once. */
@@ -48,16 +56,21 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
     throw damaged(store, [page])
   }
 
+  const copied: Copied = { count: 0, seconds: 0 }
   const copy = (how: 'PASSIVE' | 'TRUNCATE') => {
+    const began = performance.now()
     takeSums()
     const [{ checkpointed }] = db.pragma(`wal_checkpoint(${how})`) as [{ checkpointed: number }]
     // Only now the log is sure to be on the disk.
     if (end) sums.setLog(end.salts, Math.max(0, checkpointed))
+    copied.count++
+    copied.seconds += (performance.now() - began) / 1_000
   }
 
   takeSums()
 
   return {
+    copied,
     settle(least = MANY) {
       const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
       if (log < tried) tried = 0

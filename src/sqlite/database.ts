@@ -12,6 +12,7 @@ export type Db = Database.Database
 export interface WritableDb extends Db {
   /** To be called after commits: does what they leave to be done now and then. */
   settle: Checkpoints['settle']
+  copied: Checkpoints['copied']
 }
 
 export interface OpenOptions {
@@ -94,7 +95,7 @@ const withChecksums = (db: Db, path: string, native: string | undefined): Writab
       return db
     }
   }
-  return Object.assign(db, { settle: checkpoints.settle, close })
+  return Object.assign(db, { settle: checkpoints.settle, copied: checkpoints.copied, close })
 }
 
 /** Has errors that come of damage name the file. */

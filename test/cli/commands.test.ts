@@ -24,6 +24,8 @@ const SUMMARY: Summary = {
     { from: 17_000_000, to: 17_001_000 },
     { from: 17_001_002, to: 17_001_002 },
   ],
+  missing: [],
+  unread: [],
 }
 const SUMMARY_TEXT = `a/b/c: added 1,001 blocks with 2,000 logs and 1 event.
 Added: 17000000-17001000 (1,001 blocks)
@@ -117,6 +119,28 @@ test('index tells what it added and where holes are', async () => {
   assert.equal(JSON.parse(json.err).message, 'Ended')
   const tty = await chainsieve(['index', ...NODE], { index, tty: true })
   assert.match(tty.err, /^a\/b\/c {2}█{20} 100 % {2}1,001 blocks \([\d,]+\/s\) {2}1 events \([\d,]+\/s\)\n$/)
+})
+
+test('what a back-fill or an import has left is told, also where it failed', async () => {
+  const failure = stop('wrong_chain', 'the node is of chain 2')
+  const missing = [{ from: 5, to: 9 }]
+  const index: Services['index'] = async () => ({ ...SUMMARY, missing, failure })
+  const failed = await chainsieve(['index', ...NODE], { index })
+  assert.deepEqual([failed.code, failed.out], [1, `${SUMMARY_TEXT}Missing: 5-9 (5 blocks)\n`])
+  assert.match(failed.err, /Failed before the end; what is stored stays, .*\nchainsieve: the node is of chain 2\n$/)
+  const json = await chainsieve(['index', ...NODE, '--json'], { index })
+  assert.deepEqual(JSON.parse(json.out).missing, missing)
+
+  const unread = [
+    { file: 'a.ndjson', begun: true },
+    { file: 'b.ndjson', begun: false },
+  ]
+  const importPacks: Services['importPacks'] = async () => ({ ...SUMMARY, unread, failure })
+  const broken = await chainsieve(['import', '--network', 'a/b/c', 'a.ndjson', 'b.ndjson'], { importPacks })
+  assert.deepEqual(
+    [broken.code, broken.out],
+    [1, `${SUMMARY_TEXT}Missing: the rest of a.ndjson\nMissing: all of b.ndjson\n`],
+  )
 })
 
 test('import takes its files, and the only network of the config file where none is named', async () => {
@@ -244,6 +268,7 @@ test('a reader that has had enough is no failure', async () => {
 
 const STATUS: Status = {
   version: '1.2.3',
+  reasons: [],
   networks: [
     {
       network: 'a/b/c',
@@ -251,6 +276,9 @@ const STATUS: Status = {
       ranges: SUMMARY.held,
       head: 17_001_012,
       lag: 10,
+      lastBlock: { number: 17_001_002, time: '2026-03-01T00:00:00.000Z', receivedAt: '2026-03-01T00:00:03.000Z' },
+      headAge: 15,
+      blockTime: 12,
       blocksPerSecond: 1_234.5,
       eventsPerSecond: 2.25,
       secondsLeft: 8_000,
@@ -275,6 +303,9 @@ const STATUS: Status = {
         ranges: [],
         head: null,
         lag: null,
+        lastBlock: null,
+        headAge: null,
+        blockTime: null,
         secondsLeft: null,
         endpoints: [],
         alerts: {},
@@ -294,8 +325,16 @@ test('status tells what is waited for, what was started again, and which receive
   const [, stopped] = STATUS.networks
   const status = async (): Promise<Status> => ({
     version: '1.2.3',
+    reasons: [
+      { type: 'nodes_failing', network: 'd/e/f', since: '2026-03-01T00:00:00Z', reason: 'none of its nodes answers' },
+      { type: 'readers_lost', reason: 'no thread for longer queries can be started' },
+    ],
     networks: [
-      { ...stopped!, state: 'waiting', waiting: { for: 'a node that answers', since: '2026-03-01T00:00:00Z' } },
+      {
+        ...stopped!,
+        state: 'waiting',
+        waiting: { kind: 'node', for: 'a node that answers', since: '2026-03-01T00:00:00Z' },
+      },
       { ...stopped!, network: 'g/h/i', state: 'restarting', error: restarts.error, restarts },
     ],
     deliveries: {
@@ -320,6 +359,10 @@ test('status tells what is waited for, what was started again, and which receive
   const { out } = await chainsieve(['status'], { status })
   const told = out.split('\n').filter(line => !/^ {2}(blocks|holes)/.test(line))
   assert.deepEqual(told, [
+    'The server is not ready',
+    '  d/e/f   nodes_failing since 2026-03-01T00:00:00Z: none of its nodes answers',
+    '          readers_lost: no thread for longer queries can be started',
+    '',
     'd/e/f',
     '  state   waiting',
     '  waits   since 2026-03-01T00:00:00Z for a node that answers',
@@ -341,10 +384,13 @@ test('status tells of each network', async () => {
   assert.deepEqual(await chainsieve(['status'], { status }), {
     code: 0,
     err: '',
-    out: `a/b/c
+    out: `The server is ready.
+
+a/b/c
   state   filling
   blocks  1 (1 block), 17000000-17001000 (1,001 blocks), 17001002 (1 block)
   holes   2-16999999 (16,999,998 blocks), 17001001 (1 block)
+  last    17001002 of 2026-03-01T00:00:00Z, 15 s ago
   head    17001012, 10 blocks behind
   speed   1,235 blocks/s, 2.3 events/s, 2 h 13 min left
   node    https://x/[secret]: 1,000 requests, 1 error, the last at 2026-03-01T00:00:00Z: timed out
@@ -360,7 +406,7 @@ d/e/f
   })
   assert.deepEqual(JSON.parse((await chainsieve(['status', '--json'], { status })).out), STATUS)
   const none = await chainsieve(['status'], { status: async () => ({ version: '1.2.3', networks: [] }) })
-  assert.equal(none.out, 'No network is configured or stored.\n')
+  assert.equal(none.out, 'No server runs on this folder. It stores:\n\nNo network is configured or stored.\n')
   const ranges = Array.from({ length: 1_000 }, (_, i) => ({ from: i * 2, to: i * 2 }))
   const sparse = await chainsieve(['status'], {
     status: async () => ({ ...STATUS, networks: [{ ...STATUS.networks[1]!, ranges }] }),

@@ -119,8 +119,8 @@ describe('the thread that delivers', () => {
     await until(
       async () => (await delivery.alerts(NETWORK, rule.id, { size: 2 }))[1]!.deliveries[0]!.attempts.length === 2,
     )
-    const delivered = (await delivery.metrics()).find(it => it.name === 'chainsieve_deliveries_delivered_total')
-    assert.deepEqual(delivered?.series, [{ labels: { channel: 'Webhook (POST)' }, value: 3 }])
+    const delivered = (await delivery.metrics()).find(it => it.name === 'chainsieve_deliveries_total')
+    assert.deepEqual(delivered?.series, [{ labels: { channel: 'Webhook (POST)', outcome: 'delivered' }, value: 3 }])
   })
 
   it('fires tests, and ends one that nobody waits for', async t => {

@@ -626,6 +626,11 @@ describe('the ledger', () => {
     assert.deepEqual(ids({ limit: 9, rule: 1, before: 3 }), [2, 1])
     assert.deepEqual(ids({ limit: 9, dead: true }), [])
     assert.deepEqual(store.states(), [{ channel: 'Webhook (POST)', state: 'queued', count: 6 }])
+    assert.deepEqual(
+      store.waiting().map(({ channel, count }) => [channel, count]),
+      [['Webhook (POST)', 6]],
+    )
+    assert.equal(store.dead(), 0)
   })
 
   it('takes the outcome of what was cancelled and forgotten while it was under way', async t => {

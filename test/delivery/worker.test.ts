@@ -81,8 +81,11 @@ const until = async (is: () => boolean, what = 'what is waited for', ms = 20_000
   }
 }
 
-const counterOf = (metrics: ReturnType<typeof createMetrics>, name: string) =>
-  metrics.snapshot().flatMap(it => (it.name === name && it.type === 'counter' ? it.series : []))
+const deliveriesOf = (metrics: ReturnType<typeof createMetrics>, outcome: string) =>
+  metrics
+    .snapshot()
+    .flatMap(it => (it.name === 'chainsieve_deliveries_total' && it.type === 'counter' ? it.series : []))
+    .filter(({ labels }) => labels.outcome === outcome)
 
 describe('the delivery worker', () => {
   it('delivers what stands in the outbox, woken or not, and says how long it took', async t => {
@@ -101,12 +104,14 @@ describe('the delivery worker', () => {
       ),
     )
     assert.deepEqual(channels.sent[0]!.context.secrets, [SECRET])
-    assert.deepEqual(counterOf(metrics, 'chainsieve_deliveries_delivered_total'), [
-      { labels: { channel: 'Webhook (POST)' }, value: 4 },
+    assert.deepEqual(deliveriesOf(metrics, 'delivered'), [
+      { labels: { channel: 'Webhook (POST)', outcome: 'delivered' }, value: 4 },
     ])
-    const lag = metrics.snapshot().find(it => it.type === 'histogram')
+    const lag = metrics
+      .snapshot()
+      .flatMap(it => (it.type === 'histogram' && it.name === 'chainsieve_delivery_lag_seconds' ? it.series : []))
     assert.deepEqual(
-      lag?.series.map(({ labels, count }) => [labels, count]),
+      lag.map(({ labels, count }) => [labels, count]),
       [[{ channel: 'Webhook (POST)' }, 4]],
     )
     assert.deepEqual(
@@ -132,11 +137,11 @@ describe('the delivery worker', () => {
     const waits = at.slice(1).map((time, i) => time - at[i]!)
     assert.ok(waits[0]! >= 30_000 && waits[1]! >= 18_000 && waits[2]! >= 36_000, `it waited ${waits}`)
     assert.deepEqual(
-      counterOf(metrics, 'chainsieve_deliveries_retried_total').map(it => it.value),
+      deliveriesOf(metrics, 'retried').map(it => it.value),
       [3],
     )
     assert.deepEqual(
-      counterOf(metrics, 'chainsieve_deliveries_dead_total').map(it => it.value),
+      deliveriesOf(metrics, 'dead').map(it => it.value),
       [1],
     )
   })

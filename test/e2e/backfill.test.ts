@@ -86,6 +86,8 @@ test('index: ranges, the last K blocks, and nothing where nothing is missing', a
         { from: 10, to: 19 },
         { from: 95, to: 99 },
       ],
+      missing: [],
+      unread: [],
       holes: [{ from: 20, to: 94 }],
     })}\n`,
   )

@@ -42,7 +42,10 @@ test('one process writes, any number reads', async t => {
     succeed(t, ['token', 'create', '--account', 'somebody'], { data }),
   ])
   assert.equal(JSON.parse(found).hits.total, 12)
-  assert.match(status, /^ethereum\/test\/net\n {2}state +serving\n {2}blocks +0-11 \(12 blocks\)\n {2}holes +none\n$/)
+  assert.match(
+    status,
+    /^The server is ready\.\n\nethereum\/test\/net\n {2}state +serving\n {2}blocks +0-11 \(12 blocks\)\n {2}holes +none\n {2}last +11 of \S+, .* ago\n$/,
+  )
 
   // The token holds in the server at once, until it is revoked.
   assert.match(token, /^cs_[\w-]{43}\n$/)

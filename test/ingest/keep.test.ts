@@ -20,7 +20,12 @@ const keep = async (t: TestContext, data: string, job: Job) => {
   const log = createLog({ write: line => void lines.push(line), json: false })
   const indexing = keepIndexing({ data, network: NETWORK, job, storeBatch: 10, log })
   t.after(indexing.stop)
-  const all = createStatus({ networks: () => [NETWORK], indexings: [indexing], ranges: async () => [], log })
+  const all = createStatus({
+    networks: () => [NETWORK],
+    indexings: [indexing],
+    held: async () => ({ ranges: [], newest: null }),
+    log,
+  })
   return { indexing, lines, status: async () => (await all()).networks[0]! }
 }
 

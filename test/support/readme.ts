@@ -18,7 +18,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook'],
       ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings'],
-      ...['operating', 'data', 'threats', 'speed'],
+      ...['operating', 'monitoring', 'data', 'threats', 'speed'],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),
 )
@@ -106,6 +106,6 @@ export const asShown = (answer: unknown, shown: unknown): unknown => {
 
 /** Of the server's clock; those of the chain are always the same. */
 const TIMES = new Set(['createdAt', 'updatedAt', 'deliveredAt', 'receivedAt', 'changedAt', 'at', 'timestamp'])
-/** Durations, and scores of suggestions, which change with every name that is known. */
-const VARYING = new Set(['took', 'latencyMs', 'score'])
+/** Durations, scores of suggestions, which change with every name that is known, and what a machine has room for. */
+const VARYING = new Set(['took', 'latencyMs', 'score', 'headAge', 'readers'])
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

@@ -1,4 +1,5 @@
 import { command, networkOf } from '../command.ts'
+import { endOf } from '../ending.ts'
 import { showSummary } from '../show.ts'
 
 export const importPacks = command({
@@ -14,8 +15,6 @@ export const importPacks = command({
     const run = { log, shutdown, progress: shown }
     const summary = await services.importPacks(config, network, args, run).finally(shown.finish)
     print(showSummary(network, summary, config.json))
-    if (!shutdown.signal.aborted) return 0
-    log.warn('Stopped before the end; the same command continues here')
-    return 1
+    return endOf(summary, { shutdown, log })
   },
 })

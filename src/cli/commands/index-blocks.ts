@@ -1,4 +1,5 @@
 import { command, misused, NODE, networkOf } from '../command.ts'
+import { endOf } from '../ending.ts'
 import { showSummary } from '../show.ts'
 
 export const indexBlocks = command({
@@ -14,8 +15,6 @@ export const indexBlocks = command({
     const shown = progress(network.network)
     const summary = await services.index(config, network, { log, shutdown, progress: shown }).finally(shown.finish)
     print(showSummary(network.network, summary, config.json))
-    if (!shutdown.signal.aborted) return 0
-    log.warn('Stopped before the end; the same command continues here')
-    return 1
+    return endOf(summary, { shutdown, log })
   },
 })

@@ -1,0 +1,91 @@
+import type { Waiting } from './messages.ts'
+
+/** A block by what its age and the chain's pace are told from. Times are epoch seconds as the chain has them. */
+export interface TimedBlock {
+  number: number
+  time: number
+}
+
+/** How fast a chain makes blocks, and when its last one came. */
+export interface Pace {
+  /** A block of the head came, maybe in the place of others. */
+  came(block: TimedBlock): void
+  /** The chain lost all blocks above this one. */
+  lost(to: number): void
+  /** The newest block that came, and when, as epoch milliseconds. */
+  newest(): (TimedBlock & { at: number }) | null
+  /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
+  blockTime(): number | null
+  /** What is waited for where no block came for too long. */
+  stale(): Waiting | undefined
+}
+
+export interface PaceOptions {
+  /** The newest blocks that are stored, ascending. */
+  stored: readonly TimedBlock[]
+  /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
+  staleMs?: number | undefined
+  now?: () => number
+}
+
+/** Blocks that the pace is told from. */
+export const KEPT = 64
+/** With fewer steps between blocks than these, one of them says too little. */
+const FEWEST = 4
+/** A fast chain is polled less often than it makes blocks, and so is a busy one. */
+const FLOOR_MS = 10_000
+/** Of a chain whose pace is not known. */
+const UNKNOWN_MS = 120_000
+const BLOCK_TIMES = 3
+/** Most blocks follow each other by the chain's pace; of ten, one may take longer. */
+const SHARE = 0.9
+
+export const createPace = ({ stored, staleMs, now = Date.now }: PaceOptions): Pace => {
+  let blocks: TimedBlock[] = stored.slice(-KEPT)
+  const startedAt = now()
+  let cameAt: number | undefined
+
+  const blockTime = (): number | null => {
+    const steps = blocks
+      .slice(1)
+      .map(({ number, time }, i) => (time - blocks[i]!.time) / (number - blocks[i]!.number))
+      .filter(step => step >= 0)
+      .sort((a, b) => a - b)
+    return steps.length < FEWEST ? null : steps[Math.ceil(steps.length * SHARE) - 1]!
+  }
+
+  const patience = (): number => {
+    if (staleMs !== undefined) return staleMs === 0 ? Number.POSITIVE_INFINITY : staleMs
+    const pace = blockTime()
+    return pace === null ? UNKNOWN_MS : Math.max(FLOOR_MS, BLOCK_TIMES * pace * 1_000)
+  }
+
+  return {
+    came(block) {
+      this.lost(block.number - 1)
+      blocks.push(block)
+      if (blocks.length > KEPT) blocks.shift()
+      cameAt = now()
+    },
+    lost(to) {
+      blocks = blocks.filter(({ number }) => number <= to)
+    },
+    newest() {
+      const last = blocks.at(-1)
+      return last && cameAt !== undefined ? { ...last, at: cameAt } : null
+    },
+    blockTime,
+    stale() {
+      const since = cameAt ?? startedAt
+      if (now() - since <= patience()) return undefined
+      const last = blocks.at(-1)
+      const pace = blockTime()
+      const usual = pace === null ? '' : `; the chain makes one every ${Math.max(1, Math.round(pace))} s`
+      return {
+        kind: 'block',
+        for: `a new block (${last ? `the last one was ${last.number}` : 'none has come yet'}${usual})`,
+        since: new Date(since).toISOString(),
+      }
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import type { Log } from '../lib/log.ts'
+import type { Waiting } from './messages.ts'
+import type { DeliveryState, NetworkStatus, ReaderState, Status } from './status.ts'
+
+/** Why a server does not do all that it is there for. It is told to everybody, so it names no node, receiver or file. */
+export interface Reason {
+  type: ReasonType
+  network?: string
+  /** ISO-8601 UTC. */
+  since?: string
+  reason: string
+}
+
+export type ReasonType =
+  | 'nodes_failing'
+  | 'no_new_block'
+  | 'disk_full'
+  | 'store_not_written'
+  | 'store_damaged'
+  | 'store_unreadable'
+  | 'rules_waiting'
+  | 'network_stuck'
+  | 'network_restarting'
+  | 'network_stopped'
+  | 'deliveries_stuck'
+  | 'readers_lost'
+
+export const reasonsOf = ({ networks, deliveries, readers }: Status): Reason[] => [
+  ...networks.flatMap(reasonsOfNetwork),
+  ...(deliveries ? reasonsOfDeliveries(deliveries) : []),
+  ...(readers ? reasonsOfReaders(readers) : []),
+]
+
+const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: string]>> = {
+  node: ['nodes_failing', 'none of its nodes answers'],
+  block: ['no_new_block', 'its nodes answer, but have had no new block for too long'],
+  disk: ['disk_full', 'the disk is full: blocks are stored again when there is room'],
+  store: ['store_not_written', 'its store cannot be written now'],
+  rules: ['rules_waiting', 'a block waits for what a rule needs to know of it and no node tells'],
+  thread: ['network_stuck', 'the threads that index it have not reported anything'],
+}
+
+const reasonsOfNetwork = ({ network, state, waiting, restarts, store }: NetworkStatus): Reason[] => {
+  const reasons: Reason[] = []
+  if (store === 'damaged')
+    reasons.push({ type: 'store_damaged', network, reason: 'its store is damaged, and is not searched' })
+  if (store === 'unreadable') reasons.push({ type: 'store_unreadable', network, reason: 'its store cannot be read' })
+  if (state === 'stopped') reasons.push({ type: 'network_stopped', network, reason: 'indexing has stopped for good' })
+  else if (state === 'restarting')
+    reasons.push({
+      ...{ type: 'network_restarting', network, since: restarts!.endedAt },
+      reason: 'its threads have ended by a fault, and are started again',
+    })
+  else if (waiting) {
+    const [type, reason] = WAITING[waiting.kind]
+    reasons.push({ type, network, since: waiting.since, reason })
+  }
+  return reasons
+}
+
+const reasonsOfDeliveries = ({ state, restarts }: DeliveryState): Reason[] => {
+  if (state === 'delivering') return []
+  const since = restarts ? { since: restarts.endedAt } : {}
+  return state === 'restarting'
+    ? [
+        {
+          ...{ type: 'deliveries_stuck', ...since },
+          reason: 'the thread that sends alerts has ended by a fault, and is started again',
+        },
+      ]
+    : [{ type: 'deliveries_stuck', reason: 'the thread that sends alerts cannot go on' }]
+}
+
+const reasonsOfReaders = ({ error }: ReaderState): Reason[] =>
+  error === null ? [] : [{ type: 'readers_lost', reason: 'no thread for longer queries can be started' }]
+
+/** Logs what becomes of the reasons, each once as it comes and once as it goes. */
+export const createReadinessLog = (log: Log) => {
+  let known = new Map<string, { reason: Reason; at: number }>()
+  return (reasons: readonly Reason[]) => {
+    const now = new Map(reasons.map(reason => [`${reason.type} ${reason.network ?? ''}`, reason]))
+    for (const [key, { type, network, reason, since }] of now)
+      if (!known.has(key)) log.warn('Is not ready', { type, network, reason, since })
+    for (const [key, { reason, at }] of known)
+      if (!now.has(key))
+        log.info('Is ready again', {
+          ...{ type: reason.type, network: reason.network },
+          seconds: Math.round((performance.now() - at) / 1_000),
+        })
+    known = new Map([...now].map(([key, reason]) => [key, known.get(key) ?? { reason, at: performance.now() }]))
+  }
+}

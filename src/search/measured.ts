@@ -1,0 +1,77 @@
+import { ChainsieveError } from '../lib/errors.ts'
+import type { Metrics } from '../lib/metrics.ts'
+import type { SearchService } from './service.ts'
+
+/** What became of a query. `rejected`: others went first, and it may be asked again. `refused`: it was no good query. */
+type Outcome = 'ok' | 'refused' | 'rejected' | 'timed_out' | 'cancelled' | 'failed'
+
+const BOUNDS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** Counts what is asked, by kind and outcome, and the time until there is an answer, or the first part of a long one. */
+export const measuredSearch = (service: SearchService, metrics: Metrics): SearchService => {
+  const queries = metrics.counter('chainsieve_queries_total', 'Queries by kind and outcome.')
+  const durations = metrics.histogram(
+    'chainsieve_query_duration_seconds',
+    'Time until a query was answered; of a long answer, until its first part.',
+    BOUNDS_S,
+  )
+  const meters = new Map<string, Meter>()
+  const meterOf = (kind: string): Meter => {
+    let meter = meters.get(kind)
+    if (!meter) {
+      const ok = queries.of({ kind, outcome: 'ok' })
+      const observe = durations.of({ kind })
+      const end = (began: number, outcome: Outcome) => {
+        observe((performance.now() - began) / 1_000)
+        if (outcome === 'ok') ok()
+        else queries.add({ kind, outcome })
+      }
+      meter = { end }
+      meters.set(kind, meter)
+    }
+    return meter
+  }
+
+  const measured = async <T>(kind: string, ask: () => Promise<T>): Promise<T> => {
+    const began = performance.now()
+    const meter = meterOf(kind)
+    try {
+      const answer = await ask()
+      meter.end(began, 'ok')
+      return answer
+    } catch (error) {
+      meter.end(began, outcomeOf(error))
+      throw error
+    }
+  }
+
+  return {
+    networks: service.networks,
+    search: asked => measured(kindOf(asked), () => service.search(asked)),
+    suggest: asked => measured('suggest', () => service.suggest(asked)),
+    similar: asked => measured('similar', () => service.similar(asked)),
+    get: asked => measured('get', () => service.get(asked)),
+    documents: asked => measured('documents', () => service.documents(asked)),
+    holdings: asked => measured('holdings', () => service.holdings(asked)),
+    cursors: {
+      ...service.cursors,
+      scroll: asked => measured('scroll', () => service.cursors.scroll(asked)),
+      openPit: asked => measured('pit', () => service.cursors.openPit(asked)),
+    },
+  }
+}
+
+interface Meter {
+  end(began: number, outcome: Outcome): void
+}
+
+const kindOf = ({ form, format, scroll }: Parameters<SearchService['search']>[0]): string =>
+  form?.tell ?? format ?? (scroll === undefined ? 'search' : 'scroll')
+
+const outcomeOf = (error: unknown): Outcome => {
+  if (error instanceof ChainsieveError) {
+    if (error.code === 'search_timeout_exception') return 'timed_out'
+    return error.next === 'refuse' ? 'refused' : error.next === 'retry' ? 'rejected' : 'failed'
+  }
+  return error instanceof Error && error.name === 'AbortError' ? 'cancelled' : 'failed'
+}

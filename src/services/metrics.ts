@@ -1,0 +1,256 @@
+import { statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CHANNELS } from '../delivery/channel.ts'
+import type { Delivery } from '../delivery/service.ts'
+import { storeFile } from '../engine/files.ts'
+import type { Indexing } from '../ingest/network.ts'
+import type { NetworkStatus, Status } from '../ingest/status.ts'
+import { exposition, labelled } from '../lib/exposition.ts'
+import { hostsOf } from '../lib/hosts.ts'
+import type { Log } from '../lib/log.ts'
+import { createMetrics, type Labels, type MetricSnapshot, type Metrics } from '../lib/metrics.ts'
+import { shortly } from '../lib/shortly.ts'
+import type { Pool } from '../search/pool.ts'
+import { NO_ACCOUNT } from '../search/service.ts'
+import { processMetrics, watchEventLoop } from './process-metrics.ts'
+
+export interface MetricsOptions {
+  /** The data folder. */
+  data: string
+  status(): Promise<Status>
+  pool: Pick<Pool, 'holdings'>
+  indexings: readonly Indexing[]
+  watching?: ((network: string) => Indexing | undefined) | undefined
+  delivery: Pick<Delivery, 'metrics'>
+  log: Log
+}
+
+export interface ServerMetrics {
+  /** Those of the main thread, for whoever counts there. */
+  metrics: Metrics
+  /** All that is known of the server, in Prometheus's text format. */
+  text(): Promise<string>
+}
+
+/** So long the same is told. */
+const SAME_MS = 1_000
+/** Documents are counted by threads that answer queries: no more often than this, in milliseconds. */
+const COUNT_MS = 15_000
+/** Longest time that another thread's part is waited for; what it told last stands in its place. */
+const PATIENCE_MS = 1_000
+
+export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
+  const { data, status, pool, delivery } = options
+  const metrics = createMetrics()
+  watchEventLoop(metrics)
+  const deliveries = latest(() => delivery.metrics(), [])
+  const countDocuments = createDocumentCounts(pool)
+
+  const gather = async (): Promise<string> => {
+    const now = await status()
+    return exposition([
+      ...metrics.snapshot(),
+      ...processMetrics(now.version),
+      ...serverGauges(now),
+      ...now.networks.flatMap(network => networkMetrics(network, indexingOf(options, network.network), data)),
+      ...(await countDocuments(now.networks)),
+      ...(await deliveries()),
+      ...files(data),
+      ...disk(data),
+    ])
+  }
+  return { metrics, text: shortly(gather, SAME_MS) }
+}
+
+const indexingOf = ({ indexings, watching }: MetricsOptions, network: string): Indexing | undefined =>
+  indexings.find(it => it.network === network) ?? watching?.(network)
+
+const simple =
+  (type: 'gauge' | 'counter') =>
+  (name: string, help: string, ...series: [value: number, labels?: Labels][]): MetricSnapshot => ({
+    ...{ type, name, help },
+    series: series.map(([value, labels = {}]) => ({ labels, value })),
+  })
+const gauge = simple('gauge')
+const counter = simple('counter')
+
+const serverGauges = ({ reasons = [], deliveries, readers }: Status): MetricSnapshot[] => [
+  gauge('chainsieve_ready', 'Whether /ready answers 200.', [reasons.length === 0 ? 1 : 0]),
+  gauge(
+    'chainsieve_not_ready',
+    'Why /ready answers 503, one for each of its reasons.',
+    ...reasons.map(({ type, network }): [number, Labels] => [1, { type, ...(network && { network }) }]),
+  ),
+  ...(deliveries
+    ? [
+        gauge(
+          'chainsieve_receivers_failing',
+          'Receivers that took nothing when they were tried last, by channel.',
+          ...CHANNELS.map((channel): [number, Labels] => [
+            deliveries.failing.filter(one => one.channel === channel).length,
+            { channel },
+          ]),
+        ),
+        restartsOf(deliveries.restarts?.count, { thread: 'deliveries' }),
+      ]
+    : []),
+  ...(readers
+    ? [
+        gauge('chainsieve_reader_threads_max', 'Threads that may answer queries.', [readers.most]),
+        gauge(
+          'chainsieve_reader_threads',
+          'Threads that answer queries, by state.',
+          [readers.busy, { state: 'busy' }],
+          [readers.started - readers.busy, { state: 'idle' }],
+        ),
+        counter('chainsieve_reader_threads_lost_total', 'Threads that answered queries and were given up.', [
+          readers.lost,
+        ]),
+        gauge('chainsieve_queries_waiting', 'Queries that wait for a thread.', [readers.waiting]),
+      ]
+    : []),
+]
+
+const restartsOf = (count: number | undefined, labels: Labels): MetricSnapshot =>
+  counter('chainsieve_thread_restarts_total', 'Times that threads which ended by a fault were started again.', [
+    count ?? 0,
+    labels,
+  ])
+
+const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, data: string): MetricSnapshot[] => {
+  const { network, state, head, lag, lastBlock, headAge, blockTime, ranges, endpoints } = status
+  const report = indexing?.report()
+  const own: MetricSnapshot[] = [
+    gauge('chainsieve_network_state', 'What the network does now: 1 for its state.', [1, { state }]),
+    gauge('chainsieve_blocks', 'Blocks that are stored.', [
+      ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0),
+    ]),
+    gauge('chainsieve_block_ranges', 'Ranges of blocks that are stored: between two of them is a hole.', [
+      ranges.length,
+    ]),
+    ...known('chainsieve_head_block', 'Number of the newest block of the nodes.', head),
+    ...known('chainsieve_stored_block', 'Number of the newest stored block.', ranges.at(-1)?.to),
+    ...known('chainsieve_head_lag_blocks', 'Blocks from the newest stored one to the head.', lag),
+    ...known('chainsieve_head_age_seconds', 'Time since the chain made the newest block that is known here.', headAge),
+    ...known('chainsieve_block_time_seconds', 'Time that the chain takes for a block.', blockTime),
+    ...known(
+      'chainsieve_head_received_timestamp_seconds',
+      'When the newest block of the head came, in seconds since 1970.',
+      lastBlock?.receivedAt ? Date.parse(lastBlock.receivedAt) / 1_000 : null,
+    ),
+    ...sizes(storeFile(data, network)),
+  ]
+  if (!report) return labelled(own, { network })
+  const hosts = hostsOf(endpoints.map(({ url }) => url))
+  return labelled(
+    [
+      ...own,
+      counter('chainsieve_indexed_blocks_total', 'Blocks that were stored since the start.', [report.blocks]),
+      counter('chainsieve_indexed_logs_total', 'Logs that were stored since the start.', [report.logs]),
+      counter('chainsieve_indexed_events_total', 'Events that were stored since the start.', [report.events]),
+      gauge('chainsieve_backfill_remaining', 'Blocks that a back-fill still has to store.', [
+        Math.max(0, report.total - report.done),
+      ]),
+      counter(
+        'chainsieve_alerts_total',
+        'Alerts that came into each state since the start.',
+        ...Object.entries(report.alerts).flatMap(([target, counts]) =>
+          Object.entries(counts).map(([state, count]): [number, Labels] => [count, { target, state }]),
+        ),
+      ),
+      gauge('chainsieve_rules_in_trouble', 'Rules that do not do all that they should.', [
+        report.troubles.size + report.accountTroubles.size,
+      ]),
+      gauge(
+        'chainsieve_rpc_endpoint_up',
+        'Whether the last answer of a node was of use.',
+        ...endpoints.map((one, i): [number, Labels] => [
+          one.failingSince === undefined ? 1 : 0,
+          { endpoint: hosts[i]! },
+        ]),
+      ),
+      counter(
+        'chainsieve_rpc_failures_total',
+        'Answers of a node that were of no use, and those that did not come.',
+        ...endpoints.map((one, i): [number, Labels] => [one.errors, { endpoint: hosts[i]! }]),
+      ),
+      restartsOf(status.restarts?.count, { thread: 'indexing' }),
+      ...report.metrics,
+    ],
+    { network },
+  )
+}
+
+const known = (name: string, help: string, value: number | null | undefined): MetricSnapshot[] =>
+  value === null || value === undefined ? [] : [gauge(name, help, [value])]
+
+const sizes = (store: string): MetricSnapshot[] => [
+  ...known('chainsieve_store_bytes', 'Size of the network’s file.', sizeOf(store)),
+  ...known(
+    'chainsieve_store_log_bytes',
+    'Size of the write-ahead log beside it, which checkpoints copy into it.',
+    sizeOf(`${store}-wal`),
+  ),
+]
+
+const files = (data: string): MetricSnapshot[] =>
+  ['accounts.sqlite', 'deliveries.sqlite'].flatMap(file =>
+    labelled(known('chainsieve_file_bytes', 'Sizes of the other files of the data folder.', sizeOf(join(data, file))), {
+      file,
+    }),
+  )
+
+/** The disk of the data folder. */
+const disk = (data: string): MetricSnapshot[] => {
+  const { bavail, blocks, bsize } = statfsSync(data)
+  return [
+    gauge('chainsieve_disk_free_bytes', 'Room that is left on the disk of the data folder.', [bavail * bsize]),
+    gauge('chainsieve_disk_bytes', 'Size of the disk of the data folder.', [blocks * bsize]),
+  ]
+}
+
+const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
+
+/** What was told last, where the next does not come soon. */
+const latest = <T>(ask: () => Promise<T>, first: T): (() => Promise<T>) => {
+  let known = first
+  let open: Promise<T> | undefined
+  return () => {
+    open ??= ask()
+      .catch(() => known)
+      .then(value => {
+        open = undefined
+        known = value
+        return value
+      })
+    return Promise.race([open, sleep(PATIENCE_MS, undefined, { ref: false }).then(() => known)])
+  }
+}
+
+const createDocumentCounts = (pool: Pick<Pool, 'holdings'>) => {
+  const counts = new Map<string, { ask: () => Promise<MetricSnapshot[]>; at: number; last: MetricSnapshot[] }>()
+  const of = (network: string) => {
+    const made = counts.get(network) ?? { ask: latest(() => countIn(pool, network), []), at: 0, last: [] }
+    counts.set(network, made)
+    return made
+  }
+  return async (networks: readonly NetworkStatus[]): Promise<MetricSnapshot[]> => {
+    const all = networks
+      .filter(({ ranges }) => ranges.length > 0)
+      .map(async ({ network }) => {
+        const one = of(network)
+        if (performance.now() < one.at) return one.last
+        one.last = await one.ask()
+        one.at = performance.now() + COUNT_MS
+        return one.last
+      })
+    return (await Promise.all(all)).flat()
+  }
+}
+
+const countIn = async (pool: Pick<Pool, 'holdings'>, network: string): Promise<MetricSnapshot[]> => {
+  const { counts } = await pool.holdings({ network, account: NO_ACCOUNT, signal: AbortSignal.timeout(COUNT_MS) })
+  const series = Object.entries(counts).map(([entity, count]): [number, Labels] => [count, { network, entity }])
+  return [gauge('chainsieve_documents', 'Documents that are stored, by entity.', ...series)]
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createPace } from '../../src/ingest/pace.ts'
+
+const START = Date.parse('2026-03-01T00:00:00Z')
+
+const setUp = (options: { stored?: { number: number; time: number }[]; staleMs?: number } = {}) => {
+  let now = START
+  const pace = createPace({ stored: [], now: () => now, ...options })
+  return {
+    pace,
+    at(seconds: number) {
+      now = START + seconds * 1_000
+    },
+  }
+}
+const chain = (count: number, seconds: number, from = 0) =>
+  Array.from({ length: count }, (_, i) => ({ number: from + i, time: (from + i) * seconds }))
+
+describe('the pace of a chain', () => {
+  it('is that of its own blocks, and three of them are waited for', () => {
+    const { pace, at } = setUp({ stored: chain(10, 12) })
+    assert.equal(pace.blockTime(), 12)
+    // What is stored came before.
+    assert.equal(pace.newest(), null)
+    at(1)
+    pace.came({ number: 10, time: 120 })
+    assert.deepEqual(pace.newest(), { number: 10, time: 120, at: START + 1_000 })
+    at(37)
+    assert.equal(pace.stale(), undefined)
+    at(37.1)
+    assert.deepEqual(pace.stale(), {
+      kind: 'block',
+      for: 'a new block (the last one was 10; the chain makes one every 12 s)',
+      since: '2026-03-01T00:00:01.000Z',
+    })
+    pace.came({ number: 11, time: 132 })
+    assert.equal(pace.stale(), undefined)
+  })
+
+  it('is not that of the one in ten blocks that takes longer', () => {
+    const { pace } = setUp()
+    let time = 0
+    for (let number = 0; number < 60; number++) {
+      time += number % 12 === 5 ? 96 : 12
+      pace.came({ number, time })
+    }
+    assert.equal(pace.blockTime(), 12)
+  })
+
+  it('of a fast chain has a floor, and while it is not known, two minutes are waited', () => {
+    const fast = setUp({ stored: chain(20, 0.25) })
+    fast.at(10)
+    assert.equal(fast.pace.stale(), undefined)
+    fast.at(10.1)
+    assert.equal(fast.pace.stale()?.kind, 'block')
+    const unknown = setUp()
+    unknown.at(120)
+    assert.equal(unknown.pace.stale(), undefined)
+    unknown.at(121)
+    assert.equal(unknown.pace.stale()?.for, 'a new block (none has come yet)')
+  })
+
+  it('goes by what the operator says, where they do', () => {
+    const said = setUp({ stored: chain(20, 12), staleMs: 2_000 })
+    said.at(3)
+    assert.equal(said.pace.stale()?.kind, 'block')
+    const never = setUp({ stored: chain(20, 12), staleMs: 0 })
+    never.at(1e9)
+    assert.equal(never.pace.stale(), undefined)
+  })
+
+  it('follows a reorganisation', () => {
+    const { pace, at } = setUp()
+    for (const block of chain(10, 12)) pace.came(block)
+    at(5)
+    pace.lost(7)
+    pace.came({ number: 8, time: 97 })
+    assert.deepEqual(pace.newest(), { number: 8, time: 97, at: START + 5_000 })
+    // A block in the place of others takes them away, too.
+    pace.came({ number: 6, time: 73 })
+    assert.equal(pace.newest()?.number, 6)
+    assert.equal(pace.blockTime(), 13)
+  })
+})
