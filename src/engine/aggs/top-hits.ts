@@ -87,7 +87,7 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggre
     finish() {},
     result(owner): TopHits {
       const found = (best[owner] ?? []).slice(from)
-      scoring?.mark(found)
+      scoring?.mark(found, spec.shown)
       out.clear()
       const hits = context.hits.writer(request, context.index)(found, out)
       const most = wantsGreatest ? asFloat(greatest.values[owner] ?? 0) : asFloat(scoring?.uniform ?? 1)

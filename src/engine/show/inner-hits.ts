@@ -3,6 +3,7 @@ import { asJson, long } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { compileDecorated } from '../../query/decorate.ts'
+import { constantly } from '../../query/explanation.ts'
 import { compileFields, type FieldValues } from '../../query/field-values.ts'
 import { compileHighlight } from '../../query/highlight.ts'
 import { compileElement, rawValuesOf, readValue } from '../../query/predicate.ts'
@@ -11,7 +12,6 @@ import { compileSourceFilter } from '../../query/source-filter.ts'
 import { groupBy, type Related, relatedBy } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
 import { missingValue } from '../query/sort-values.ts'
-import { explanationOf } from './explanation.ts'
 import type { Totals } from './hits.ts'
 import type { Append, RichOptions } from './rich.ts'
 
@@ -134,7 +134,7 @@ const elementShow = (
       ...(Object.keys(values).length > 0 && { fields: values }),
       ...(highlight && { highlight }),
       ...(shown?.explain && {
-        _explanation: explanationOf(1),
+        _explanation: constantly(1, parts[0]!.query),
       }),
     }
   }

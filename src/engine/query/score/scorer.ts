@@ -55,7 +55,7 @@ export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
 }
 
 /** Near values and beginnings as the values that they stand for. */
-const simplified = (score: Score, known: Statistics): Score => {
+export const simplified = (score: Score, known: Statistics): Score => {
   const inner = ({ node, score }: Scored): Scored => ({ node, score: score && simplified(score, known) })
   switch (score.by) {
     case 'fuzzy':
@@ -176,7 +176,7 @@ const combined = (
 }
 
 /** Those of some ordinals that match. */
-const matchesOf = ({ node }: Scored, { kind, reader, ask }: ScorerOptions) => {
+export const matchesOf = ({ node }: Scored, { kind, reader, ask }: ScorerOptions) => {
   const evaluation = evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask })
   return (segment: Segment, within: OrdinalSet): OrdinalSet => {
     const { size } = viewOf(segment, numberedAs(kind), reader)
