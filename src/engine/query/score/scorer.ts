@@ -1,4 +1,5 @@
 import type { Kind } from '../../../mapping/index.ts'
+import type { SearchRequest } from '../../../query/request.ts'
 import type { Score, Scored } from '../../../query/score.ts'
 import { compileScore, together } from '../../../query/score-predicate.ts'
 import { bm25 } from '../../../query/similarity.ts'
@@ -29,6 +30,8 @@ export interface ScorerOptions {
   reader: Reader
   ask: Context['ask']
   exact: Documents
+  /** Blocks whose documents tell how frequent values are: all by default. */
+  within?: SearchRequest['within']
 }
 
 export const createScorer = (score: Score, options: ScorerOptions): Scorer => {

@@ -28,10 +28,12 @@ export interface Scoring {
 
 /** Adds scores to the parts of a search, where they are not all 1, and leaves out what scores too little. */
 export const withScores = (
-  { parts: asked, minScore }: SearchRequest,
+  { parts: asked, minScore, within }: SearchRequest,
   parts: Part[],
-  options: Omit<ScorerOptions, 'kind'>,
+  given: Omit<ScorerOptions, 'kind' | 'within'>,
 ): Part[] => {
+  // What came since the first page of a cursor would shift the scores of the next one.
+  const options = { ...given, ...(within && { within }) }
   if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
   const scorers = new Map(asked.map(({ kind, score = ONE }) => [kind, createScorer(score, { ...options, kind })]))
   const explain = explainerOf(asked, options)
