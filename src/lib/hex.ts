@@ -56,3 +56,6 @@ const pairsOf = (digits: Buffer): Uint8Array => {
 }
 const LOWER_PAIRS = pairsOf(LOWER_DIGITS)
 const EITHER_PAIRS = pairsOf(EITHER_DIGITS)
+
+/** What some nodes write as a boolean. */
+export const isTrue = (value: unknown): boolean => value === '0x1' || value === true

@@ -119,7 +119,7 @@ const count = (place: JsonNode): number => {
 }
 
 /** `"args.pos"`, `{"args.value.num": "desc"}` and lists of them. */
-const parseElementSort = (place: JsonNode, kind: Kind, path: string): ElementSort[] =>
+export const parseElementSort = (place: JsonNode, kind: Kind, path: string): ElementSort[] =>
   elements(place).flatMap(at =>
     typeof at.value === 'string'
       ? [elementSort(at.value, at, undefined, kind, path)]

@@ -72,6 +72,19 @@ export const parseShown = (keys: ShownPlaces, scope: ShownScope): ParsedShown =>
   }
 }
 
+/** Of hits that are their envelope and `_source` alone. */
+export const NOTHING_SHOWN: Shown = {
+  id: true,
+  version: false,
+  sequence: false,
+  explain: false,
+  fields: [],
+  docvalueFields: [],
+  highlight: [],
+  decimals: false,
+  argsByName: false,
+}
+
 /** `dec` is shown where it is named. */
 const namesDecimals = (source: SourceFilter): boolean =>
   typeof source === 'object' && source.includes.some(pattern => pattern.endsWith('.dec'))

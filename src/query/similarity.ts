@@ -1,7 +1,7 @@
 /** Okapi BM25 as Lucene 8 counts it for Elasticsearch 7.17, with its defaults. */
 
-const K1 = 1.2
-const B = 0.75
+export const K1 = 1.2
+export const B = 0.75
 
 /** How telling a term is that so many of so many documents have. Both are those that have the field at all. */
 export const inverseFrequency = (documents: number, frequency: number): number =>

@@ -1,7 +1,8 @@
+import { isRecord } from '../lib/record.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { checkRecipients, checkUrl, type RuleOptions } from './addresses.ts'
 import { distinct } from './distinct.ts'
-import { atMost, expected, filled, isRecord, list, object, oneOf, optional, type Place, string } from './place.ts'
+import { atMost, expected, filled, list, object, oneOf, optional, type Place, string } from './place.ts'
 import type { Action } from './rule.ts'
 
 export interface AlertOptions extends RuleOptions {

@@ -1,21 +1,9 @@
+import { isRecord } from '../lib/record.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
 import { checkAttribute, checkOutermost } from './attributes.ts'
 import { distinct } from './distinct.ts'
-import {
-  atMost,
-  boolean,
-  expected,
-  filled,
-  isRecord,
-  list,
-  listOf,
-  object,
-  oneOf,
-  type Place,
-  string,
-  wrongOf,
-} from './place.ts'
+import { atMost, boolean, expected, filled, list, listOf, object, oneOf, type Place, string, wrongOf } from './place.ts'
 import { OPERATORS, type Operator, type TargetType } from './rule.ts'
 
 /** A rule's `targetMap`. `target`: undefined where it is not known for a fault. */

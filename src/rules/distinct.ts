@@ -1,4 +1,5 @@
-import { isRecord, type Place } from './place.ts'
+import { isRecord } from '../lib/record.ts'
+import type { Place } from './place.ts'
 
 /** Elements of a list that are the same as others before them. */
 export const distinct = (places: readonly Place[]) => {

@@ -3,6 +3,7 @@ import type { DecodedArg, DecodedLog } from '../decode/types.ts'
 import { type BlockDocuments, type BlockDocumentsInput, LISTED } from '../documents/build.ts'
 import type { Document } from '../documents/document.ts'
 import { traceReader } from '../documents/traces.ts'
+import { isTrue } from '../lib/hex.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
 import { type Face, valuesAt } from '../query/compare.ts'
@@ -196,7 +197,6 @@ interface Form {
 
 const textFace = (text: string): Face => ({ text, number: undefined })
 const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
-const isTrue = (value: unknown): boolean => value === '0x1' || value === true
 const booleanFace = (value: boolean): Face => ({ text: String(value), number: integer(value ? 1n : 0n) })
 /** Its text is wanted by operands alone that are no numbers, which hardly any rule has. */
 const fractionFace = (digits: bigint, scale: number): Face => ({

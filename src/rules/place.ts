@@ -1,4 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
+import { isRecord } from '../lib/record.ts'
 import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
 import { cut } from '../query/cut.ts'
 
@@ -45,9 +46,6 @@ export const placeOf = (
   element: index =>
     placeOf((value as readonly unknown[])[index], faults, { path: `${path}[${index}]`, label: `${label}[${index}]` }),
 })
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A place that is not what it must be. `remedy` is a sentence of its own. */
 export const expected = ({ value, label, fault }: Place, what: string, remedy = ''): undefined =>

@@ -1,3 +1,4 @@
+import { isRecord } from '../lib/record.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleOptions } from './addresses.ts'
 import { checkAlerts } from './check-alerts.ts'
@@ -8,7 +9,6 @@ import {
   expected,
   type Fault,
   integer,
-  isRecord,
   object,
   oneOf,
   optional,

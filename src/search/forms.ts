@@ -3,10 +3,12 @@ import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
+import { type Explanation, told as explained } from '../query/explanation.ts'
 import { parseJson } from '../query/json.ts'
 import { isObject, named } from '../query/json-node.ts'
 import { canonicalId } from '../query/meta.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { NOTHING_SHOWN } from '../query/shown.ts'
 import { and, ids } from '../query/simplify.ts'
 import { type AnswerOptions, answerSearch, filtered, type Reply, readSearch } from './answer.ts'
 import type { ScrollState } from './cursors/state.ts'
@@ -72,25 +74,27 @@ const validity =
 
 /** A document matches where it is found among those of the query. */
 const match =
-  ({ kind, id }: Extract<Form, { tell: 'match' }>): Answerer =>
+  ({ kind, id, source }: Extract<Form, { tell: 'match' }>): Answerer =>
   (searcher, { index, body }, options) => {
     const told = { _index: `${index}-${kind}`, _type: kind, _id: id }
-    const only = ids([canonicalId(id)])
     const request = readQuery(body, { index, entities: kind }, options)
-    const among = (parts: SearchRequest['parts']): number | undefined => {
-      const out = createByteWriter(1024)
-      const found = searcher.write({ ...request, parts, source: false, size: 1 }, options, { index, out })
-      if (found.hits === 0) return undefined
-      return (JSON.parse(out.view().toString()) as { _score: number })._score
-    }
-    if (among([{ kind, query: only }]) === undefined) return json(404, { ...told, matched: false })
-    const value = among(request.parts.map(part => ({ kind, query: and([only, part.query]) })))
-    const description = value === undefined ? 'no match' : 'the score of the document, without its parts'
-    return json(200, {
-      ...told,
-      matched: value !== undefined,
-      explanation: { value: value ?? 0, description, details: [] },
-    })
+    const out = createByteWriter(1024)
+    if (!searcher.writeDocument(kind, id, { index, out }, { source: source ?? false, bare: true }))
+      return json(404, { ...told, matched: false })
+    const document = out.view().toString()
+    out.clear()
+    const only = ids([canonicalId(id)])
+    const parts = request.parts.map(({ query, ...part }) => ({ ...part, query: and([only, query]) }))
+    const shown = { ...NOTHING_SHOWN, explain: true }
+    const { hits } = searcher.write({ ...request, parts, shown, source: false, size: 1 }, options, { index, out })
+    const matched = hits > 0
+    const explanation = matched
+      ? (JSON.parse(out.view().toString()) as { _explanation: Explanation })._explanation
+      : explained(0, 'no matching clause')
+    const text = JSON.stringify({ ...told, matched, explanation })
+    // Numbers of a document may be greater than a double holds: it stays as it is written.
+    const get = source === undefined ? '' : `,"get":{"found":true${document === '' ? '' : `,"_source":${document}`}}`
+    return { status: 200, body: new TextEncoder().encode(`${text.slice(0, -1)}${get}}`) }
   }
 
 /** A body that holds a query and nothing else. */

@@ -45,9 +45,12 @@ export interface Searching {
 
 /**
  * `count`: how many there are. `validity`: whether the query is a good one, `why` also says why it is none. `match`: whether one document
- * is among what is found.
+ * is among what is found, and why; with `source` also the document.
  */
-export type Form = { tell: 'count' } | { tell: 'validity'; why: boolean } | { tell: 'match'; kind: Kind; id: string }
+export type Form =
+  | { tell: 'count' }
+  | { tell: 'validity'; why: boolean }
+  | { tell: 'match'; kind: Kind; id: string; source?: SourceFilter | undefined }
 
 /** How a document is shown. */
 export interface Getting {

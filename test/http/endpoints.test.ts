@@ -116,7 +116,7 @@ describe('paths', () => {
       '_sql',
       '_query',
       'tx/_async_search',
-      'tx/_search/template',
+      'tx/_search/template/x',
       '_plugins/_sql',
       'tx/_terms_enum',
     ]) {

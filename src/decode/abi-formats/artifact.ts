@@ -1,4 +1,5 @@
-import { type AbiFormat, fault, isRecord, shown } from './format.ts'
+import { isRecord } from '../../lib/record.ts'
+import { type AbiFormat, fault, shown } from './format.ts'
 import { readEntries } from './json-abi.ts'
 
 /** What Foundry (`out/`) and Hardhat (`artifacts/`) write for each contract, and whatever else has the ABI under `abi`. */

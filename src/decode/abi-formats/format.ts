@@ -26,9 +26,6 @@ export interface AbiFormat {
 export const fault = (place: string, path: string, what: string, cause?: unknown) =>
   refuse('bad_abi', `${place}: ${path}${/^[:,]/.test(what) ? '' : ' '}${what}`, cause)
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A value as messages show it. */
 export const shown = (value: unknown): string => {
   if (value === undefined) return 'missing'

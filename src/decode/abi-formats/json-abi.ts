@@ -1,6 +1,7 @@
+import { isRecord } from '../../lib/record.ts'
 import { canonicalType, type FunctionAbi, IDENTIFIER, MAX_DEPTH, maxIndexed } from '../signature.ts'
 import type { AbiParam, EventAbi } from '../types.ts'
-import { type Abi, type AbiFormat, createCollector, fault, isRecord, shown } from './format.ts'
+import { type Abi, type AbiFormat, createCollector, fault, shown } from './format.ts'
 import { readDeclaration, readStructs, type Structs } from './human-readable.ts'
 
 /** What compilers write, and signatures as ethers and viem take them in an array; a mixture of both too. */

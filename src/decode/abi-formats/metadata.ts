@@ -1,4 +1,5 @@
-import { type AbiFormat, fault, isRecord, shown } from './format.ts'
+import { isRecord } from '../../lib/record.ts'
+import { type AbiFormat, fault, shown } from './format.ts'
 import { readEntries } from './json-abi.ts'
 
 /** A compiler's metadata, which Sourcify keeps as `metadata.json`: `{compiler, language, output: {abi}, settings, sources}`. */

@@ -1,4 +1,5 @@
-import { type AbiFormat, fault, isRecord, shown } from './format.ts'
+import { isRecord } from '../../lib/record.ts'
+import { type AbiFormat, fault, shown } from './format.ts'
 import { type Listed, readListed } from './listed.ts'
 
 /**

@@ -49,13 +49,22 @@ export const createAggregating = (options: AggregatingOptions) => {
     evaluation: evaluate({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
   })
 
+  function* documentsOf(parts: readonly AggregatedPart[]): Generator<{ at: At; batch: Batch }> {
+    for (const { kind, evaluation } of parts)
+      for (const segment of reader.segments()) {
+        reader.check()
+        const at: At = { ...viewOf(segment, numberedAs(kind), reader), kind, elements: undefined }
+        yield { at, batch: batchOf(evaluation.matches(segment)) }
+      }
+  }
+
   const cache = createStateCache(reader)
   const answers = createAnswers(reader)
 
   const compute = ({ request, aggregations, index, total }: AggregateRequest): Results => {
     const kept = cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`)
     const matching = createMatching({ reader, exact, ask })
-    const everything = () => request.parts.map(({ kind }) => partOf(kind, ALL, request))
+    const everything = (kinds = request.parts.map(({ kind }) => kind)) => kinds.map(kind => partOf(kind, ALL, request))
     const parts = request.parts.map(({ kind, query }) => partOf(kind, query, request))
     let scored: { scoring: Scoring | undefined } | undefined
     let left = limits.buckets
@@ -84,14 +93,15 @@ export const createAggregating = (options: AggregatingOptions) => {
       },
       room: refuseOver,
       hold,
-      *everywhere(): Generator<{ at: At; batch: Batch }> {
-        for (const { kind, evaluation } of everything())
-          for (const segment of reader.segments()) {
-            reader.check()
-            const at: At = { ...viewOf(segment, numberedAs(kind), reader), kind, elements: undefined }
-            yield { at, batch: batchOf(evaluation.matches(segment)) }
-          }
-      },
+      found: parts,
+      ask,
+      everywhere: () => documentsOf(everything()),
+      of: kind => ({
+        ...context,
+        request: { ...request, parts: [{ kind, query: ALL }] },
+        scoring: () => undefined,
+        everywhere: () => documentsOf(everything([kind])),
+      }),
     }
     const inner = createInner(aggregations.aggs, context)
     const results = aggregate(inner, { parts, everything: everything() }, context)

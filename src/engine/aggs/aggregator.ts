@@ -1,12 +1,15 @@
 import type { Limits } from '../../limits/index.ts'
+import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Result, Results } from '../../query/aggs/result.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Scoring } from '../query/score/scoring.ts'
+import type { Ask } from '../query/segment-matcher.ts'
 import type { Hits } from '../show/hits.ts'
 import type { At, Batch } from './batch.ts'
 import type { Kept } from './cache.ts'
 import type { Matching } from './matching.ts'
+import type { AggregatedPart } from './run.ts'
 import type { Stores } from './sources.ts'
 
 /** What one aggregation finds in a part of the store: frozen data that does not depend on what is in other parts. */
@@ -49,6 +52,11 @@ export interface Context extends Stores {
   scoring(): Scoring | undefined
   /** How a number of hits is written. */
   total(count: number): string
+  /** The documents that aggregations look at. */
+  found: readonly AggregatedPart[]
+  ask: Ask
+  /** The same for aggregations of documents of another kind, whose scores nobody knows. */
+  of(kind: Kind): Context
   /** All documents of the searched kinds. */
   everywhere(): Iterable<{ at: At; batch: Batch }>
 }

@@ -16,11 +16,15 @@ import { createKeys, spaceOf } from './keys.ts'
 import { createNumbersOf } from './numbers.ts'
 import { createPercentiles } from './percentiles.ts'
 import { createRange } from './range.ts'
+import { toChildren, toParents } from './relatives.ts'
 import { documentsOf } from './reverse.ts'
+import { createSample } from './sampler.ts'
 import { createSingle } from './single.ts'
 import { createSource } from './sources.ts'
 import { createTerms } from './terms.ts'
+import { createTopElements } from './top-elements.ts'
 import { createTopHits } from './top-hits.ts'
+import { createTopMetrics } from './top-metrics.ts'
 import { presence } from './values.ts'
 import { createWeightedAvg } from './weighted-avg.ts'
 
@@ -28,7 +32,9 @@ import { createWeightedAvg } from './weighted-avg.ts'
 export const createInner = (aggregations: readonly Aggregation[], context: Context): Inner =>
   aggregations.map(aggregation => {
     const create = CREATE[aggregation.spec.kind] as Create<AggregationType>
-    const aggregator = create(aggregation.spec, createInner(aggregation.aggs, context), context)
+    const { spec } = aggregation
+    const within = spec.kind === 'children' || spec.kind === 'parent' ? context.of(spec.of) : context
+    const aggregator = create(spec, createInner(aggregation.aggs, within), context)
     return { aggregation, aggregator: bounded(aggregator, context) }
   })
 
@@ -102,8 +108,14 @@ const CREATE = {
     )
   },
   reverse_nested: (_, inner, context) => createSingle('reverse_nested', inner, context, documentsOf),
+  children: (spec, inner, context) =>
+    createSingle('children', inner, context, toChildren(spec as SpecOf<'children'>, context)),
+  parent: (spec, inner, context) =>
+    createSingle('parent', inner, context, toParents(spec as SpecOf<'parent'>, context)),
+  sampler: (spec, inner, context) => createSingle('sampler', inner, context, createSample(spec, context)),
   composite: createComposite,
-  top_hits: (spec, _, context) => createTopHits(spec, context),
+  top_hits: (spec, _, context) => (spec.elements ? createTopElements(spec, context) : createTopHits(spec, context)),
+  top_metrics: (spec, _, context) => createTopMetrics(spec, context),
   avg: numbers,
   sum: (spec, inner, context) =>
     spec.exact ? createExactTotal(spec as SpecOf<'sum'>, context) : numbers(spec, inner, context),

@@ -106,7 +106,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const ordered = bestFirst(request, parts)
       const found = (request.collapse ? findCollapsed : findBest)(ordered, parts, { exact, reader, limits })
       const hits = found.slice(request.from)
-      parts[0]?.scoring?.mark(hits)
+      parts[0]?.scoring?.mark(hits, request.shown)
       return {
         ...{ total, hits: taking(request)(hits) },
         ...maxScore(request, parts, found, reader),
@@ -136,7 +136,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     const { behind } = sortKeysOf(request, reader, exact)
     const passed = matchesIn(behind!.blocks!.here, parts, { reader }).filter(match => !behind!.has(match)).length
     const found = findBest(request, parts, { exact, reader, limits })
-    parts[0]?.scoring?.mark(found)
+    parts[0]?.scoring?.mark(found, request.shown)
     return {
       ...{ total: counted < 0 ? -1 : counted - passed, hits: take(found) },
       ...maxScore(request, parts, found, reader),
@@ -166,7 +166,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       const from = after ? held.behind(after) : request.from
       const scoring = parts[0]?.scoring
       const marking: Take = found => {
-        scoring?.mark(found)
+        scoring?.mark(found, request.shown)
         return take(found)
       }
       return { total, pages: pagesOf(held, from, { reader, take: marking, progress }), at, ...max }

@@ -78,7 +78,7 @@ export function* walk(
       }
       const some = next()
       last = some.at(-1) ?? last
-      parts[0]?.scoring?.mark(some)
+      parts[0]?.scoring?.mark(some, request.shown)
       hits = take(some)
     } finally {
       reader.end()

@@ -182,8 +182,8 @@ const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: R
 const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max === Number.POSITIVE_INFINITY
 const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event'])
 
-/** Rewards alone are traces of the block itself. */
-const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
+/** What of a plan on children has parents of this kind: rewards alone are traces of the block itself. */
+export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
   if (child !== 'trace' || parent !== 'block') return plan
   const rewards = planQuery('trace', isIn(lookup('trace', 'type')!, ['reward']), reader)
   return rewards.by === 'none' || plan.by === 'none' ? NOTHING : { by: 'and', of: [plan, rewards] }

@@ -1,5 +1,6 @@
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import { compareValues } from '../../query/ast.ts'
+import type { Explanation } from '../../query/explanation.ts'
 import type { After, SearchRequest, Sort } from '../../query/request.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
@@ -19,6 +20,8 @@ export interface Found {
   keys: (Key | null)[]
   /** 1 where nothing else is said; where scores differ, once it is known. */
   score?: number
+  /** How the score comes about, where that is asked for and not the same for all. */
+  explanation?: Explanation
 }
 
 export interface SortKeys {

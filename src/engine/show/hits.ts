@@ -65,6 +65,8 @@ export interface HitsWriting {
 export interface Hits {
   /** What appends matches of a request. */
   writer(request: SearchRequest, index: string, how?: HitsWriting): WriteHits
+  /** Documents by their positions, as they are shown; undefined where there is none. */
+  documents: Documents['load']
   /** A document by its position, as an answer to `get` shows it; false where there is none. */
   document(kind: Kind, position: number, index: string, out: ByteWriter, how?: DocumentShowing): boolean
 }
@@ -166,6 +168,7 @@ export const createHits = (options: HitsOptions): Hits => {
       : plainWriter(request, index, between)
   return {
     writer,
+    documents: shown.load,
     document(kind, position, index, out, { source = true, bare = false } = {}) {
       const show = shows[kind]
       if (!show.find(position)) return false

@@ -1,17 +1,10 @@
 import type { Document } from '../../documents/document.ts'
-import { asJson, long } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { compareValues, type Value } from '../../query/ast.ts'
-import { compileDecorated } from '../../query/decorate.ts'
-import { compileFields, type FieldValues } from '../../query/field-values.ts'
-import { compileHighlight } from '../../query/highlight.ts'
-import { compileElement, rawValuesOf, readValue } from '../../query/predicate.ts'
-import type { ElementSort, InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
-import { compileSourceFilter } from '../../query/source-filter.ts'
+import { compileElement } from '../../query/predicate.ts'
+import type { InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
 import { groupBy, type Related, relatedBy } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
-import { missingValue } from '../query/sort-values.ts'
-import { explanationOf } from './explanation.ts'
+import { compareKeys, elementHits, elementKeys, type Source } from './elements.ts'
 import type { Totals } from './hits.ts'
 import type { Append, RichOptions } from './rich.ts'
 
@@ -69,8 +62,6 @@ const head = (total: number, totals: Totals, scored: boolean): string => {
   return `{"hits":{"total":${shown},"max_score":${scored ? 1 : null},"hits":[`
 }
 
-type Source = Record<string, unknown>
-
 /** The elements of a list that fulfil the clause. */
 const elementWriter = ({ path, request, elementSort }: InnerHits, { index, totals }: RichOptions): Write => {
   const list = path!
@@ -78,88 +69,20 @@ const elementWriter = ({ path, request, elementSort }: InnerHits, { index, total
   const matches = compileElement(query, list)
   const { from, size } = request
   const scored = elementSort.length === 0 || request.trackScores === true
-  const show = elementShow(request, list, `${index}-${kind}`)
-  const score = scored ? 1 : null
   const keysOf = elementKeys(elementSort, list)
-  const missing = elementSort.map(({ field, order, missing }) =>
-    missingValue({ fields: field ? { [kind]: field } : {}, order, missing }),
-  )
+  const hitOf = elementHits({ kind, request, sort: elementSort, list, index })
   return (_one, document, out) => {
     const all = document._source[list]
     const found = (Array.isArray(all) ? all : []).flatMap((element: Source, offset) =>
       matches(element) ? [{ element, offset, keys: keysOf(element, offset) }] : [],
     )
-    found.sort((a, b) => compareBy(elementSort, a.keys, b.keys) || a.offset - b.offset)
+    found.sort((a, b) => compareKeys(elementSort, a.keys, b.keys) || a.offset - b.offset)
     const shown = found.slice(from, from + size)
     out.text(head(found.length, totals, scored && shown.length > 0))
-    for (const [i, { element, offset, keys }] of shown.entries()) {
-      const hit = {
-        _index: `${index}-${kind}`,
-        _type: kind,
-        ...(request.shown?.id === false ? {} : { _id: document._id }),
-        _nested: { field: list, offset },
-        ...(request.shown?.version && { _version: 1 }),
-        _score: score,
-        ...show(element, document),
-        ...(elementSort.length > 0 && { sort: elementSort.map((_, k) => shownKey(keys[k]) ?? missing[k]) }),
-      }
+    for (const [i, one] of shown.entries()) {
+      const hit = hitOf(document, { ...one, score: scored ? 1 : null })
       out.text(`${i > 0 ? ',' : ''}${JSON.stringify(hit)}`)
     }
     out.ascii(']}}')
   }
 }
-
-/** Names in filters are full paths: an element is shown as if it were the only one of its list. */
-const elementShow = (
-  { source, shown, parts }: SearchRequest,
-  list: string,
-  _index: string,
-): ((element: Source, document: Document) => Record<string, unknown>) => {
-  const { kind } = parts[0]!
-  const filter = shown?.decimals ? compileDecorated(kind, source, shown) : compileSourceFilter(source)
-  const fields = shown?.fields.length ? compileFields(kind, shown.fields, 'fields') : undefined
-  const docValues = shown?.docvalueFields.length
-    ? compileFields(kind, shown.docvalueFields, 'docvalue_fields', list)
-    : undefined
-  const mark = shown?.highlight.length ? compileHighlight(kind, parts[0]!.marks ?? [], shown.highlight) : undefined
-  return (element, { _id }) => {
-    const alone = { [list]: [element] }
-    const left = filter(alone)
-    const values: FieldValues = {}
-    docValues?.(alone, { _id, _index }, values)
-    fields?.(alone, { _id, _index }, values)
-    const highlight = mark?.(alone)
-    return {
-      ...(left && { _source: (left[list] as Source[] | undefined)?.[0] ?? {} }),
-      ...(Object.keys(values).length > 0 && { fields: values }),
-      ...(highlight && { highlight }),
-      ...(shown?.explain && {
-        _explanation: explanationOf(1),
-      }),
-    }
-  }
-}
-
-const elementKeys =
-  (sorts: readonly ElementSort[], list: string) =>
-  (element: Source, offset: number): (Value | undefined)[] =>
-    sorts.map(({ field }) => {
-      if (!field) return offset
-      const [raw] = rawValuesOf(field, element, list)
-      return raw === undefined ? undefined : readValue(field, raw)
-    })
-
-const compareBy = (sorts: readonly ElementSort[], a: (Value | undefined)[], b: (Value | undefined)[]): number => {
-  for (const [i, { order, missing }] of sorts.entries()) {
-    const [x, y] = [a[i], b[i]]
-    if (x === undefined || y === undefined) {
-      if (x === y) continue
-      return (x === undefined) === (missing === '_first') ? -1 : 1
-    }
-    const difference = compareValues(x, y)
-    if (difference !== 0) return order === 'desc' ? -difference : difference
-  }
-  return 0
-}
-
-const shownKey = (key: Value | undefined): unknown => (typeof key === 'bigint' ? long(key, asJson) : key)

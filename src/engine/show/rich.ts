@@ -2,16 +2,16 @@ import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { compileDecorated } from '../../query/decorate.ts'
+import { constantly } from '../../query/explanation.ts'
 import { type AddFields, compileFields, type FieldValues } from '../../query/field-values.ts'
 import { compileHighlight } from '../../query/highlight.ts'
 import type { RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
-import { asFloat } from '../../query/similarity.ts'
+import { NOTHING_SHOWN } from '../../query/shown.ts'
 import type { Documents } from '../query/documents.ts'
 import type { RelatedOptions } from '../query/related.ts'
 import type { Found } from '../query/sort.ts'
 import { sortValues } from '../query/sort-values.ts'
 import { envelopeOf, hitWriter, scoreWriter } from './envelope.ts'
-import { explanationOf } from './explanation.ts'
 import type { Hits, Show, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
 import { matchedNames } from './names.ts'
@@ -86,20 +86,8 @@ const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOpti
       ...appendFields(kind, request, shown, options),
       ...appendHighlight(kind, part, shown),
     ],
-    atEnd: [...(meta.explain ? [appendExplanation] : []), ...createInnerHits(part, request, options)],
+    atEnd: [...(meta.explain ? [explanations(part)] : []), ...createInnerHits(part, request, options)],
   }
-}
-
-const NOTHING_SHOWN: Shown = {
-  id: true,
-  version: false,
-  sequence: false,
-  explain: false,
-  fields: [],
-  docvalueFields: [],
-  highlight: [],
-  decimals: false,
-  argsByName: false,
 }
 
 const envelopeWriter = (
@@ -137,10 +125,11 @@ const appendVersion: Append = (_one, _document, out) => out.ascii(',"_version":1
 /** The position grows with the chain, as sequence numbers do with what is indexed. */
 const appendSequence: Append = ({ position }, _document, out) => out.ascii(`,"_seq_no":${position},"_primary_term":1`)
 
-const appendExplanation: Append = (one, _document, out) =>
-  out.text(`,"_explanation":${JSON.stringify(explanationOf(scoreOf(one)))}`)
-
-const scoreOf = ({ score = 1 }: Found): number => asFloat(score)
+/** Where nothing is said of a hit, all of them have the same score. */
+const explanations =
+  ({ query }: RequestPart): Append =>
+  ({ score = 1, explanation = constantly(score, query) }, _document, out) =>
+    out.text(`,"_explanation":${JSON.stringify(explanation)}`)
 
 const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { index }: RichOptions): Append[] => {
   const adds: AddFields[] = []

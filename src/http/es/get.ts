@@ -8,9 +8,10 @@ import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { kindOf } from './indexes.ts'
+import { SOURCE_PARAMETERS } from './parameters.ts'
 
-const SOURCE_PARAMETERS = [
-  ...['_source', '_source_includes', '_source_excludes', '_source_include', '_source_exclude'],
+const GET_PARAMETERS = [
+  ...SOURCE_PARAMETERS,
   ...['preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
 ] as const
 
@@ -19,7 +20,7 @@ export const get: Endpoint = {
   methods: ['GET'],
   doc: 'One document by its id; with HEAD, whether it exists.',
   limit: '`stored_fields` takes only `_none_`. `version` and `version_type` are refused: a document has one version.',
-  parameters: [...SOURCE_PARAMETERS, 'stored_fields'],
+  parameters: [...GET_PARAMETERS, 'stored_fields'],
   async handle(call) {
     const { c, service, log, network, path, parameters } = call
     const entity = kindOf(call)
@@ -36,7 +37,7 @@ export const source: Endpoint = {
   paths: ['{index}/_source/{id}', '{index}/{type}/{id}/_source'],
   methods: ['GET'],
   doc: 'The `_source` of one document; with HEAD, whether it exists.',
-  parameters: SOURCE_PARAMETERS,
+  parameters: GET_PARAMETERS,
   async handle(call) {
     const { c, service, log, network, path } = call
     const entity = kindOf(call)

@@ -17,6 +17,7 @@ import { search } from './search.ts'
 import { similar } from './similar.ts'
 import { stats } from './stats.ts'
 import { suggest } from './suggest.ts'
+import { msearchTemplate, renderTemplate, searchTemplate } from './template.ts'
 import { validate } from './validate.ts'
 
 /** Every endpoint of `/{technology}/{blockchain}/{network}/es`. */
@@ -32,6 +33,9 @@ export const ENDPOINTS: readonly Endpoint[] = [
   closePointsInTime,
   closeAllPointsInTime,
   msearch,
+  searchTemplate,
+  msearchTemplate,
+  renderTemplate,
   count,
   get,
   source,

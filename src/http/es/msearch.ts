@@ -3,6 +3,7 @@ import { filterJson } from '../../lib/filter-json.ts'
 import { overLimit } from '../../limits/index.ts'
 import { parseJson } from '../../query/json.ts'
 import { bodyNode, elements, isObject, type JsonNode, known, string } from '../../query/json-node.ts'
+import type { Parameters } from '../../query/parameters.ts'
 import { findTarget, type Target } from '../../search/target.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
@@ -22,15 +23,25 @@ export const msearch: Endpoint = {
   limit:
     'An error in one search is reported in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
   parameters: [...OF_SHARDS, 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
-  async handle(call) {
-    const { c, log, filterPath } = call
-    const started = performance.now()
-    const items = itemsOf(call, await bodyOf(call))
-    const { signal } = askedBy(c)
-    const answers = inOrder(items, atOnce(call), item => answerOf(call, item, signal))
-    const wanted = filterPath.length > 0 ? filtered(answers, filterPath) : answers
-    return sendAnswer(c, log, { status: 200, body: streamed(wanted, started, filterPath) })
-  },
+  handle: call => searchesWith(call, body => ({ body })),
+}
+
+/** What one search is asked with. */
+interface Asked {
+  body: Uint8Array
+  /** Beside those of the URL. */
+  parameters?: Parameters
+}
+
+/** Answers several searches. `read` makes one of the line behind its header. */
+export const searchesWith = async (call: Call, read: (line: Uint8Array) => Asked): Promise<Response> => {
+  const { c, log, filterPath } = call
+  const started = performance.now()
+  const items = itemsOf(call, await bodyOf(call))
+  const { signal } = askedBy(c)
+  const answers = inOrder(items, atOnce(call), item => answerOf(call, item, { read, signal }))
+  const wanted = filterPath.length > 0 ? filtered(answers, filterPath) : answers
+  return sendAnswer(c, log, { status: 200, body: streamed(wanted, started, filterPath) })
 }
 
 const atOnce = ({ parameters }: Call): number => {
@@ -76,15 +87,20 @@ const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): Item[] => {
 const isBlank = (bytes: Uint8Array): boolean => bytes.every(byte => byte === NEWLINE || byte === 13 || byte === 32)
 
 /** What is asked of each item, whatever it may be answered: its JSON text with the status in it. */
-const answerOf = async (call: Call, { header, body }: Item, signal: AbortSignal): Promise<Uint8Array> => {
+const answerOf = async (
+  call: Call,
+  { header, body: line }: Item,
+  { read, signal }: { read(line: Uint8Array): Asked; signal: AbortSignal },
+): Promise<Uint8Array> => {
   const { c, service } = call
   try {
     const target = headerOf(call, header)
+    const { body, parameters = [] } = read(line)
     // In memory of its own, which can be handed to a thread.
     const own = body.length === 0 ? undefined : Uint8Array.from(body)
     const account = c.get('account').id
     const dialect = { ...dialectOf(call), filterPath: undefined }
-    const asked = { ...target, body: own, parameters: call.pairs, dialect, account, signal }
+    const asked = { ...target, body: own, parameters: [...call.pairs, ...parameters], dialect, account, signal }
     const answer = await service.search(asked)
     if (answer.body instanceof Uint8Array) return withStatus(answer.body, answer.status)
     await answer.body.cancel()

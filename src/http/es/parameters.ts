@@ -30,6 +30,15 @@ export const OF_SHARDS = [
   'search_type',
 ] as const
 
+/** Those that choose what of a document is shown. */
+export const SOURCE_PARAMETERS = [
+  '_source',
+  '_source_includes',
+  '_source_excludes',
+  '_source_include',
+  '_source_exclude',
+] as const
+
 /** Those of what is told of the cluster, which has one node. */
 export const OF_CLUSTER = ['cluster_manager_timeout', 'local', 'master_timeout', 'timeout'] as const
 

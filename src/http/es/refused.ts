@@ -13,9 +13,6 @@ export const READ_ONLY = [
 
 /** Endpoints that are not supported, with what to use in their place. */
 export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
-  ['_search/template', 'Templates are not supported: send the body to _search.'],
-  ['_msearch/template', 'Templates are not supported: send the bodies to _msearch.'],
-  ['_render', 'Templates are not supported.'],
   ['_async_search', 'Searches are answered at once: use _search.'],
   ['_sql', 'SQL is not supported: use _search.'],
   ['_query', 'ES|QL is not supported: use _search.'],

@@ -14,20 +14,22 @@ export const search: Endpoint = {
   methods: ['GET', 'POST'],
   doc: 'Searches. `{index}/search` answers the total as a number, as before version 7; `_search` as an object. `scroll` opens a scroll.',
   parameters: [...Object.keys(SEARCH_PARAMETERS), ...OF_SHARDS, ...BODY_PARAMETERS, 'scroll', 'type', 'typed_keys'],
-  async handle(call) {
-    const { c, service, log, pairs, path, parameters } = call
-    const target = targetOf(call)
-    const format = wantedFormat(call)
-    const body = await bodyOf(call)
-    const scroll = parameters.get('scroll')
-    const more = {
-      ...(!path.has('index') && { isNamed: false }),
-      ...(scroll !== undefined && { scroll }),
-      ...(format && { format }),
-    }
-    const asked = { ...target, body, parameters: pairs, dialect: dialectOf(call), ...more, ...askedBy(c) }
-    return sendAnswer(c, log, await service.search(asked))
-  },
+  handle: async call => searchWith(call, await bodyOf(call)),
+}
+
+/** Answers a search whose body may have come in another way. */
+export const searchWith = async (call: Call, body: Uint8Array | undefined): Promise<Response> => {
+  const { c, service, log, pairs, path, parameters } = call
+  const target = targetOf(call)
+  const format = wantedFormat(call)
+  const scroll = parameters.get('scroll')
+  const more = {
+    ...(!path.has('index') && { isNamed: false }),
+    ...(scroll !== undefined && { scroll }),
+    ...(format && { format }),
+  }
+  const asked = { ...target, body, parameters: pairs, dialect: dialectOf(call), ...more, ...askedBy(c) }
+  return sendAnswer(c, log, await service.search(asked))
 }
 
 const wantedFormat = ({ c, parameters, filterPath }: Call) => {

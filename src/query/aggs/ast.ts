@@ -1,7 +1,7 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node, Value } from '../ast.ts'
 import type { Json } from '../json.ts'
-import type { SearchRequest, Sort } from '../request.ts'
+import type { ElementSort, SearchRequest, Sort } from '../request.ts'
 import type { Zone } from '../time-zone.ts'
 import type { Pipeline } from './pipelines/pipeline.ts'
 import type { Rounding } from './rounding.ts'
@@ -123,6 +123,20 @@ export type Spec =
   | { kind: 'global' }
   | { kind: 'nested'; path: string }
   | { kind: 'reverse_nested' }
+  /** `of` is the kind that it leads to. */
+  | { kind: 'children' | 'parent'; child: Kind; of: Kind }
+  | {
+      kind: 'sampler'
+      size: number
+      /** So many of each value at most. */
+      diversity: { values: Values; most: number } | undefined
+    }
+  | {
+      kind: 'top_metrics'
+      metrics: readonly { name: string; values: Values; format: Format | undefined }[]
+      sort: Sort
+      size: number
+    }
   | {
       kind: 'composite'
       sources: readonly CompositeSource[]
@@ -133,7 +147,10 @@ export type Spec =
       kind: 'top_hits'
       size: number
       from: number
-      sort: Sort[] /** Whether hits have the scores of the query. */
+      sort: Sort[]
+      /** Of elements of a nested list; undefined where documents are shown. */
+      elements: { path: string; sort: readonly ElementSort[] } | undefined
+      /** Whether hits have the scores of the query. */
       scored: boolean
     } & Pick<SearchRequest, 'source' | 'shown' | 'trackScores'>)
   | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: Values; format: Format | undefined; exact: boolean }

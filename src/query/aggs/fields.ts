@@ -79,6 +79,10 @@ const metaValues = (
   }
 }
 
+/** Whether documents may have several values of a field. */
+export const hasSeveral = ({ fields }: Pick<Values, 'fields'>): boolean =>
+  Object.values(fields).some(({ list, kind }) => list !== undefined || kind === 'hexList' || kind === 'integers')
+
 /** Ids are counted, but nobody wants a bucket for each document. */
 export const refuseIds = (place: JsonNode, { meta }: Values): void => {
   if (meta !== '_id') return

@@ -83,7 +83,9 @@ export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: reado
   }
 }
 
-const SINGLE: ReadonlySet<string> = new Set(['filter', 'missing', 'global', 'nested', 'reverse_nested'])
+const SINGLE: ReadonlySet<string> = new Set([
+  ...['filter', 'missing', 'global', 'nested', 'reverse_nested', 'children', 'parent', 'sampler'],
+])
 const ONE: ReadonlySet<string> = new Set([
   'avg',
   'sum',
@@ -94,4 +96,11 @@ const ONE: ReadonlySet<string> = new Set([
   'weighted_avg',
   'median_absolute_deviation',
 ])
-const SEVERAL: ReadonlySet<string> = new Set(['stats', 'extended_stats', 'percentiles', 'percentile_ranks', 'boxplot'])
+const SEVERAL: ReadonlySet<string> = new Set([
+  'stats',
+  'extended_stats',
+  'percentiles',
+  'percentile_ranks',
+  'boxplot',
+  'top_metrics',
+])

@@ -1,4 +1,4 @@
-import { type Json, Numeral } from '../json.ts'
+import { textOfJson } from '../json-text.ts'
 import { javaDouble } from './java-double.ts'
 import type { Bucket, Result, Results, Value } from './result.ts'
 
@@ -12,7 +12,7 @@ export const renderResults = (results: Results, typedKeys: boolean): string => {
 }
 
 const renderResult = (result: Result, typedKeys: boolean): string => {
-  const members = result.meta === undefined ? [] : [`"meta":${renderWritten(result.meta)}`]
+  const members = result.meta === undefined ? [] : [`"meta":${textOfJson(result.meta)}`]
   switch (result.is) {
     case 'buckets': {
       for (const [name, value] of result.members) members.push(`${JSON.stringify(name)}:${renderValue(value)}`)
@@ -53,13 +53,6 @@ const renderValue = (value: Value): string => {
   if (typeof value === 'number') return Number.isFinite(value) ? javaDouble(value) : `"${value}"`
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'object' && value !== null) return renderTree(value, renderValue)
-  return JSON.stringify(value)
-}
-
-/** What the request holds, back as it was written. */
-const renderWritten = (value: Json): string => {
-  if (value instanceof Numeral) return value.text
-  if (typeof value === 'object' && value !== null) return renderTree(value, renderWritten)
   return JSON.stringify(value)
 }
 

@@ -1,5 +1,6 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { refuse } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/record.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import type { After, Mark, Place, ResumePoint, Run, Seen } from '../../query/request.ts'
@@ -102,8 +103,6 @@ const decodeState = (id: string): unknown => {
 
 type Fields = Record<string, unknown>
 
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value)
 const isText = (value: unknown): value is string => typeof value === 'string'
 

@@ -9,7 +9,7 @@ import {
   createNumberHash,
   distinctOf,
 } from '../../../src/query/aggs/metrics/cardinality.ts'
-import { createDigest, type Digest, digestOf } from '../../../src/query/aggs/metrics/digest.ts'
+import { type Digest, digestOf } from '../../../src/query/aggs/metrics/digest.ts'
 import { createExactSum } from '../../../src/query/aggs/metrics/exact-sum.ts'
 import { extendedStatsOf } from '../../../src/query/aggs/metrics/extended-stats.ts'
 import { maxOf } from '../../../src/query/aggs/metrics/max.ts'
@@ -24,6 +24,15 @@ import { numberWriterOf } from '../../../src/query/aggs/number-text.ts'
 import { renderResults } from '../../../src/query/aggs/render.ts'
 import type { Metric } from '../../../src/query/aggs/result.ts'
 import { findElasticsearch } from '../../support/elasticsearch.ts'
+
+const createDigest = (compression = 100): Digest =>
+  digestOf({
+    compression,
+    min: Number.POSITIVE_INFINITY,
+    max: Number.NEGATIVE_INFINITY,
+    means: new Float64Array(0),
+    weights: new Float64Array(0),
+  })
 
 const rendered = (metric: Metric): string => renderResults(new Map([['m', metric]]), true).slice(1, -1)
 const compensated = (values: readonly number[]): number => {

@@ -1,5 +1,6 @@
 import { snakeCase } from '../../../documents/wire.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
+import { isTrue } from '../../../lib/hex.ts'
 import { encodeRlp, type Rlp } from '../../../lib/rlp.ts'
 import type { Field, List } from '../../../mapping/index.ts'
 import type { Column } from '../forms.ts'
@@ -70,9 +71,6 @@ export const writeValue = (out: ByteWriter, column: Column, value: unknown, ids:
   }
   endLength(out, start)
 }
-
-/** What some nodes write as a boolean. */
-export const isTrue = (value: unknown): boolean => value === '0x1' || value === true
 
 const writeInteger = (out: ByteWriter, value: unknown, keepsZeros: boolean) => {
   if (value === null) return out.byte(NULL_INTEGER)

@@ -3,24 +3,34 @@ import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
 import type { Statistics } from '../../../query/statistics.ts'
 import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
-import type { Reader } from '../../reader.ts'
+import type { Posting, Reader, Segment } from '../../reader.ts'
 import { planNested, rangesOf } from '../nested.ts'
+import { type Coverage, countIn } from './coverage.ts'
 import { remembered } from './remembered.ts'
 
 /** How many documents of the kind each signature has. */
-export const countsBySignature = (kind: Kind, reader: Reader): ReadonlyMap<number, number> => {
+export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage): ReadonlyMap<number, number> => {
   const of = kind === 'call' ? 'call' : 'log'
-  return remembered(reader, `signatures ${of}`, () => {
+  return remembered(reader, `signatures ${of} ${coverage.text}`, () => {
     const sums = new Map<number, number>()
-    for (const { ids, counts } of inSegments(reader))
-      for (const [i, id] of ids.entries())
-        if (reader.signature(id).of === of) sums.set(id, (sums.get(id) ?? 0) + counts[i]!)
+    const add = (id: number, count: number) => {
+      if (reader.signature(id).of === of) sums.set(id, (sums.get(id) ?? 0) + count)
+    }
+    for (const { segment, ids, counts } of inSegments(reader)) {
+      const covered = coverage.of(segment)
+      if (covered === 'all') for (const [i, id] of ids.entries()) add(id, counts[i]!)
+      if (covered !== 'some') continue
+      const runs = coverage.ordinals(segment, of)
+      for (const posting of signaturesIn(segment, reader))
+        add(signatureOfLogField(fieldOfTerm(posting.term)), countIn(reader.ordinals(posting), runs))
+    }
     return sums
   })
 }
 
 /** Signatures of a segment, and how many documents each has. */
 interface Counted {
+  segment: Segment
   ids: Uint32Array
   counts: Uint32Array
 }
@@ -28,17 +38,17 @@ interface Counted {
 /** What a segment holds is read once. */
 const inSegments = (reader: Reader): Counted[] => {
   const before = COUNTED.get(reader)
-  const [first, last] = logTerms(0)
   const now = new Map(
-    reader.segments().map(({ id, revised }): [string, Counted] => {
-      const place = `${id} ${revised}`
+    reader.segments().map((segment): [string, Counted] => {
+      const place = `${segment.id} ${segment.revised}`
       const known = before?.get(place)
       if (known) return [place, known]
       reader.check()
-      const terms = reader.termsBetween(id, first, last)
+      const terms = signaturesIn(segment, reader)
       return [
         place,
         {
+          segment,
           ids: Uint32Array.from(terms, ({ term }) => signatureOfLogField(fieldOfTerm(term))),
           counts: Uint32Array.from(terms, ({ n }) => n),
         },
@@ -50,8 +60,17 @@ const inSegments = (reader: Reader): Counted[] => {
 }
 const COUNTED = new WeakMap<Reader, ReadonlyMap<string, Counted>>()
 
+const signaturesIn = ({ id }: Segment, reader: Reader) => {
+  const [first, last] = logTerms(0)
+  return reader.termsBetween(id, first, last)
+}
+
 /** Of arguments: each counts as a document of its own. */
-export const elementStatistics = (kind: Kind, reader: Reader): Pick<Statistics, 'documents' | 'frequency'> => {
+export const elementStatistics = (
+  kind: Kind,
+  reader: Reader,
+  coverage: Coverage,
+): Pick<Statistics, 'documents' | 'frequency'> => {
   const of = kind === 'call' ? 'call' : 'log'
   const inputsOf = (id: number) => {
     const { event, error } = reader.signature(id)
@@ -59,8 +78,15 @@ export const elementStatistics = (kind: Kind, reader: Reader): Pick<Statistics, 
   }
   const countWhere = (test: (input: ReturnType<typeof inputsOf>[number]) => boolean): number => {
     let sum = 0
-    for (const [id, count] of countsBySignature(kind, reader)) sum += count * inputsOf(id).filter(test).length
+    for (const [id, count] of countsBySignature(kind, reader, coverage)) sum += count * inputsOf(id).filter(test).length
     return sum
+  }
+  const covered = (posting: Posting): number => {
+    if (coverage.blocks === undefined) return posting.n
+    const segment = reader.segments().find(({ id }) => id === posting.segment)
+    const how = segment === undefined ? 'none' : coverage.of(segment)
+    if (how !== 'some') return how === 'all' ? posting.n : 0
+    return countIn(reader.ordinals(posting), coverage.ordinals(segment!, of))
   }
   /** Arguments among which a term of the index was found. */
   const countPostings = (first: number, last: number, fingerprint: number | undefined): number =>
@@ -68,7 +94,7 @@ export const elementStatistics = (kind: Kind, reader: Reader): Pick<Statistics, 
       if (fingerprint !== undefined && posting.fingerprint !== fingerprint) return sum
       const { signature } = argumentOf(fieldOfTerm(posting.term))
       const { of: own, event, error } = reader.signature(signature)
-      return own === of && event !== null && error === null ? sum + posting.n : sum
+      return own === of && event !== null && error === null ? sum + covered(posting) : sum
     }, 0)
   return {
     documents(field) {

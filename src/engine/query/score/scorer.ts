@@ -1,4 +1,5 @@
 import type { Kind } from '../../../mapping/index.ts'
+import type { SearchRequest } from '../../../query/request.ts'
 import type { Score, Scored } from '../../../query/score.ts'
 import { compileScore, together } from '../../../query/score-predicate.ts'
 import { bm25 } from '../../../query/similarity.ts'
@@ -29,6 +30,8 @@ export interface ScorerOptions {
   reader: Reader
   ask: Context['ask']
   exact: Documents
+  /** Blocks whose documents tell how frequent values are: all by default. */
+  within?: SearchRequest['within']
 }
 
 export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
@@ -55,7 +58,7 @@ export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
 }
 
 /** Near values and beginnings as the values that they stand for. */
-const simplified = (score: Score, known: Statistics): Score => {
+export const simplified = (score: Score, known: Statistics): Score => {
   const inner = ({ node, score }: Scored): Scored => ({ node, score: score && simplified(score, known) })
   switch (score.by) {
     case 'fuzzy':
@@ -176,7 +179,7 @@ const combined = (
 }
 
 /** Those of some ordinals that match. */
-const matchesOf = ({ node }: Scored, { kind, reader, ask }: ScorerOptions) => {
+export const matchesOf = ({ node }: Scored, { kind, reader, ask }: ScorerOptions) => {
   const evaluation = evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask })
   return (segment: Segment, within: OrdinalSet): OrdinalSet => {
     const { size } = viewOf(segment, numberedAs(kind), reader)

@@ -1,5 +1,6 @@
 import type { Kind } from '../../../mapping/index.ts'
-import type { SearchRequest, Sort } from '../../../query/request.ts'
+import type { RequestPart, SearchRequest, Shown, Sort } from '../../../query/request.ts'
+import { asFloat } from '../../../query/similarity.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import type { Part } from '../best.ts'
 import type { Evaluation } from '../evaluate.ts'
@@ -7,6 +8,7 @@ import { numberedAs, ordinalOfPosition, segmentAt, sizeOf } from '../places.ts'
 import { viewOf } from '../segment-matcher.ts'
 import { count, EMPTY, listed, or, toArray } from '../sets.ts'
 import type { Found } from '../sort.ts'
+import { createExplainer, type Explain } from './explain.ts'
 import { type Group, spread } from './grouping.ts'
 import { createScorer, type Scorer, type ScorerOptions } from './scorer.ts'
 
@@ -20,19 +22,22 @@ export interface Scoring {
   greatest: number
   /** Of one kind's documents of a segment, by ordinal: of those that match. */
   in(kind: Kind, segment: Segment): Float64Array
-  /** Tells hits what they have. */
-  mark(found: readonly Found[]): void
+  /** Tells hits what they have; where it is asked for, with how that comes about. */
+  mark(found: readonly Found[], shown?: Pick<Shown, 'explain'>): void
 }
 
 /** Adds scores to the parts of a search, where they are not all 1, and leaves out what scores too little. */
 export const withScores = (
-  { parts: asked, minScore }: SearchRequest,
+  { parts: asked, minScore, within }: SearchRequest,
   parts: Part[],
-  options: Omit<ScorerOptions, 'kind'>,
+  given: Omit<ScorerOptions, 'kind' | 'within'>,
 ): Part[] => {
+  // What came since the first page of a cursor would shift the scores of the next one.
+  const options = { ...given, ...(within && { within }) }
   if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
   const scorers = new Map(asked.map(({ kind, score = ONE }) => [kind, createScorer(score, { ...options, kind })]))
-  const scoring = createScoring(scorers, parts, minScore, options.reader)
+  const explain = explainerOf(asked, options)
+  const scoring = createScoring({ scorers, explain }, parts, minScore, options.reader)
   return parts.map(part => ({
     ...{ kind: part.kind, scoring },
     evaluation: minScore === undefined ? part.evaluation : atLeastScore(part, minScore, scoring, options.reader),
@@ -41,8 +46,22 @@ export const withScores = (
 
 const ONE = { by: 'same', value: 1 } as const
 
+/** Made for those kinds alone of which a hit is explained. */
+const explainerOf = (asked: readonly RequestPart[], options: Omit<ScorerOptions, 'kind'>) => {
+  const made = new Map<Kind, Explain>()
+  return (kind: Kind): Explain => {
+    let explain = made.get(kind)
+    if (!explain) {
+      const { query: node, score = ONE } = asked.find(part => part.kind === kind)!
+      explain = createExplainer({ node, score }, { ...options, kind })
+      made.set(kind, explain)
+    }
+    return explain
+  }
+}
+
 const createScoring = (
-  scorers: ReadonlyMap<Kind, Scorer>,
+  { scorers, explain }: { scorers: ReadonlyMap<Kind, Scorer>; explain(kind: Kind): Explain },
   parts: readonly Part[],
   least: number | undefined,
   reader: Reader,
@@ -83,12 +102,13 @@ const createScoring = (
       last.set(kind, { segment: segment.id, scores })
       return scores
     },
-    mark(found) {
+    mark(found, shown) {
+      const isExplained = shown?.explain === true
       if (uniform !== undefined) {
         for (const one of found) one.score = uniform
-        return
+        if (!isExplained) return
       }
-      const unknown = found.filter(({ score }) => score === undefined)
+      const unknown = found.filter(({ score }) => score === undefined || isExplained)
       for (const { kind, segment, ones } of bySegment(unknown, reader)) {
         const header = reader.header(segment)
         const placed = ones
@@ -96,7 +116,10 @@ const createScoring = (
           .sort((a, b) => a.ordinal - b.ordinal)
         const ordinals = Uint32Array.from(placed, ({ ordinal }) => ordinal)
         const scores = scorers.get(kind)!.scores(segment, ordinals)
-        for (const [i, { one }] of placed.entries()) one.score = scores[i]!
+        for (const [i, { one, ordinal }] of placed.entries()) {
+          one.score ??= scores[i]!
+          if (isExplained) one.explanation = { ...explain(kind)(segment, ordinal), value: asFloat(one.score) }
+        }
       }
     },
   }

@@ -1,14 +1,18 @@
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import { analyze } from '../../../query/analysis.ts'
 import type { Value } from '../../../query/ast.ts'
+import type { SearchRequest } from '../../../query/request.ts'
 import { exists, isIn } from '../../../query/simplify.ts'
 import type { Statistics } from '../../../query/statistics.ts'
 import type { Reader } from '../../reader.ts'
-import { evaluate } from '../evaluate.ts'
+import { positionOf } from '../../schema.ts'
+import { among } from '../among.ts'
+import { type Evaluation, evaluate } from '../evaluate.ts'
 import { isRowKind } from '../places.ts'
 import { EVERYTHING, type Plan, planQuery } from '../plan.ts'
 import type { Context } from '../segment-matcher.ts'
 import { dictionaryOf } from '../term-dictionary.ts'
+import { type Coverage, coverageOf } from './coverage.ts'
 import { countsBySignature, elementStatistics } from './elements.ts'
 import { remembered } from './remembered.ts'
 
@@ -16,32 +20,50 @@ export interface StatisticsOptions {
   kind: Kind
   reader: Reader
   ask: Context['ask']
+  /** Blocks whose documents count: all that are stored by default. */
+  within?: SearchRequest['within']
 }
 
 /** How frequent values are among the stored documents of a kind. What segments hold is counted once. */
-export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Statistics => {
-  const elements = elementStatistics(kind, reader)
+export const createStatistics = ({ kind, reader, ask, within }: StatisticsOptions): Statistics => {
+  const coverage = coverageOf(within, reader)
+  const elements = elementStatistics(kind, reader, coverage)
   /** What is the same for all documents of a field. */
   const ofField =
     (what: string, find: (field: FieldPath) => number) =>
     (field: FieldPath): number =>
-      remembered(reader, `${what} ${kind} ${field.path}`, () => find(field))
+      remembered(reader, `${what} ${kind} ${field.path} ${coverage.text}`, () => find(field))
 
   const countOf = (plan: Plan, key: string): number => {
-    const evaluation = evaluate({ kind, plan, reader, ask })
     const counts = isRowKind(kind) ? new Map<string, number>() : countsFor(reader, `${kind} ${key}`)
+    const { whole, part } = evaluations(plan)
     let sum = 0
     for (const segment of reader.segments()) {
+      const covered = coverage.of(segment)
+      if (covered === 'some') sum += part().count(segment)
+      if (covered !== 'all') continue
       const place = `${segment.id} ${segment.revised}`
       let count = counts.get(place)
       if (count === undefined) {
         reader.check()
-        count = evaluation.count(segment)
+        count = whole.count(segment)
         counts.set(place, count)
       }
       sum += count
     }
     return sum
+  }
+
+  /** Of segments that count as a whole, and of those that do so in part. */
+  const evaluations = (plan: Plan) => {
+    let some: Evaluation | undefined
+    return {
+      whole: evaluate({ kind, plan, reader, ask }),
+      part: () => {
+        some ??= evaluate({ kind, plan: among({ within }, plan), reader, ask })
+        return some
+      },
+    }
   }
 
   const documents = (field: FieldPath): number => {
@@ -50,14 +72,15 @@ export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Stat
     if (signatures === 'all') return countOf(EVERYTHING, '')
     if (signatures) {
       let sum = 0
-      for (const [id, count] of countsBySignature(kind, reader)) if (signatures(reader.signature(id))) sum += count
+      for (const [id, count] of countsBySignature(kind, reader, coverage))
+        if (signatures(reader.signature(id))) sum += count
       return sum
     }
     return countOf(planQuery(kind, exists(field), reader), field.path)
   }
 
   const frequency = (field: FieldPath, value: Value): number | undefined =>
-    remembered(reader, `frequency ${kind} ${field.path} ${value}`, () => findFrequency(field, value))
+    remembered(reader, `frequency ${kind} ${field.path} ${coverage.text} ${value}`, () => findFrequency(field, value))
   const findFrequency = (field: FieldPath, value: Value): number | undefined => {
     if (field.list?.nested) return elements.frequency(field, value)
     const plan = planQuery(kind, isIn(field, [value]), reader)
@@ -67,14 +90,18 @@ export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Stat
   }
   /** Postings know their counts. */
   const sumOf = (plan: Plan): number => {
-    const evaluation = evaluate({ kind, plan, reader, ask })
-    return reader.segments().reduce((sum, segment) => sum + evaluation.count(segment), 0)
+    const { whole, part } = evaluations(plan)
+    return reader.segments().reduce((sum, segment) => {
+      const covered = coverage.of(segment)
+      if (covered === 'none') return sum
+      return sum + (covered === 'all' ? whole : part()).count(segment)
+    }, 0)
   }
 
   return {
     documents: ofField('documents', documents),
     frequency,
-    averageLength: ofField('length', field => averageLength(kind, field, reader)),
+    averageLength: ofField('length', field => averageLength(kind, field, reader, coverage)),
     values: (field, test) => dictionaryOf(kind, field, reader)?.filter(test),
   }
 }
@@ -132,11 +159,13 @@ const MOST_KEYS = 200
 const MOST_SEGMENTS = 20_000
 
 /** Nearly all texts are a single word, and other fields a single value. */
-const averageLength = (kind: Kind, field: FieldPath, reader: Reader): number => {
-  if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader))
-  if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader))
+const averageLength = (kind: Kind, field: FieldPath, reader: Reader, coverage: Coverage): number => {
+  if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader, coverage))
+  if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader, coverage))
   if (field.kind !== 'text' || field.encoding !== '') return 1
-  const lengths = isRowKind(kind) ? lengthsOfRows(kind, field.field, reader) : lengthsOfNames(kind, reader)
+  const lengths = isRowKind(kind)
+    ? lengthsOfRows(kind, field.field, reader, coverage)
+    : lengthsOfNames(kind, reader, coverage)
   return averageOf(lengths)
 }
 
@@ -151,8 +180,8 @@ const averageOf = (lengths: readonly (readonly [length: number, count: number])[
 }
 
 /** The first topic and those of the indexed arguments; each counts as another value. */
-const topicsOf = (reader: Reader): [number, number][] =>
-  Array.from(countsBySignature('log', reader), ([id, count]) => {
+const topicsOf = (reader: Reader, coverage: Coverage): [number, number][] =>
+  Array.from(countsBySignature('log', reader, coverage), ([id, count]) => {
     const { topic, event, indexed } = reader.signature(id)
     return [topic === null ? 0 : 1 + (event?.inputs.filter(input => input.indexed).length ?? indexed), count] as [
       number,
@@ -160,29 +189,41 @@ const topicsOf = (reader: Reader): [number, number][] =>
     ]
   }).filter(([length]) => length > 0)
 
-const transactionsOf = (reader: Reader): [number, number][] =>
+const transactionsOf = (reader: Reader, { blocks }: Coverage): [number, number][] =>
   reader.segments().flatMap(segment => {
     const { tx } = reader.header(segment).ends
+    const counts = (number: number) => blocks?.some(([from, to]) => from <= number && to >= number) ?? true
     return Array.from(tx, (end, i): [number, number] => [end - (i > 0 ? tx[i - 1]! : 0), 1]).filter(
-      ([length]) => length > 0,
+      ([length], i) => length > 0 && counts(segment.first + i),
     )
   })
 
-const lengthsOfNames = (kind: Kind, reader: Reader): [number, number][] => {
+const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number, number][] => {
   const of = kind === 'call' ? 'call' : 'log'
   const lengths = reader.signatures(of).map(({ id, event }) => [id, event ? analyze(event.name).length : 0] as const)
   if (lengths.every(([, length]) => length <= 1)) return []
-  const counts = countsBySignature(kind, reader)
+  const counts = countsBySignature(kind, reader, coverage)
   return lengths.flatMap(([id, length]) => (length === 0 ? [] : [[length, counts.get(id) ?? 0] as [number, number]]))
 }
 
-const lengthsOfRows = (kind: 'contract' | 'token', field: string, reader: Reader): [number, number][] => {
-  const rows = reader
-    .prepare(`SELECT "${field}", count(*) FROM "${kind}" WHERE pos IS NOT NULL AND "${field}" IS NOT NULL GROUP BY 1`)
+const lengthsOfRows = (
+  kind: 'contract' | 'token',
+  field: string,
+  reader: Reader,
+  { blocks = ALL_BLOCKS }: Coverage,
+): [number, number][] => {
+  const select = reader
+    .prepare(
+      `SELECT "${field}", count(*) FROM "${kind}" WHERE pos BETWEEN ? AND ? AND "${field}" IS NOT NULL GROUP BY 1`,
+    )
     .raw()
-    .all() as [number, number][]
+  const rows = blocks.flatMap(
+    ([from, to]) => select.all(positionOf(from, 0), positionOf(to + 1, 0) - 1) as [number, number][],
+  )
   return rows.map(([id, count]) => [analyze(reader.name(id)).length, count])
 }
+
+const ALL_BLOCKS = [[0, 2 ** 30]] as const
 
 /** Whether each document that has the field has one word in it, so that all score the same. */
 export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean => {

@@ -16,10 +16,13 @@ import { missing } from './missing.ts'
 import { nested } from './nested.ts'
 import { percentileRanks, percentiles } from './percentiles.ts'
 import { range } from './range.ts'
+import { children, parent } from './relatives.ts'
 import { reverseNested } from './reverse-nested.ts'
+import { diversifiedSampler, sampler } from './sampler.ts'
 import { boxplot, medianAbsoluteDeviation } from './spread.ts'
 import { terms } from './terms.ts'
 import { topHits } from './top-hits.ts'
+import { topMetrics } from './top-metrics.ts'
 import { valueCount } from './value-count.ts'
 import { weightedAvg } from './weighted-avg.ts'
 
@@ -38,8 +41,13 @@ export const AGGREGATIONS = {
   global,
   nested,
   reverse_nested: reverseNested,
+  children,
+  parent,
+  sampler,
+  diversified_sampler: diversifiedSampler,
   composite,
   top_hits: topHits,
+  top_metrics: topMetrics,
   avg,
   sum,
   min,
@@ -53,4 +61,4 @@ export const AGGREGATIONS = {
   median_absolute_deviation: medianAbsoluteDeviation,
   boxplot,
   weighted_avg: weightedAvg,
-} satisfies Record<AggregationType, AggregationKind>
+} satisfies Record<AggregationType | 'diversified_sampler', AggregationKind>

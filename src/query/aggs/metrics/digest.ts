@@ -26,15 +26,6 @@ export interface DigestState {
   weights: Float64Array<ArrayBuffer>
 }
 
-export const createDigest = (compression = 100): Digest =>
-  digestOf({
-    compression,
-    min: Number.POSITIVE_INFINITY,
-    max: Number.NEGATIVE_INFINITY,
-    means: new Float64Array(0),
-    weights: new Float64Array(0),
-  })
-
 export const digestOf = (stored: DigestState): Digest => {
   const most = Math.ceil(Math.min(Math.max(stored.compression, 10), MOST_COMPRESSION) * 20)
   let { min, max, means, weights } = stored
