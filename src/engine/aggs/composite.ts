@@ -39,7 +39,11 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       chain: context.shared(() => createPairs(true)),
     }
   })
-  const keyed = createKeyed((at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner), inner)
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner),
+    inner,
+    context.reader.check,
+  )
 
   const valuesOf = (combination: number): number[] => {
     const values: number[] = []

@@ -11,7 +11,7 @@ import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
 import type { Ask, SegmentView } from '../query/segment-matcher.ts'
 import { and, count, each, has, type OrdinalSet, run, toArray } from '../query/sets.ts'
-import { type At, type Batch, filtered } from './batch.ts'
+import { type At, type Batch, emptied, filtered } from './batch.ts'
 import type { Role } from './elements.ts'
 import type { Stores } from './sources.ts'
 
@@ -46,10 +46,10 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
     filter(queries, at, batch) {
       const node = queries[at.kind] ?? ALL
       if (node.op === 'all' || batch.count === 0) return batch
-      if (node.op === 'none') return { ...batch, count: 0 }
+      if (node.op === 'none') return emptied(batch)
       if (!at.elements) {
         const matched = evaluationOf(at.kind, node).matches(at.segment)
-        if (!batch.owners && !batch.list)
+        if (!batch.except && !batch.owners && !batch.list)
           return within(batch, and(matched, run(batch.from, batch.from + batch.count), at.size))
         const set = bitsOf(matched, at.size)
         return filtered(batch, ordinal => (set[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)

@@ -12,25 +12,29 @@ import { eachValue } from './values.ts'
 export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, context: Context): Aggregator => {
   const { ranges, values, keyed: isKeyed } = spec
   const source = createSource(values, undefined, context)
-  const keyed = createKeyed((at, batch, wantsInner) => {
-    const found = source.read(at, batch)
-    return choices(
-      batch,
-      wantsInner,
-      chosenBy(
-        ranges,
-        ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
-          const inside = new Uint8Array(batch.count)
-          eachValue(found, batch, (i, value) => {
-            if (value >= from && value < to) inside[i] = 1
-          })
-          return filtered(batch, (_, i) => inside[i] === 1)
-        },
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => {
+      const found = source.read(at, batch)
+      return choices(
         batch,
-        context,
-      ),
-    )
-  }, inner)
+        wantsInner,
+        chosenBy(
+          ranges,
+          ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
+            const inside = new Uint8Array(batch.count)
+            eachValue(found, batch, (i, value) => {
+              if (value >= from && value < to) inside[i] = 1
+            })
+            return filtered(batch, (_, i) => inside[i] === 1)
+          },
+          batch,
+          context,
+        ),
+      )
+    },
+    inner,
+    context.reader.check,
+  )
   const isDate = spec.kind === 'date_range'
   return {
     ...listed(keyed),

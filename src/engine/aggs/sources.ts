@@ -171,7 +171,8 @@ const ofColumn = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: 
         foundOnlyIn(data, bounds.greatest).keys.includes(LONGS_END)
       )
         return records.read(at, batch)
-      return convert ? mapped(foundOnlyIn(data, bounds.greatest), convert) : foundIn(data, bounds.greatest)
+      const isAsItIs = !convert || (field.encoding === 'num' && bounds.greatest < LONGS_END)
+      return isAsItIs ? foundIn(data, bounds.greatest) : mapped(foundOnlyIn(data, bounds.greatest), convert)
     },
   }
 }
