@@ -115,7 +115,7 @@ const valuesOf = (found: Found, batch: Batch): Rows => {
   const given = gathered(found, batch)
   let size = 0
   for (let i = 0; i < given.length; i++) if (!Number.isNaN(given[i]!)) given[size++] = given[i]! + 0
-  const { values: keys, ends } = sortedOf(given.slice(0, size), new Float64Array(size).fill(1))
+  const { values: keys, ends } = sortedOf(given.slice(0, size))
   return { owners: new Uint32Array(keys.length), keys, counts: countsFrom(ends) }
 }
 
