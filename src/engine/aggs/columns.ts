@@ -9,12 +9,10 @@ export const foundIn = (data: ColumnData, greatest: number): Found => {
   const { values, base, dictionary, count } = data
   if (!values) return { ...NOTHING, keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)) }
   if (values instanceof Float64Array) return { form: 'each', keys: withoutMissing(values) }
-  if (dictionary) return { form: 'few', at: values, keys: withoutMissing(dictionary), distinct: true }
+  if (dictionary) return { form: 'few', at: values, keys: startPresent(dictionary), distinct: true }
   const most = greatest - base + 1
   if (most <= SPARSE * count + FEW) {
-    const keys = new Float64Array(most)
-    for (let i = 0; i < most; i++) keys[i] = base + i
-    return { form: 'few', at: values, keys: withoutMissing(keys), distinct: true }
+    return { form: 'few', at: values, keys: startPresent(ascending(base, most)), distinct: true }
   }
   let keys: Float64Array | undefined
   return {
@@ -30,11 +28,28 @@ export const foundIn = (data: ColumnData, greatest: number): Found => {
   }
 }
 
+/** So many whole numbers from one on; not to be written to. */
+const ascending = (first: number, count: number): Float64Array => {
+  const end = first + 1 + count
+  if (end <= SHARED && first >= -1) {
+    if (shared.length < end) shared = Float64Array.from({ length: 2 ** Math.ceil(Math.log2(end)) }, (_, i) => i - 1)
+    return shared.subarray(first + 1, end)
+  }
+  return Float64Array.from({ length: count }, (_, i) => first + i)
+}
+
+/** Those that ids in a segment mostly are, from -1 on. */
+let shared = new Float64Array(0)
+const SHARED = 2 ** 18
+
 const present = (value: number): number => (value === MISSING ? Number.NaN : value)
 
 /** The same array where none of them is. */
 const withoutMissing = (numbers: Float64Array): Float64Array =>
   numbers.includes(MISSING) ? numbers.map(present) : numbers
+
+/** The same of numbers that ascend. */
+const startPresent = (numbers: Float64Array): Float64Array => (numbers[0] === MISSING ? numbers.map(present) : numbers)
 
 /** Places for each document that an array may have which most places of are empty. */
 const SPARSE = 2

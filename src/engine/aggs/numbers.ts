@@ -23,6 +23,8 @@ interface Numbers {
   greatest: Float64Array
   squares: Float64Array
   lostSquares: Float64Array
+  /** The sum of all, where they are whole numbers and none is below 0; else infinite. */
+  total: number
 }
 
 type Spec = SpecOf<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'>
@@ -53,7 +55,7 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
   const [least, greatest] = [createNumbers(Number.POSITIVE_INFINITY), createNumbers(Number.NEGATIVE_INFINITY)]
   const every = [
     ...(wants.counts ? [counts] : []),
-    ...(wants.sums ? [sums, lost] : []),
+    ...(wants.sums ? [sums] : []),
     ...(wants.ends ? [least, greatest] : []),
     ...(wants.squares ? [squares, lostSquares] : []),
   ]
@@ -68,18 +70,27 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
     const metric = write(spec, totalsOf(owner))
     return spec.values.type === 'boolean' && SEVERAL.has(spec.kind) ? withBooleans(metric) : metric
   }
+  /** Bound of all sums so far. */
+  let bound = 0
+  const addSums = (part: Numbers, owners: Uint32Array) => {
+    bound += part.total
+    if (bound < Number.MAX_SAFE_INTEGER) return addWhole(sums.values, owners, part.sums)
+    lost.reserve(sums.values.length)
+    addAll(sums.values, lost.values, owners, part.sums)
+    addAll(sums.values, lost.values, owners, part.lost)
+  }
   return {
     collect(at, batch): Numbers & State {
       const numbers = collectNumbers(source.read(at, batch), batch, wants)
-      return { ...numbers, bytes: bytesOf([], ...Object.values(numbers)) }
+      const { total, ...arrays } = numbers
+      return { ...numbers, bytes: bytesOf([], ...Object.values(arrays)) }
     },
     merge(state, owners) {
       const part = state as Numbers & State
       const length = lengthFor(owners)
       for (const one of every) one.reserve(length)
       if (wants.counts) for (let i = 0; i < owners.length; i++) counts.values[owners[i]!]! += part.counts[i]!
-      if (wants.sums) addAll(sums.values, lost.values, owners, part.sums)
-      if (wants.sums) addAll(sums.values, lost.values, owners, part.lost)
+      if (wants.sums) addSums(part, owners)
       if (wants.ends) mergeEnds(least.values, greatest.values, owners, part)
       if (!wants.squares) return
       addAll(squares.values, lostSquares.values, owners, part.squares)
@@ -87,18 +98,19 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
     },
     finish() {},
     result: metricOf,
-    number(owner, _, rest) {
-      // All buckets may be ordered by these two.
-      if (rest === undefined || rest === 'value') {
-        const sum = sums.values[owner] ?? 0
-        if (spec.kind === 'sum') return sum
-        const count = counts.values[owner] ?? 0
-        if (spec.kind === 'avg') return count === 0 ? null : sum / count
-      }
-      return write(spec, totalsOf(owner)).number(rest) ?? null
+    number: (owner, _, rest) => write(spec, totalsOf(owner)).number(rest) ?? null,
+    numbers(rest) {
+      if (rest !== undefined && rest !== 'value') return undefined
+      if (spec.kind === 'sum') return sums.values
+      return spec.kind === 'avg' ? sums.values.map((sum, i) => sum / counts.values[i]!) : undefined
     },
-    bytes: () => every.reduce((sum, one) => sum + one.bytes(), 0),
+    bytes: () => every.reduce((sum, one) => sum + one.bytes(), lost.bytes()),
   }
+}
+
+/** Where nothing is lost. */
+const addWhole = (sums: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < more.length; i++) sums[owners[i]!]! += more[i]!
 }
 
 const addAll = (sums: Float64Array, lost: Float64Array, owners: Uint32Array, more: Float64Array) => {
@@ -173,6 +185,7 @@ const collectWhole = (raw: RawNumbers, batch: Batch, wants: Wants): Numbers => {
   const totals = wants.sums ? totalsOfWhole(raw, batch) : { counts: EMPTY, sums: EMPTY }
   return {
     ...{ lost: EMPTY, squares: EMPTY, lostSquares: EMPTY },
+    total: totals.sums.reduce((sum, one) => sum + one, 0),
     counts: wants.counts ? totals.counts : EMPTY,
     sums: totals.sums,
     ...(wants.ends ? endsOfWhole(raw, batch) : { least: EMPTY, greatest: EMPTY }),
@@ -186,7 +199,8 @@ const collectAny = (found: Found, batch: Batch, wantsSquares: boolean): Numbers 
   const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
   const squares = new Float64Array(wantsSquares ? buckets : 0)
   const lostSquares = new Float64Array(wantsSquares ? buckets : 0)
-  const numbers = { counts, sums, lost, least, greatest, squares, lostSquares }
+  const total = Number.POSITIVE_INFINITY
+  const numbers = { counts, sums, lost, least, greatest, squares, lostSquares, total }
   if (found.form === 'few' && !owners && found.keys.length < count) {
     // Each different value once.
     const times = new Uint32Array(found.keys.length)

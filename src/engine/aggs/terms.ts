@@ -61,13 +61,11 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
       const shard = firstBuckets(all, shardSize, order)
       const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
       const shown = enough.slice(0, size)
-      const sum = (buckets: ArrayLike<number>) => {
-        let total = 0
-        for (let i = 0; i < buckets.length; i++) total += counts[buckets[i]!]!
-        return total
-      }
+      let total = 0
+      for (let i = 0; i < all.length; i++) total += counts[all[i]!]!
+      const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
       context.count(shown.length)
-      const others = sum(all) - sum(shard) + sum(enough) - sum(shown)
+      const others = total - sum(shard) + sum(enough) - sum(shown)
       return {
         is: 'buckets',
         type: TYPES[values.type],
