@@ -11,6 +11,7 @@ import { createPointsCache, type PointsCache } from './index/points-cache.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
 import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
+import { createKeptMemory, DEFAULT_KEPT, type KeptShare } from './kept.ts'
 import { openForReading } from './open.ts'
 import { PLACES, positionOf } from './schema.ts'
 
@@ -71,15 +72,17 @@ export interface Reader {
   readonly points: PointsCache
   /** Doc values by segment and field; see column-fields.ts. */
   readonly columns: ColumnCache
+  /** What may be kept of it for the next query. */
+  readonly kept: KeptShare
   close(): void
 }
 
 /** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
-export const openReader = (path: string, native?: string, waitMs?: number): Reader => {
-  return createReader(openForReading(path, native, waitMs))
+export const openReader = (path: string, native?: string, waitMs?: number, kept?: KeptShare): Reader => {
+  return createReader(openForReading(path, native, waitMs), kept ?? createKeptMemory(DEFAULT_KEPT).store(path))
 }
 
-const createReader = (db: Db): Reader => {
+const createReader = (db: Db, kept: KeptShare): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
@@ -101,8 +104,8 @@ const createReader = (db: Db): Reader => {
   const keys = db.prepare("SELECT value FROM meta WHERE key = 'hash_key_0' OR key = 'hash_key_1' ORDER BY key").pluck()
   const [key0, key1] = keys.all() as [number, number]
 
-  const columns = createColumnCache(db)
-  const points = createPointsCache(db)
+  const columns = createColumnCache(db, kept.columns)
+  const points = createPointsCache(db, kept.points)
   let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
@@ -215,6 +218,7 @@ const createReader = (db: Db): Reader => {
     ordinals: postings.ordinals,
     points,
     columns,
+    kept,
     close: () => void db.close(),
   }
 }

@@ -145,6 +145,13 @@ export const LIMITS = {
     'Narrow the query, or aggregate by a field with fewer values.',
   ),
 
+  keptMemory: bytes(
+    '256MB',
+    ILLEGAL,
+    ['the server', 'what it read of stores and keeps for the next search'],
+    'What was used first is forgotten: dashboards over much data take longer.',
+  ),
+
   // Searches of an account.
   waitingSearches: count(
     256,

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { createKeptMemory, type KeptMemory } from '../engine/kept.ts'
 import type { Searcher } from '../engine/query/execute.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
 import { ChainsieveError } from '../lib/errors.ts'
@@ -56,6 +57,7 @@ const MAX_BYTES = 16_384
 
 export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: InlineOptions): Inline => {
   const credit = createCredit(now)
+  const kept = createKeptMemory(limits.keptMemory)
   const turns = createTurns()
   const time = now ?? (() => performance.now())
   const clock = now ?? processorTime
@@ -67,7 +69,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const openOf = (store: string): OpenStore | null => {
     const known = open.get(store)
     if (known !== undefined || closed) return known ?? null
-    const opened = tryToOpen(store, limits)
+    const opened = tryToOpen(store, limits, kept)
     open.set(store, opened)
     if (!opened) setTimeout(() => open.delete(store), AGAIN_MS).unref()
     return opened
@@ -157,11 +159,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 }
 
-const tryToOpen = (store: string, limits: Limits): OpenStore | null => {
+const tryToOpen = (store: string, limits: Limits, kept: KeptMemory): OpenStore | null => {
   try {
     // What can be opened without waiting for anything; a thread waits for the rest.
     if (!statSync(store).isFile()) return null
-    const opened = openStore(store, limits, 0)
+    const opened = openStore(store, limits, kept, 0)
     // What all queries need is read before the first one.
     opened.reader.begin()
     opened.reader.end()

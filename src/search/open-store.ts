@@ -1,3 +1,4 @@
+import type { KeptMemory } from '../engine/kept.ts'
 import { createSearcher, type Searcher } from '../engine/query/execute.ts'
 import { openReader, type Reader } from '../engine/reader.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
@@ -10,15 +11,15 @@ export interface OpenStore {
   searcher: Searcher
 }
 
-/** Opens the file of a network's store for searching. `waitMs`: see `openReader`. */
-export const openStore = (store: string, limits: Limits, waitMs?: number): OpenStore => {
-  const reader = readable(store, waitMs)
+/** Opens the file of a network's store for searching. `kept`: that of the thread. `waitMs`: see `openReader`. */
+export const openStore = (store: string, limits: Limits, kept: KeptMemory, waitMs?: number): OpenStore => {
+  const reader = readable(store, kept, waitMs)
   return { reader, searcher: createSearcher(reader, limits) }
 }
 
-const readable = (store: string, waitMs: number | undefined): Reader => {
+const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): Reader => {
   try {
-    return openReader(store, nativeBinding(), waitMs)
+    return openReader(store, nativeBinding(), waitMs, kept.store(store))
   } catch (error) {
     const code = (error as { code?: string }).code ?? ''
     if (/^SQLITE_(READONLY|CANTOPEN)/.test(code))

@@ -37,12 +37,14 @@ export interface PoolOptions {
 }
 
 export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlineMs, limits }: PoolOptions): Pool => {
-  const threads = createThreads({ threads: size, deadlineMs, limits })
+  // The main thread answers, too.
+  const shared = { ...limits, keptMemory: Math.floor(limits.keptMemory / (size + 1)) }
+  const threads = createThreads({ threads: size, deadlineMs, limits: shared })
   let ids = 0
   const nextId = () => ++ids
   const streams = createStreams({ threads, limits, nextId })
   const inline = createInline({
-    ...{ limits, mayShare: () => threads.busy() < SPARE },
+    ...{ limits: shared, mayShare: () => threads.busy() < SPARE },
     ...(inlineMs !== undefined && { budgetMs: inlineMs }),
   })
 

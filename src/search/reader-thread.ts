@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { parseTokens } from '../decode/registry.ts'
 import { newestTimes } from '../engine/blocks.ts'
+import { createKeptMemory } from '../engine/kept.ts'
 import { Yielded } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
@@ -95,13 +96,14 @@ export interface ReaderData {
 export const runReader = ({ flags: shared, limits }: ReaderData) => {
   const flags = new Int32Array(shared)
   const open = new Map<string, Opened>()
+  const kept = createKeptMemory(limits.keptMemory)
   const streams = new Map<number, Stream>()
   const tell = (message: FromReader, transfer: ArrayBuffer[] = []) => parentPort!.postMessage(message, transfer)
 
   const opened = (store: string): Opened => {
     let one = open.get(store)
     if (!one) {
-      one = { ...openStore(store, limits), suggester: undefined }
+      one = { ...openStore(store, limits, kept), suggester: undefined }
       open.set(store, one)
     }
     return one

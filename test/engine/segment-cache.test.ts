@@ -16,7 +16,7 @@ const setUp = (capacity: number) => {
       return field === 0 ? undefined : `${id} ${field} ${revised}`
     },
     bytesOf: () => 100,
-    capacity,
+    capacity: () => capacity,
   })
   return { cache, read: () => read.splice(0) }
 }

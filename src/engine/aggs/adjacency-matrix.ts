@@ -16,19 +16,23 @@ export const createAdjacencyMatrix = (
     ...filters.slice(i + 1).map((other, k) => ({ i, j: i + 1 + k, name: `${name}${separator}${other.name}` })),
   ])
   const { limits, matching, reader } = context
-  const keyed = createKeyed((at, batch, wantsInner) => {
-    const chosen = filters.map(({ query }) => matching.filter(query, at, batch))
-    const ordinals = chosen.map(one => new Set(Array.from({ length: one.count }, (_, i) => ordinalAt(one, i))))
-    let documents = 0
-    const each = pairs.map(({ i, j }): Batch => {
-      reader.check()
-      const both = i === j ? chosen[i]! : filtered(chosen[i]!, ordinal => ordinals[j]!.has(ordinal))
-      documents += both.count
-      if (documents * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
-      return both
-    })
-    return choices(batch, wantsInner, each)
-  }, inner)
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => {
+      const chosen = filters.map(({ query }) => matching.filter(query, at, batch))
+      const ordinals = chosen.map(one => new Set(Array.from({ length: one.count }, (_, i) => ordinalAt(one, i))))
+      let documents = 0
+      const each = pairs.map(({ i, j }): Batch => {
+        reader.check()
+        const both = i === j ? chosen[i]! : filtered(chosen[i]!, ordinal => ordinals[j]!.has(ordinal))
+        documents += both.count
+        if (documents * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+        return both
+      })
+      return choices(batch, wantsInner, each)
+    },
+    inner,
+    reader.check,
+  )
   return {
     ...listed(keyed),
     result(owner): Buckets {

@@ -29,6 +29,8 @@ export interface Aggregator {
   result(owner: number): Result
   /** What a path names in a bucket above: see result.ts. */
   number(owner: number, steps: readonly string[], rest: string | undefined): number | null
+  /** The same of all buckets above, where it is known at once. */
+  numbers?(rest: string | undefined): Float64Array | undefined
   /** Bytes that all that was merged takes. */
   bytes(): number
 }
@@ -113,8 +115,9 @@ export const createNumbers = (fill = 0) => {
     /** Room for so many. */
     reserve(size: number) {
       if (size <= values.length) return
-      const larger = new Float64Array(Math.max(size, values.length * 2)).fill(fill, values.length)
+      const larger = new Float64Array(Math.max(size, values.length * 2))
       larger.set(values)
+      if (fill !== 0) larger.fill(fill, values.length)
       values = larger
     },
     bytes: () => values.byteLength,

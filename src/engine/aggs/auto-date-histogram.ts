@@ -30,10 +30,15 @@ export const createAutoDateHistogram = (
   context: Context,
 ): Aggregator => {
   const source = createSource(spec.values, undefined, context)
-  const fine = createKeyed((at, batch, wantsInner) => group(source.read(at, batch), batch, wantsInner), inner)
-  const coarse = createKeyed(() => {
-    throw new Error('nothing is collected here')
-  }, inner)
+  const { check } = context.reader
+  const fine = createKeyed((at, batch, wantsInner) => group(source.read(at, batch), batch, wantsInner), inner, check)
+  const coarse = createKeyed(
+    () => {
+      throw new Error('nothing is collected here')
+    },
+    inner,
+    check,
+  )
   const waiting: { state: State & Rows; owners: Uint32Array }[] = []
   const scales = new Map<number, Scale>()
   const units = UNITS.slice(

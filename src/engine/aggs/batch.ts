@@ -13,8 +13,10 @@ export interface At extends SegmentView {
 export interface Batch {
   count: number
   /** Ordinals; undefined where they are the `count` ones from `from` on. One may occur several times. */
-  list: Uint32Array | undefined
+  readonly list: Uint32Array | undefined
   from: number
+  /** The few ordinals, ascending, that are left out of those from `from` on; `list` is then made when it is asked for. */
+  except?: Uint32Array
   /** The bucket of each; undefined where there is but one. */
   owners: Uint32Array | undefined
   /** Buckets. */
@@ -23,12 +25,47 @@ export interface Batch {
   runs?: Uint32Array
 }
 
+/** None of the documents of a batch. */
+export const emptied = ({ buckets }: Batch): Batch => ({
+  ...{ count: 0, list: undefined, from: 0, buckets },
+  owners: new Uint32Array(0),
+})
+
+/** The first `size` ordinals but a few, which ascend. */
+export const allBut = (except: Uint32Array, size: number): Batch => {
+  let list: Uint32Array | undefined
+  return {
+    ...{ count: size - except.length, from: 0, except, owners: undefined, buckets: 1 },
+    get list() {
+      list ??= without(except, size)
+      return list
+    },
+  }
+}
+
+const without = (except: Uint32Array, size: number): Uint32Array => {
+  const list = new Uint32Array(size - except.length)
+  let at = 0
+  let next = 0
+  for (let i = 0; i <= except.length; i++) {
+    const end = i < except.length ? except[i]! : size
+    while (next < end) list[at++] = next++
+    next++
+  }
+  return list
+}
+
 /** A batch without buckets, cut into them; `owners` is made when it is asked for. */
-export const cut = ({ count, list, from }: Batch, runs: Uint32Array): Batch => {
-  if (runs.length === 1) return { count, list, from, owners: undefined, buckets: 1 }
+export const cut = (batch: Batch, runs: Uint32Array): Batch => {
+  if (runs.length === 1) return batch
+  const { count, from, except } = batch
   let owners: Uint32Array | undefined
   return {
-    ...{ count, list, from, buckets: runs.length, runs },
+    ...{ count, from, buckets: runs.length, runs },
+    ...(except && { except }),
+    get list() {
+      return batch.list
+    },
     get owners() {
       owners ??= ownersOf(runs, count)
       return owners

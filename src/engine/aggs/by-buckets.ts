@@ -9,7 +9,8 @@ export const byBuckets = (
   batch: Batch,
   wantsInner: boolean,
 ): Grouped => {
-  const { count, list, from, buckets } = batch
+  const { count, from, buckets, except } = batch
+  const list = except ? undefined : batch.list
   const { places, ends } = inOrder(batch)
   const rows = { owners: new Uint32Array(count), keys: new Float64Array(count), counts: new Float64Array(count) }
   const inner = wantsInner ? { list: new Uint32Array(count), owners: new Uint32Array(count) } : undefined
@@ -18,12 +19,17 @@ export const byBuckets = (
   const rowOf = new Uint32Array(keys.length)
   let row = 0
   let inside = 0
+  let left = 0
   for (let bucket = 0, start = 0; bucket < buckets; bucket++) {
     const end = ends[bucket]!
     const first = row
     for (let i = start; i < end; i++) {
       const place = places ? places[i]! : i
-      const ordinal = list ? list[place]! : from + place
+      let ordinal = list ? list[place]! : from + place + left
+      while (except && left < except.length && except[left]! <= ordinal) {
+        left++
+        ordinal++
+      }
       const value = at ? at[ordinal]! : 0
       const name = names ? names[value]! : value
       let found = rowOf[name]!

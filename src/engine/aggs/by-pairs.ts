@@ -1,16 +1,66 @@
+import { MISSING } from '../index/column-codec.ts'
 import type { Batch } from './batch.ts'
 import type { Grouped } from './group.ts'
 import { createPairs } from './pairs.ts'
-import { eachValue, type Found, gathered } from './values.ts'
+import { eachValue, type Found, gathered, type RawNumbers } from './values.ts'
 
 /** Buckets where nothing is known of the keys. */
 export const byPairs = (found: Found, batch: Batch, wantsInner: boolean): Grouped =>
-  found.form === 'several' ? ofSeveral(found, batch, wantsInner) : ofOne(found, batch, wantsInner)
+  found.form === 'several'
+    ? ofSeveral(found, batch, wantsInner)
+    : found.form === 'each' && found.raw && !batch.owners
+      ? ofWhole(found.raw, batch, wantsInner)
+      : ofOne(found, batch, wantsInner)
+
+/** Of whole numbers, such as ids, without buckets above. */
+const ofWhole = ({ values, base }: RawNumbers, batch: Batch, wantsInner: boolean): Grouped => {
+  const { count, list, from } = batch
+  const none = base === MISSING ? 0 : -1
+  const bits = Math.ceil(Math.log2(2 * count + 2))
+  const [mask, shift] = [2 ** bits - 1, 32 - bits]
+  /** Numbers of rows, and 1. */
+  const table = new Uint32Array(mask + 1)
+  const numbers = new Uint32Array(count)
+  const counts = new Uint32Array(count)
+  const inner = wantsInner ? { list: new Uint32Array(count), owners: new Uint32Array(count) } : undefined
+  let size = 0
+  let inside = 0
+  for (let i = 0; i < count; i++) {
+    const ordinal = list ? list[i]! : from + i
+    const value = values[ordinal]!
+    if (value === none) continue
+    let place = Math.imul(value, 0x9e3779b1) >>> shift
+    let row = table[place]!
+    while (row !== 0 && numbers[row - 1] !== value) {
+      place = (place + 1) & mask
+      row = table[place]!
+    }
+    if (row === 0) {
+      numbers[size] = value
+      row = ++size
+      table[place] = row
+    }
+    counts[row - 1]!++
+    if (!inner) continue
+    inner.list[inside] = ordinal
+    inner.owners[inside++] = row - 1
+  }
+  const keys = new Float64Array(size)
+  for (let i = 0; i < size; i++) keys[i] = base + numbers[i]!
+  return {
+    rows: { owners: new Uint32Array(size), keys, counts: Float64Array.from(counts.subarray(0, size)) },
+    inner: inner && {
+      ...{ count: inside, list: inner.list.subarray(0, inside), from: 0 },
+      ...{ owners: inner.owners.subarray(0, inside), buckets: size },
+    },
+  }
+}
 
 /** By open addressing in one loop, as there is one key at most for each document. */
 const ofOne = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
   const { count, owners, list, from } = batch
   const values = gathered(found, batch)
+  if (!owners && !wantsInner && isAscending(values)) return ofRuns(values)
   const words = new Uint32Array(values.buffer, values.byteOffset, 2 * count)
   const mask = 2 ** Math.ceil(Math.log2(2 * count + 2)) - 1
   /** Numbers of rows, and 1. */
@@ -54,6 +104,28 @@ const ofOne = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
       ...{ count: inside, list: inner.list.subarray(0, inside), from: 0 },
       ...{ owners: inner.owners.subarray(0, inside), buckets: size },
     },
+  }
+}
+
+/** Not where one has no value. */
+const isAscending = (values: Float64Array): boolean => {
+  for (let i = 1; i < values.length; i++) if (!(values[i]! >= values[i - 1]!)) return false
+  return values.length > 0 && !Number.isNaN(values[0])
+}
+
+/** Of values that ascend. */
+const ofRuns = (values: Float64Array): Grouped => {
+  const keys = new Float64Array(values.length)
+  const counts = new Float64Array(values.length)
+  let size = 0
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]! + 0
+    if (size === 0 || value !== keys[size - 1]) keys[size++] = value
+    counts[size - 1]!++
+  }
+  return {
+    rows: { owners: new Uint32Array(size), keys: keys.slice(0, size), counts: counts.slice(0, size) },
+    inner: undefined,
   }
 }
 

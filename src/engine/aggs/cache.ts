@@ -30,10 +30,8 @@ interface Entry {
   bytes: number
 }
 
-/** Bytes that one reader keeps: there is one for each thread. */
-const CAPACITY = 24 * 2 ** 20
-
-export const createStateCache = (reader: Pick<Reader, 'segments' | 'version'>, capacity = CAPACITY): StateCache => {
+export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | 'kept'>): StateCache => {
+  const capacity = reader.kept.states
   /** The one that was used last at the end. */
   const entries = new Map<string, Entry>()
   let held = 0
@@ -64,8 +62,9 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version'>, c
   const sizeOf = ({ bytes, shared }: Entry): number => shared.reduce((sum, one) => sum + (one.bytes?.() ?? 0), bytes)
 
   const trim = (kept: Entry) => {
+    const most = capacity()
     for (const [text, entry] of entries) {
-      if (held <= capacity) return
+      if (held <= most) return
       if (entry === kept) continue
       entries.delete(text)
       held -= entry.bytes
@@ -78,7 +77,7 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version'>, c
       follow()
       const entry = entryOf(text)
       // What gives numbers may have grown without bound.
-      if (sizeOf(entry) > capacity) {
+      if (sizeOf(entry) > capacity()) {
         held -= entry.bytes
         entries.set(text, Object.assign(entry, { shared: [], states: new Map(), bytes: 0 }))
       }
@@ -98,7 +97,7 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version'>, c
           if (known) return known.states
           const states = collect()
           const bytes = states.reduce((sum, one) => sum + one.bytes, 100 + key.length)
-          if (entry.bytes + bytes <= capacity / 2) {
+          if (entry.bytes + bytes <= capacity() / 2) {
             entry.states.set(key, { segment: segment.id, revised: segment.revised, states, bytes })
             entry.bytes += bytes
             held += bytes

@@ -2,36 +2,54 @@ import { type ColumnData, MISSING } from '../index/column-codec.ts'
 import { endOf, isRowKind, type Numbered } from '../query/places.ts'
 import type { SegmentView } from '../query/segment-matcher.ts'
 import { blockOf } from '../schema.ts'
-import type { Found } from './values.ts'
+import { type Found, NOTHING } from './values.ts'
 
 /** The numbers of a column, and perhaps others beside them that no document has. `greatest` is the greatest of them. */
 export const foundIn = (data: ColumnData, greatest: number): Found => {
   const { values, base, dictionary, count } = data
-  const present = (value: number) => (value === MISSING ? Number.NaN : value)
-  if (!values) {
-    return {
-      form: 'few',
-      at: undefined,
-      keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)),
-      distinct: true,
-    }
-  }
-  if (values instanceof Float64Array) {
-    const keys = new Float64Array(count)
-    for (let i = 0; i < count; i++) keys[i] = present(values[i]!)
-    return { form: 'each', keys }
-  }
-  if (dictionary) return { form: 'few', at: values, keys: dictionary.map(present), distinct: true }
+  if (!values) return { ...NOTHING, keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)) }
+  if (values instanceof Float64Array) return { form: 'each', keys: withoutMissing(values) }
+  if (dictionary) return { form: 'few', at: values, keys: startPresent(dictionary), distinct: true }
   const most = greatest - base + 1
   if (most <= SPARSE * count + FEW) {
-    const keys = new Float64Array(most)
-    for (let i = 0; i < most; i++) keys[i] = present(base + i)
-    return { form: 'few', at: values, keys, distinct: true }
+    return { form: 'few', at: values, keys: startPresent(ascending(base, most)), distinct: true }
   }
-  const keys = new Float64Array(count)
-  for (let i = 0; i < count; i++) keys[i] = present(base + values[i]!)
-  return { form: 'each', keys }
+  let keys: Float64Array | undefined
+  return {
+    ...{ form: 'each', raw: { values, base } },
+    get keys() {
+      if (!keys) {
+        keys = new Float64Array(count)
+        for (let i = 0; i < count; i++) keys[i] = base + values[i]!
+        if (base === MISSING) for (let i = 0; i < count; i++) if (values[i] === 0) keys[i] = Number.NaN
+      }
+      return keys
+    },
+  }
 }
+
+/** So many whole numbers from one on; not to be written to. */
+const ascending = (first: number, count: number): Float64Array => {
+  const end = first + 1 + count
+  if (end <= SHARED && first >= -1) {
+    if (shared.length < end) shared = Float64Array.from({ length: 2 ** Math.ceil(Math.log2(end)) }, (_, i) => i - 1)
+    return shared.subarray(first + 1, end)
+  }
+  return Float64Array.from({ length: count }, (_, i) => first + i)
+}
+
+/** Those that ids in a segment mostly are, from -1 on. */
+let shared = new Float64Array(0)
+const SHARED = 2 ** 18
+
+const present = (value: number): number => (value === MISSING ? Number.NaN : value)
+
+/** The same array where none of them is. */
+const withoutMissing = (numbers: Float64Array): Float64Array =>
+  numbers.includes(MISSING) ? numbers.map(present) : numbers
+
+/** The same of numbers that ascend. */
+const startPresent = (numbers: Float64Array): Float64Array => (numbers[0] === MISSING ? numbers.map(present) : numbers)
 
 /** Places for each document that an array may have which most places of are empty. */
 const SPARSE = 2
@@ -39,12 +57,20 @@ const FEW = 256
 
 /** The numbers of a column alone, for what cannot be asked about others. */
 export const foundOnlyIn = (data: ColumnData, greatest: number): Found => {
+  const known = onlyIn.get(data)
+  if (known) return known
   const found = foundIn(data, greatest)
   if (found.form !== 'few' || !found.at || data.dictionary) return found
   const occurs = new Uint8Array(found.keys.length)
   for (let i = 0; i < found.at.length; i++) occurs[found.at[i]!] = 1
-  return { ...found, keys: found.keys.map((key, i) => (occurs[i] === 1 ? key : Number.NaN)) }
+  const only = { ...found, keys: found.keys.map((key, i) => (occurs[i] === 1 ? key : Number.NaN)) }
+  if (found.keys.length <= KEPT) onlyIn.set(data, only)
+  return only
 }
+
+/** Of columns of so few numbers that they take less than the columns themselves. */
+const onlyIn = new WeakMap<ColumnData, Found>()
+const KEPT = 1024
 
 /** What all documents of a block share, by the block's index in the segment. */
 export const foundByBlock = (

@@ -39,7 +39,11 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       chain: context.shared(() => createPairs(true)),
     }
   })
-  const keyed = createKeyed((at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner), inner)
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner),
+    inner,
+    context.reader.check,
+  )
 
   const valuesOf = (combination: number): number[] => {
     const values: number[] = []
@@ -108,34 +112,57 @@ const rounderOf = (source: CompositeSource): Part['round'] => {
 /** What a combination of a document takes while it is looked at. */
 const BYTES = 32
 
-/** Each document once for each combination of its values: part after part, within the buckets of the part before. */
+/**
+ * Each document once for each combination of its values: part after part, within the buckets of the part before. Those of a time come
+ * first, as their documents stand side by side.
+ */
 const combine = (
   { parts, context: { limits, reader } }: { parts: readonly Part[]; context: Context },
   at: At,
   batch: Batch,
   wantsInner: boolean,
 ): Grouped => {
+  const steps = [...parts.filter(isOfTime), ...parts.filter(part => !isOfTime(part))]
   let documents: Batch | undefined = batch
-  let rows: Rows | undefined
-  for (const [i, { source, round, chain, spec }] of parts.entries()) {
+  const levels = new Map<Part, Rows>()
+  for (const [i, part] of steps.entries()) {
+    const { source, round, spec } = part
     reader.check()
     if (documents!.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     const read = source.read(at, documents!)
     const rounded = round ? mapped(read, round) : read
     const found = withMissing(rounded, spec.missingBucket ? NONE : undefined)
-    const grouped = group(found, documents!, wantsInner || i < parts.length - 1)
-    rows = within(rows, grouped.rows, chain)
+    const { rows, inner } = group(found, documents!, wantsInner || i < steps.length - 1)
     if (rows.keys.length * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
-    documents = grouped.inner
+    levels.set(part, rows)
+    documents = inner
   }
-  return { rows: rows!, inner: documents }
+  return { rows: numbered(parts, steps, levels), inner: documents }
 }
 
-/** In place of keys, numbers of combinations up to this part. */
-const within = (before: Rows | undefined, { owners, keys, counts }: Rows, chain: Pairs): Rows => {
-  const numbers = new Float64Array(keys.length)
-  for (let i = 0; i < keys.length; i++) numbers[i] = chain.of(before ? before.keys[owners[i]!]! : 0, keys[i]!)
-  return { owners: before ? owners.map(owner => before.owners[owner]!) : owners, keys: numbers, counts }
+const isOfTime = ({ spec }: Part): boolean => spec.by === 'date_histogram'
+
+/** In place of keys, numbers of combinations. */
+const numbered = (parts: readonly Part[], steps: readonly Part[], levels: ReadonlyMap<Part, Rows>): Rows => {
+  const last = levels.get(steps.at(-1)!)!
+  const size = last.keys.length
+  /** Of each row its bucket of the level above, on the way up. */
+  let owners: Uint32Array = last.owners
+  const keys = new Map([[steps.at(-1)!, last.keys]])
+  for (const part of steps.slice(0, -1).reverse()) {
+    const level = levels.get(part)!
+    keys.set(
+      part,
+      Float64Array.from(owners, row => level.keys[row]!),
+    )
+    owners = owners.map(row => level.owners[row]!)
+  }
+  const numbers = new Float64Array(size)
+  for (const part of parts) {
+    const own = keys.get(part)!
+    for (let i = 0; i < size; i++) numbers[i] = part.chain.of(numbers[i]!, own[i]!)
+  }
+  return { owners, keys: numbers, counts: last.counts }
 }
 
 const keyOfAfter = (value: Value | null, { spec, keys }: Part): number => {

@@ -45,15 +45,15 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
 export const createCardinality = ({ values, precision }: SpecOf<'cardinality'>, context: Context): Aggregator => {
   const keys = context.shared(() => createKeys(spaceOf(values), context.reader))
   const source = createSource(values, keys, context)
-  const distinct = createDistinctKeys(precision, context.limits.aggregationMemory / KEPT)
+  const distinct = createDistinctKeys(precision, context.limits.aggregationMemory / KEPT, context.reader.check)
   return {
     collect(at, batch): Rows & State {
       const { rows } = group(source.read(at, batch), batch, false)
       const plain = { ...rows, counts: NO_COUNTS }
       return { ...plain, bytes: bytesOf([], rows.owners, rows.keys) }
     },
-    merge: (state, owners) => distinct.merge(state as Rows & State, owners),
-    finish() {},
+    merge: (state, owners) => distinct.merge(state as Rows & State, owners, state.bytes),
+    finish: distinct.finish,
     result: owner => cardinalityOf(distinct.count(owner)),
     number: distinct.count,
     bytes: () => distinct.bytes() + keys.bytes(),

@@ -1,18 +1,54 @@
 import { createDistinct, createNumberHash, type Distinct } from '../../query/aggs/metrics/cardinality.ts'
 import { createNumbers, lengthFor } from './aggregator.ts'
 import type { Rows } from './group.ts'
+import { mergeRows, type Part } from './merging.ts'
 import { createPairs, type Pairs } from './pairs.ts'
 
 /** Counts different keys in each bucket above: exactly, unless there are too many for all to be kept. */
 export interface DistinctKeys {
-  merge(rows: Pick<Rows, 'owners' | 'keys'>, owners: Uint32Array): void
+  /** `bytes`: what the rows take. */
+  merge(rows: Rows, owners: Uint32Array, bytes: number): void
   /** Once all are there. */
+  finish(): void
   count(owner: number): number
   bytes(): number
 }
 
 /** `most`: bytes up to which all keys are kept. Sketches of few keys are exact up to `precision`. */
-export const createDistinctKeys = (precision: number, most: number): DistinctKeys => {
+export const createDistinctKeys = (precision: number, most: number, check: () => void): DistinctKeys => {
+  let waiting: Part[] = []
+  let waitingBytes = 0
+  /** Once too many have waited: they are counted as they come. */
+  let joined: ReturnType<typeof createJoined> | undefined
+  let starts: Uint32Array = new Uint32Array(1)
+  return {
+    merge(rows, owners, bytes) {
+      if (joined) return joined.merge(rows, owners)
+      waiting.push({ rows, owners })
+      waitingBytes += bytes
+      if (waitingBytes <= most) return
+      joined = createJoined(precision, most)
+      for (const part of waiting) {
+        check()
+        joined.merge(part.rows, part.owners)
+      }
+      waiting = []
+      waitingBytes = 0
+    },
+    finish() {
+      if (!joined) starts = mergeRows(waiting, check).starts
+      waiting = []
+      waitingBytes = 0
+    },
+    count(owner) {
+      if (joined) return joined.count(owner)
+      return owner < 0 || owner + 1 >= starts.length ? 0 : starts[owner + 1]! - starts[owner]!
+    },
+    bytes: () => joined?.bytes() ?? waitingBytes + starts.byteLength,
+  }
+}
+
+const createJoined = (precision: number, most: number) => {
   const counts = createNumbers()
   let above = 0
   /** Undefined once keys are counted by sketches. */
@@ -29,7 +65,7 @@ export const createDistinctKeys = (precision: number, most: number): DistinctKey
     pairs = undefined
   }
   return {
-    merge({ owners: rowOwners, keys }, owners) {
+    merge({ owners: rowOwners, keys }: Rows, owners: Uint32Array) {
       above = Math.max(above, lengthFor(owners))
       counts.reserve(above)
       for (let i = 0; i < keys.length; i++) {
@@ -44,7 +80,7 @@ export const createDistinctKeys = (precision: number, most: number): DistinctKey
       // Sketches of few keys each would take more than these.
       if (pairs && pairs.bytes() > most && pairs.size >= above * MANY) sketch(pairs)
     },
-    count: owner => (pairs ? (counts.values[owner] ?? 0) : (sketches[owner]?.count() ?? 0)),
+    count: (owner: number) => (pairs ? (counts.values[owner] ?? 0) : (sketches[owner]?.count() ?? 0)),
     bytes: () => (pairs?.bytes() ?? sketches.reduce((sum, one) => sum + (one?.bytes() ?? 0), 0)) + counts.bytes(),
   }
 }

@@ -1,10 +1,13 @@
 import { fullType } from '../../decode/signature.ts'
+import { checksumAddress } from '../../lib/keccak.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
 import { rawValuesOf, valuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
+import { createStored } from '../documents/stored.ts'
 import { integersOf, OVERFLOW_SLOT, scaledOf } from '../index/terms.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
+import type { Reader } from '../reader.ts'
 import { type At, type Batch, ordinalAt } from './batch.ts'
 import type { Role } from './elements.ts'
 import type { Keys } from './keys.ts'
@@ -116,18 +119,27 @@ const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }
     field.compare === 'hex'
       ? rawValuesOf(field, source).flatMap(raw => (typeof raw === 'string' && !tooLong(field, raw) ? [raw] : []))
       : valuesOf(field, source)
+  const topics = field.field === 'args.value.hex' && keys ? topicReader(keys, reader) : undefined
   return {
     read(at, batch) {
       const { documents, role, roles } = at.elements!
+      const places = topics && at.kind === 'event' ? roles.map(one => topicPlace(one, reader)) : []
       const ends = new Uint32Array(batch.count)
       const all: number[] = []
       let before = -1
       let args: unknown[] = []
       for (let i = 0; i < batch.count; i++) {
+        if ((i & READ) === 0) reader.check()
         const element = ordinalAt(batch, i)
         const document = documents[element]!
+        const place = places[role[element]!]
+        const known = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
+        if (known !== undefined) {
+          all.push(known)
+          ends[i] = all.length
+          continue
+        }
         if (document !== before) {
-          if ((i & READ) === 0) reader.check()
           const [loaded] = exact.load(at.kind, [positionOfOrdinal(at.header, numberedAs(at.kind), document)])
           args = (loaded?._source.args as unknown[] | null) ?? []
           before = document
@@ -140,3 +152,33 @@ const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }
     },
   }
 }
+
+/** Among which topic an address stands; undefined where it is no topic. */
+const topicPlace = ({ signature, position, input }: Role, reader: Reader): number | undefined => {
+  const { topic, event } = reader.signature(signature)
+  if (topic === null || !event || !input.indexed || input.type !== 'address') return undefined
+  return 1 + event.inputs.slice(0, position).filter(({ indexed }) => indexed).length
+}
+
+/** Reads addresses that are topics, which takes much less than the document; undefined where a topic is none. */
+const topicReader = (keys: Keys, reader: Reader): ((position: number, place: number) => number | undefined) => {
+  const stored = createStored(reader)
+  let known = new Map<string, number>()
+  let before: { position: number; topics: readonly string[] } | undefined
+  return (position, place) => {
+    if (before?.position !== position) before = { position, topics: stored.topics(position)?.topics ?? [] }
+    const topic = before.topics[place]
+    if (!topic?.startsWith(EMPTY_HALF)) return undefined
+    let key = known.get(topic)
+    if (key === undefined) {
+      key = keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`))
+      if (known.size >= KNOWN) known = new Map()
+      known.set(topic, key)
+    }
+    return key
+  }
+}
+
+/** What stands before an address in a word. */
+const EMPTY_HALF = `0x${'0'.repeat(24)}`
+const KNOWN = 50_000

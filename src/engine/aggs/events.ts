@@ -1,8 +1,8 @@
 import { termOf, UNDECODED } from '../index/terms.ts'
 import type { Reader, Segment } from '../reader.ts'
 
-/** The logs of a segment that are events, as a list; undefined where all are. */
-export const eventsIn = (segment: Segment, reader: Reader): Uint32Array | undefined => {
+/** The logs of a segment that are no events, ascending; undefined where all are. */
+export const othersIn = (segment: Segment, reader: Reader): Uint32Array | undefined => {
   if (segment.events === segment.log) return undefined
   let known = undecoded.get(reader)
   if (!known || known.version !== reader.version()) {
@@ -18,7 +18,7 @@ export const eventsIn = (segment: Segment, reader: Reader): Uint32Array | undefi
     found = { revised: segment.revised, others: posting ? reader.ordinals(posting) : new Uint32Array(0) }
     known.lists.set(segment.id, found)
   }
-  return without(found.others, segment.log)
+  return found.others
 }
 
 /** Few logs are no events. */
@@ -26,16 +26,3 @@ const undecoded = new WeakMap<
   Reader,
   { version: number; lists: Map<number, { revised: number; others: Uint32Array }> }
 >()
-
-/** The ordinals below `size` that are not in a list. */
-const without = (others: Uint32Array, size: number): Uint32Array => {
-  const list = new Uint32Array(size - others.length)
-  let at = 0
-  let next = 0
-  for (let i = 0; i <= others.length; i++) {
-    const end = i < others.length ? others[i]! : size
-    while (next < end) list[at++] = next++
-    next++
-  }
-  return list
-}

@@ -6,15 +6,19 @@ import { createKeyed } from './keyed.ts'
 import { bucketsByKey, choices, chosenBy, listed } from './range.ts'
 
 export const createFilters = ({ filters, other }: SpecOf<'filters'>, inner: Inner, context: Context): Aggregator => {
-  const keyed = createKeyed((at, batch, wantsInner) => {
-    const chosen = chosenBy(filters, ({ query }) => context.matching.filter(query, at, batch), batch, context)
-    if (other !== undefined) {
-      const matched = new Set<number>()
-      for (const one of chosen) for (let i = 0; i < one.count; i++) matched.add(ordinalAt(one, i))
-      chosen.push(filtered(batch, ordinal => !matched.has(ordinal)))
-    }
-    return choices(batch, wantsInner, chosen)
-  }, inner)
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => {
+      const chosen = chosenBy(filters, ({ query }) => context.matching.filter(query, at, batch), batch, context)
+      if (other !== undefined) {
+        const matched = new Set<number>()
+        for (const one of chosen) for (let i = 0; i < one.count; i++) matched.add(ordinalAt(one, i))
+        chosen.push(filtered(batch, ordinal => !matched.has(ordinal)))
+      }
+      return choices(batch, wantsInner, chosen)
+    },
+    inner,
+    context.reader.check,
+  )
   const isNamed = filters[0]!.name !== undefined
   const names = [...filters.map(({ name }) => name), ...(other === undefined ? [] : [other])]
   return {

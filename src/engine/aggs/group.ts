@@ -63,11 +63,12 @@ const distinctOf = ({
 
 /** Documents that share a key stand side by side: no one of them is looked at. */
 const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner: boolean): Grouped => {
-  const { count, list, from } = batch
+  const { count } = batch
+  const placeOf = placesIn(batch)
   const runs: number[] = []
   const found: number[] = []
   for (let i = 0, start = 0; start < count; i++) {
-    const end = list ? lowerBound(list, ends[i]!) : Math.min(count, Math.max(0, ends[i]! - from))
+    const end = placeOf(ends[i]!)
     if (end <= start) continue
     const key = keys[i]! + 0
     if (key === found.at(-1)) runs[runs.length - 1] = end
@@ -85,38 +86,88 @@ const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner:
   return { rows, inner: wantsInner ? cut(batch, Uint32Array.from(runs)) : undefined }
 }
 
+/** How many of a batch lie below an ordinal; these are asked for in ascending order. */
+const placesIn = ({ count, from, except, ...rest }: Batch): ((ordinal: number) => number) => {
+  if (except) {
+    let left = 0
+    return ordinal => {
+      while (left < except.length && except[left]! < ordinal) left++
+      return ordinal - from - left
+    }
+  }
+  const { list } = rest
+  return list ? ordinal => lowerBound(list, ordinal) : ordinal => Math.min(count, Math.max(0, ordinal - from))
+}
+
+type Stored = Uint8Array | Uint16Array | Uint32Array
+
+/** How often each name occurs in each bucket, where those of a bucket stand side by side. */
+const countRuns = (at: Stored, names: Uint32Array | undefined, stride: number, batch: Batch): Uint32Array => {
+  const { count, from, except, buckets, runs } = batch
+  const counts = new Uint32Array(stride * buckets)
+  const list = except ? undefined : batch.list
+  let left = 0
+  let next = from
+  for (let bucket = 0, start = 0; bucket < buckets; bucket++) {
+    const end = runs ? runs[bucket]! : count
+    const base = bucket * stride
+    if (list) {
+      if (names) for (let i = start; i < end; i++) counts[base + names[at[list[i]!]!]!]!++
+      else for (let i = start; i < end; i++) counts[base + at[list[i]!]!]!++
+    } else {
+      const first = left
+      let stop = from + end + left
+      while (except && left < except.length && except[left]! < stop) {
+        left++
+        stop++
+      }
+      if (names) for (let i = next; i < stop; i++) counts[base + names[at[i]!]!]!++
+      else for (let i = next; i < stop; i++) counts[base + at[i]!]!++
+      for (let i = first; i < left; i++) {
+        const stored = at[except![i]!]!
+        counts[base + (names ? names[stored]! : stored)]!--
+      }
+      next = stop
+    }
+    start = end
+  }
+  return counts
+}
+
+const countSlots = (
+  at: Stored | undefined,
+  names: Uint32Array | undefined,
+  stride: number,
+  batch: Batch,
+): Uint32Array => {
+  const { count, buckets, runs } = batch
+  if (at && (runs || !batch.owners)) return countRuns(at, names, stride, batch)
+  const counts = new Uint32Array(stride * buckets)
+  const { owners } = batch
+  if (!at) {
+    const name = names ? names[0]! : 0
+    if (owners) for (let i = 0; i < count; i++) counts[owners[i]! * stride + name]!++
+    else counts[name] = count
+    return counts
+  }
+  const { list, from } = batch
+  if (!names && list) for (let i = 0; i < count; i++) counts[owners![i]! * stride + at[list[i]!]!]!++
+  else if (!names) for (let i = 0; i < count; i++) counts[owners![i]! * stride + at[from + i]!]!++
+  else for (let i = 0; i < count; i++) counts[owners![i]! * stride + names[at[list ? list[i]! : from + i]!]!]!++
+  return counts
+}
+
 /** Counts in an array with a place for each bucket above and each key. */
 const bySlots = (
-  at: Uint8Array | Uint16Array | Uint32Array | undefined,
+  at: Stored | undefined,
   names: Uint32Array | undefined,
   keys: Float64Array,
   batch: Batch,
   wantsInner: boolean,
 ): Grouped => {
-  const { count, list, from, buckets, runs } = batch
+  const { count, buckets } = batch
   const stride = keys.length
-  const counts = new Uint32Array(stride * buckets)
-  if (!at) {
-    const name = names ? names[0]! : 0
-    const { owners } = batch
-    if (owners) for (let i = 0; i < count; i++) counts[owners[i]! * stride + name]!++
-    else counts[name] = count
-  } else if (runs || !batch.owners) {
-    for (let bucket = 0, start = 0; bucket < buckets; bucket++) {
-      const end = runs ? runs[bucket]! : count
-      const base = bucket * stride
-      if (!names && list) for (let i = start; i < end; i++) counts[base + at[list[i]!]!]!++
-      else if (!names) for (let i = from + start; i < from + end; i++) counts[base + at[i]!]!++
-      else if (list) for (let i = start; i < end; i++) counts[base + names[at[list[i]!]!]!]!++
-      else for (let i = from + start; i < from + end; i++) counts[base + names[at[i]!]!]!++
-      start = end
-    }
-  } else {
-    const owners = batch.owners
-    if (!names && list) for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[list[i]!]!]!++
-    else if (!names) for (let i = 0; i < count; i++) counts[owners[i]! * stride + at[from + i]!]!++
-    else for (let i = 0; i < count; i++) counts[owners[i]! * stride + names[at[list ? list[i]! : from + i]!]!]!++
-  }
+  const counts = countSlots(at, names, stride, batch)
   let size = 0
   for (let slot = 0; slot < counts.length; slot++) if (counts[slot] !== 0) size++
   const rows: Rows = { owners: new Uint32Array(size), keys: new Float64Array(size), counts: new Float64Array(size) }
@@ -142,7 +193,7 @@ const bySlots = (
     counts: rows.counts.subarray(0, row),
   }
   if (!wantsInner) return { rows: kept, inner: undefined }
-  const { owners } = batch
+  const { owners, list, from } = batch
   const inner = { list: new Uint32Array(count), owners: new Uint32Array(count) }
   let inside = 0
   for (let i = 0; i < count; i++) {

@@ -1,12 +1,13 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { javaDouble } from '../../query/aggs/java-double.ts'
 import type { Bucket, Buckets } from '../../query/aggs/result.ts'
+import { MISSING } from '../index/column-codec.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { bucketOrder } from './order.ts'
 import { createSource } from './sources.ts'
-import { mapped } from './values.ts'
+import { type Found, mapped, type RawNumbers } from './values.ts'
 
 /** The steps of a histogram, from bucket to bucket. */
 export interface Steps {
@@ -32,9 +33,14 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
     const key = steps.round(value)
     return !hard || isInside(key, value) ? key : Number.NaN
   }
+  const stepped = (found: Found): Found => {
+    const raw = found.form === 'each' && spec.kind === 'histogram' && !hard ? found.raw : undefined
+    return (raw && inEvenSteps(raw, spec as SpecOf<'histogram'>)) ?? mapped(found, keyOf)
+  }
   const keyed = createKeyed(
-    (at, batch, wantsInner) => group(mapped(source.read(at, batch), keyOf), batch, wantsInner),
+    (at, batch, wantsInner) => group(stepped(source.read(at, batch)), batch, wantsInner),
     inner,
+    context.reader.check,
   )
   let order: ReturnType<typeof bucketOrder> | undefined
 
@@ -92,7 +98,7 @@ export const createHistogram = (spec: Spec, steps: Steps, inner: Inner, context:
         if (!spec.order[0]!.ascending) shown.reverse()
       } else {
         order ??= bucketOrder(spec.order, keyed, inner, (a, b) => a - b)
-        const real = shown.filter(([, bucket]) => bucket >= 0).sort(([, a], [, b]) => order!(a, b))
+        const real = shown.filter(([, bucket]) => bucket >= 0).sort(([, a], [, b]) => order!.compare(a, b))
         const empty = shown.filter(([, bucket]) => bucket < 0)
         const emptyFirst = spec.order[0]!.by === '_count' && spec.order[0]!.ascending
         shown.splice(0, shown.length, ...(emptyFirst ? [...empty, ...real] : [...real, ...empty]))
@@ -138,4 +144,35 @@ export const evenSteps = (interval: number, offset: number): Steps => {
     next: key => keyOf(Math.round((key - offset) / interval) + 1),
     count: (first, last) => Math.round((last - first) / interval) + 1,
   }
+}
+
+/** Numbers as places among the steps that they lie on; undefined where there are more of these than pays. */
+const inEvenSteps = (
+  { values, base }: RawNumbers,
+  { interval, offset }: Pick<SpecOf<'histogram'>, 'interval' | 'offset'>,
+): Found | undefined => {
+  const indexOf = (value: number) => Math.floor((value - offset) / interval)
+  const hasMissing = base === MISSING
+  let least = Number.POSITIVE_INFINITY
+  let greatest = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!
+    if (hasMissing && value === 0) continue
+    if (value < least) least = value
+    if (value > greatest) greatest = value
+  }
+  const first = indexOf(base + least)
+  const steps = indexOf(base + greatest) - first + 1
+  if (!(steps > 0 && steps <= values.length)) return undefined
+  const keys = new Float64Array(steps + 1)
+  for (let i = 0; i < steps; i++) {
+    keys[i] = (first + i) * interval + offset
+    // Steps may be too small for their numbers.
+    if (i > 0 && !(keys[i]! > keys[i - 1]!)) return undefined
+  }
+  keys[steps] = Number.NaN
+  const at = new Uint32Array(values.length)
+  for (let i = 0; i < values.length; i++) at[i] = Math.floor((base + values[i]! - offset) / interval) - first
+  if (hasMissing) for (let i = 0; i < values.length; i++) if (values[i] === 0) at[i] = steps
+  return { form: 'few', at, keys, distinct: true }
 }

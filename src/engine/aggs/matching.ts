@@ -10,8 +10,8 @@ import { isExact, type Nested, planNested } from '../query/nested.ts'
 import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
 import type { Ask, SegmentView } from '../query/segment-matcher.ts'
-import { and, count, each, has, type OrdinalSet, run, toArray } from '../query/sets.ts'
-import { type At, type Batch, filtered } from './batch.ts'
+import { and, count, each, has, listed, minus, type OrdinalSet, run, toArray } from '../query/sets.ts'
+import { type At, type Batch, emptied, filtered } from './batch.ts'
 import type { Role } from './elements.ts'
 import type { Stores } from './sources.ts'
 
@@ -46,10 +46,11 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
     filter(queries, at, batch) {
       const node = queries[at.kind] ?? ALL
       if (node.op === 'all' || batch.count === 0) return batch
-      if (node.op === 'none') return { ...batch, count: 0 }
+      if (node.op === 'none') return emptied(batch)
       if (!at.elements) {
         const matched = evaluationOf(at.kind, node).matches(at.segment)
-        if (!batch.owners && !batch.list)
+        if (batch.except && !batch.runs) return within(batch, minus(matched, listed(batch.except), at.size))
+        if (!batch.except && !batch.owners && !batch.list)
           return within(batch, and(matched, run(batch.from, batch.from + batch.count), at.size))
         const set = bitsOf(matched, at.size)
         return filtered(batch, ordinal => (set[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)
@@ -70,12 +71,13 @@ export const createMatching = (stores: Stores & { ask: Ask }): Matching => {
   }
 }
 
-/** A batch without buckets, cut down. */
+/** A batch without buckets, cut down to some of its documents. */
 const within = (batch: Batch, set: OrdinalSet): Batch => {
   if (count(set) === batch.count) return batch
-  if (set.form === 'run') return { ...batch, count: set.to - set.from, from: set.from }
+  const shared = { owners: undefined, buckets: batch.buckets }
+  if (set.form === 'run') return { ...shared, count: set.to - set.from, list: undefined, from: set.from }
   const list = toArray(set)
-  return { ...batch, count: list.length, list, from: 0 }
+  return { ...shared, count: list.length, list, from: 0 }
 }
 
 const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {

@@ -10,70 +10,118 @@ import type { Metric } from '../../query/aggs/result.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import type { Batch } from './batch.ts'
 import { createSource } from './sources.ts'
-import { eachValue, type Found, gathered } from './values.ts'
+import { eachValue, type Found, gathered, type RawNumbers } from './values.ts'
+import { endsOfWhole, totalsOfWhole } from './whole-numbers.ts'
 
-/** By bucket. Sums are compensated (Kahan), as Elasticsearch's are. */
+/** By bucket. Sums are compensated (Kahan), as Elasticsearch's are. What nobody asks for is empty. */
 interface Numbers {
   counts: Float64Array
   sums: Float64Array
+  /** Empty also where nothing is lost. */
   lost: Float64Array
   least: Float64Array
   greatest: Float64Array
-  /** Of squares; empty where nobody asks. */
   squares: Float64Array
   lostSquares: Float64Array
+  /** The sum of all, where they are whole numbers and none is below 0; else infinite. */
+  total: number
 }
 
 type Spec = SpecOf<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'>
 
+/** What an aggregation follows from. */
+interface Wants {
+  counts?: true
+  sums?: true
+  ends?: true
+  squares?: true
+}
+
+const WANTS: Record<Spec['kind'], Wants> = {
+  avg: { counts: true, sums: true },
+  sum: { sums: true },
+  min: { ends: true },
+  max: { ends: true },
+  stats: { counts: true, sums: true, ends: true },
+  extended_stats: { counts: true, sums: true, ends: true, squares: true },
+}
+
 /** What follows from count, sum, least, greatest and sum of squares. */
 export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
   const source = createSource(spec.values, undefined, context)
-  const wantsSquares = spec.kind === 'extended_stats'
-  const all = {
-    ...{ counts: createNumbers(), sums: createNumbers(), lost: createNumbers() },
-    ...{ squares: createNumbers(), lostSquares: createNumbers() },
-    least: createNumbers(Number.POSITIVE_INFINITY),
-    greatest: createNumbers(Number.NEGATIVE_INFINITY),
-  }
-  const { squares, lostSquares, ...plain } = all
-  const every = Object.values(wantsSquares ? all : plain)
+  const wants = WANTS[spec.kind]
+  const [counts, sums, lost] = [createNumbers(), createNumbers(), createNumbers()]
+  const [squares, lostSquares] = [createNumbers(), createNumbers()]
+  const [least, greatest] = [createNumbers(Number.POSITIVE_INFINITY), createNumbers(Number.NEGATIVE_INFINITY)]
+  const every = [
+    ...(wants.counts ? [counts] : []),
+    ...(wants.sums ? [sums] : []),
+    ...(wants.ends ? [least, greatest] : []),
+    ...(wants.squares ? [squares, lostSquares] : []),
+  ]
   const totalsOf = (owner: number): Totals => ({
-    count: all.counts.values[owner] ?? 0,
-    sum: all.sums.values[owner] ?? 0,
-    min: all.least.values[owner] ?? Number.POSITIVE_INFINITY,
-    max: all.greatest.values[owner] ?? Number.NEGATIVE_INFINITY,
+    count: counts.values[owner] ?? 0,
+    sum: sums.values[owner] ?? 0,
+    min: least.values[owner] ?? Number.POSITIVE_INFINITY,
+    max: greatest.values[owner] ?? Number.NEGATIVE_INFINITY,
     sumOfSquares: squares.values[owner] ?? 0,
   })
   const metricOf = (owner: number): Metric => {
     const metric = write(spec, totalsOf(owner))
     return spec.values.type === 'boolean' && SEVERAL.has(spec.kind) ? withBooleans(metric) : metric
   }
+  /** Bound of all sums so far. */
+  let bound = 0
+  const addSums = (part: Numbers, owners: Uint32Array) => {
+    bound += part.total
+    if (bound < Number.MAX_SAFE_INTEGER) return addWhole(sums.values, owners, part.sums)
+    lost.reserve(sums.values.length)
+    addAll(sums.values, lost.values, owners, part.sums)
+    addAll(sums.values, lost.values, owners, part.lost)
+  }
   return {
     collect(at, batch): Numbers & State {
-      const numbers = collectNumbers(source.read(at, batch), batch, wantsSquares)
-      return { ...numbers, bytes: bytesOf([], ...Object.values(numbers)) }
+      const numbers = collectNumbers(source.read(at, batch), batch, wants)
+      const { total, ...arrays } = numbers
+      return { ...numbers, bytes: bytesOf([], ...Object.values(arrays)) }
     },
     merge(state, owners) {
       const part = state as Numbers & State
       const length = lengthFor(owners)
       for (const one of every) one.reserve(length)
-      for (let i = 0; i < owners.length; i++) {
-        const owner = owners[i]!
-        all.counts.values[owner]! += part.counts[i]!
-        addTo(all.sums.values, all.lost.values, owner, part.sums[i]!)
-        addTo(all.sums.values, all.lost.values, owner, part.lost[i]!)
-        if (part.least[i]! < all.least.values[owner]!) all.least.values[owner] = part.least[i]!
-        if (part.greatest[i]! > all.greatest.values[owner]!) all.greatest.values[owner] = part.greatest[i]!
-        if (!wantsSquares) continue
-        addTo(squares.values, lostSquares.values, owner, part.squares[i]!)
-        addTo(squares.values, lostSquares.values, owner, part.lostSquares[i]!)
-      }
+      if (wants.counts) for (let i = 0; i < owners.length; i++) counts.values[owners[i]!]! += part.counts[i]!
+      if (wants.sums) addSums(part, owners)
+      if (wants.ends) mergeEnds(least.values, greatest.values, owners, part)
+      if (!wants.squares) return
+      addAll(squares.values, lostSquares.values, owners, part.squares)
+      addAll(squares.values, lostSquares.values, owners, part.lostSquares)
     },
     finish() {},
     result: metricOf,
     number: (owner, _, rest) => write(spec, totalsOf(owner)).number(rest) ?? null,
-    bytes: () => every.reduce((sum, one) => sum + one.bytes(), 0),
+    numbers(rest) {
+      if (rest !== undefined && rest !== 'value') return undefined
+      if (spec.kind === 'sum') return sums.values
+      return spec.kind === 'avg' ? sums.values.map((sum, i) => sum / counts.values[i]!) : undefined
+    },
+    bytes: () => every.reduce((sum, one) => sum + one.bytes(), lost.bytes()),
+  }
+}
+
+/** Where nothing is lost. */
+const addWhole = (sums: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < more.length; i++) sums[owners[i]!]! += more[i]!
+}
+
+const addAll = (sums: Float64Array, lost: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < more.length; i++) addTo(sums, lost, owners[i]!, more[i]!)
+}
+
+const mergeEnds = (least: Float64Array, greatest: Float64Array, owners: Uint32Array, part: Numbers) => {
+  for (let i = 0; i < owners.length; i++) {
+    const owner = owners[i]!
+    if (part.least[i]! < least[owner]!) least[owner] = part.least[i]!
+    if (part.greatest[i]! > greatest[owner]!) greatest[owner] = part.greatest[i]!
   }
 }
 
@@ -119,18 +167,45 @@ export const addTo = (sums: Float64Array, lost: Float64Array, at: number, value:
   sums[at] = next
 }
 
-const collectNumbers = (found: Found, batch: Batch, wantsSquares: boolean): Numbers => {
-  const { buckets, owners, list, from, count } = batch
+const EMPTY = new Float64Array(0)
+
+const collectNumbers = (found: Found, batch: Batch, wants: Wants): Numbers => {
+  const raw = found.form === 'each' && !wants.squares ? found.raw : undefined
+  if (raw && (raw.base + 2 ** 32) * batch.count < Number.MAX_SAFE_INTEGER) return collectWhole(raw, batch, wants)
+  const { counts, sums, lost, least, greatest, ...squares } = collectAny(found, batch, wants.squares === true)
+  return {
+    ...squares,
+    counts: wants.counts ? counts : EMPTY,
+    ...(wants.sums ? { sums, lost } : { sums: EMPTY, lost: EMPTY }),
+    ...(wants.ends ? { least, greatest } : { least: EMPTY, greatest: EMPTY }),
+  }
+}
+
+const collectWhole = (raw: RawNumbers, batch: Batch, wants: Wants): Numbers => {
+  const totals = wants.sums ? totalsOfWhole(raw, batch) : { counts: EMPTY, sums: EMPTY }
+  return {
+    ...{ lost: EMPTY, squares: EMPTY, lostSquares: EMPTY },
+    total: totals.sums.reduce((sum, one) => sum + one, 0),
+    counts: wants.counts ? totals.counts : EMPTY,
+    sums: totals.sums,
+    ...(wants.ends ? endsOfWhole(raw, batch) : { least: EMPTY, greatest: EMPTY }),
+  }
+}
+
+const collectAny = (found: Found, batch: Batch, wantsSquares: boolean): Numbers => {
+  const { buckets, owners, count } = batch
   const [counts, sums, lost] = [new Float64Array(buckets), new Float64Array(buckets), new Float64Array(buckets)]
   const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
   const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
   const squares = new Float64Array(wantsSquares ? buckets : 0)
   const lostSquares = new Float64Array(wantsSquares ? buckets : 0)
-  const numbers = { counts, sums, lost, least, greatest, squares, lostSquares }
+  const total = Number.POSITIVE_INFINITY
+  const numbers = { counts, sums, lost, least, greatest, squares, lostSquares, total }
   if (found.form === 'few' && !owners && found.keys.length < count) {
     // Each different value once.
     const times = new Uint32Array(found.keys.length)
     const { at } = found
+    const { list, from } = batch
     if (!at) times[0] = count
     else if (list) for (let i = 0; i < count; i++) times[at[list[i]!]!]!++
     else for (let i = from, end = from + count; i < end; i++) times[at[i]!]!++

@@ -1,7 +1,13 @@
 import type { Order } from '../../query/aggs/ast.ts'
 import { pathOf } from '../../query/aggs/options.ts'
-import { type Inner, numberIn } from './aggregator.ts'
+import type { Inner } from './aggregator.ts'
 import type { Keyed } from './keyed.ts'
+
+export interface BucketOrder {
+  compare: Compare
+  /** Numbers of buckets by which the first part of the order goes; undefined where that is their keys. */
+  first: { of(bucket: number): number; ascending: boolean } | undefined
+}
 
 /** Compares buckets by their numbers; what is equal goes by its key. */
 export const bucketOrder = (
@@ -9,35 +15,50 @@ export const bucketOrder = (
   keyed: Keyed,
   inner: Inner,
   compareKeys: (a: number, b: number) => number,
-): ((a: number, b: number) => number) => {
+): BucketOrder => {
   const { keys, counts } = keyed
   const byKey = (a: number, b: number) => compareKeys(keys[a]!, keys[b]!)
-  const parts = orders.map(({ by, ascending }) => {
-    const sign = ascending ? 1 : -1
-    if (by === '_key') return (a: number, b: number) => sign * byKey(a, b)
-    if (by === '_count') return (a: number, b: number) => sign * (counts[a]! - counts[b]!)
-    const { steps, rest } = pathOf(by)
-    const numbers = new Float64Array(keys.length)
-    const known = new Uint8Array(keys.length)
-    const numberOf = (bucket: number): number => {
-      if (known[bucket] === 0) {
-        known[bucket] = 1
-        numbers[bucket] = numberIn(inner, bucket, steps, rest) ?? Number.NaN
-      }
-      return numbers[bucket]!
-    }
-    return (a: number, b: number) => compareNumbers(numberOf(a), numberOf(b), ascending)
+  const numbered = orders.map(({ by }) => {
+    if (by === '_key') return undefined
+    return by === '_count' ? (bucket: number) => counts[bucket]! : numbersIn(by, inner, keys.length)
+  })
+  const parts = orders.map(({ ascending }, i): Compare => {
+    const of = numbered[i]
+    if (of) return (a, b) => compareNumbers(of(a), of(b), ascending)
+    return ascending ? byKey : (a, b) => -byKey(a, b)
   })
   if (!orders.some(({ by }) => by === '_key')) parts.push(byKey)
   const [first, second, ...more] = parts as [Compare, Compare?, ...Compare[]]
-  return (a, b) => {
-    const difference = first(a, b)
-    if (difference !== 0 || !second) return difference
-    for (const part of [second, ...more]) {
-      const next = part(a, b)
-      if (next !== 0) return next
+  const of = numbered[0]
+  return {
+    first: of && { of, ascending: orders[0]!.ascending },
+    compare(a, b) {
+      const difference = first(a, b)
+      if (difference !== 0 || !second) return difference
+      for (const part of [second, ...more]) {
+        const next = part(a, b)
+        if (next !== 0) return next
+      }
+      return 0
+    },
+  }
+}
+
+/** Numbers of buckets that a path names, each asked for once; NaN for none. */
+const numbersIn = (path: string, inner: Inner, size: number): ((bucket: number) => number) => {
+  const { steps, rest } = pathOf(path)
+  const [step, ...more] = steps
+  const aggregator = inner.find(({ aggregation }) => aggregation.name === step)?.aggregator
+  const all = more.length === 0 ? aggregator?.numbers?.(rest) : undefined
+  if (all) return bucket => all[bucket] ?? aggregator!.number(bucket, more, rest) ?? Number.NaN
+  const numbers = new Float64Array(size)
+  const known = new Uint8Array(size)
+  return bucket => {
+    if (known[bucket] === 0) {
+      known[bucket] = 1
+      numbers[bucket] = aggregator?.number(bucket, more, rest) ?? Number.NaN
     }
-    return 0
+    return numbers[bucket]!
   }
 }
 
@@ -50,10 +71,34 @@ const compareNumbers = (a: number, b: number, ascending: boolean): number => {
   return ascending ? a - b : b - a
 }
 
+/** The first few buckets of an order, in that order: most are left out by one number alone. */
+export const firstBuckets = (buckets: Uint32Array, wanted: number, { compare, first }: BucketOrder): number[] => {
+  if (!first || wanted <= 0 || buckets.length <= 4 * wanted || buckets.length < FEW)
+    return firstOf(buckets, wanted, compare)
+  // What has no number comes last, with what is infinite.
+  const last = first.ascending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+  const numbers = new Float64Array(buckets.length)
+  for (let i = 0; i < buckets.length; i++) {
+    const number = first.of(buckets[i]!)
+    numbers[i] = Number.isNaN(number) ? last : number
+  }
+  const edge = edgeOf(numbers, wanted, first.ascending)
+  const better: number[] = []
+  const equal: number[] = []
+  for (let i = 0; i < buckets.length; i++) {
+    const number = numbers[i]!
+    if (number === edge) equal.push(buckets[i]!)
+    else if (number < edge === first.ascending) better.push(buckets[i]!)
+  }
+  return [...better.sort(compare), ...firstOf(equal, wanted - better.length, compare)]
+}
+
+const FEW = 64
+
 /** The first few in an order, in that order. */
 export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Compare): number[] => {
   if (wanted <= 0) return []
-  if (buckets.length <= wanted * 4 || buckets.length < 64) return Array.from(buckets).sort(compare).slice(0, wanted)
+  if (buckets.length <= wanted * 4 || buckets.length < FEW) return Array.from(buckets).sort(compare).slice(0, wanted)
   // A heap of the best so far, the worst of them at its top.
   const heap: number[] = []
   for (let i = 0; i < buckets.length; i++) {
@@ -69,22 +114,17 @@ export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Com
   return heap.sort(compare)
 }
 
-/** The count of the last of the first few, by count alone. */
-export const edgeOf = (
-  buckets: ArrayLike<number>,
-  counts: Float64Array,
-  wanted: number,
-  ascending: boolean,
-): number => {
+/** The last of the first few numbers. */
+const edgeOf = (numbers: Float64Array, wanted: number, ascending: boolean): number => {
   const heap: number[] = []
   const compare = ascending ? (a: number, b: number) => a - b : (a: number, b: number) => b - a
-  for (let i = 0; i < buckets.length; i++) {
-    const count = counts[buckets[i]!]!
+  for (let i = 0; i < numbers.length; i++) {
+    const number = numbers[i]!
     if (heap.length < wanted) {
-      heap.push(count)
+      heap.push(number)
       up(heap, compare)
-    } else if (ascending ? count < heap[0]! : count > heap[0]!) {
-      heap[0] = count
+    } else if (ascending ? number < heap[0]! : number > heap[0]!) {
+      heap[0] = number
       down(heap, compare)
     }
   }

@@ -4,7 +4,6 @@ import { single } from '../../query/aggs/metrics/metric.ts'
 import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import type { Aggregator, Context } from './aggregator.ts'
-import { group } from './group.ts'
 import { createQuantiles, type Quantiles } from './quantiles.ts'
 import { medianDeviationOf } from './sorted.ts'
 import { createSource } from './sources.ts'
@@ -14,11 +13,11 @@ type Spec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviati
 /** What follows from where values lie: exact, unless there are too many different ones. */
 export const createPercentiles = (spec: Spec, context: Context): Aggregator => {
   const source = createSource(spec.values, undefined, context)
-  const { of, ...store } = createQuantiles(
-    (at, batch) => group(source.read(at, batch), batch, false),
-    spec.compression,
-    context.limits.aggregationMemory / KEPT,
-  )
+  const { of, ...store } = createQuantiles(source.read, {
+    compression: spec.compression,
+    most: context.limits.aggregationMemory / KEPT,
+    check: context.reader.check,
+  })
   const metricOf = (owner: number): Metric => write(spec, of(owner))
   return { ...store, result: metricOf, number: (owner, _, rest) => metricOf(owner).number(rest) ?? null }
 }

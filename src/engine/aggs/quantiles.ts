@@ -1,43 +1,60 @@
 import { type Digest, digestOf } from '../../query/aggs/metrics/digest.ts'
-import { type Aggregator, lengthFor, type State } from './aggregator.ts'
+import type { Aggregator, State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
-import type { Grouped, Rows } from './group.ts'
-import { createKeyed, type Keyed } from './keyed.ts'
-
+import { group, type Rows } from './group.ts'
+import { inOrder, type Ordered, type Part, upTo } from './merging.ts'
 import { quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
+import { type Found, gathered } from './values.ts'
 
 /** What percentiles are told from. */
 export interface Quantiles extends Pick<Digest, 'quantile' | 'rank'> {
   sorted: Sorted
 }
 
-/** Puts documents into a bucket for each of their values. */
-type GroupOf = (at: At, batch: Batch, wantsInner: boolean) => Grouped
-
 /** The different values of each bucket above, with their counts. Too many of them are put together by a sketch. */
 export interface QuantileStore extends Pick<Aggregator, 'collect' | 'merge' | 'finish' | 'bytes'> {
   of(owner: number): Quantiles
 }
 
-/** `most`: bytes up to which all values are kept. */
-export const createQuantiles = (groupOf: GroupOf, compression: number, most: number): QuantileStore => {
-  const { collect } = createKeyed(groupOf, [])
+export interface QuantileOptions {
+  compression: number
+  /** Bytes up to which all values are kept. */
+  most: number
+  check(): void
+}
+
+/** `foundIn`: the values of documents. */
+export const createQuantiles = (
+  foundIn: (at: At, batch: Batch) => Found,
+  { compression, most, check }: QuantileOptions,
+): QuantileStore => {
   const known = new Map<number, Quantiles>()
   /** One of the two. */
-  let exact: Keyed | undefined = createKeyed(groupOf, [])
+  let parts: Part[] | undefined = []
   let digests: Digest[] = []
-  let above = 0
+  let bytes = 0
+  /** Bytes of parts from which on equal values become one. */
+  let room = most
+  let all: Ordered | undefined
 
-  const toDigests = (all: Keyed, owners: number) => {
-    digests = Array.from({ length: owners }, (_, owner) => {
-      const buckets = all.in(owner)
-      return digestFrom(
-        Float64Array.from(buckets, bucket => all.keys[bucket]!),
-        Float64Array.from(buckets, bucket => all.counts[bucket]!),
-        compression,
-      )
+  const toDigests = ({ starts, keys, counts }: Ordered) => {
+    digests = Array.from({ length: starts.length - 1 }, (_, owner) => {
+      const [from, to] = [starts[owner]!, starts[owner + 1]!]
+      return digestFrom(keys.slice(from, to), counts.slice(from, to), compression)
     })
-    exact = undefined
+    parts = undefined
+    bytes = 0
+  }
+
+  const shorten = (waiting: readonly Part[]) => {
+    const rows = withoutRepeats(inOrder(waiting, check), check)
+    const above = rows.starts.length - 1
+    const size = rows.keys.length * ROW
+    // Sketches of few values each would take more than these.
+    if (size > most && rows.keys.length >= above * Math.max(MANY, 20 * compression)) return toDigests(rows)
+    parts = [{ rows: { ...rows, owners: ownersOf(rows.starts) }, owners: upTo(above) }]
+    bytes = size
+    room = Math.max(most, 2 * size)
   }
 
   const mergeSketched = ({ owners: rowOwners, keys, counts }: Rows, owners: Uint32Array) => {
@@ -58,39 +75,81 @@ export const createQuantiles = (groupOf: GroupOf, compression: number, most: num
   }
 
   return {
-    collect,
-    merge(state, owners) {
-      if (!exact) return mergeSketched(state as State & Rows, owners)
-      exact.merge(state, owners)
-      above = Math.max(above, lengthFor(owners))
-      if (exact.bytes() <= most) return
-      // Sketches of few values each would take more than these.
-      if (exact.keys.length < above * Math.max(MANY, 20 * compression)) return
-      exact.finish()
-      toDigests(exact, above)
+    collect(at, batch): State & Rows {
+      const found = foundIn(at, batch)
+      const rows = found.form === 'each' && !batch.owners ? valuesOf(found, batch) : group(found, batch, false).rows
+      return { ...rows, bytes: 100 + rows.keys.length * ROW }
     },
-    finish: () => exact?.finish(),
+    merge(state, owners) {
+      const rows = state as State & Rows
+      if (!parts) return mergeSketched(rows, owners)
+      parts.push({ rows, owners })
+      bytes += state.bytes
+      if (bytes > room) shorten(parts)
+    },
+    finish() {
+      if (!parts) return
+      all = inOrder(parts, check)
+      parts = []
+    },
     of(owner) {
       let found = known.get(owner)
       if (!found) {
-        found = exact ? exactly(exact, owner) : roughly(digests[owner])
+        check()
+        found = parts ? exactly(all!, owner) : roughly(digests[owner])
         known.set(owner, found)
       }
       return found
     },
-    bytes: () => exact?.bytes() ?? digests.reduce((sum, digest) => sum + (digest?.bytes() ?? 0) + 500, 0),
+    bytes: () => bytes + digests.reduce((sum, digest) => sum + (digest?.bytes() ?? 0) + 500, 0),
   }
 }
 
+/** Bytes of a value with its count and its bucket above. */
+const ROW = 20
 /** Values of a bucket from which on a sketch is smaller. */
 const MANY = 5000
 
-const exactly = ({ keys, counts, in: within }: Keyed, owner: number): Quantiles => {
-  const buckets = within(owner)
-  const sorted = sortedOf(
-    Float64Array.from(buckets, bucket => keys[bucket]!),
-    Float64Array.from(buckets, bucket => counts[bucket]!),
-  )
+/** All values of a batch without buckets, in their order. */
+const valuesOf = (found: Found, batch: Batch): Rows => {
+  const given = gathered(found, batch)
+  let size = 0
+  for (let i = 0; i < given.length; i++) if (!Number.isNaN(given[i]!)) given[size++] = given[i]! + 0
+  const { values: keys, ends } = sortedOf(given.slice(0, size))
+  return { owners: new Uint32Array(keys.length), keys, counts: countsFrom(ends) }
+}
+
+const countsFrom = (ends: Float64Array): Float64Array => {
+  const counts = ends.slice()
+  for (let i = counts.length - 1; i > 0; i--) counts[i]! -= counts[i - 1]!
+  return counts
+}
+
+const withoutRepeats = ({ starts, ...all }: Ordered, check: () => void): Ordered => {
+  const sorted = Array.from({ length: starts.length - 1 }, (_, owner) => {
+    check()
+    const [from, to] = [starts[owner]!, starts[owner + 1]!]
+    return sortedOf(all.keys.slice(from, to), all.counts.subarray(from, to))
+  })
+  const shorter = new Uint32Array(starts.length)
+  for (const [owner, { values }] of sorted.entries()) shorter[owner + 1] = shorter[owner]! + values.length
+  const [keys, counts] = [new Float64Array(shorter.at(-1)!), new Float64Array(shorter.at(-1)!)]
+  for (const [owner, { values, ends }] of sorted.entries()) {
+    keys.set(values, shorter[owner])
+    counts.set(countsFrom(ends), shorter[owner])
+  }
+  return { ...all, starts: shorter, keys, counts }
+}
+
+const ownersOf = (starts: Uint32Array): Uint32Array => {
+  const owners = new Uint32Array(starts.at(-1)!)
+  for (let owner = 0; owner + 1 < starts.length; owner++) owners.fill(owner, starts[owner], starts[owner + 1])
+  return owners
+}
+
+const exactly = ({ keys, counts, starts }: Ordered, owner: number): Quantiles => {
+  const [from, to] = owner + 1 < starts.length ? [starts[owner]!, starts[owner + 1]!] : [0, 0]
+  const sorted = sortedOf(keys.slice(from, to), counts.subarray(from, to))
   return { sorted, quantile: part => quantileOf(sorted, part), rank: value => rankOf(sorted, value) }
 }
 

@@ -7,30 +7,36 @@ import { type Batch, filtered } from './batch.ts'
 import type { Grouped } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { createSource } from './sources.ts'
-import { eachValue } from './values.ts'
+import { eachValue, gathered } from './values.ts'
 
 export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, context: Context): Aggregator => {
   const { ranges, values, keyed: isKeyed } = spec
   const source = createSource(values, undefined, context)
-  const keyed = createKeyed((at, batch, wantsInner) => {
-    const found = source.read(at, batch)
-    return choices(
-      batch,
-      wantsInner,
-      chosenBy(
-        ranges,
-        ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
-          const inside = new Uint8Array(batch.count)
-          eachValue(found, batch, (i, value) => {
-            if (value >= from && value < to) inside[i] = 1
-          })
-          return filtered(batch, (_, i) => inside[i] === 1)
-        },
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => {
+      const found = source.read(at, batch)
+      const values = found.form === 'several' ? undefined : gathered(found, batch)
+      return choices(
         batch,
-        context,
-      ),
-    )
-  }, inner)
+        wantsInner,
+        chosenBy(
+          ranges,
+          ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
+            if (values) return filtered(batch, (_, i) => values[i]! >= from && values[i]! < to)
+            const inside = new Uint8Array(batch.count)
+            eachValue(found, batch, (i, value) => {
+              if (value >= from && value < to) inside[i] = 1
+            })
+            return filtered(batch, (_, i) => inside[i] === 1)
+          },
+          batch,
+          context,
+        ),
+      )
+    },
+    inner,
+    context.reader.check,
+  )
   const isDate = spec.kind === 'date_range'
   return {
     ...listed(keyed),
@@ -115,7 +121,8 @@ export const choices = (batch: Batch, wantsInner: boolean, chosen: readonly Batc
   const { buckets } = batch
   const slots = new Float64Array(chosen.length * buckets)
   for (const [choice, { count, owners }] of chosen.entries())
-    for (let i = 0; i < count; i++) slots[choice * buckets + (owners ? owners[i]! : 0)]!++
+    if (owners) for (let i = 0; i < count; i++) slots[choice * buckets + owners[i]!]!++
+    else slots[choice * buckets]! += count
   const numbers = new Int32Array(slots.length).fill(-1)
   let size = 0
   for (let slot = 0; slot < slots.length; slot++) if (slots[slot]! > 0) numbers[slot] = size++

@@ -19,8 +19,8 @@ import {
   resultsOf,
   type State,
 } from './aggregator.ts'
-import type { Batch } from './batch.ts'
-import { eventsIn } from './events.ts'
+import { allBut, type Batch } from './batch.ts'
+import { othersIn } from './events.ts'
 import { narrowed, textOf } from './narrow.ts'
 
 /** The documents of one kind that aggregations look at, segment by segment. */
@@ -88,8 +88,8 @@ const batchIn = (
   reader: Reader,
 ): Batch => {
   if (asked.op !== 'all' || !isEverywhere) return batchOf(evaluation.matches(segment))
-  const list = kind === 'event' ? eventsIn(segment, reader) : undefined
-  return { count: list?.length ?? size, list, from: 0, owners: undefined, buckets: 1 }
+  const others = kind === 'event' ? othersIn(segment, reader) : undefined
+  return others ? allBut(others, size) : { count: size, list: undefined, from: 0, owners: undefined, buckets: 1 }
 }
 
 /** Characters of a query for which results are kept. */

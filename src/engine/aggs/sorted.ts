@@ -31,8 +31,10 @@ const withoutTwins = (values: Float64Array<ArrayBuffer>, counts: Float64Array<Ar
   return sortedFrom(values.slice(0, kept), counts.slice(0, kept))
 }
 
-/** Of values in any order. Numbers alone are sorted much faster than by a function. */
-export const sortedOf = (values: Float64Array<ArrayBuffer>, counts: Float64Array): Sorted => {
+/** Of values in any order. Numbers alone are sorted much faster than by a function. Without counts each is one. */
+export const sortedOf = (values: Float64Array<ArrayBuffer>, given?: Float64Array): Sorted => {
+  if (values.length >= WORTH && areWords(values)) return byDigits(values, given)
+  const counts = given ?? new Float64Array(values.length).fill(1)
   // Where there is room, a value's place stands in its lower bits.
   const step = 2 ** Math.ceil(Math.log2(values.length + 1))
   const most = Number.MAX_SAFE_INTEGER / step
@@ -51,6 +53,49 @@ export const sortedOf = (values: Float64Array<ArrayBuffer>, counts: Float64Array
     distinct,
     distinct.map(value => byValue.get(value)!),
   )
+}
+
+const areWords = (values: Float64Array): boolean => {
+  for (let i = 0; i < values.length; i++) if (values[i]! >>> 0 !== values[i]) return false
+  return true
+}
+/** Values from which on a table of counts pays. */
+const WORTH = 512
+const DIGIT = 11
+const DIGITS = 2 ** DIGIT
+
+/** Of whole numbers below 2^32: by their digits, the last ones first. Without counts each is one. */
+const byDigits = (values: Float64Array, counts: Float64Array | undefined): Sorted => {
+  const size = values.length
+  let keys = Uint32Array.from(values)
+  let other = new Uint32Array(size)
+  let places = counts && new Uint32Array(size)
+  let otherPlaces = counts && new Uint32Array(size)
+  if (places) for (let i = 0; i < size; i++) places[i] = i
+  const next = new Uint32Array(DIGITS)
+  for (let shift = 0; shift < 32; shift += DIGIT) {
+    next.fill(0)
+    for (let i = 0; i < size; i++) next[(keys[i]! >>> shift) & (DIGITS - 1)]!++
+    if (next[(keys[0]! >>> shift) & (DIGITS - 1)] === size) continue
+    for (let digit = 0, sum = 0; digit < DIGITS; digit++) {
+      const here = next[digit]!
+      next[digit] = sum
+      sum += here
+    }
+    if (places && otherPlaces)
+      for (let i = 0; i < size; i++) {
+        const place = next[(keys[i]! >>> shift) & (DIGITS - 1)]!++
+        other[place] = keys[i]!
+        otherPlaces[place] = places[i]!
+      }
+    else for (let i = 0; i < size; i++) other[next[(keys[i]! >>> shift) & (DIGITS - 1)]!++] = keys[i]!
+    ;[keys, other] = [other, keys]
+    ;[places, otherPlaces] = [otherPlaces, places]
+  }
+  const ordered = new Float64Array(size)
+  if (counts && places) for (let i = 0; i < size; i++) ordered[i] = counts[places[i]!]!
+  else ordered.fill(1)
+  return withoutTwins(Float64Array.from(keys), ordered)
 }
 
 /** The value at a zero-based place of the sorted list. */

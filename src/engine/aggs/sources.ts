@@ -3,7 +3,7 @@ import type { Values } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
-import { valueAt } from '../index/column-codec.ts'
+import { copyValues } from '../index/column-codec.ts'
 import { columnOf } from '../index/column-fields.ts'
 import { isShared } from '../query/column-conditions.ts'
 import { columnSource } from '../query/column-source.ts'
@@ -171,7 +171,8 @@ const ofColumn = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: 
         foundOnlyIn(data, bounds.greatest).keys.includes(LONGS_END)
       )
         return records.read(at, batch)
-      return convert ? mapped(foundOnlyIn(data, bounds.greatest), convert) : foundIn(data, bounds.greatest)
+      const isAsItIs = !convert || (field.encoding === 'num' && bounds.greatest < LONGS_END)
+      return isAsItIs ? foundIn(data, bounds.greatest) : mapped(foundOnlyIn(data, bounds.greatest), convert)
     },
   }
 }
@@ -226,10 +227,9 @@ const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
       if (!data) return NOTHING
       const blocks = blockIndexes(at, numbered)
       const keys = new Float64Array(at.size)
-      for (let i = 0; i < at.size; i++) {
-        const tx = valueAt(data, i)
-        keys[i] = tx < 0 ? Number.NaN : positionOf(at.header.first, 0) + blocks[i]! * PLACES + tx
-      }
+      const first = positionOf(at.header.first, 0)
+      copyValues(data, keys, 0)
+      for (let i = 0; i < at.size; i++) keys[i] = keys[i]! < 0 ? Number.NaN : first + blocks[i]! * PLACES + keys[i]!
       return { form: 'each', keys }
     },
   }

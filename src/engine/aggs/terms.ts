@@ -9,7 +9,7 @@ import { elementsOf } from './elements.ts'
 import { group } from './group.ts'
 import { createKeyed } from './keyed.ts'
 import { createKeys, type Keys, spaceOf } from './keys.ts'
-import { bucketOrder, edgeOf, firstOf } from './order.ts'
+import { bucketOrder, firstBuckets } from './order.ts'
 import { createSource } from './sources.ts'
 import { type Found, mapped } from './values.ts'
 
@@ -20,20 +20,13 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
   const source = createSource(values, keys, context)
   const wanted = wantedBy(spec, keys)
   const found = (all: Found): Found => (wanted ? mapped(all, wanted) : all)
-  const keyed = createKeyed((at, batch, wantsInner) => group(found(source.read(at, batch)), batch, wantsInner), inner)
+  const keyed = createKeyed(
+    (at, batch, wantsInner) => group(found(source.read(at, batch)), batch, wantsInner),
+    inner,
+    reader.check,
+  )
   const rank = () => bucketOrder(spec.order, keyed, inner, keys.compare)
   let order: ReturnType<typeof rank> | undefined
-
-  /** Most buckets are left out by their counts alone. */
-  const firstByCount = (all: Uint32Array, wanted: number, compare: ReturnType<typeof rank>): number[] => {
-    if (all.length <= 4 * wanted) return firstOf(all, wanted, compare)
-    const { ascending } = spec.order[0]!
-    const { counts } = keyed
-    const last = edgeOf(all, counts, wanted, ascending)
-    const better = all.filter(bucket => (ascending ? counts[bucket]! < last : counts[bucket]! > last))
-    const equal = all.filter(bucket => counts[bucket] === last)
-    return [...Array.from(better).sort(compare), ...firstOf(equal, wanted - better.length, compare)]
-  }
 
   const bucketOf = (bucket: number): Bucket => ({
     key: keyMembers(keys, keyed.keys[bucket]!, spec),
@@ -65,17 +58,14 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
       order ??= rank()
       const all = keyed.in(owner)
       const { counts } = keyed
-      const shard =
-        spec.order[0]!.by === '_count' ? firstByCount(all, shardSize, order) : firstOf(all, shardSize, order)
+      const shard = firstBuckets(all, shardSize, order)
       const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
       const shown = enough.slice(0, size)
-      const sum = (buckets: ArrayLike<number>) => {
-        let total = 0
-        for (let i = 0; i < buckets.length; i++) total += counts[buckets[i]!]!
-        return total
-      }
+      let total = 0
+      for (let i = 0; i < all.length; i++) total += counts[all[i]!]!
+      const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
       context.count(shown.length)
-      const others = sum(all) - sum(shard) + sum(enough) - sum(shown)
+      const others = total - sum(shard) + sum(enough) - sum(shown)
       return {
         is: 'buckets',
         type: TYPES[values.type],

@@ -3,7 +3,8 @@ import { numberedAs, positionOfOrdinal } from '../query/places.ts'
 import type { Scoring } from '../query/score/scoring.ts'
 import { bySortKeys, type Found, sortKeysOf } from '../query/sort.ts'
 import { type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
-import { type At, type Batch, countsOf, ordinalAt } from './batch.ts'
+import { type At, type Batch, countsOf, emptied, ordinalAt } from './batch.ts'
+import { promising } from './promising.ts'
 
 interface TopState extends State {
   counts: Float64Array
@@ -52,12 +53,12 @@ export const createTop = (
         chunk = []
         owners = []
       }
-      if (wanted > 0)
-        for (let i = 0; i < batch.count; i++) {
-          chunk.push({ kind: at.kind, position: positionOfOrdinal(at.header, numbered, ordinalAt(batch, i)), keys: [] })
-          owners.push(batch.owners ? batch.owners[i]! : 0)
-          if (chunk.length === CHUNK) take()
-        }
+      const few = wanted > 0 ? promising(at, batch, wanted, keys) : emptied(batch)
+      for (let i = 0; i < few.count; i++) {
+        chunk.push({ kind: at.kind, position: positionOfOrdinal(at.header, numbered, ordinalAt(few, i)), keys: [] })
+        owners.push(few.owners ? few.owners[i]! : 0)
+        if (chunk.length === CHUNK) take()
+      }
       take()
       const kept = here.map(trim)
       return {

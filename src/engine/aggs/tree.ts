@@ -5,7 +5,7 @@ import { bytesOfResult } from '../../query/aggs/result.ts'
 import { createAdjacencyMatrix } from './adjacency-matrix.ts'
 import type { Aggregator, Context, Inner } from './aggregator.ts'
 import { createAutoDateHistogram } from './auto-date-histogram.ts'
-import { filtered } from './batch.ts'
+import { emptied, filtered } from './batch.ts'
 import { createComposite } from './composite.ts'
 import { createCardinality, createValueCount } from './counts.ts'
 import { elementsOf, type Role } from './elements.ts'
@@ -104,7 +104,7 @@ const CREATE = {
     return createSingle('nested', inner, context, (at, batch) =>
       at.kind === 'event' || at.kind === 'call'
         ? elementsOf(at, batch, context, onlyFilters ? looksAt : undefined)
-        : { at, batch: { ...batch, count: 0 } },
+        : { at, batch: emptied(batch) },
     )
   },
   reverse_nested: (_, inner, context) => createSingle('reverse_nested', inner, context, documentsOf),

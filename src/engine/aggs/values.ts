@@ -1,3 +1,4 @@
+import { MISSING } from '../index/column-codec.ts'
 import type { Batch } from './batch.ts'
 
 /** Values of a segment's documents as numbers: ids, numbers, or places among texts. NaN stands for none. */
@@ -12,12 +13,23 @@ export type Found =
       /** Where `at` ascends: the ordinal behind the last one of each place. `at` is then made when it is asked for. */
       ends?: Uint32Array
     }
-  /** By ordinal. */
-  | { form: 'each'; keys: Float64Array }
+  /** By ordinal. `keys` may be made when they are asked for. */
+  | { form: 'each'; readonly keys: Float64Array; raw?: RawNumbers }
   /** By place in the batch that was asked for: the values of the i-th stand from `ends[i - 1]` to `ends[i]`, ascending and distinct. */
   | { form: 'several'; keys: Float64Array; ends: Uint32Array }
 
-export const NOTHING: Found = { form: 'few', at: undefined, keys: Float64Array.of(Number.NaN), distinct: true }
+/** Whole numbers by ordinal: `base + values[ordinal]`. None where that is -1. */
+export interface RawNumbers {
+  values: Uint8Array | Uint16Array | Uint32Array
+  base: number
+}
+
+export const NOTHING: Extract<Found, { form: 'few' }> = {
+  form: 'few',
+  at: undefined,
+  keys: Float64Array.of(Number.NaN),
+  distinct: true,
+}
 
 type Few = Extract<Found, { form: 'few' }>
 
@@ -109,6 +121,13 @@ export const eachValue = (found: Found, batch: Batch, visit: (i: number, key: nu
 export const gathered = (found: Found, batch: Batch): Float64Array => {
   const all = new Float64Array(batch.count)
   const { count, list, from } = batch
+  if (found.form === 'each' && found.raw) {
+    const { values, base } = found.raw
+    if (list) for (let i = 0; i < count; i++) all[i] = base + values[list[i]!]!
+    else for (let i = 0; i < count; i++) all[i] = base + values[from + i]!
+    if (base === MISSING) for (let i = 0; i < count; i++) if (all[i] === MISSING) all[i] = Number.NaN
+    return all
+  }
   const { keys } = found
   if (found.form === 'several') {
     all.fill(Number.NaN)

@@ -19,16 +19,14 @@ export interface ColumnCache {
   keep(segments: readonly Segment[]): void
 }
 
-/** Bytes of decoded columns that are kept: those of several million logs. */
-const CAPACITY = 32 * 2 ** 20
-
-export const createColumnCache = (db: Db, capacity = CAPACITY): ColumnCache => {
+/** `capacity`: bytes of decoded columns that are kept. */
+export const createColumnCache = (db: Db, capacity: () => number): ColumnCache => {
   const selectBounds = db.prepare('SELECT least, greatest FROM col WHERE segment = ? AND field = ?')
   const selectData = db.prepare('SELECT data FROM col WHERE segment = ? AND field = ?').pluck()
   const bounds = createSegmentCache<ColumnBounds>({
     load: ({ id }, field) => selectBounds.get(id, field) as ColumnBounds | undefined,
     bytesOf: () => 0,
-    capacity: Number.POSITIVE_INFINITY,
+    capacity: () => Number.POSITIVE_INFINITY,
   })
   const data = createSegmentCache<ColumnData>({
     load({ id }, field) {

@@ -15,10 +15,8 @@ export interface PointsCache {
   keep(segments: readonly Segment[]): void
 }
 
-/** Bytes that are kept: of five million logs the values of the arguments that are asked for most. */
-const CAPACITY = 24 * 2 ** 20
-
-export const createPointsCache = (db: Db, capacity = CAPACITY): PointsCache => {
+/** `capacity`: bytes that are kept. */
+export const createPointsCache = (db: Db, capacity: () => number): PointsCache => {
   const select = (column: string) => {
     const statement = db.prepare(`SELECT ${column} FROM num WHERE segment = ? AND field = ?`).pluck()
     return ({ id }: SegmentState, field: number) => statement.get(id, field) as Buffer | undefined
@@ -32,7 +30,7 @@ export const createPointsCache = (db: Db, capacity = CAPACITY): PointsCache => {
       return blob && sortedPoints(field, blob)
     },
     bytesOf,
-    capacity: capacity * VALUES,
+    capacity: () => capacity() * VALUES,
   })
   const ordinals = createSegmentCache<Uint32Array>({
     load(segment, field) {
@@ -40,7 +38,7 @@ export const createPointsCache = (db: Db, capacity = CAPACITY): PointsCache => {
       return blob && readOrdinals(blob)
     },
     bytesOf,
-    capacity: capacity * (1 - VALUES),
+    capacity: () => capacity() * (1 - VALUES),
   })
   return {
     values: values.get,

@@ -47,7 +47,7 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
   const lists = createSegmentCache<Uint32Array, Posting>({
     load: ({ id }, _, { at }) => ordinalsAt(reading, id, at),
     bytesOf: ({ byteLength }) => byteLength,
-    capacity: kept.ordinals,
+    capacity: () => kept.ordinals,
   })
   let views: View[] = []
   let byId = new Map<number, View>()

@@ -15,8 +15,8 @@ export interface SegmentCache<T, H = void> {
 export interface SegmentCacheOptions<T, H> {
   load(segment: SegmentState, field: number, hint: H): T | undefined
   bytesOf(value: T): number
-  /** Bytes that are kept: beyond them what was used first is forgotten. */
-  capacity: number
+  /** Bytes that are kept at this moment: beyond them what was used first is forgotten. */
+  capacity(): number
 }
 
 /** What is kept beside a value. */
@@ -62,8 +62,9 @@ export const createSegmentCache = <T, H = void>({
     entry.value = value
     held += bytesOf(value) + OVERHEAD
     loaded.add(entry)
+    const most = capacity()
     for (const oldest of loaded) {
-      if (held <= capacity || oldest === entry) break
+      if (held <= most || oldest === entry) break
       forget(oldest)
     }
     return value
@@ -80,7 +81,7 @@ export const createSegmentCache = <T, H = void>({
       if (!entry.exists) return undefined
       if (entry.value === undefined) return fill(entry, segment, field, hint)
       // While there is room for all, nobody asks which one was used last.
-      if (held * 2 > capacity) {
+      if (held * 2 > capacity()) {
         loaded.delete(entry)
         loaded.add(entry)
       }

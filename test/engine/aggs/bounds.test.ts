@@ -38,14 +38,28 @@ test('results that are large in each of many buckets do not take all memory', ()
   refused({ a: { ...each, aggs: { n: { terms: { field: 'from.raw' } }, p: { percentiles_bucket: path } } } })
 })
 
+const ask = (kinds: string, body: object) =>
+  JSON.parse(
+    Buffer.from(
+      answerSearch(searcher, 'x', kinds, JSON.stringify(body), { deadline: Number.POSITIVE_INFINITY })
+        .body as Uint8Array,
+    ).toString(),
+  ) as { aggregations: object }
+
 test('kinds without a list have no elements to come back from', () => {
   const names = { terms: { field: 'args.name' }, aggs: { d: { reverse_nested: {} } } }
-  const body = JSON.stringify({ size: 0, aggs: { a: { nested: { path: 'args' }, aggs: { names } } } })
-  const ask = (kinds: string) =>
-    JSON.parse(
-      Buffer.from(
-        answerSearch(searcher, 'x', kinds, body, { deadline: Number.POSITIVE_INFINITY }).body as Uint8Array,
-      ).toString(),
-    ) as { aggregations: object }
-  assert.deepEqual(ask('block,event').aggregations, ask('event').aggregations)
+  const body = { size: 0, aggs: { a: { nested: { path: 'args' }, aggs: { names } } } }
+  assert.deepEqual(ask('block,event', body).aggregations, ask('event', body).aggregations)
+})
+
+test('what lets nothing through has no documents in any bucket of a histogram', () => {
+  const none = { bool: { must_not: { match_all: {} } } }
+  const blocks = { histogram: { field: 'blockNumber.num', interval: 5 } }
+  const counts = (kinds: string, inside: object): number[] => {
+    const { aggregations } = ask(kinds, { size: 0, aggs: { a: { ...blocks, aggs: { b: inside } } } })
+    return (aggregations as { a: { buckets: { b: { doc_count: number } }[] } }).a.buckets.map(({ b }) => b.doc_count)
+  }
+  assert.ok(counts('event', { filter: none }).length > 1)
+  assert.ok(counts('event', { filter: none }).every(count => count === 0))
+  assert.deepEqual(counts('tx,event', { nested: { path: 'args' } }), counts('event', { nested: { path: 'args' } }))
 })

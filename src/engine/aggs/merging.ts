@@ -1,0 +1,199 @@
+import type { Rows } from './group.ts'
+
+/** Buckets of one segment, and the numbers that its buckets above have in all. */
+export interface Part {
+  rows: Rows
+  owners: Uint32Array
+}
+
+/** The buckets of some segments together: those of one bucket above stand side by side. */
+export interface Merged {
+  keys: Float64Array
+  counts: Float64Array
+  /** Where those of each bucket above begin, and behind the last one the end. */
+  starts: Uint32Array
+  /** Of each part the numbers that its buckets have here. */
+  numbers: Uint32Array[]
+}
+
+/** Joins buckets of the same key, one bucket above after the other: what is looked at together lies together. */
+export const mergeRows = (parts: readonly Part[], check: () => void): Merged => {
+  const all = inOrder(parts, check)
+  const { starts, keys, counts } = all
+  const numberOf = new Uint32Array(keys.length)
+  const ends = new Uint32Array(starts.length)
+  let size = 0
+  for (let owner = 0; owner + 1 < starts.length; owner++) {
+    const [from, to] = [starts[owner]!, starts[owner + 1]!]
+    const join = isAscending(keys, from, to) ? moved : isDense(keys, from, to) ? byNumber : byHash
+    size = join(all, numberOf, { from, to, size })
+    ends[owner + 1] = size
+    if ((owner & OFTEN) === 0 || to - from > OFTEN) check()
+  }
+  const numbers = parts.map(({ rows }, part) => {
+    const base = all.bases[part]!
+    const { places } = all
+    if (!places) return numberOf.subarray(base, base + rows.keys.length)
+    const own = new Uint32Array(rows.keys.length)
+    for (let i = 0; i < own.length; i++) own[i] = numberOf[places[base + i]!]!
+    return own
+  })
+  return { keys: keys.subarray(0, size), counts: counts.subarray(0, size), starts: ends, numbers }
+}
+
+const OFTEN = 0xff
+
+export interface Ordered {
+  starts: Uint32Array
+  keys: Float64Array<ArrayBuffer>
+  counts: Float64Array<ArrayBuffer>
+  /** Where the rows of each part begin among all. */
+  bases: Uint32Array
+  /** Where each row stands; undefined where that is as they come. */
+  places: Uint32Array | undefined
+}
+
+/** The rows of all parts in the order of their buckets above. Where rows have no counts, these are zeros. */
+export const inOrder = (parts: readonly Part[], check: () => void): Ordered => {
+  const bases = new Uint32Array(parts.length)
+  let total = 0
+  let above = 0
+  for (const [i, { rows, owners }] of parts.entries()) {
+    bases[i] = total
+    total += rows.keys.length
+    for (let j = 0; j < owners.length; j++) if (owners[j]! >= above) above = owners[j]! + 1
+  }
+  const keys = new Float64Array(total)
+  const counts = new Float64Array(total)
+  if (above <= 1) {
+    for (const [i, { rows }] of parts.entries()) {
+      keys.set(rows.keys, bases[i])
+      counts.set(rows.counts, bases[i])
+    }
+    return { starts: Uint32Array.of(0, total), keys, counts, bases, places: undefined }
+  }
+  const starts = new Uint32Array(above + 1)
+  for (const { rows, owners } of parts)
+    for (let i = 0; i < rows.owners.length; i++) starts[owners[rows.owners[i]!]! + 1]!++
+  for (let i = 0; i < above; i++) starts[i + 1]! += starts[i]!
+  const next = starts.slice()
+  const places = new Uint32Array(total)
+  for (const [part, { rows, owners }] of parts.entries()) {
+    check()
+    const base = bases[part]!
+    const isCounted = rows.counts.length > 0
+    for (let i = 0; i < rows.owners.length; i++) {
+      const place = next[owners[rows.owners[i]!]!]!++
+      places[base + i] = place
+      keys[place] = rows.keys[i]!
+      if (isCounted) counts[place] = rows.counts[i]!
+    }
+  }
+  return { starts, keys, counts, bases, places }
+}
+
+/** Rows that are joined, and the number of the next bucket. Buckets are written over rows that were read. */
+interface Stretch {
+  from: number
+  to: number
+  size: number
+}
+type Join = (all: Pick<Ordered, 'keys' | 'counts'>, numberOf: Uint32Array, stretch: Stretch) => number
+
+/** Of one segment, mostly: then no key occurs twice. */
+const isAscending = (keys: Float64Array, from: number, to: number): boolean => {
+  for (let i = from + 1; i < to; i++) if (!(keys[i]! > keys[i - 1]!)) return false
+  return true
+}
+
+const moved: Join = ({ keys, counts }, numberOf, { from, to, size }) => {
+  if (from !== size) {
+    keys.copyWithin(size, from, to)
+    counts.copyWithin(size, from, to)
+  }
+  for (let i = from, number = size; i < to; i++) numberOf[i] = number++
+  return size + to - from
+}
+
+/** Whether keys are whole numbers such as ids, which a table with a place for each has room for. */
+const isDense = (keys: Float64Array, from: number, to: number): boolean => {
+  const most = Math.min(MOST_PLACES, SPARSE * (to - from))
+  for (let i = from; i < to; i++) {
+    const key = keys[i]!
+    if (!(key >= 0 && key < most && Math.floor(key) === key)) return false
+  }
+  return true
+}
+const SPARSE = 16
+const MOST_PLACES = 2 ** 24
+
+/** Kept for the next time: it holds zeros between two uses. */
+let scratch = new Uint32Array(0)
+const zeros = (length: number): Uint32Array => {
+  if (scratch.length < length) {
+    if (length > KEPT) return new Uint32Array(length)
+    scratch = new Uint32Array(2 ** Math.ceil(Math.log2(length)))
+  }
+  return scratch
+}
+const KEPT = 2 ** 20
+
+const byNumber: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
+  let greatest = 0
+  for (let i = from; i < to; i++) if (keys[i]! > greatest) greatest = keys[i]!
+  /** Numbers of buckets, and 1. */
+  const table = zeros(greatest + 1)
+  let size = first
+  for (let i = from; i < to; i++) {
+    const key = keys[i]!
+    const known = table[key]!
+    if (known !== 0) {
+      counts[known - 1]! += counts[i]!
+      numberOf[i] = known - 1
+      continue
+    }
+    keys[size] = key
+    counts[size] = counts[i]!
+    numberOf[i] = size++
+    table[key] = size
+  }
+  for (let i = first; i < size; i++) table[keys[i]!] = 0
+  return size
+}
+
+const byHash: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
+  const words = new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length)
+  const mask = 2 ** Math.ceil(Math.log2(2 * (to - from) + 2)) - 1
+  /** Numbers of buckets, and 1. */
+  const table = zeros(mask + 1)
+  let size = first
+  for (let i = from; i < to; i++) {
+    const key = keys[i]!
+    let hash = Math.imul(words[2 * i]!, 0x85ebca6b) ^ words[2 * i + 1]!
+    hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)
+    let place = (hash ^ (hash >>> 13)) & mask
+    let known = table[place]!
+    while (known !== 0 && keys[known - 1] !== key) {
+      place = (place + 1) & mask
+      known = table[place]!
+    }
+    if (known !== 0) {
+      counts[known - 1]! += counts[i]!
+      numberOf[i] = known - 1
+      continue
+    }
+    keys[size] = key
+    counts[size] = counts[i]!
+    numberOf[i] = size++
+    table[place] = size
+  }
+  table.fill(0, 0, mask + 1)
+  return size
+}
+
+/** Numbers from 0 on. */
+export const upTo = (size: number): Uint32Array => {
+  const all = new Uint32Array(size)
+  for (let i = 0; i < size; i++) all[i] = i
+  return all
+}
