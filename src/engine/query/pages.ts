@@ -16,9 +16,11 @@ const PAGE = 500
 /** The hit that an answer has come to. */
 export type Cursor = Found
 
-/** How far an answer has come. */
+/** How far an answer has come. Who sets it goes on elsewhere. */
 export interface Progress {
   at: Cursor | undefined
+  /** Told the last hit of a page before the page is written, where others may go on behind it at the same time. */
+  reached?: ((at: Cursor) => void) | undefined
 }
 
 /**
@@ -34,6 +36,9 @@ export function* walk(
   const keys = sortKeysOf(request, reader, exact)
   const order = bySortKeys(keys)
   let last = progress.at
+  /** Behind which hit `found` goes on. */
+  let walked = last
+  const spent = { finding: 0, writing: 0 }
   let version: number | undefined
   let parts: Part[] = []
   let segments: Segment[] = []
@@ -70,7 +75,11 @@ export function* walk(
     reader.begin(() => check(options))
     let hits: number
     try {
-      if (reader.version() !== version) {
+      const started = performance.now()
+      last = progress.at
+      // What was made elsewhere has to be made anew.
+      const isBehind = last !== undefined && walked !== undefined && order(last, walked) < 0
+      if (reader.version() !== version || isBehind) {
         version = reader.version()
         parts = prepare(request)
         segments = keys.descending ? [...reader.segments()] : reader.segments().toReversed()
@@ -78,8 +87,14 @@ export function* walk(
       }
       const some = next()
       last = some.at(-1) ?? last
+      walked = last
       parts[0]?.scoring?.mark(some)
+      const foundAt = performance.now()
+      spent.finding += foundAt - started
+      // Whoever helps finds all of it again: that is worth while only where most of the time goes into writing.
+      if (last && some.length === PAGE && spent.writing > 2 * spent.finding) progress.reached?.(last)
       hits = take(some)
+      spent.writing += performance.now() - foundAt
     } finally {
       reader.end()
     }
