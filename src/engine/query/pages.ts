@@ -9,6 +9,7 @@ import { check, type SearchOptions } from './options.ts'
 import { numberedAs, positionOfOrdinal } from './places.ts'
 import { each, some } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
+import { segmentsOf } from './where.ts'
 
 /** Documents that are read, and sent, in one go. */
 const PAGE = 500
@@ -82,7 +83,7 @@ export function* walk(
       if (reader.version() !== version || isBehind) {
         version = reader.version()
         parts = prepare(request)
-        segments = keys.descending ? [...reader.segments()] : reader.segments().toReversed()
+        segments = keys.descending ? [...segmentsOf(parts, reader)] : segmentsOf(parts, reader).toReversed()
         found = [].values()
       }
       const some = next()

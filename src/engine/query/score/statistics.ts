@@ -6,9 +6,11 @@ import type { Statistics } from '../../../query/statistics.ts'
 import type { Reader } from '../../reader.ts'
 import { evaluate } from '../evaluate.ts'
 import { isRowKind } from '../places.ts'
-import { EVERYTHING, type Plan, planQuery } from '../plan.ts'
+import { planQuery } from '../plan.ts'
+import { EVERYTHING, type Plan } from '../plan-type.ts'
 import type { Context } from '../segment-matcher.ts'
 import { dictionaryOf } from '../term-dictionary.ts'
+import { segmentsWith } from '../where.ts'
 import { countsBySignature, elementStatistics } from './elements.ts'
 import { remembered } from './remembered.ts'
 
@@ -68,7 +70,7 @@ export const createStatistics = ({ kind, reader, ask }: StatisticsOptions): Stat
   /** Postings know their counts. */
   const sumOf = (plan: Plan): number => {
     const evaluation = evaluate({ kind, plan, reader, ask })
-    return reader.segments().reduce((sum, segment) => sum + evaluation.count(segment), 0)
+    return segmentsWith([evaluation], reader).reduce((sum, segment) => sum + evaluation.count(segment), 0)
   }
 
   return {
