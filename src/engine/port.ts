@@ -71,6 +71,8 @@ export interface Pages {
   pages: Iterable<Hit[]> | AsyncIterable<Hit[]>
   /** The last hit of the pages that were taken so far. */
   at(): Cursor | undefined
+  /** The next page is to begin behind this hit; absent where pages depend on one another. */
+  goTo?: ((at: Cursor) => void) | undefined
 }
 
 export interface SimilarDocument {

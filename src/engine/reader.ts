@@ -49,6 +49,8 @@ export interface Reader {
   version(): number
   /** In chain order. */
   segments(): readonly Segment[]
+  /** By its id. */
+  segment(id: number): Segment
   header(segment: Segment): ReadHeader
   /** Those of logs, or of calls. */
   signatures(of: 'log' | 'call'): readonly StoredSignature[]
@@ -61,10 +63,10 @@ export interface Reader {
   name(id: number): string
   /** All names that are known so far, in the order of their ids. */
   names(): readonly string[]
-  /** The postings of one term, in all segments that have it. */
-  postings(term: number, fingerprint: number): readonly Posting[]
-  /** The postings of a range of terms, in all segments. */
-  postingsBetween(first: number, last: number): readonly Posting[]
+  /** The postings of one term, in all segments that have it, or in those of certain ones. */
+  postings(term: number, fingerprint: number, among?: ReadonlySet<number>): readonly Posting[]
+  /** The postings of a range of terms. */
+  postingsBetween(first: number, last: number, among?: ReadonlySet<number>): readonly Posting[]
   /** The terms of a range that one segment has. */
   termsBetween(segment: number, first: number, last: number): Posting[]
   ordinals(posting: Posting): Uint32Array
@@ -109,6 +111,7 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
   let checking = () => {}
   let seen: unknown
   let segments: Segment[] = []
+  let segmentsById = new Map<number, Segment>()
   let signatures: StoredSignature[] = []
   let bySort: Record<'log' | 'call', StoredSignature[]> = { log: [], call: [] }
   let headers = new Map<number, ReadHeader>()
@@ -121,6 +124,7 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
 
   const load = () => {
     segments = selectSegments.all() as Segment[]
+    segmentsById = new Map(segments.map(segment => [segment.id, segment]))
     const left = new Map<number, ReadHeader>()
     for (const { id } of segments) {
       const header = headers.get(id)
@@ -181,6 +185,7 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
     },
     version: () => seen as number,
     segments: () => segments,
+    segment: id => present(segmentsById.get(id), 'the number of a segment'),
     header(segment) {
       let header = headers.get(segment.id)
       if (!header) {
@@ -212,8 +217,8 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
     },
     name: id =>
       names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
-    postings: (term, fingerprint) => postings.between(term, term, fingerprint),
-    postingsBetween: (first, last) => postings.between(first, last),
+    postings: (term, fingerprint, among) => postings.between(term, term, fingerprint, among),
+    postingsBetween: (first, last, among) => postings.between(first, last, undefined, among),
     termsBetween: postings.within,
     ordinals: postings.ordinals,
     points,

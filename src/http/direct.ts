@@ -13,6 +13,7 @@ import { totalsFor } from './es/dialect.ts'
 import { factsOf, nameRequest, REQUEST_ID } from './facts.ts'
 import { PRODUCT } from './json.ts'
 import { nodeListener } from './node-listener.ts'
+import { sendPieces } from './pieces.ts'
 
 /**
  * The short way of a search: what most clients ask most of the time is answered without the router, whose requests, responses and streams
@@ -86,7 +87,10 @@ export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOp
         const dialect = { totals: totalsFor(exchange.req.path, incoming.headers['user-agent']), typedKeys: false }
         const found = await search.search({ ...target, body, dialect, account: id, signal: exchange.req.raw.signal })
         if (found.body instanceof Uint8Array && found.status === 200) sendWhole(exchange.env!, found.status, found.body)
-        else await respond(exchange, sendAnswer(exchange, log, found))
+        else if (found.pieces) {
+          outgoing.writeHead(found.status, [...PRODUCT_HEADERS, REQUEST_ID, factsOf(incoming).id])
+          await sendPieces(outgoing, found.pieces, { log, path: exchange.req.path })
+        } else await respond(exchange, sendAnswer(exchange, log, found))
       } catch (error) {
         await respond(exchange, toError(error, exchange))
       } finally {

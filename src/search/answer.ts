@@ -36,12 +36,14 @@ export interface Reply {
 
 /** A long answer. */
 export interface Parts {
-  /** Bytes that own their memory. */
-  parts: Iterable<Uint8Array<ArrayBuffer>>
+  /** The bytes of each hold until something else is written. */
+  parts: Iterable<Uint8Array>
   /** The last hit of those that were taken so far. */
   at(): Cursor | undefined
   /** Whether the last part was taken: who went on behind the last hit would close the answer again. */
   ended(): boolean
+  /** The next part is to begin behind this hit; absent where parts depend on one another. */
+  goTo?: ((at: Cursor) => void) | undefined
 }
 
 export interface AnswerOptions extends SearchOptions {
@@ -139,7 +141,7 @@ export const answerRequest = (
   }
   const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
   if (!mayStream) throw overNow('streams', limits)
-  const { total, pages, at, maxScore } = searcher.writePages(request, options, writing, after)
+  const { total, pages, at, maxScore, goTo } = searcher.writePages(request, options, writing, after)
   const begun = after
     ? undefined
     : head(lead({ ...{ total, hits: total === 0 ? 0 : 1 }, ...(maxScore !== undefined && { maxScore }) }))
@@ -147,7 +149,7 @@ export const answerRequest = (
   const parts = streamed(begun, pages, () => {
     ended = true
   })
-  return { status: 200, body: { parts, at, ended: () => ended } }
+  return { status: 200, body: { parts, at, goTo, ended: () => ended } }
 }
 
 /** A deadline that the request itself sets; a long answer has none but that of each of its parts. */
@@ -237,11 +239,7 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
  * The parts of a long answer. They are put together as bytes: text of that size would be kept until V8 cleans its whole heap, and long
  * streams take little memory only if each part is forgotten as it goes.
  */
-function* streamed(
-  head: string | undefined,
-  pages: WrittenPages['pages'],
-  onEnd: () => void,
-): Generator<Uint8Array<ArrayBuffer>> {
+function* streamed(head: string | undefined, pages: WrittenPages['pages'], onEnd: () => void): Generator<Uint8Array> {
   // What goes on with an answer comes behind a hit.
   let before = head ?? ','
   const rest = pages[Symbol.iterator]()
@@ -250,12 +248,12 @@ function* streamed(
     out.text(before)
     if (rest.next().done) break
     before = ','
-    yield out.take()
+    yield out.view()
   }
   out.truncate(before === ',' ? 0 : out.length)
   out.bytes(TAIL)
   onEnd()
-  yield out.take()
+  yield out.view()
 }
 
 /** Answers are written here one after another: each, or each part of it, is taken before the next is begun. */

@@ -38,8 +38,8 @@ export const answerLines = (
       head() {},
       all: () => end(searcher.write(asked, options, writing).hits),
       begin() {
-        const { pages, at } = searcher.writePages(asked, options, writing, after)
-        return { at, pages: each(pages, end) }
+        const { pages, at, goTo } = searcher.writePages(asked, options, writing, after)
+        return { at, goTo, pages: each(pages, end) }
       },
     }
   }
@@ -55,8 +55,8 @@ export const answerLines = (
       },
       all: () => write(searcher.search(asked, options).hits),
       begin() {
-        const { pages, at } = searcher.pages(asked, options, after)
-        return { at, pages: each(pages, write) }
+        const { pages, at, goTo } = searcher.pages(asked, options, after)
+        return { at, goTo, pages: each(pages, write) }
       },
     }
   }
@@ -78,7 +78,7 @@ const checkShown = (request: SearchRequest, format: Format): void => {
 interface Lines {
   head(): void
   all(): void
-  begin(): Pick<Parts, 'at'> & { pages: Iterable<unknown> }
+  begin(): Pick<Parts, 'at' | 'goTo'> & { pages: Iterable<unknown> }
 }
 
 function* each<T>(pages: Iterable<T>, write: (page: T) => void): Generator<T> {
@@ -91,7 +91,7 @@ function* each<T>(pages: Iterable<T>, write: (page: T) => void): Generator<T> {
 /** A part for each page; the one writer is used by others in between. */
 const streamed = (lines: Lines, out: ByteWriter): Parts => {
   let ended = false
-  const { pages, at } = lines.begin()
+  const { pages, at, goTo } = lines.begin()
   function* parts() {
     const rest = pages[Symbol.iterator]()
     let isFirst = true
@@ -100,10 +100,10 @@ const streamed = (lines: Lines, out: ByteWriter): Parts => {
       if (isFirst) lines.head()
       isFirst = false
       if (rest.next().done) break
-      yield out.take()
+      yield out.view()
     }
     ended = true
-    yield out.take()
+    yield out.view()
   }
-  return { parts: parts(), at, ended: () => ended }
+  return { parts: parts(), at, goTo, ended: () => ended }
 }

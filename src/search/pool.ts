@@ -76,7 +76,8 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
     if (message.type !== 'answer') throw new Error(`a reading thread answered ${message.type}`)
     const { status, body, more, format, cursor } = message
     cursors.used(account, cursor)
-    return { status, body: more ? streams.open({ search, account, first }) : body, ...(format && { format }) }
+    const told = { status, ...(format && { format }) }
+    return more ? { ...told, ...streams.open({ search, account, first }) } : { ...told, body }
   }
 
   const searchOnce = async (

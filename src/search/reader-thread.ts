@@ -7,6 +7,7 @@ import type { Cursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import { createSuggester, type Suggester, type SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
+import { newBytes } from '../lib/bytes.ts'
 import { type Failure, toFailure } from '../lib/failure.ts'
 import { readTextAsset } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
@@ -49,11 +50,16 @@ export type ToReader =
   | { type: 'held'; id: number; store: string }
   | { type: 'seen'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
-  | { type: 'more'; id: number; stream: number }
+  | ({ type: 'more'; id: number; stream: number; after: Cursor | undefined } & Into)
   /** The same of a thread that has not begun that answer: it goes on behind the hit that the answer has come to. */
-  | { type: 'resume'; id: number; stream: number; search: Search; after: Cursor | undefined }
+  | ({ type: 'resume'; id: number; stream: number; search: Search; after: Cursor | undefined } & Into)
   /** Nobody wants the rest of an answer. */
   | { type: 'drop'; stream: number }
+
+/** Memory for a part of an answer; one that does not fit is given in memory of its own. */
+interface Into {
+  into: SharedArrayBuffer | undefined
+}
 
 /** A search by its body, or one that was read from something else, such as a rule. */
 export type Search = {
@@ -70,9 +76,19 @@ export type Search = {
 
 export type FromReader =
   | { type: 'ready' }
-  | ({ type: 'answer'; id: number; body: Uint8Array; more: boolean; at: Cursor | undefined } & Omit<Reply, 'body'>)
-  /** `at`: the last hit in it. */
-  | { type: 'part'; id: number; body: Uint8Array; more: boolean; at: Cursor | undefined }
+  /** `isApart`: parts can be made without those before them. */
+  | ({
+      type: 'answer'
+      id: number
+      body: Uint8Array
+      more: boolean
+      at: Cursor | undefined
+      isApart?: boolean
+    } & Omit<Reply, 'body'>)
+  /** `at`: the last hit in it. `body`: how many bytes there are in the memory that was given for it, or the bytes. */
+  | { type: 'part'; id: number; body: Uint8Array | number; more: boolean; at: Cursor | undefined }
+  /** The part at work will end with this hit: what comes behind it may be asked for elsewhere. */
+  | { type: 'reached'; id: number; at: Cursor }
   /** The task has made room for others, and is to be asked anew. */
   | { type: 'yielded'; id: number }
   | ({ type: 'held'; id: number } & HeldBlocks)
@@ -112,30 +128,36 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   const reply = (id: number, { body, ...answer }: Reply, options: Running) => {
     if (body instanceof Uint8Array) return send({ type: 'answer', id, ...answer, body, ...END })
     const rest = body.parts[Symbol.iterator]()
-    const { value = nothing() } = rest.next()
+    const { value } = rest.next()
     const goesOn = !body.ended()
     if (goesOn) streams.set(id, { ...body, rest, options })
-    send({ type: 'answer', id, ...answer, body: value, more: goesOn, at: body.at() })
+    const isApart = body.goTo !== undefined
+    send({ type: 'answer', id, ...answer, body: owned(value), more: goesOn, at: body.at(), isApart })
   }
 
-  const more = (id: number, stream: number) => {
+  const more = ({ id, stream, after, into }: Pick<More, 'id' | 'stream' | 'after' | 'into'>) => {
     const one = streams.get(stream)
     if (!one) throw new Error('there is no such answer to continue')
     one.options.begin(id)
-    let next: IteratorResult<Uint8Array<ArrayBuffer>> | undefined
+    if (after) one.goTo?.(after)
+    let next: IteratorResult<Uint8Array> | undefined
     try {
       next = one.rest.next()
     } finally {
       if (next === undefined || one.ended()) streams.delete(stream)
     }
-    send({ type: 'part', id, body: next.value ?? nothing(), more: !one.ended(), at: one.at() })
+    const state = { type: 'part', id, more: !one.ended(), at: one.at() } as const
+    const bytes = next.value ?? nothing()
+    if (!into || bytes.length > into.byteLength) return send({ ...state, body: owned(bytes) })
+    new Uint8Array(into).set(bytes)
+    tell({ ...state, body: bytes.length })
   }
 
-  const resume = ({ id, stream, search, after }: Extract<ToReader, { type: 'resume' }>) => {
+  const resume = ({ id, stream, search, after, into }: Extract<ToReader, { type: 'resume' }>) => {
     const { body, options } = begin({ ...search, id, mayStream: true }, after)
     if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be continued')
     streams.set(stream, { ...body, rest: body.parts[Symbol.iterator](), options })
-    more(id, stream)
+    more({ id, stream, after, into })
   }
 
   const begin = (search: Search, after?: Cursor) => {
@@ -151,7 +173,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     return { ...answered, options }
   }
 
-  const send = (message: Extract<FromReader, { type: 'answer' | 'part' }>) =>
+  const send = (message: Extract<FromReader, { type: 'answer' | 'part' }> & { body: Uint8Array }) =>
     tell(message, [message.body.buffer as ArrayBuffer])
 
   /** A long answer may take as long as its client does: the deadline is that of each part. */
@@ -165,6 +187,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       },
       cancelled: () => Atomics.load(flags, 0) === current,
       yields: () => Atomics.load(flags, 1) === current,
+      reached: at => tell({ type: 'reached', id: current, at }),
     }
   }
 
@@ -213,7 +236,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
       case 'seen':
         return tell({ type: 'seen', id: message.id, seen: opened(message.store).searcher.seen() })
       case 'more':
-        return more(message.id, message.stream)
+        return more(message)
       case 'resume':
         return resume(message)
       case 'drop':
@@ -238,6 +261,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
   tell({ type: 'ready' })
 }
 
+type More = Extract<ToReader, { type: 'more' }>
 type Documents = Extract<ToReader, { type: 'documents' }>
 
 interface Opened extends OpenStore {
@@ -248,7 +272,7 @@ interface Opened extends OpenStore {
 const listedTokens = () => ['tokens.txt', 'demo-tokens.txt'].flatMap(name => parseTokens(readTextAsset(name)))
 
 interface Stream extends Parts {
-  rest: Iterator<Uint8Array<ArrayBuffer>>
+  rest: Iterator<Uint8Array>
   options: Running
 }
 
@@ -263,6 +287,13 @@ const textOf = (body: Uint8Array | undefined) =>
   body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()
 
 const nothing = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
+
+/** A copy in memory of its own, which can be handed to another thread. */
+const owned = (bytes: Uint8Array = nothing()): Uint8Array<ArrayBuffer> => {
+  const copy = newBytes(bytes.length)
+  copy.set(bytes)
+  return copy
+}
 
 const heldIn = (reader: Reader): HeldBlocks => {
   reader.begin()

@@ -108,6 +108,18 @@ export const NO_ACCOUNT = 0
 export interface Answer {
   status: number
   body: Uint8Array | ReadableStream<Uint8Array>
+  /** The same as a stream, for who takes it without copies: then nobody may read `body`. */
+  pieces?: Pieces | undefined
   /** Of what is no JSON. */
   format?: Format | undefined
+}
+
+/** A long answer, piece by piece. */
+export interface Pieces {
+  /** Its bytes hold until the next one is asked for. Undefined behind the last one. */
+  next(): Promise<Uint8Array | undefined>
+  /** Nobody wants the rest. */
+  cancel(reason?: unknown): void
+  /** Aborts where the answer is given up before its end. */
+  signal: AbortSignal
 }

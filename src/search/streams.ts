@@ -1,30 +1,20 @@
-import type { Cursor } from '../engine/query/pages.ts'
 import { type Limits, overNow } from '../limits/index.ts'
+import { createAhead } from './ahead.ts'
 import type { Search } from './reader-thread.ts'
-import type { Message, Reply, Thread, Threads } from './threads.ts'
+import type { Answer, Pieces } from './service.ts'
+import type { Reply, Threads } from './threads.ts'
 
-/**
- * Long answers, given part by part as they are read. A thread that has begun one gives its parts best; where it is lost, or has made room
- * for others, another one goes on behind the last hit that was sent.
- */
+/** Long answers, given piece by piece as they are read. */
 export interface Streams {
   /** Whether the account may have one more. */
   mayOpen(account: number): boolean
-  open(stream: { search: Search; account: number; first: Reply }): ReadableStream<Uint8Array>
+  open(stream: { search: Search; account: number; first: Reply }): Pick<Answer, 'body' | 'pieces'>
 }
 
 export interface StreamsOptions {
-  threads: Pick<Threads, 'ask' | 'drop'>
+  threads: Pick<Threads, 'ask' | 'drop' | 'isSpare'>
   limits: Limits
   nextId(): number
-}
-
-interface Stream {
-  search: Search
-  account: number
-  /** Undefined where no thread has it. */
-  thread: Thread | undefined
-  at: Cursor | undefined
 }
 
 /** Whoever takes less in the time of an unread stream does not read: some 4 kB a second. */
@@ -39,34 +29,6 @@ export const createStreams = ({ threads, limits, nextId }: StreamsOptions): Stre
     return now
   }
 
-  const homeOf = (stream: Stream): Thread | undefined => {
-    if (stream.thread?.state === 'lost') stream.thread = undefined
-    return stream.thread
-  }
-
-  const messageTo = (stream: Stream, thread: Thread, id: number): Message => {
-    const home = homeOf(stream)
-    if (home === thread) return { type: 'more', id, stream: stream.search.id }
-    if (home) threads.drop(home, stream.search.id)
-    stream.thread = thread
-    return { type: 'resume', id, stream: stream.search.id, search: stream.search, after: stream.at }
-  }
-
-  const fetch = async (stream: Stream, signal: AbortSignal) => {
-    const id = nextId()
-    const { message } = await threads.ask({
-      ...{ id, account: stream.account, lane: 'cheap', bytes: 0, signal },
-      home: () => homeOf(stream),
-      message: thread => messageTo(stream, thread, id),
-      onYield() {
-        stream.thread = undefined
-      },
-    })
-    if (message.type !== 'part') throw new Error(`a reading thread answered ${message.type}`)
-    stream.at = message.at ?? stream.at
-    return message
-  }
-
   return {
     mayOpen: account => (open.get(account) ?? 0) < limits.streams,
     open({ search, account, first: { message, thread } }) {
@@ -76,68 +38,68 @@ export const createStreams = ({ threads, limits, nextId }: StreamsOptions): Stre
         threads.drop(thread, search.id)
         throw overNow('streams', limits)
       }
-      const stream: Stream = { search, account, thread, at: message.at }
       const ending = new AbortController()
-      let next: ReturnType<typeof fetch> | undefined
+      const { signal } = ending
+      const ahead = createAhead({ threads, search, account, first: { message, thread }, signal, nextId })
       let unread: NodeJS.Timeout | undefined
-      const end = (reason: unknown) => {
-        if (ending.signal.aborted) return
+      /** What of the part at hand is still to be read. In pieces: that a slow client takes one shows that it reads. */
+      let left: Uint8Array = message.body
+      let more = true
+
+      let isOver = false
+      const end = () => {
+        if (isOver) return
+        isOver = true
         clearTimeout(unread)
         count(account, -1)
+        ahead.end()
+      }
+      const fail = (reason: unknown) => {
+        if (isOver) return
+        end()
         ending.abort(reason)
-        const home = homeOf(stream)
-        if (home) threads.drop(home, search.id)
       }
-      const ahead = () => {
-        next = fetch(stream, ending.signal)
-        next.catch(() => {})
+      const watch = () => {
+        unread = setTimeout(() => fail(overNow('unreadStream', limits)), limits.unreadStream).unref()
       }
-      const watch = (controller: ReadableStreamDefaultController) => {
-        unread = setTimeout(() => {
-          const error = overNow('unreadStream', limits)
-          end(error)
-          controller.error(error)
-        }, limits.unreadStream).unref()
-      }
-      /** What of the part at hand is still to be read. */
-      let left: Uint8Array = message.body
-      /** In pieces: that a slow client takes one shows that it reads. */
-      const give = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-        controller.enqueue(left.subarray(0, PIECE))
-        left = left.subarray(PIECE)
-      }
-      let more = true
-      return new ReadableStream<Uint8Array>(
-        {
-          start(controller) {
-            give(controller)
-            ahead()
-            watch(controller)
-          },
-          async pull(controller) {
-            clearTimeout(unread)
-            try {
-              if (left.length === 0) {
-                const part = await next!
-                // One part ahead: the thread makes the next while this one is sent.
-                if (part.more) ahead()
-                ;({ body: left, more } = part)
-              }
-              if (left.length > 0) give(controller)
-              if (more || left.length > 0) watch(controller)
-              else {
-                end(undefined)
-                controller.close()
-              }
-            } catch (error) {
-              end(error)
-              throw error
-            }
-          },
-          cancel: end,
+      const pieces: Pieces = {
+        signal,
+        cancel: (reason = new Error('nobody wants the rest of the answer')) => fail(reason),
+        async next() {
+          signal.throwIfAborted()
+          clearTimeout(unread)
+          try {
+            while (left.length === 0 && more) ({ body: left, more } = await ahead.next())
+          } catch (error) {
+            fail(error)
+            throw error
+          }
+          const piece = left.subarray(0, PIECE)
+          left = left.subarray(PIECE)
+          if (more || left.length > 0) watch()
+          else end()
+          return piece.length > 0 ? piece : undefined
         },
-        { highWaterMark: 1 },
-      )
+      }
+      watch()
+      return { pieces, body: streamOf(pieces) }
     },
   }
 }
+
+/** Copies, since readers of streams keep what they get. */
+const streamOf = ({ next, cancel, signal }: Pieces): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        signal.addEventListener('abort', () => controller.error(signal.reason))
+      },
+      async pull(controller) {
+        const piece = await next()
+        if (piece) controller.enqueue(piece.slice())
+        else controller.close()
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  )

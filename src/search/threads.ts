@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads'
+import type { Cursor } from '../engine/query/pages.ts'
 import { retry, stop } from '../lib/errors.ts'
 import { fromFailure } from '../lib/failure.ts'
 import { startWorker } from '../lib/runtime.ts'
@@ -17,6 +18,8 @@ export interface Threads {
   /** How many are at work. */
   busy(): number
   state(): ThreadsState
+  /** Whether there is one, or could be one, that nobody waits for. */
+  isSpare(): boolean
   /** Starts the first one, so that a query need not wait for it. */
   start(): void
   /** Tells the thread that nobody wants the rest of an answer. */
@@ -49,7 +52,9 @@ export interface Asked extends Waiting {
    */
   home?(): Thread | undefined
   /** Called where the thread gives up what it has done of it. */
-  onYield?(): void
+  onYield?(thread: Thread): void
+  /** Told the last hit of the part of a long answer that is being written. */
+  onReached?(at: Cursor): void
   /** Bytes that are held while it waits. */
   bytes: number
   signal?: AbortSignal | undefined
@@ -61,7 +66,7 @@ export interface Thread {
 }
 
 export interface Reply {
-  message: Exclude<FromReader, { type: 'ready' | 'failed' | 'yielded' }>
+  message: Exclude<FromReader, { type: 'ready' | 'failed' | 'yielded' | 'reached' }>
   thread: Thread
 }
 
@@ -121,13 +126,17 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     worker.on('message', (message: FromReader) => {
       if (thread.state === 'lost') return
       const { task } = thread
+      if (message.type === 'reached') {
+        if (task?.id === message.id) task.onReached?.(message.at)
+        return
+      }
       release(thread)
       thread.state = 'idle'
       startFault = null
       if (task && message.type === 'yielded') {
         task.tries++
         if (task.tries === CHEAP_MS.length) task.lane = 'dear'
-        task.onYield?.()
+        task.onYield?.(thread)
         wait(task)
       } else if (message.type === 'failed') task?.reject(fromFailure(message.failure))
       else if (message.type !== 'ready' && message.type !== 'yielded') task?.resolve({ message, thread })
@@ -257,6 +266,8 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       ...{ most: size, started: threads.length, busy: busy(), waiting: queue.all().length },
       ...{ lost, error: startFault },
     }),
+    isSpare: () =>
+      !closed && queue.all().length === 0 && (threads.length < size || threads.some(({ state }) => state === 'idle')),
     start() {
       if (threads.length === 0 && !closed) start()
     },

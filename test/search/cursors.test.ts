@@ -58,7 +58,10 @@ const reorganise = (to: number, blocks: number, salt: string) => {
 }
 
 const textOf = ({ body }: Pick<Reply, 'body'>): string =>
-  (body instanceof Uint8Array ? Buffer.from(body) : Buffer.concat([...body.parts])).toString()
+  (body instanceof Uint8Array
+    ? Buffer.from(body)
+    : Buffer.concat(Array.from(body.parts, part => Buffer.from(part)))
+  ).toString()
 const read = (reply: Pick<Reply, 'body'>): Answer => parseLossless(textOf(reply)) as Answer
 
 const answer = (entities: string, body: unknown, options: Partial<AnswerOptions> = {}): Reply =>

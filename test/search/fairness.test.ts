@@ -63,6 +63,10 @@ const timed = async (run: () => Promise<unknown>): Promise<number> => {
   return performance.now() - start
 }
 
+/** The time within which so large a part of some answers came. */
+const within = (times: readonly number[], part: number): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length * part)]!
+
 const ranges = (count: number) => Array.from({ length: count }, (_, i) => ({ range: { str: { gte: `zzz${i}` } } }))
 /** Takes seconds: each of many ranges of a rendered text looks at all documents. */
 const dear = { size: 1, query: { bool: { must_not: ranges(3_000) } } }
@@ -71,18 +75,24 @@ const id = { query: { term: { _id: blocks[3]!.block.hash } } }
 for (const inlineMs of [0, 2])
   test(`dear queries of one account hold up neither cheap ones of another nor what the program asks, ${inlineMs} ms inline`, async t => {
     const { pool, search } = setUp(t, { inlineMs })
+    const cheap = async (): Promise<number> => {
+      const times: number[] = []
+      for (let i = 0; i < 50; i++) times.push(await timed(() => search(B, 'block', id)))
+      return within(times, 0.9)
+    }
+    await search(B, 'block', id)
+    // Other programs may have the machine.
+    const alone = await cheap()
     const ending = new AbortController()
     const attack = Array.from({ length: 20 }, () => search(A, 'event', dear, ending.signal))
     const ended = Promise.allSettled(attack)
     await pause(600)
-    const times: number[] = []
-    for (let i = 0; i < 50; i++) times.push(await timed(() => search(B, 'block', id)))
+    const beside = await cheap()
     const ranges = await timed(() => pool.ranges(NETWORK))
-    times.sort((a, b) => a - b)
     ending.abort()
     await ended
-    assert.ok(times[45]! < 100, `90 % of the cheap ones in ${times[45]} ms`)
-    assert.ok(ranges < 300, `ranges in ${ranges} ms`)
+    assert.ok(beside < Math.max(100, 10 * alone), `90 % of the cheap ones in ${beside} ms, alone in ${alone} ms`)
+    assert.ok(ranges < Math.max(300, 30 * alone), `ranges in ${ranges} ms`)
   })
 
 test('dear queries that the main thread tries take little of its time', async t => {
@@ -90,6 +100,8 @@ test('dear queries that the main thread tries take little of its time', async t 
   await search(B, 'block', id)
   const ending = new AbortController()
   const attack: Promise<Answer>[] = []
+  const quiet: number[] = []
+  for (let i = 0; i < 50; i++) quiet.push(await timed(() => pause(1)))
   const delays: number[] = []
   for (let i = 0; i < 100; i++) {
     // Each of another shape, and small enough to be tried.
@@ -100,12 +112,12 @@ test('dear queries that the main thread tries take little of its time', async t 
   const ended = Promise.allSettled(attack)
   ending.abort()
   await ended
-  delays.sort((a, b) => a - b)
-  assert.ok(delays[80]! < 20, `80 % of the turns in ${delays[80]} ms`)
+  const most = within(delays, 0.8)
+  assert.ok(most < Math.max(20, 5 * within(quiet, 0.8)), `80 % of the turns in ${most} ms`)
 })
 
 test('dear queries of several accounts take turns', async t => {
-  const { search } = setUp(t, { deadlineMs: 300 })
+  const { search } = setUp(t, { deadlineMs: 1000 })
   const order: number[] = []
   const ask = (account: number) => search(account, 'event', dear).catch(() => order.push(account))
   const asked = [ask(A), ask(A), ask(A), ask(A)]
@@ -132,7 +144,7 @@ test('a thread that is killed takes no stream of others along, whatever their or
     ['data'],
     ['address.raw', 'logIndex.num'],
   ]
-  const { search, stick } = setUp(t, { threads: 1, deadlineMs: 1000 })
+  const { search, stick } = setUp(t, { threads: 1, deadlineMs: 1500 })
   const bodies = orders.map(sort => ({ size: -1, ...(sort && { sort }) }))
   const due: string[][] = []
   for (const body of bodies) due.push(await hitsOf(await search(A, 'log', body)))

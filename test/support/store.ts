@@ -31,7 +31,8 @@ import type { StoredToken } from '../../src/engine/port.ts'
 import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
 import { evaluate } from '../../src/engine/query/evaluate.ts'
 import { numberedAs, positionOfOrdinal, segmentAt } from '../../src/engine/query/places.ts'
-import { type Plan, planQuery } from '../../src/engine/query/plan.ts'
+import { planQuery } from '../../src/engine/query/plan.ts'
+import type { Plan } from '../../src/engine/query/plan-type.ts'
 import { count, each } from '../../src/engine/query/sets.ts'
 import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
@@ -329,9 +330,11 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
         })
         const positions: number[] = []
         let counted = 0
+        const where = evaluation.where?.()
         for (const segment of reader.segments()) {
           counted += evaluation.count(segment)
           const set = evaluation.matches(segment)
+          if (where && !where.has(segment.id) && count(set) > 0) throw new Error('matches are where none should be')
           const before = positions.length
           each(set, ordinal => positions.push(positionOfOrdinal(reader.header(segment), numberedAs(kind), ordinal)))
           if (positions.length - before !== count(set)) throw new Error('a set does not hold what it counts')

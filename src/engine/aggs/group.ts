@@ -1,4 +1,4 @@
-import { lowerBound } from '../query/sets.ts'
+import { lowerBound } from '../../lib/bounds.ts'
 import { type Batch, cut } from './batch.ts'
 import { byBuckets } from './by-buckets.ts'
 import { byPairs } from './by-pairs.ts'

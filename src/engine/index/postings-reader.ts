@@ -122,6 +122,16 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
     }
   }
 
+  const inSome = (ids: ReadonlySet<number>, range: Range): Posting[] => {
+    loaded = 0
+    const found: Posting[] = []
+    for (const id of ids) {
+      const view = byId.get(id)
+      if (view) collect(view, range, found)
+    }
+    return found
+  }
+
   return {
     /** Follows the segments that there are. */
     keep(segments: readonly Listed[]) {
@@ -136,8 +146,9 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       for (const view of before.values()) if (byId.get(view.id) !== view) forget(view)
       lists.keep(views)
     },
-    /** In all segments. */
-    between(first: number, last: number, fingerprint?: number): readonly Posting[] {
+    /** In all segments, or in certain ones. */
+    between(first: number, last: number, fingerprint?: number, among?: ReadonlySet<number>): readonly Posting[] {
+      if (among) return inSome(among, { first, last, fingerprint, key: keyOfRange(first, last) })
       const key = `${first} ${last} ${fingerprint}`
       const known = answers.get(key)
       if (known) return known

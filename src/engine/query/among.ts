@@ -1,6 +1,6 @@
 import type { SearchRequest, Slice } from '../../query/request.ts'
 import type { SegmentHeader } from '../index/segment.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './plan-type.ts'
 
 /** The blocks in which a search looks, whatever it asks for; all of them where nothing is said. */
 export type Among = Pick<SearchRequest, 'within' | 'slice'>

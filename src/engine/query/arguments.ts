@@ -15,7 +15,7 @@ import type { Posting, Reader, StoredSignature } from '../reader.ts'
 import { numberCounter, numberMatches } from './argument-numbers.ts'
 import type { Leaf } from './leaf.ts'
 import { argumentTerm, isExact, type Nested, numbersKey, rangesOf } from './nested.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './plan-type.ts'
 import {
   byDocuments,
   type Context,
@@ -33,7 +33,8 @@ export const createNested = (
 ): SegmentMatcher => {
   const documents = byDocuments({ op: 'nested', path: 'args', of: nested.node }, context)
   const { reader } = context
-  const required = nested.required && postingsBySegment(() => requiredPostings(nested, signatures, reader))
+  const required =
+    nested.required && postingsBySegment(context, among => requiredPostings(nested, signatures, { reader, among }))
   let known: number[] | undefined
   const possible = () => {
     known ??= possibleIds(nested, signatures, reader)
@@ -50,6 +51,7 @@ export const createNested = (
 
   return {
     events: true,
+    where: required?.where,
     count({ segment }) {
       if (!nested.required) {
         if (counter === null) counter = numberCounter(possible(), nested, reader)
@@ -105,19 +107,23 @@ const mayMatch = (term: number, nested: Nested, signatures: ReadonlySet<number> 
 const FEW_ROLES = 3
 
 /** The postings of the values one of which every match has. */
-const requiredPostings = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: Reader): Posting[] => {
+const requiredPostings = (
+  nested: Nested,
+  signatures: ReadonlySet<number> | undefined,
+  { reader, among }: { reader: Reader; among: ReadonlySet<number> | undefined },
+): Posting[] => {
   const ids =
     signatures &&
     [...signatures].flatMap(id => argumentIds(id, reader)).filter(id => mayMatch(termOf(0, id), nested, signatures))
   return nested.required!.flatMap(keys => {
     if (!ids || ids.length > FEW_ROLES)
       return rangesOf(keys).flatMap(({ first, last, fingerprint }) =>
-        reader.postingsBetween(first, last).filter(posting => posting.fingerprint === fingerprint),
+        reader.postingsBetween(first, last, among).filter(posting => posting.fingerprint === fingerprint),
       )
     return ids.flatMap(id => {
       const terms = [{ term: termOf(keys.hash.value, id), fingerprint: keys.hash.fingerprint }]
       if (keys.address !== undefined) terms.push({ term: termOf(keys.address, id), fingerprint: 0 })
-      return terms.flatMap(({ term, fingerprint }) => reader.postings(term, fingerprint))
+      return terms.flatMap(({ term, fingerprint }) => reader.postings(term, fingerprint, among))
     })
   })
 }

@@ -14,6 +14,7 @@ import type { Scoring } from './score/scoring.ts'
 import { and, each, type OrdinalSet, run, some, toArray } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
 import { findByKeys } from './top.ts'
+import { segmentsOf } from './where.ts'
 
 /** What a query finds of one kind. */
 export interface Part {
@@ -54,7 +55,7 @@ const findBehind = (
 
 /** All matches in some neighbouring blocks. */
 export const matchesIn = (blocks: Run, parts: Part[], { reader }: Pick<Finding, 'reader'>): Found[] =>
-  reader.segments().flatMap(segment => {
+  segmentsOf(parts, reader).flatMap(segment => {
     if (segment.last < blocks[0] || segment.first > blocks[1]) return []
     const header = reader.header(segment)
     return parts.flatMap(({ kind, evaluation }) => {
@@ -97,7 +98,7 @@ const findInChainOrder = (
   blocks: Run = EVERYWHERE,
 ): Found[] => {
   const { descending, compare } = keys
-  const segments = descending ? reader.segments().toReversed() : reader.segments()
+  const segments = descending ? segmentsOf(parts, reader).toReversed() : segmentsOf(parts, reader)
   const found: Found[] = []
   let before: SegmentHeader | undefined
   for (const segment of segments) {

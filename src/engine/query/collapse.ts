@@ -8,6 +8,7 @@ import { numberedAs, ordinalOfPosition, positionOfOrdinal } from './places.ts'
 import { toArray } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
 import { type Key, keyReader } from './sort-keys.ts'
+import { segmentsOf } from './where.ts'
 
 /** Matches whose keys are read in one go. */
 const CHUNK = 125
@@ -36,7 +37,8 @@ export const findCollapsed = (request: SearchRequest, parts: Part[], finding: Fi
       groups.set(group, one)
     }
   }
-  for (const segment of keys.descending ? reader.segments().toReversed() : reader.segments()) {
+  const segments = segmentsOf(parts, reader)
+  for (const segment of keys.descending ? segments.toReversed() : segments) {
     const found = isChain ? inChainOrder(segment, parts, keys, finding) : matchesOf(segment, parts, finding)
     for (const some of found) {
       take(some, segment)

@@ -1,4 +1,5 @@
 import { coin } from '../../documents/show.ts'
+import { lowerBound } from '../../lib/bounds.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import type { Bounds, Value } from '../../query/ast.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
@@ -226,21 +227,10 @@ const manyCoins = (values: readonly Value[]): ColumnCondition => {
   const sorted = Float64Array.from(values as number[]).sort()
   const judge = (value: number): Verdict => {
     if (value < INEXACT) return coins.has(coin(value)) ? YES : NO
-    const next = sorted[firstFrom(sorted, coin(neighbour(value, -1n)))]
+    const next = sorted[lowerBound(sorted, coin(neighbour(value, -1n)))]
     return next !== undefined && next <= coin(neighbour(value, 1n)) ? DOUBT : NO
   }
   return { low: 0, high: Number.POSITIVE_INFINITY, judge }
-}
-
-const firstFrom = (sorted: Float64Array, value: number): number => {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (sorted[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** The least integer whose coin reaches the value, or with `beyond` lies above it; found by bisection near value × 10^18. */

@@ -1,3 +1,4 @@
+import { lowerBound } from '../../lib/bounds.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../index/terms.ts'
 import type { Posting, Reader, Segment } from '../reader.ts'
@@ -7,32 +8,22 @@ import { byRecords } from './by-records.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
 import { isLeaf } from './leaf.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition } from './places.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './plan-type.ts'
 import { scan } from './scan.ts'
 import {
   byDocuments,
   type Context,
   createTerms,
+  type PostingsBySegment,
   postingsBySegment,
   type SegmentMatcher,
   type SegmentView,
   union,
   viewOf,
 } from './segment-matcher.ts'
-import {
-  and,
-  atLeast,
-  count,
-  EMPTY,
-  isEmpty,
-  listed,
-  lowerBound,
-  not,
-  type OrdinalSet,
-  or,
-  packed,
-  run,
-} from './sets.ts'
+import { and, atLeast, count, EMPTY, isEmpty, listed, not, type OrdinalSet, or, packed, run } from './sets.ts'
+
+import { NOWHERE, type Where, whereAll, whereAny, whereAt, whereIn } from './where.ts'
 
 /** Evaluates a plan on one kind, segment by segment. */
 export interface Evaluation {
@@ -40,6 +31,7 @@ export interface Evaluation {
   matches(segment: Segment, within?: OrdinalSet): OrdinalSet
   /** How many documents of the segment match: cheaper than `matches` where counts are kept. */
   count(segment: Segment): number
+  where?: Where | undefined
 }
 
 export interface EvaluationOptions {
@@ -56,7 +48,9 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
   /** What had to be found to be counted, by segment: hits are looked for next. */
   const known = new Map<number, OrdinalSet>()
   const undecoded =
-    kind === 'event' && !part.events ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], reader) : undefined
+    kind === 'event' && !part.events
+      ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among: part.where })
+      : undefined
   const find = (segment: Segment, within: OrdinalSet | undefined): OrdinalSet => {
     const at = viewOfSegment(segment)
     const found = part.matches(at, within)
@@ -69,6 +63,7 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
     return count(found)
   }
   return {
+    where: part.where,
     matches: (segment, within) => known.get(segment.id) ?? find(segment, within),
     count(segment) {
       const at = viewOfSegment(segment)
@@ -99,9 +94,9 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
     case 'all':
       return { matches: ({ size }, within) => within ?? run(0, size), count: ({ size }) => size }
     case 'none':
-      return { matches: () => EMPTY, count: () => 0, events: true }
+      return { matches: () => EMPTY, count: () => 0, events: true, where: () => NOWHERE }
     case 'and':
-      return conjunction(plan.of.map(inner => build(inner, context)))
+      return conjunction(plan.of, context)
     case 'or': {
       const parts = plan.of.map(inner => build(inner, context))
       return {
@@ -111,6 +106,7 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
             at.size,
           ),
         events: parts.every(part => part.events),
+        where: () => whereAny(parts),
       }
     }
     case 'atLeast': {
@@ -123,6 +119,7 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
             at.size,
           ),
         events: plan.count > 0 && parts.every(part => part.events),
+        ...(plan.count > 0 && { where: () => whereAny(parts) }),
       }
     }
     case 'not': {
@@ -135,21 +132,25 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
       }
     }
     case 'positions':
-      return { matches: at => atPositions(plan.positions, at, numbered), events: context.kind === 'event' }
+      return {
+        matches: at => atPositions(plan.positions, at, numbered),
+        events: context.kind === 'event',
+        where: () => whereAt(plan.positions, reader),
+      }
     case 'blocks':
-      return inBlocks(plan.runs, numbered)
+      return { ...inBlocks(plan.runs, numbered), where: () => whereIn(plan.runs, reader) }
     case 'headers':
       return byHeader(plan, numbered)
     case 'transactions':
-      return ofTransactions(plan.positions, context)
+      return { ...ofTransactions(plan.positions, context), where: () => whereAt(plan.positions, reader) }
     case 'terms':
-      return createTerms(plan.terms, reader)
+      return createTerms(plan.terms, context)
     case 'signatures':
       return createSignatures(plan.ids, context)
     case 'emitters':
       return createEmitters(plan, context)
     case 'termRange':
-      return createTermRange(plan, reader)
+      return createTermRange(plan, context)
     case 'nested':
       return createNested(plan, context)
     case 'columns':
@@ -167,32 +168,41 @@ const joinOf = (
   { kind, of }: Extract<Plan, { by: 'children' | 'parent' }>,
   { numbered, reader, ask }: Context,
 ): JoinOptions => {
-  const evaluation = evaluate({ kind, plan: of, reader, ask })
-  return { kind, related: (segment, within) => evaluation.matches(segment, within), numbered, reader }
+  const { matches, where } = evaluate({ kind, plan: of, reader, ask })
+  return { kind, related: (segment, within) => matches(segment, within), where, numbered, reader }
 }
 
-const conjunction = (parts: SegmentMatcher[]): SegmentMatcher => ({
-  matches(at, within) {
-    let found = within
-    for (const part of parts) {
-      const matched = part.matches(at, found)
-      found = found ? and(found, matched, at.size) : matched
-      if (isEmpty(found)) return EMPTY
-    }
-    return found ?? run(0, at.size)
-  },
-  count(at) {
-    // Where all parts but the last let everything through, that last one may know its count.
-    for (const part of parts.slice(0, -1)) {
-      if (part.count === undefined) return undefined
-      const counted = part.count(at)
-      if (counted === 0) return 0
-      if (counted !== at.size) return undefined
-    }
-    return parts.at(-1)!.count?.(at)
-  },
-  events: parts.some(part => part.events),
-})
+const conjunction = (plans: readonly Plan[], context: Context): SegmentMatcher => {
+  const parts: SegmentMatcher[] = []
+  // A part is asked only where those before it match.
+  for (const plan of plans) {
+    const before = [...(context.among ? [{ where: context.among }] : []), ...parts]
+    parts.push(build(plan, { ...context, among: () => whereAll(before) }))
+  }
+  return {
+    where: () => whereAll(parts),
+    matches(at, within) {
+      let found = within
+      for (const part of parts) {
+        const matched = part.matches(at, found)
+        found = found ? and(found, matched, at.size) : matched
+        if (isEmpty(found)) return EMPTY
+      }
+      return found ?? run(0, at.size)
+    },
+    count(at) {
+      // Where all parts but the last let everything through, that last one may know its count.
+      for (const part of parts.slice(0, -1)) {
+        if (part.count === undefined) return undefined
+        const counted = part.count(at)
+        if (counted === 0) return 0
+        if (counted !== at.size) return undefined
+      }
+      return parts.at(-1)!.count?.(at)
+    },
+    events: parts.some(part => part.events),
+  }
+}
 
 const atPositions = (
   positions: readonly number[],
@@ -239,43 +249,48 @@ const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered
 
 const createTermRange = (
   { first, last, fingerprint, accept }: Extract<Plan, { by: 'termRange' }>,
-  reader: Reader,
+  context: Context,
 ): SegmentMatcher => {
-  const postings = postingsBySegment(() =>
-    reader.postingsBetween(first, last).filter(posting => posting.fingerprint === fingerprint && accept(posting.term)),
+  const { reader } = context
+  const postings = postingsBySegment(context, among =>
+    reader
+      .postingsBetween(first, last, among)
+      .filter(posting => posting.fingerprint === fingerprint && accept(posting.term)),
   )
-  return { matches: ({ segment, size }) => union(postings(segment.id), reader, size) }
+  return { matches: ({ segment, size }) => union(postings(segment.id), reader, size), where: postings.where }
 }
 
 /** A log has one signature and one emitter: the lists of several share nothing, and their lengths add up. */
 const disjoint = (
-  postings: (segment: number) => readonly Posting[],
+  postings: PostingsBySegment,
   reader: Reader,
-): Pick<SegmentMatcher, 'matches' | 'count'> => ({
+): Pick<SegmentMatcher, 'matches' | 'count' | 'where'> => ({
+  where: postings.where,
   matches: ({ segment, size }) => union(postings(segment.id), reader, size),
   count: ({ segment }) => postings(segment.id).reduce((sum, { n }) => sum + n, 0),
 })
 
-const createSignatures = (ids: ReadonlySet<number>, { reader }: Context): SegmentMatcher => ({
-  ...disjoint(
-    postingsBySegment(() => [...ids].flatMap(id => reader.postings(termOf(0, logField(id)), 0))),
-    reader,
-  ),
-  events: [...ids].every(id => reader.signature(id).event !== null),
-})
+const createSignatures = (ids: ReadonlySet<number>, context: Context): SegmentMatcher => {
+  const { reader } = context
+  const postings = postingsBySegment(context, among =>
+    [...ids].flatMap(id => reader.postings(termOf(0, logField(id)), 0, among)),
+  )
+  return { ...disjoint(postings, reader), events: [...ids].every(id => reader.signature(id).event !== null) }
+}
 
 const createEmitters = (
   { addresses, signatures }: Extract<Plan, { by: 'emitters' }>,
-  { reader, kind }: Context,
+  context: Context,
 ): SegmentMatcher => {
+  const { reader, kind } = context
   const accept = ({ term }: Posting): boolean => {
     const id = signatureOfLogField(fieldOfTerm(term))
     const signature = reader.signature(id)
     if ((signature.of === 'call') !== (kind === 'call')) return false
     return (signatures?.has(id) ?? true) && (kind !== 'event' || signature.event !== null)
   }
-  const postings = postingsBySegment(() =>
-    addresses.flatMap(address => reader.postingsBetween(...logTerms(address)).filter(accept)),
+  const postings = postingsBySegment(context, among =>
+    addresses.flatMap(address => reader.postingsBetween(...logTerms(address), among).filter(accept)),
   )
   return { ...disjoint(postings, reader), events: kind === 'event' }
 }

@@ -152,14 +152,28 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
   ): WrittenPages => {
     const progress: Progress = { at: after }
     const at = () => progress.at
-    const walked = () => walk(request, options, { prepare, loading, limits, take }, progress)
-    if (after && isChainOrder(request)) return { total: -1, pages: walked(), at }
+    const walked = () => ({
+      pages: walk(request, options, { prepare, loading, limits, take }, progress),
+      at,
+      ...apart(),
+    })
+    /** Where no other keys refine the chain's order, a page can be made without those before it. */
+    const apart = () => {
+      if (sortKeysOf(request, reader, exact).compare) return {}
+      progress.reached = options.reached && (cursor => options.reached!(cursor))
+      return {
+        goTo(cursor: Cursor) {
+          progress.at = cursor
+        },
+      }
+    }
+    if (after && isChainOrder(request)) return { total: -1, ...walked() }
     reader.begin(() => check(options))
     try {
       const parts = prepare(request)
       const total = after ? -1 : countAll(request, parts, reader)
       const max = maxScore(request, parts, undefined, reader)
-      if (isChainOrder(request)) return { total, pages: walked(), at, ...max }
+      if (isChainOrder(request)) return { total, ...walked(), ...max }
       // Another order than the chain's has to be known whole before the first hit.
       const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
       const held = hold(findBest(all, parts, { exact, reader, limits }))

@@ -1,3 +1,4 @@
+import { lowerBound } from '../../lib/bounds.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { MISSING, valueAt } from '../index/column-codec.ts'
 import { COLUMN_FIELDS } from '../index/column-fields.ts'
@@ -5,20 +6,9 @@ import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { endOf, type Numbered, numberedAs, ordinalOfPosition, placesOf, positionOfOrdinal, sizeOf } from './places.ts'
 import type { Context, SegmentMatcher, SegmentView } from './segment-matcher.ts'
-import {
-  and,
-  collected,
-  count,
-  EMPTY,
-  each,
-  isEmpty,
-  listed,
-  lowerBound,
-  type OrdinalSet,
-  or,
-  run,
-  toArray,
-} from './sets.ts'
+import { and, collected, count, EMPTY, each, isEmpty, listed, type OrdinalSet, or, run, toArray } from './sets.ts'
+
+import type { Where } from './where.ts'
 
 /** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
 interface Link {
@@ -36,6 +26,8 @@ export interface JoinOptions {
   /** The kind on the other side. */
   kind: Kind
   related: Related
+  /** Of the documents on the other side, which share their segment. */
+  where?: Where | undefined
   numbered: Numbered
   reader: Reader
 }
@@ -47,12 +39,13 @@ const ifFew = (within: OrdinalSet | undefined, { size }: SegmentView): OrdinalSe
 
 /** From `min` to `max` children fulfil the inner query. */
 export const byChildren = (
-  { kind, related, numbered, reader }: JoinOptions,
+  { kind, related, where, numbered, reader }: JoinOptions,
   { min, max }: { min: number; max: number },
 ): SegmentMatcher => {
   const child = numberedAs(kind)
   const link = linkOf(child, numbered, reader)
   return {
+    ...(min > 0 && { where }),
     matches(at, within) {
       const some = ifFew(within, at)
       const candidates = some && link.down(at, some)
@@ -72,10 +65,11 @@ export const byChildren = (
 }
 
 /** The parent fulfils the inner query. */
-export const byParent = ({ kind, related, numbered, reader }: JoinOptions): SegmentMatcher => {
+export const byParent = ({ kind, related, where, numbered, reader }: JoinOptions): SegmentMatcher => {
   const parent = numberedAs(kind)
   const link = linkOf(numbered, parent, reader)
   return {
+    where,
     matches(at, within) {
       const candidates = ifFew(within, at)
       if (!candidates) return link.down(at, related(at.segment, undefined))

@@ -117,10 +117,9 @@ const find = (hash: string, numbered: 'block' | 'tx', field: number, reader: Rea
   reader.check()
   const { high, low } = reader.hash(hash)
   const bytes = Buffer.from(hash.slice(2), 'hex')
-  const segments = new Map(reader.segments().map(segment => [segment.id, segment]))
   for (const posting of reader.postings(termOf(HASHED + high, field), low))
     for (const ordinal of reader.ordinals(posting)) {
-      const position = positionOfOrdinal(reader.header(segments.get(posting.segment)!), numbered, ordinal)
+      const position = positionOfOrdinal(reader.header(reader.segment(posting.segment)), numbered, ordinal)
       const block = reader.records.block(blockOf(position))
       if (block && (numbered === 'block' ? block.hash.equals(bytes) : isHashOf(block, placeOf(position), bytes)))
         return position

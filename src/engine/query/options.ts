@@ -1,4 +1,5 @@
 import { retry } from '../../lib/errors.ts'
+import type { Cursor } from './pages.ts'
 
 export interface SearchOptions {
   /** Time in milliseconds (as of `performance.now`) after which the search is given up. */
@@ -7,6 +8,8 @@ export interface SearchOptions {
   cancelled?(): boolean
   /** Asked likewise: true gives it up to be begun anew later, by throwing a `Yielded`. */
   yields?(): boolean
+  /** Told the last hit of a page before it is written: others may go on behind it meanwhile. Not of each page. */
+  reached?(at: Cursor): void
 }
 
 /** A search has made room for others, and is to be asked anew. */

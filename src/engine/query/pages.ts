@@ -9,6 +9,7 @@ import { check, type SearchOptions } from './options.ts'
 import { numberedAs, positionOfOrdinal } from './places.ts'
 import { each, some } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys, sortKeysOf } from './sort.ts'
+import { segmentsOf } from './where.ts'
 
 /** Documents that are read, and sent, in one go. */
 const PAGE = 500
@@ -16,9 +17,11 @@ const PAGE = 500
 /** The hit that an answer has come to. */
 export type Cursor = Found
 
-/** How far an answer has come. */
+/** How far an answer has come. Who sets it goes on elsewhere. */
 export interface Progress {
   at: Cursor | undefined
+  /** Told the last hit of a page before the page is written, where others may go on behind it at the same time. */
+  reached?: ((at: Cursor) => void) | undefined
 }
 
 /**
@@ -34,6 +37,9 @@ export function* walk(
   const keys = sortKeysOf(request, reader, exact)
   const order = bySortKeys(keys)
   let last = progress.at
+  /** Behind which hit `found` goes on. */
+  let walked = last
+  const spent = { finding: 0, writing: 0 }
   let version: number | undefined
   let parts: Part[] = []
   let segments: Segment[] = []
@@ -70,16 +76,26 @@ export function* walk(
     reader.begin(() => check(options))
     let hits: number
     try {
-      if (reader.version() !== version) {
+      const started = performance.now()
+      last = progress.at
+      // What was made elsewhere has to be made anew.
+      const isBehind = last !== undefined && walked !== undefined && order(last, walked) < 0
+      if (reader.version() !== version || isBehind) {
         version = reader.version()
         parts = prepare(request)
-        segments = keys.descending ? [...reader.segments()] : reader.segments().toReversed()
+        segments = keys.descending ? [...segmentsOf(parts, reader)] : segmentsOf(parts, reader).toReversed()
         found = [].values()
       }
       const some = next()
       last = some.at(-1) ?? last
+      walked = last
       parts[0]?.scoring?.mark(some, request.shown)
+      const foundAt = performance.now()
+      spent.finding += foundAt - started
+      // Whoever helps finds all of it again: that is worth while only where most of the time goes into writing.
+      if (last && some.length === PAGE && spent.writing > 2 * spent.finding) progress.reached?.(last)
       hits = take(some)
+      spent.writing += performance.now() - foundAt
     } finally {
       reader.end()
     }

@@ -1,9 +1,9 @@
+import { lowerBound } from '../../lib/bounds.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { ROW_KINDS, type RowKind } from '../../mapping/index.ts'
 import { countOf } from '../index/segments.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { lowerBound } from './sets.ts'
 
 /** What is numbered within a segment: all kinds, but events share their logs' numbers. */
 export type Numbered = Exclude<Kind, 'event'>
@@ -16,10 +16,8 @@ export const isRowKind = (kind: Kind): kind is RowKind => ofRows.has(kind)
 export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number =>
   isRowKind(numbered) ? header.positions(numbered).length : countOf(segment, numbered)
 
-/** The segment that holds a position; undefined where no block is stored there. */
-export const segmentAt = (position: number, reader: Reader): Segment | undefined => {
-  const segments = reader.segments()
-  const block = blockOf(position)
+/** Index of the first segment that does not end before a block. */
+export const firstEndingFrom = (block: number, segments: readonly Segment[]): number => {
   let low = 0
   let high = segments.length
   while (low < high) {
@@ -27,7 +25,14 @@ export const segmentAt = (position: number, reader: Reader): Segment | undefined
     if (segments[middle]!.last < block) low = middle + 1
     else high = middle
   }
-  const segment = segments[low]
+  return low
+}
+
+/** The segment that holds a position; undefined where no block is stored there. */
+export const segmentAt = (position: number, reader: Reader): Segment | undefined => {
+  const segments = reader.segments()
+  const block = blockOf(position)
+  const segment = segments[firstEndingFrom(block, segments)]
   return segment && segment.first <= block ? segment : undefined
 }
 
@@ -62,13 +67,8 @@ export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, positi
   const place = placeOf(position)
   const start = endOf(header, numbered, index - 1)
   const places = placesOf(header, numbered, index)
-  if (places) return start + firstFrom(places, place)
+  if (places) return start + lowerBound(places, place)
   return Math.min(start + place, endOf(header, numbered, index))
-}
-
-const firstFrom = (places: Uint32Array, place: number): number => {
-  const at = places.findIndex(other => other >= place)
-  return at < 0 ? places.length : at
 }
 
 /** Of a partial block the places that its documents stand at. */

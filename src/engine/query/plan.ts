@@ -1,67 +1,21 @@
-import type { EventAbi } from '../../decode/types.ts'
-import { type FieldPath, type Kind, lookup, type RowKind } from '../../mapping/index.ts'
-import { analyze } from '../../query/analysis.ts'
+import { type Kind, lookup, type RowKind } from '../../mapping/index.ts'
 import type { Node, Value } from '../../query/ast.ts'
-import { isIn, tooLong } from '../../query/simplify.ts'
-import type { SegmentHeader } from '../index/segment.ts'
-import {
-  argumentField,
-  argumentOf,
-  argumentTerms,
-  fieldId,
-  fieldOfTerm,
-  findFieldId,
-  HASHED,
-  OVERFLOW_SLOT,
-  termOf,
-  UNLISTED,
-} from '../index/terms.ts'
-import type { Reader, StoredSignature } from '../reader.ts'
+import { isIn } from '../../query/simplify.ts'
+import { findFieldId } from '../index/terms.ts'
+import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../schema.ts'
-import { addressIds, type ColumnCondition, conditionOf } from './column-conditions.ts'
-import { type ColumnSource, columnSource } from './column-source.ts'
+import { addressIds, conditionOf } from './column-conditions.ts'
+import { columnSource } from './column-source.ts'
 import { commonStart, type Leaf, testOf } from './leaf.ts'
 import { findBlock, findTransaction, positionsOfIds } from './lookup.ts'
-import { type Nested, planNested } from './nested.ts'
+import { planNested } from './nested.ts'
 import { isRowKind } from './places.ts'
+import { blockNumber, time } from './plan-blocks.ts'
+import { byPostings } from './plan-postings.ts'
+import { byName, bySignature, firstTopic, ofSignatures, selector, topics } from './plan-signatures.ts'
+import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan-type.ts'
 import { positionsBy, sparsePositions } from './sparse.ts'
 import { dictionaryOf, expandAllFuzzy, expandFuzzy, idsByWord } from './term-dictionary.ts'
-
-/**
- * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
- * every leaf says by which means it is found, cheapest first.
- */
-export type Plan =
-  | { by: 'all' }
-  | { by: 'none' }
-  | { by: 'and' | 'or'; of: Plan[] }
-  | { by: 'atLeast'; count: number; of: Plan[] }
-  | { by: 'not'; of: Plan }
-  /** Documents at these positions, ascending. */
-  | { by: 'positions'; positions: number[] }
-  /** Documents of blocks in these runs of block numbers. */
-  | { by: 'blocks'; runs: [from: number, to: number][] }
-  /** Documents of blocks of which the segment's header fulfils a test; \`index\` is that of the block. */
-  | { by: 'headers'; test(header: SegmentHeader, index: number): boolean }
-  /** Logs or traces of transactions, named by the transactions' positions. */
-  | { by: 'transactions'; positions: number[] }
-  | { by: 'terms'; terms: { term: number; fingerprint: number }[] }
-  /** Logs of these signatures. */
-  | { by: 'signatures'; ids: ReadonlySet<number> }
-  /** Logs that these addresses (dictionary ids) emitted, of certain signatures where they are given. */
-  | { by: 'emitters'; addresses: number[]; signatures: ReadonlySet<number> | undefined }
-  /** A range of terms with one fingerprint, of which those count that are accepted. */
-  | { by: 'termRange'; first: number; last: number; fingerprint: number; accept(term: number): boolean }
-  /** Logs one of whose arguments fulfils conditions, of certain signatures where they are given. */
-  | { by: 'nested'; nested: Nested; signatures: ReadonlySet<number> | undefined }
-  /** Documents of which so many children match. */
-  | { by: 'children'; kind: Kind; of: Plan; min: number; max: number }
-  /** Documents whose parent matches. */
-  | { by: 'parent'; kind: Kind; of: Plan }
-  /** Documents whose number in a column fulfils a condition. Where that is in doubt they are asked themselves. */
-  | { by: 'columns'; source: ColumnSource; condition: ColumnCondition; node: Leaf }
-  /** What no index and no column tells: the documents themselves are asked. */
-  | { by: 'documents'; node: Node }
 
 export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
   reader.check()
@@ -116,9 +70,6 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       return planLeaf(kind, node, reader)
   }
 }
-
-export const EVERYTHING: Plan = { by: 'all' }
-export const NOTHING: Plan = { by: 'none' }
 
 /** Order in which the parts of a conjunction are evaluated. */
 const COST: Record<Plan['by'], number> = {
@@ -231,28 +182,6 @@ const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
 
 const MAX_NAMES = 1000
 
-type Planner = (leaf: Leaf, reader: Reader) => Plan | undefined
-
-const blockNumber: Planner = leaf => {
-  if (leaf.field.encoding === 'num' || leaf.field.encoding === 'dec') return { by: 'blocks', runs: runsOf(leaf) }
-  if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op !== 'in') {
-    const test = testOf(leaf)
-    return { by: 'headers', test: ({ first }, index) => test(`0x${(first + index).toString(16)}`) }
-  }
-  // `raw` is the number's minimal hex.
-  const numbers = leaf.values.flatMap(value => {
-    const number = Number(value)
-    return Number.isSafeInteger(number) && `0x${number.toString(16)}` === value ? [number] : []
-  })
-  return { by: 'blocks', runs: numbers.sort((a, b) => a - b).map(number => [number, number]) }
-}
-
-const time: Planner = leaf => {
-  const test = testOf(leaf)
-  return { by: 'headers', test: ({ times }, index) => test(times[index]! * 1000) }
-}
-
 const blockHash: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
   return leaf.op === 'in' ? blocksByHash(leaf, reader) : ofWhole('block', leaf, reader)
@@ -307,20 +236,6 @@ const blockTransactions: Planner = (leaf, reader) => {
   return { by: 'positions', positions: ascending(positions.map(position => position - (position % PLACES))) }
 }
 
-/** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
-const bySignature =
-  (valuesOf: (signature: StoredSignature) => readonly (Value | null)[], of: 'log' | 'call' = 'log'): Planner =>
-  (leaf, reader) => {
-    const test = testOf(leaf)
-    return ofSignatures(
-      reader
-        .signatures(of)
-        .filter(signature =>
-          valuesOf(signature).some(value => value !== null && !tooLong(leaf.field, value) && test(value)),
-        ),
-    )
-  }
-
 /** What a contract or a token is called, word by word. */
 const byWords =
   (table: RowKind): Planner =>
@@ -347,186 +262,12 @@ const namesIn = (leaf: Leaf): Set<string> | undefined => {
   return leaf.op === 'in' || names.length > 0 ? new Set(names) : undefined
 }
 
-/** The name of an event or a function, whole or word by word. */
-const byName =
-  (of: 'log' | 'call'): Planner =>
-  (leaf, reader) =>
-    bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : wordsOf(event)) : []), of)(
-      leaf,
-      reader,
-    )
-
-/** Declarations are read once, and asked for each name. */
-const wordsOf = (event: EventAbi): readonly string[] => {
-  let words = WORDS.get(event)
-  if (!words) {
-    words = analyze(event.name)
-    WORDS.set(event, words)
-  }
-  return words
-}
-const WORDS = new WeakMap<EventAbi, readonly string[]>()
-
-const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
-  signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
-
 const emitter: Planner = (leaf, reader) => {
   if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
   const addresses = addressIds(leaf, reader)
   return addresses.length === 0
     ? NOTHING
     : { by: 'emitters', addresses: [...new Set(addresses)], signatures: undefined }
-}
-
-/** First topic: that of the signature, but for logs that keep theirs themselves. */
-const firstTopic: Planner = (leaf, reader) => {
-  const listed = bySignature(({ topic }) => [topic])(leaf, reader)
-  const unlisted = reader.signatures('log').find(({ key }) => key === UNLISTED)
-  if (!unlisted || listed === undefined) return listed
-  if (leaf.op !== 'in') {
-    const others: Plan = { by: 'and', of: [ofSignatures([unlisted]), { by: 'documents', node: leaf }] }
-    return { by: 'or', of: [listed, others] }
-  }
-  const terms = leaf.values.map(value => {
-    const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, argumentField(unlisted.id, 0)), fingerprint: low }
-  })
-  return { by: 'or', of: [listed, { by: 'terms', terms }] }
-}
-
-const SELECTOR = fieldId('call', 'selector')
-
-/** Of functions that nobody knows the selectors are in the index themselves. */
-const selector: Planner = (leaf, reader) => {
-  if (leaf.op === 'exists') return EVERYTHING
-  if (leaf.op !== 'in') return undefined
-  const terms = leaf.values.map(value => {
-    const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, SELECTOR), fingerprint: low }
-  })
-  const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
-  return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }
-}
-
-const topics: Planner = (leaf, reader) => {
-  if (leaf.op === 'exists') return firstTopic(leaf, reader)
-  if (leaf.op !== 'in') return undefined
-  const plans = leaf.values.flatMap(value => {
-    const word = String(value)
-    if (!/^0x[0-9a-f]{64}$/.test(word)) return []
-    return [
-      ofSignatures(reader.signatures('log').filter(({ topic }) => topic === word)),
-      ...indexedArguments(word, reader),
-      farArguments({ ...leaf, values: [word] }, reader),
-    ]
-  })
-  const possible = plans.filter(plan => plan.by !== 'none')
-  return possible.length === 0 ? NOTHING : { by: 'or', of: possible }
-}
-
-/** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
-const indexedArguments = (word: string, reader: Reader): Plan[] => {
-  const matches = (term: number, value: string): boolean => {
-    const { signature, slot } = argumentOf(fieldOfTerm(term))
-    if (reader.signature(signature).of === 'call') return false
-    const { event, error } = reader.signature(signature)
-    if (!event || error !== null) return value === word
-    const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]
-    return input?.indexed === true && wordOf(value, input.type) === word
-  }
-  const digits = word.slice(2)
-  const values = new Set([word, `0x${digits.replace(/^0+(?=.)/, '')}`])
-  // Fixed bytes stand at the word's left end, and negative integers are shown in their own width.
-  for (let size = 1; size < 32; size++) {
-    if (/^0*$/.test(digits.slice(size * 2))) values.add(`0x${digits.slice(0, size * 2)}`)
-    if (/^f*$/.test(digits.slice(0, 64 - size * 2))) values.add(`0x${digits.slice(64 - size * 2)}`)
-  }
-  const plans = [...values].map((value): Plan => {
-    const { high, low } = reader.hash(value)
-    const [first, last] = argumentTerms(HASHED + high)
-    return { by: 'termRange', first, last, fingerprint: low, accept: term => matches(term, value) }
-  })
-  const address = digits.startsWith('0'.repeat(24)) ? reader.addressId(digits.slice(24)) : undefined
-  if (address !== undefined) {
-    const [first, last] = argumentTerms(address)
-    plans.push({ by: 'termRange', first, last, fingerprint: 0, accept: term => matches(term, `0x${digits.slice(24)}`) })
-  }
-  return plans
-}
-
-/** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
-const farArguments = (leaf: Leaf, reader: Reader): Plan => {
-  const logs = ofSignatures(
-    reader
-      .signatures('log')
-      .filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
-  )
-  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
-}
-
-/** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */
-const wordOf = (value: string, type: string): string => {
-  const digits = value.slice(2)
-  if (/^(bytes\d+|function)$/.test(type)) return `0x${digits.padEnd(64, '0')}`
-  const width = /^int(\d+)$/.exec(type)?.[1]
-  const negative = width !== undefined && digits.length === Number(width) / 4 && digits[0]! >= '8'
-  return `0x${digits.padStart(64, negative ? 'f' : '0')}`
-}
-
-const runsOf = (leaf: Leaf): [number, number][] => {
-  if (leaf.op === 'exists') return [[0, Number.MAX_SAFE_INTEGER]]
-  if (leaf.op === 'in')
-    return leaf.values
-      .map(Number)
-      .sort((a, b) => a - b)
-      .map(number => [number, number])
-  const { gt, gte, lt, lte } = leaf.op === 'range' ? leaf.bounds : {}
-  const from = Math.max(0, gte === undefined ? 0 : Number(gte), gt === undefined ? 0 : Number(gt) + 1)
-  const to = Math.min(
-    Number.MAX_SAFE_INTEGER,
-    lte === undefined ? Number.MAX_SAFE_INTEGER : Number(lte),
-    lt === undefined ? Number.MAX_SAFE_INTEGER : Number(lt) - 1,
-  )
-  return from <= to ? [[from, to]] : []
-}
-
-const byPostings = (
-  kind: Kind,
-  field: FieldPath,
-  leaf: Extract<Leaf, { op: 'in' }>,
-  reader: Reader,
-): Plan | undefined => {
-  const id = findFieldId(kind, field.field)
-  const values = id === undefined ? undefined : postedValues(field, leaf, reader)
-  if (id === undefined || !values) return undefined
-  return values.length === 0
-    ? NOTHING
-    : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
-}
-
-/** Values as terms have them; undefined where these do not tell. See field-terms.ts. */
-const postedValues = (
-  field: FieldPath,
-  leaf: Extract<Leaf, { op: 'in' }>,
-  reader: Reader,
-): { value: number; fingerprint: number }[] | undefined => {
-  const { values } = leaf
-  const plain = (ids: readonly number[]) => [...new Set(ids)].map(value => ({ value, fingerprint: 0 }))
-  switch (field.kind) {
-    case 'address':
-      return plain(addressIds(leaf, reader))
-    case 'keyword':
-      return plain(values.flatMap(value => reader.nameId(String(value)) ?? []))
-    case 'hex':
-      return values.map(value => {
-        const { high, low } = reader.hash(String(value))
-        return { value: HASHED + high, fingerprint: low }
-      })
-    case 'boolean':
-      return values.length === 1 && values[0] === false ? plain([0]) : undefined
-    default:
-      return undefined
-  }
 }
 
 const constant =

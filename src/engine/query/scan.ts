@@ -1,6 +1,7 @@
+import { lowerBound, upperBound } from '../../lib/bounds.ts'
 import { type ColumnData, type StoredValues, valueAt } from '../index/column-codec.ts'
 import { type ColumnCondition, DOUBT, NO, type Verdict, YES } from './column-conditions.ts'
-import { EMPTY, listed, lowerBound, type OrdinalSet, run, toArray } from './sets.ts'
+import { EMPTY, listed, type OrdinalSet, run, toArray } from './sets.ts'
 
 /** What a scan of a column finds among the candidates. */
 export interface Scanned {
@@ -93,10 +94,4 @@ const remembering = (
     verdicts[stored] ||= judge(dictionary ? dictionary[stored]! : base + stored)
     return verdicts[stored] as Verdict
   }
-}
-
-/** Index of the first of some ascending numbers that is above another one. */
-const upperBound = (list: ArrayLike<number>, value: number): number => {
-  const at = lowerBound(list, value)
-  return list[at] === value ? at + 1 : at
 }

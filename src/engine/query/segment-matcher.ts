@@ -4,6 +4,7 @@ import { termOf, UNDECODED } from '../index/terms.ts'
 import type { Posting, Reader, ReadHeader, Segment } from '../reader.ts'
 import { type Numbered, positionOfOrdinal, sizeOf } from './places.ts'
 import { and, EMPTY, each, listed, not, type OrdinalSet, or, run } from './sets.ts'
+import { ifFew, type Where } from './where.ts'
 
 /** A part of the plan at work: it may look at no more than the candidates that are given. */
 export interface SegmentMatcher {
@@ -12,6 +13,7 @@ export interface SegmentMatcher {
   count?(at: SegmentView): number | undefined
   /** Matches nothing but events. */
   events?: boolean
+  where?: Where | undefined
 }
 
 export interface SegmentView {
@@ -31,18 +33,29 @@ export interface Context {
   numbered: Numbered
   reader: Reader
   ask: Ask
+  /** Of a part of a conjunction: it is asked in these segments alone. */
+  among?: Where | undefined
 }
 
 /** Asks the documents at these positions themselves. */
 export type Ask = (kind: Kind, node: Node, positions: readonly number[]) => boolean[]
 
-/** Postings by segment, read for all segments at once when the first one asks. */
-export const postingsBySegment = (read: () => readonly Posting[]): ((segment: number) => readonly Posting[]) => {
+/** Postings by segment, read for all segments that count at once when the first one asks. */
+export interface PostingsBySegment {
+  (segment: number): readonly Posting[]
+  where: Where
+}
+
+export const postingsBySegment = (
+  { reader, among }: Pick<Context, 'reader' | 'among'>,
+  read: (among: ReadonlySet<number> | undefined) => readonly Posting[],
+): PostingsBySegment => {
   let found: Map<number, Posting[]> | undefined
-  return segment => {
-    found ??= Map.groupBy(read(), posting => posting.segment)
-    return found.get(segment) ?? NO_POSTINGS
-  }
+  let where: ReadonlySet<number> | undefined
+  const all = () => (found ??= Map.groupBy(read(ifFew(among, reader)), posting => posting.segment))
+  return Object.assign((segment: number) => all().get(segment) ?? NO_POSTINGS, {
+    where: () => (where ??= new Set(all().keys())),
+  })
 }
 const NO_POSTINGS: readonly Posting[] = []
 
@@ -56,10 +69,14 @@ export const union = (postings: readonly Posting[], reader: Reader, size: number
 
 export const createTerms = (
   terms: readonly { term: number; fingerprint: number }[],
-  reader: Reader,
+  context: Pick<Context, 'reader' | 'among'>,
 ): SegmentMatcher => {
-  const postings = postingsBySegment(() => terms.flatMap(({ term, fingerprint }) => reader.postings(term, fingerprint)))
+  const { reader } = context
+  const postings = postingsBySegment(context, among =>
+    terms.flatMap(({ term, fingerprint }) => reader.postings(term, fingerprint, among)),
+  )
   return {
+    where: postings.where,
     matches: ({ segment, size }) => union(postings(segment.id), reader, size),
     count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
   }
@@ -69,9 +86,12 @@ export const createTerms = (
 const ASKED = 10
 
 /** What no index and no column tells. */
-export const byDocuments = (node: Node, { reader, numbered, ask, kind }: Context): SegmentMatcher => {
+export const byDocuments = (node: Node, { reader, numbered, ask, kind, among: inAmong }: Context): SegmentMatcher => {
   // Made once: it reads the postings of all segments.
-  const undecoded = kind === 'event' ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], reader) : undefined
+  const undecoded =
+    kind === 'event'
+      ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among: inAmong })
+      : undefined
   const matches: SegmentMatcher['matches'] = (at, within) => {
     const found: number[] = []
     const ordinals: number[] = []

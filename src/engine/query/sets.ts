@@ -1,3 +1,5 @@
+import { lowerBound } from '../../lib/bounds.ts'
+
 /**
  * Sets of ordinals of one segment, all below `size`. Rare ones are sorted lists, dense ones bitmaps, neighbouring ones runs; every
  * operation takes any mix of them and leaves its arguments alone.
@@ -167,18 +169,6 @@ export const some = (set: OrdinalSet, limit: number, descending: boolean): numbe
 
 /** A list is turned into a bitmap where it holds more than one in so many ordinals. */
 const DENSE = 32
-
-/** Index of the first of some ascending numbers that is not below another one. */
-export const lowerBound = (list: ArrayLike<number>, ordinal: number): number => {
-  let low = 0
-  let high = list.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (list[middle]! < ordinal) low = middle + 1
-    else high = middle
-  }
-  return low
-}
 
 const clipped = (set: OrdinalSet, from: number, to: number, size: number): OrdinalSet => {
   if (from === 0 && to === size) return set

@@ -9,6 +9,7 @@ import { scan } from './scan.ts'
 import { and, listed, not, type OrdinalSet, run, toArray } from './sets.ts'
 import { bySortKeys, type Found, type SortKeys } from './sort.ts'
 import type { KeyColumn } from './sort-keys.ts'
+import { segmentsOf } from './where.ts'
 
 /** Matches beyond those that are wanted, after which the best are chosen anew. */
 const SPARE = 250
@@ -27,7 +28,8 @@ export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[
   // Of equal ones those go before that come first in this order of segments and documents.
   const isOrdered = keys.single && parts.length === 1
   const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column, isOrdered)
-  for (const segment of keys.descending ? reader.segments().toReversed() : reader.segments())
+  const segments = segmentsOf(parts, reader)
+  for (const segment of keys.descending ? segments.toReversed() : segments)
     for (const { kind, evaluation } of parts) {
       reader.check()
       const column = keys.first?.missing === '_last' ? keys.column(kind) : undefined

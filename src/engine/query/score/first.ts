@@ -4,6 +4,7 @@ import { numberedAs, positionOfOrdinal } from '../places.ts'
 import { some } from '../sets.ts'
 import type { Found, SortKeys } from '../sort.ts'
 import { createBest } from '../top.ts'
+import { segmentsOf } from '../where.ts'
 import type { Scoring } from './scoring.ts'
 
 /** Whether the best come first, and of equal ones the newest. */
@@ -27,7 +28,7 @@ export const findByScore = (
     for (const [other, count] of counts) if (other >= score) sum += count
     return sum
   }
-  for (const segment of reader.segments().toReversed()) {
+  for (const segment of segmentsOf(parts, reader).toReversed()) {
     const header = reader.header(segment)
     const here: Found[] = []
     for (const { kind } of parts) {

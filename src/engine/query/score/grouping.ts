@@ -153,7 +153,7 @@ const combined =
       const scores = grouping.in(segment, own)
       groups = merged(
         groups.flatMap(({ score: before, set }) => {
-          const [inside, outside] = split(set, own, size)
+          const [inside, outside] = split(set, own, size, set === matches)
           return [
             ...scores.map(one => ({
               score: add(before, one.score),
@@ -168,9 +168,14 @@ const combined =
     return groups
   }
 
-/** Those of a set that lie in another one, and those that do not. */
-const split = (set: OrdinalSet, other: OrdinalSet, size: number): [inside: OrdinalSet, outside: OrdinalSet] => {
-  const inside = and(set, other, size)
+/** Those of a set that lie in another one, which may be known to be a part of it, and those that do not. */
+const split = (
+  set: OrdinalSet,
+  other: OrdinalSet,
+  size: number,
+  isPart = false,
+): [inside: OrdinalSet, outside: OrdinalSet] => {
+  const inside = isPart ? other : and(set, other, size)
   if (isEmpty(inside)) return [EMPTY, set]
   return count(inside) === count(set) ? [set, EMPTY] : [inside, minus(set, inside, size)]
 }

@@ -8,6 +8,7 @@ import { numberedAs, ordinalOfPosition, segmentAt, sizeOf } from '../places.ts'
 import { viewOf } from '../segment-matcher.ts'
 import { count, EMPTY, listed, or, toArray } from '../sets.ts'
 import type { Found } from '../sort.ts'
+import { segmentsOf } from '../where.ts'
 import { createExplainer, type Explain } from './explain.ts'
 import { type Group, spread } from './grouping.ts'
 import { createScorer, type Scorer, type ScorerOptions } from './scorer.ts'
@@ -157,7 +158,7 @@ const atLeastScore = ({ kind, evaluation }: Part, least: number, scoring: Scorin
     const scores = scoring.in(kind, segment)
     return listed(toArray(evaluation.matches(segment)).filter(ordinal => Math.fround(scores[ordinal]!) >= least))
   }
-  return { matches, count: segment => count(matches(segment)) }
+  return { matches, count: segment => count(matches(segment)), where: evaluation.where }
 }
 
 /** Where nobody has ordered hits whose scores differ, the best come first; of all hits one after the other, the newest. */
@@ -185,7 +186,7 @@ export const maxScore = (
   const best = found?.[0]?.keys[0]
   if (sort.length === 0 && typeof best === 'number') return { maxScore: best }
   let greatest = 0
-  for (const segment of reader.segments())
+  for (const segment of segmentsOf(parts, reader))
     for (const { kind, evaluation } of parts) {
       reader.check()
       if (count(evaluation.matches(segment)) === 0) continue

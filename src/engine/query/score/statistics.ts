@@ -9,9 +9,11 @@ import { positionOf } from '../../schema.ts'
 import { among } from '../among.ts'
 import { type Evaluation, evaluate } from '../evaluate.ts'
 import { isRowKind } from '../places.ts'
-import { EVERYTHING, type Plan, planQuery } from '../plan.ts'
+import { planQuery } from '../plan.ts'
+import { EVERYTHING, type Plan } from '../plan-type.ts'
 import type { Context } from '../segment-matcher.ts'
 import { dictionaryOf } from '../term-dictionary.ts'
+import { segmentsWith } from '../where.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
 import { countsBySignature, elementStatistics } from './elements.ts'
 import { remembered } from './remembered.ts'
@@ -91,7 +93,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
   /** Postings know their counts. */
   const sumOf = (plan: Plan): number => {
     const { whole, part } = evaluations(plan)
-    return reader.segments().reduce((sum, segment) => {
+    return segmentsWith([whole], reader).reduce((sum, segment) => {
       const covered = coverage.of(segment)
       if (covered === 'none') return sum
       return sum + (covered === 'all' ? whole : part()).count(segment)

@@ -1,0 +1,141 @@
+import type { Cursor } from '../engine/query/pages.ts'
+import type { Search } from './reader-thread.ts'
+import { createSlots, type Slot } from './slots.ts'
+import type { Message, Reply, Thread, Threads } from './threads.ts'
+
+/**
+ * The parts of a long answer behind its first one, in their order. One is made ahead of its reader and, where parts can be made apart, more of
+ * them by threads that nobody else wants. A thread that has begun an answer makes its parts best; where it is lost, or has made room for others,
+ * another one goes on behind the last hit.
+ */
+export interface Ahead {
+  /** Its bytes hold until the next one is asked for. */
+  next(): Promise<{ body: Uint8Array; more: boolean }>
+  /** Nobody wants the rest. */
+  end(): void
+}
+
+export interface AheadOptions {
+  threads: Pick<Threads, 'ask' | 'drop' | 'isSpare'>
+  search: Search
+  account: number
+  /** The answer that the first part came with. */
+  first: { message: Extract<Reply['message'], { type: 'answer' }>; thread: Thread }
+  /** Aborts with the answer. */
+  signal: AbortSignal
+  nextId(): number
+}
+
+/** Parts that are under way, or wait to be read. */
+const MOST = 3
+
+interface Making {
+  after: Cursor | undefined
+  /** Its last hit, as far as that is known. */
+  at: Cursor | undefined
+  slot: Slot | undefined
+  isLast: boolean
+  done: Promise<{ body: Uint8Array | number; more: boolean }>
+}
+
+export const createAhead = ({ threads, search, account, first, signal, nextId }: AheadOptions): Ahead => {
+  const { isApart = false, body } = first.message
+  /** Threads that have begun the answer. */
+  const holders = new Set<Thread>([first.thread])
+  const slots = createSlots(body.length)
+  /** In the order of the answer. */
+  let making: Making[] = []
+  let at = first.message.at
+  let read: Slot | undefined
+
+  const holder = (isIdle: boolean): Thread | undefined => {
+    let busy: Thread | undefined
+    for (const one of holders)
+      if (one.state === 'lost') holders.delete(one)
+      else if (one.state === 'idle') return one
+      else busy ??= one
+    return isIdle ? undefined : busy
+  }
+
+  const forget = (one: Thread) => {
+    holders.delete(one)
+    threads.drop(one, search.id)
+  }
+
+  const messageTo = (thread: Thread, id: number, { after, slot }: Making): Message => {
+    const about = { id, stream: search.id, after, into: slot?.memory }
+    if (holders.has(thread)) return { type: 'more', ...about }
+    // Elsewhere parts depend on one another.
+    if (!isApart) for (const other of holders) forget(other)
+    holders.add(thread)
+    return { type: 'resume', search, ...about }
+  }
+
+  const make = async (one: Making, isHelp: boolean) => {
+    const id = nextId()
+    const { message, thread } = await threads.ask({
+      ...{ id, account, lane: 'cheap', bytes: 0, signal },
+      home: () => holder(isHelp),
+      message: thread => messageTo(thread, id, one),
+      onYield: thread => holders.delete(thread),
+      onReached(last) {
+        one.at = last
+        help()
+      },
+    })
+    if (message.type !== 'part') throw new Error(`a reading thread answered ${message.type}`)
+    // It has nothing more to give.
+    if (!message.more) holders.delete(thread)
+    one.at = message.at ?? one.after
+    one.isLast = !message.more
+    help()
+    return message
+  }
+
+  const begin = (after: Cursor | undefined, isHelp: boolean) => {
+    const one: Making = { after, at: undefined, slot: slots.take(), isLast: false, done: undefined! }
+    making.push(one)
+    one.done = make(one, isHelp)
+    one.done.catch(() => {})
+  }
+
+  /** Begins one more part where its begin is known and a thread is free. */
+  const help = () => {
+    const last = making.at(-1)
+    if (!isApart || signal.aborted || !last?.at || last.isLast || making.length >= MOST) return
+    if (threads.isSpare()) begin(last.at, true)
+  }
+
+  const nextPart = (): Making => {
+    // A part that had to be made anew may end elsewhere than what was begun behind it.
+    if (making[0] && !isSame(making[0].after, at)) making = []
+    if (making.length === 0) begin(at, false)
+    return making[0]!
+  }
+
+  begin(at, false)
+  return {
+    async next() {
+      if (read) slots.give(read)
+      read = undefined
+      const part = nextPart()
+      const { body, more } = await part.done
+      making.shift()
+      at = part.at
+      if (more) nextPart()
+      help()
+      if (typeof body !== 'number') {
+        if (part.slot) slots.give(part.slot)
+        return { body, more }
+      }
+      read = part.slot
+      return { body: part.slot!.bytes.subarray(0, body), more }
+    },
+    end() {
+      for (const one of holders) forget(one)
+    },
+  }
+}
+
+const isSame = (a: Cursor | undefined, b: Cursor | undefined): boolean =>
+  a?.kind === b?.kind && a?.position === b?.position
