@@ -5,6 +5,7 @@ import { systemClock } from '../lib/retry.ts'
 import { fill } from './filling.ts'
 import type { Job } from './messages.ts'
 import { prefetch } from './prefetch.ts'
+import { makeRoom } from './sharing.ts'
 import type { Work } from './work.ts'
 
 /** Back-fills a range once. */
@@ -74,7 +75,7 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
 const CATCH_UP = 2000
 
 const follow = async (work: Work, from: number, tip: number | undefined, finality: number) => {
-  const { source, pipeline, tokens, links, state, signal, log } = work
+  const { source, pipeline, dictionaries, tokens, links, state, signal, log } = work
   const lane = pipeline.lane('head')
   const held = tip === undefined ? undefined : pipeline.stored(tip)
   try {
@@ -87,6 +88,7 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
         continue
       }
       const number = Number(event.block.block.number)
+      if (dictionaries?.isFilling() && !state.isShared) await makeRoom(work)
       await prefetch(work, [event.block])
       await lane.add(event.block)
       state.headAt = performance.now()

@@ -37,7 +37,10 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
   const db = openForReading(data.store, nativeBinding())
   const lookups = createLookups(db)
   const source = 'node' in data.job ? createRpcSource({ ...data.job.node, limits: data.limits, log }) : undefined
-  const state: State = { done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY, redecoding: null }
+  const state: State = {
+    ...{ done: 0, total: 0, head: null, headAt: Number.NEGATIVE_INFINITY },
+    ...{ redecoding: null, isShared: false },
+  }
   let pipeline: Pipeline | undefined
   let ruleWatcher: RuleWatcher | undefined
   const startedAt = Date.now()

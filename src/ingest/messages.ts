@@ -80,6 +80,9 @@ export type Job =
   /** Nothing new comes, but rules may ask for what is stored. */
   | { type: 'watch' }
 
+/** Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it. A server has no memory to spare. */
+export const YOUNG_MB = { watch: 24, follow: 24, index: 96, import: 96 } as const satisfies Record<Job['type'], number>
+
 export type BackfillOrder = 'newest' | 'oldest'
 
 /** What can travel to a thread of how nodes are reached. */

@@ -20,6 +20,8 @@ export interface State {
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
   redecoding: RedecodingReport | null
+  /** Whether other threads build what a back-fill brings: then it makes room in the dictionaries that they share. */
+  isShared: boolean
 }
 
 /** What all jobs of a network's thread work with. */
@@ -41,12 +43,12 @@ export interface Work extends IndexerData {
   signal: AbortSignal
 }
 
-/** A block of the head that came so lately is mostly followed by the next one: a back-fill waits for that. */
+/** A block of the head that came so lately is mostly followed by the next one. */
 const HEAD_GAP_MS = 15
-/** Longest that one block of a back-fill waits: a head that never rests must not stop it for good. */
+/** Longest wait: a head that never rests must not stop others for good. */
 const MAX_PATIENCE_MS = 1000
 
-/** Before each block of a back-fill: blocks of the head go first. */
+/** Before each step of decoding anew: blocks of the head go first. */
 export const yieldToHead = async (state: State, signal: AbortSignal) => {
   await yieldToEventLoop()
   const until = performance.now() + MAX_PATIENCE_MS

@@ -5,7 +5,7 @@ export const serve = command({
   usage: '[--network T/B/N --rpc URL] [options]',
   summary:
     'Runs the server, and indexes and follows the networks that it is given; with none at all it serves a demo chain.',
-  settings: [...SERVER, ...NODE.filter(name => name !== 'to')],
+  settings: [...SERVER, ...NODE.filter(name => name !== 'to'), 'indexers'],
   options: {},
   arity: [0, 0],
   run: ({ services, config, log, shutdown }) => services.serve(config, { log, shutdown }),
