@@ -12,7 +12,8 @@ export interface Turns {
 /** A turn that lasts as long waits for something itself, a node say: the other lane goes on beside it. */
 const STUCK_MS = 100
 
-export const createTurns = (): Turns => {
+/** `now` in milliseconds. */
+export const createTurns = (now: () => number = () => performance.now()): Turns => {
   const shares = createShares()
   const waiting: Record<LaneName, (() => void)[]> = { head: [], fill: [] }
   let current: { lane: LaneName; since: number } | undefined
@@ -27,7 +28,7 @@ export const createTurns = (): Turns => {
   }
   const admit = () => {
     isDue = false
-    const left = current === undefined ? 0 : current.since + STUCK_MS - performance.now()
+    const left = current === undefined ? 0 : current.since + STUCK_MS - now()
     if (left > 0) return lookAgain(left)
     const both = waiting.head.length > 0 && waiting.fill.length > 0
     const lane = both ? shares.next() : waiting.head.length > 0 ? 'head' : 'fill'
@@ -45,7 +46,7 @@ export const createTurns = (): Turns => {
   }
   const end = (turn: { lane: LaneName; since: number }) => {
     if (turn !== current) return
-    shares.spend(turn.lane, Math.min(STUCK_MS, performance.now() - turn.since))
+    shares.spend(turn.lane, Math.min(STUCK_MS, now() - turn.since))
     current = undefined
   }
 
@@ -53,7 +54,7 @@ export const createTurns = (): Turns => {
     async enter(lane) {
       await new Promise<void>(resolve => {
         waiting[lane].push(() => {
-          current = { lane, since: performance.now() }
+          current = { lane, since: now() }
           resolve()
         })
         admitLater()
