@@ -20,6 +20,7 @@ export const createTurns = (now: () => number = () => performance.now()): Turns 
   let isDue = false
   let timer: NodeJS.Timeout | undefined
 
+  const isAwaited = () => waiting.head.length + waiting.fill.length > 0
   /** Not before the event loop has come round: a lane that goes on at once is among those that wait by then. */
   const admitLater = () => {
     if (isDue) return
@@ -36,6 +37,8 @@ export const createTurns = (now: () => number = () => performance.now()): Turns 
     if (!run) return
     if (current) end(current)
     run()
+    // This turn may get stuck.
+    if (isAwaited()) lookAgain(STUCK_MS)
   }
   const lookAgain = (ms: number) => {
     if (timer) return
@@ -62,7 +65,7 @@ export const createTurns = (now: () => number = () => performance.now()): Turns 
       const own = current!
       return () => {
         end(own)
-        if (waiting.head.length + waiting.fill.length > 0) admitLater()
+        if (isAwaited()) admitLater()
       }
     },
     spend: shares.spend,
