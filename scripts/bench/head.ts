@@ -15,6 +15,8 @@ import { type Memory, startServer, watchUsage } from './program.ts'
 export interface HeadSpeed {
   /** Blocks a second. */
   alone: number
+  /** Of a back-fill while nothing comes in at the head. */
+  fillAlone: number
   beside: {
     /** At the head while a back-fill runs. */
     head: number
@@ -42,8 +44,9 @@ export const measureHead = async (options: HeadOptions): Promise<HeadSpeed | und
     const { first, tip } = ends(db)
     const [own] = generateBlocks({ seed, from: tip, count: 1 })
     if (own!.block.hash !== createBlocks(db).hash(tip)) return undefined
+    const middle = Math.max(0, first - FILL_BLOCKS * blocks)
     // A back-fill that lasts longer than the head takes.
-    const low = Math.max(0, first - FILL_BLOCKS * blocks)
+    const low = Math.max(0, middle - FILL_BLOCKS * blocks)
     const node = await startNode({
       seed,
       runs: [
@@ -64,14 +67,18 @@ export const measureHead = async (options: HeadOptions): Promise<HeadSpeed | und
       const alone = await watch(db, tip + blocks)
       await server.stop()
 
+      server = await serve(middle)
+      const fillAlone = await watchFill(db, middle)
+      await server.stop()
+
       server = await serve(low)
       const usage = watchUsage(server)
-      await node.asked(first - 1)
+      await node.asked(middle - 1)
       node.head(tip + 2 * blocks)
       const beside = await watch(db, tip + 2 * blocks, low)
       const memory = usage.stop()
       await server.stop()
-      return { alone: alone.head, beside: { ...beside, memory } }
+      return { alone: alone.head, fillAlone, beside: { ...beside, memory } }
     } finally {
       node.close()
     }
@@ -113,6 +120,19 @@ const watch = async (db: Db, target: number, low?: number): Promise<{ head: numb
       const head = now.tip - start.tip
       return { head: head / seconds, fill: (now.blocks - start.blocks - head) / seconds }
     }
+    await sleep(LOOK_MS)
+  }
+}
+
+/** Looks on from the first commit of a back-fill to its last one; blocks a second. */
+const watchFill = async (db: Db, low: number): Promise<number> => {
+  const before = ends(db)
+  let start: { at: number; blocks: number } | undefined
+  for (;;) {
+    const at = performance.now()
+    const now = ends(db)
+    if (!start && now.first < before.first) start = { at, ...now }
+    if (start && now.first <= low) return ((now.blocks - start.blocks) * 1000) / (at - start.at)
     await sleep(LOOK_MS)
   }
 }

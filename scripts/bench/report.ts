@@ -108,12 +108,17 @@ const sizeRows = ({ sizes, store }: Results): Row[] => {
 
 const headRows = ({ head }: Results): Row[] => {
   if (!head) return []
-  const { alone, beside } = head
+  const { alone, fillAlone, beside } = head
   const judged = (rate: number) => ({ target: '>= 40 blocks/s', ok: rate >= 40 })
+  const share = (rate: number, whole: number, least: number) => ({
+    target: `>= ${fixed(least)} of its rate alone`,
+    ok: rate >= whole * least,
+  })
   return [
     row('head, one by one', `${fixed(alone)} blocks/s`, judged(alone)),
-    row('head, one by one, while a back-fill runs', `${fixed(beside.head)} blocks/s`, judged(beside.head)),
-    row('that back-fill meanwhile', beside.fill > 0 ? `${fixed(beside.fill)} blocks/s` : 'too short for a commit'),
+    row('head, one by one, while a back-fill runs', `${fixed(beside.head)} blocks/s`, share(beside.head, alone, 0.5)),
+    row('back-fill of a server that follows', `${fixed(fillAlone)} blocks/s`),
+    row('that back-fill beside the head', `${fixed(beside.fill)} blocks/s`, share(beside.fill, fillAlone, 0.33)),
     ...(beside.memory ? [row('server that follows and fills, memory', showMemory(beside.memory))] : []),
   ]
 }

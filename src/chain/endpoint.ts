@@ -5,7 +5,7 @@ import type { Log } from '../lib/log.ts'
 import { backoff, type Clock, parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { secretUrl } from '../lib/secret.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
-import { type BodyOptions, readBody, TOO_LARGE, textOfBody } from './answer-body.ts'
+import { type BodyOptions, readBody, TOO_LARGE, takeText } from './answer-body.ts'
 import {
   ANSWER_TOO_LARGE,
   type Answer,
@@ -175,8 +175,8 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
         }
         // What it tells of the node's load still counts.
         leave = await window.enter(signal, urgent)
-        body = textOfBody(bytesOf(taken))
-      } else body = textOfBody(bytes)
+        body = takeText(bytesOf(taken))
+      } else body = takeText(bytes)
       noteSize(body.length, calls)
       outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'
       if (status === 413) return 'too large'

@@ -74,9 +74,12 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
   const fetching = { chunk, ahead: () => concurrency, bloom: options.bloom ?? true, traces, limits, log }
 
-  /** While blocks of the head come in, a back-fill asks for one piece at a time: the node answers both from one queue. */
+  /**
+   * While blocks of the head come in, a back-fill asks for few pieces at a time, as the node answers both from one queue: for one more than it
+   * can take in at once.
+   */
   let headAt = Number.NEGATIVE_INFINITY
-  const ahead = () => (clock.now() - headAt < HEAD_BUSY_MS ? 1 : concurrency)
+  const aheadOf = (taken: number) => () => (clock.now() - headAt < HEAD_BUSY_MS ? taken + 1 : concurrency)
 
   async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
     const controller = new AbortController()
@@ -112,8 +115,8 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   return {
     chainId: signal => rpc.chainId(signal),
     head: signal => rpc.attempt(async endpoint => (await rpc.headOf(endpoint, signal)).number, signal),
-    range: range => fetchRange(rpc, range, { ...fetching, ahead }),
-    parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead }, taker),
+    range: range => fetchRange(rpc, range, { ...fetching, ahead: aheadOf(1) }),
+    parts: (range, taker) => fetchParts(rpc, range, { ...fetching, ahead: aheadOf(taker.threads) }, taker),
     follow,
     call: (calls, signal) =>
       askState(

@@ -26,7 +26,7 @@ export const cutText = (text: string, max: number): string => {
 /** As `cutText`, for text with entities such as `&amp;`, none of which is cut in half. */
 export const cutEscaped = (text: string, max: number): string => {
   const cut = cutText(text, max)
-  return cut === text ? text : cut.replace(/&[a-z#\d]{0,6}…$/i, '…')
+  return cut === text ? text : cut.replace(/&[a-z#\d]{0,6}\u2026$/i, '…')
 }
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, character => ENTITIES[character]!)
@@ -35,7 +35,7 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, cha
 export const escapeChat = (text: string): string => text.replace(/[&<>]/g, character => ENTITIES[character]!)
 
 /** `@everyone` and the like no longer call anybody: a space without width stands behind each @. */
-export const withoutMentions = (text: string): string => text.replace(/[@＠]/g, '$&\u200b')
+export const withoutMentions = (text: string): string => text.replace(/[@\uff20]/g, '$&\u200b')
 
 /**
  * A value from the chain in a chat message: inside a code span, where no markdown, link or emoticon means anything, and which it

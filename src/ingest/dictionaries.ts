@@ -11,13 +11,14 @@ export interface Dictionaries {
   signatures: SignatureIds & { takeAdded(): AddedSignatures }
 }
 
-/** Those of a thread that builds all batches of a store. */
-export const createDictionaries = (stored: StoredDictionaries): Dictionaries => {
+/** Those of a thread that builds all batches of a store. `capacity` is that of the addresses; see `DictionaryOptions`. */
+export const createDictionaries = (stored: StoredDictionaries, capacity?: number): Dictionaries => {
   const filter = createAddressFilter(stored.last('address'), stored.addresses())
   return {
     addresses: createDictionary({
       last: stored.last('address'),
       find: digits => (filter.add(digits) ? stored.address(digits) : undefined),
+      ...(capacity !== undefined && { capacity }),
     }),
     names: createDictionary({ last: stored.last('name'), find: stored.name }),
     signatures: createSignatureIds(stored),

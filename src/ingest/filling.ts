@@ -7,7 +7,7 @@ import type { Lane } from './pipeline.ts'
 import { prefetch } from './prefetch.ts'
 import { type BegunPart, createRunTaker } from './runs.ts'
 import { makeRoom, startBuilders } from './sharing.ts'
-import { type Work, yieldToHead } from './work.ts'
+import type { Work } from './work.ts'
 
 /**
  * Blocks of a back-fill that are held in memory at a time: a node's answers are several times larger as objects, and cleaning up beside a
@@ -26,6 +26,7 @@ export const fill = async (work: Work, from: number, to: number, order: Backfill
   state.total += missing
   const lane = pipeline.lane('fill')
   const builders = source!.parts && missing >= (sharing.blocks ?? WORTH_THREADS) ? startBuilders(work) : undefined
+  state.isShared = builders !== undefined
   try {
     for (const gap of order === 'newest' ? gaps.toReversed() : gaps) {
       const range = { ...gap, order, run: Math.min(storeBatch, RUN), signal }
@@ -38,14 +39,15 @@ export const fill = async (work: Work, from: number, to: number, order: Backfill
         }
     }
   } finally {
-    await lane.flush()
     await builders?.close()
+    await lane.flush()
+    state.isShared = false
   }
 }
 
 const takeBlocks = async ({ state, signal }: Work, lane: Lane, blocks: readonly RawBlock[]) => {
   for (const block of blocks) {
-    await yieldToHead(state, signal)
+    signal.throwIfAborted()
     await lane.add(block)
     state.done++
   }
@@ -85,7 +87,7 @@ const takeBuilt = async (work: Work, lane: Lane, builders: Builders, range: Rang
 /** Blocks about which anything is special are taken one by one, which tells what is wrong with them. */
 const takePart = async (work: Work, lane: Lane, part: BegunPart) => {
   const { state, signal } = work
-  await yieldToHead(state, signal)
+  signal.throwIfAborted()
   const piece = await part.built()
   if (piece && (await lane.addBuilt(piece))) {
     state.done += piece.blocks.length

@@ -5,6 +5,7 @@ import { systemClock } from '../lib/retry.ts'
 import { fill } from './filling.ts'
 import type { Job, Keep } from './messages.ts'
 import { prefetch } from './prefetch.ts'
+import { makeRoom } from './sharing.ts'
 import type { Work } from './work.ts'
 
 /** Back-fills a range once. */
@@ -99,7 +100,7 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: K
 const CATCH_UP = 2000
 
 const follow = async (work: Work, from: number, tip: number | undefined, finality: number) => {
-  const { source, pipeline, tokens, links, state, pace, signal, log } = work
+  const { source, pipeline, dictionaries, tokens, links, state, pace, signal, log } = work
   const lane = pipeline.lane('head')
   const held = tip === undefined ? undefined : pipeline.stored(tip)
   try {
@@ -113,6 +114,7 @@ const follow = async (work: Work, from: number, tip: number | undefined, finalit
         continue
       }
       const number = Number(event.block.block.number)
+      if (dictionaries?.isFilling() && !state.isShared) await makeRoom(work)
       await prefetch(work, [event.block])
       await lane.add(event.block)
       state.headAt = performance.now()

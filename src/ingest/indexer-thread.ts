@@ -50,6 +50,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     asked: null,
     reading: null,
     redecoding: null,
+    isShared: false,
   }
   const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
   let pipeline: Pipeline | undefined

@@ -100,6 +100,8 @@ export interface Keep {
   /** Those of the last so many milliseconds. */
   forMs?: number | undefined
 }
+/** Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it. A server has no memory to spare. */
+export const YOUNG_MB = { watch: 24, follow: 24, index: 96, import: 96 } as const satisfies Record<Job['type'], number>
 
 export type BackfillOrder = 'newest' | 'oldest'
 

@@ -9,7 +9,7 @@ import type { RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { abiFolder } from './abis.ts'
-import type { FromIndexer, IndexerData, Job, Report, Sharing } from './messages.ts'
+import { type FromIndexer, type IndexerData, type Job, type Report, type Sharing, YOUNG_MB } from './messages.ts'
 
 /** The threads that index one network, as the main thread sees them. */
 export interface Indexing {
@@ -79,8 +79,8 @@ export const prepareStore = (data: string, network: string, log: Log): string =>
   return store
 }
 
-/** Blocks are large graphs of short-lived objects: a large young generation lets most of them die in it. A server has no memory to spare. */
-const YOUNG_MB = { watch: 24, follow: 24, index: 96, import: 96 } as const satisfies Record<Job['type'], number>
+/** What is written are large arrays; objects are few. */
+const WRITER_YOUNG_MB = 12
 
 export const startIndexing = ({
   data,
@@ -96,7 +96,12 @@ export const startIndexing = ({
 }: IndexingOptions): Indexing => {
   const store = prepareStore(data, network, log)
   const { port1, port2 } = new MessageChannel()
-  const writer = startWorker('writer', { store, port: port1 }, { transferList: [port1] })
+  const isServed = job.type === 'follow' || job.type === 'watch'
+  const writer = startWorker(
+    'writer',
+    { store, port: port1 },
+    { transferList: [port1], ...(isServed && { resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB } }) },
+  )
   const indexer = startWorker(
     'indexer',
     {

@@ -14,11 +14,12 @@ import type { Db } from '../sqlite/database.ts'
 import { createAbiWatch, versionOf } from './abis.ts'
 import { createAddressFilter } from './address-filter.ts'
 import { createContracts } from './contracts.ts'
+import { createDictionaries } from './dictionaries.ts'
 import type { IndexerData } from './messages.ts'
 import { createPreparer } from './prepare.ts'
 import { createProxyResolver } from './proxy-resolver.ts'
 import { ownDictionaries } from './shared/dictionaries.ts'
-import { sharesWork } from './sharing.ts'
+import { FEW_ADDRESSES, roomOf, sharesWork } from './sharing.ts'
 import { createSimilarity } from './similarity.ts'
 import { createTokens } from './tokens.ts'
 
@@ -42,8 +43,10 @@ export const openDecoding = (
   log: Log,
 ) => {
   const { registry, functions, list } = openSignatures()
-  const dictionaries = sharesWork(data) ? ownDictionaries(createStoredDictionaries(db), data.sharing.room) : undefined
-  const stored = createStoredDictionaries(db).tokens()
+  const few = data.job.type === 'follow' || data.job.type === 'watch' ? FEW_ADDRESSES : undefined
+  const known = createStoredDictionaries(db)
+  const shared = sharesWork(data) ? ownDictionaries(known, roomOf(data), few) : undefined
+  const stored = known.tokens()
   const filter = createAddressFilter(stored.count, stored.addresses)
   const tokens = createTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
@@ -100,14 +103,14 @@ export const openDecoding = (
     traces: 'node' in data.job && data.job.node.traces === 'calls' ? 'calls' : 'all',
     chainId,
     bloomsChecked: !('node' in data.job) || data.job.node.bloom !== false,
-    dictionaries,
+    dictionaries: shared ?? createDictionaries(known, few),
   })
   return {
     tokens,
     contracts,
     links,
     decoding,
-    dictionaries,
+    dictionaries: shared,
     preparer: {
       ...preparer,
       // All of a block is decoded by the same ABIs.

@@ -17,6 +17,7 @@ import type { BuiltPiece } from './builders/facts.ts'
 import type { FromWriter, LaneName, Revised, ToWriter, Waiting } from './messages.ts'
 import type { Preparer, Run } from './prepare.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
+import { createTurns } from './turns.ts'
 
 /**
  * The way of a block into the store: checked against its stored neighbours, added to the run at hand, handed to the writer as one
@@ -45,6 +46,8 @@ export interface Pipeline {
   revise(revision: Revision): Promise<Revised>
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
+  /** Calls `run` when no block is on its way; no lane takes any meanwhile. What is decoded anew may still be under way. */
+  rest(run: () => void): Promise<void>
   /** Resolves when all that was handed over is committed. */
   settled(): Promise<void>
   /** Whether nothing is handed over that is not committed. */
@@ -175,6 +178,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     if (update) send({ type: 'update', id: ++ids, update: { ...update, hits: [] } }).catch(() => {})
   }
 
+  const turns = createTurns()
+  /** Until it resolves, no lane takes a block. */
+  let resting: Promise<void> | undefined
   const lanes = new Map<LaneName, Lane>()
   const createLane = (name: LaneName): Lane => {
     let run: Run | undefined
@@ -182,7 +188,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     let last = -1
     const sent: Promise<void>[] = []
 
-    const flush = async () => {
+    const handOver = () => {
       if (!run || run.blocks === 0) return
       const batch = run.finish()
       const update = hits.length > 0 ? { hits } : undefined
@@ -202,12 +208,22 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       })
       done.catch(() => {})
       sent.push(done)
+    }
+
+    const room = async () => {
       while (sent.length > WAITING[name]) await sent.shift()
+    }
+
+    const flush = async () => {
+      const started = performance.now()
+      handOver()
+      turns.spend(name, performance.now() - started)
+      await room()
     }
 
     const take = async (raw: RawBlock) => {
       const number = Number(raw.block.number)
-      if (run && number !== last + 1) await flush()
+      if (run && number !== last + 1) handOver()
       // By the rules of this moment: what came up while it was waited for is looked for as well. From the last look at them until the
       // block counts as held, nothing is waited for: a rule that comes up has either looked at the block, or knows that it is there.
       let decoded: DecodedBlock
@@ -228,14 +244,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       note(ref)
       held = merged([...held, { from: number, to: number }])
       last = number
-      await flushFull()
+      handOverFull()
     }
 
-    const takeBuilt = async (built: BuiltPiece): Promise<boolean> => {
+    const takeBuilt = (built: BuiltPiece): boolean => {
       const { blocks } = built
       const [from, to] = [blocks[0]!, blocks.at(-1)!]
-      if (run && (from.number !== last + 1 || run.blocks + blocks.length > storeBatch)) await flush()
-      // From here on nothing is waited for, as above.
+      if (run && (from.number !== last + 1 || run.blocks + blocks.length > storeBatch)) handOver()
       ruleWatcher.refresh(held)
       if (blocks.some(({ number }) => ruleWatcher.wants(number) || holds(held, number))) return false
       if (linkFault(from) !== undefined || linkFault(to) !== undefined) return false
@@ -244,21 +259,33 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       for (const ref of blocks) note(ref)
       held = merged([...held, { from: from.number, to: to.number }])
       last = to.number
-      await flushFull()
+      handOverFull()
       return true
     }
 
-    const flushFull = async () => {
-      if (run && (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT)) await flush()
+    const handOverFull = () => {
+      if (run && (run.blocks >= storeBatch || run.documents >= FULL_SEGMENT)) handOver()
     }
 
-    const whileTaking = <T>(taken: Promise<T>): Promise<T> => {
+    const inTurn = async <T>(take: () => T | Promise<T>): Promise<T> => {
+      const leave = await turns.enter(name)
+      try {
+        return await take()
+      } finally {
+        leave()
+      }
+    }
+    const whileTaking = async <T>(take: () => T | Promise<T>): Promise<T> => {
+      while (resting) await resting
+      const taken = inTurn(take)
       taking.add(taken)
-      return taken.finally(() => taking.delete(taken))
+      const result = await taken.finally(() => taking.delete(taken))
+      await room()
+      return result
     }
     const lane: Lane = {
-      add: raw => whileTaking(take(raw)),
-      addBuilt: built => whileTaking(takeBuilt(built)),
+      add: raw => whileTaking(() => take(raw)),
+      addBuilt: built => whileTaking(() => takeBuilt(built)),
       flush,
     }
     lanes.set(name, lane)
@@ -273,6 +300,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const flushAll = async () => {
     for (const lane of lanes.values()) await lane.flush()
     await settled()
+  }
+
+  const caughtUp = async () => {
+    await Promise.allSettled(taking)
+    await flushAll()
   }
 
   return {
@@ -311,9 +343,18 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       preparer.committed(revision.added)
       return revised!
     },
-    async caughtUp() {
-      await Promise.allSettled(taking)
-      await flushAll()
+    caughtUp,
+    async rest(run) {
+      while (resting) await resting
+      const { promise, resolve } = Promise.withResolvers<void>()
+      resting = promise
+      try {
+        await caughtUp()
+        run()
+      } finally {
+        resting = undefined
+        resolve()
+      }
     },
     settled,
     isSettled: () => open.size === 0,

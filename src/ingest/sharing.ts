@@ -1,10 +1,18 @@
 import { type Builders, createBuilders } from './builders/pool.ts'
-import type { IndexerData } from './messages.ts'
+import { type IndexerData, YOUNG_MB } from './messages.ts'
+import type { Room } from './shared/dictionaries.ts'
 import type { Work } from './work.ts'
 
 /** Whether other threads build documents for the one that indexes. */
 export const sharesWork = ({ job, indexers }: Pick<IndexerData, 'job' | 'indexers'>): boolean =>
-  indexers > 1 && (job.type === 'import' || job.type === 'index')
+  indexers > 1 && job.type !== 'watch'
+
+/** Addresses of which a thread of a server remembers the ids: it has no memory to spare, and the store tells the others. */
+export const FEW_ADDRESSES = 50_000
+
+/** A server makes room more often. */
+export const roomOf = ({ job, sharing }: Pick<IndexerData, 'job' | 'sharing'>): Room =>
+  sharing.room ?? (job.type === 'follow' ? { addresses: 1 << 18 } : {})
 
 export const startBuilders = (work: Work): Builders | undefined => {
   const { job, indexers, network, store, abis, chainId, limits, dictionaries } = work
@@ -19,13 +27,15 @@ export const startBuilders = (work: Work): Builders | undefined => {
     memory: dictionaries.memory,
     bloom: node?.bloom !== false,
     traces: node?.traces === 'calls' ? 'calls' : 'all',
+    youngMb: YOUNG_MB[job.type],
   })
 }
 
 /** Empties the dictionaries that threads share, once all that is in them is stored. Nobody must begin to build meanwhile. */
-export const makeRoom = async ({ pipeline, dictionaries }: Work, builders: Builders) => {
-  await builders.idle()
-  await pipeline.flush()
-  // What another lane has added since is not stored yet: then it is tried again.
-  if (pipeline.isSettled()) dictionaries?.reset()
+export const makeRoom = async ({ pipeline, dictionaries }: Work, builders?: Builders) => {
+  await builders?.idle()
+  await pipeline.rest(() => {
+    // What is decoded anew may have added something that is not stored yet: then it is tried again.
+    if (pipeline.isSettled()) dictionaries?.reset()
+  })
 }

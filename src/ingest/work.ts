@@ -26,6 +26,8 @@ export interface State {
   /** The pack that is being read. */
   reading: string | null
   redecoding: RedecodingReport | null
+  /** Whether other threads build what a back-fill brings: then it makes room in the dictionaries that they share. */
+  isShared: boolean
 }
 
 /** What all jobs of a network's thread work with. */
@@ -48,12 +50,12 @@ export interface Work extends IndexerData {
   signal: AbortSignal
 }
 
-/** A block of the head that came so lately is mostly followed by the next one: a back-fill waits for that. */
+/** A block of the head that came so lately is mostly followed by the next one. */
 const HEAD_GAP_MS = 15
-/** Longest that one block of a back-fill waits: a head that never rests must not stop it for good. */
+/** Longest wait: a head that never rests must not stop others for good. */
 const MAX_PATIENCE_MS = 1000
 
-/** Before each block of a back-fill: blocks of the head go first. */
+/** Before each step of decoding anew: blocks of the head go first. */
 export const yieldToHead = async (state: State, signal: AbortSignal) => {
   await yieldToEventLoop()
   const until = performance.now() + MAX_PATIENCE_MS

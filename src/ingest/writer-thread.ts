@@ -10,6 +10,7 @@ import { createMetrics } from '../lib/metrics.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { FromWriter, LaneName, Revised, ToWriter } from './messages.ts'
 import { createPruner, LOOK_MS } from './pruner.ts'
+import { createShares } from './shares.ts'
 
 type Task = Extract<ToWriter, { type: 'batch' | 'rollback' | 'revise' | 'update' }>
 
@@ -24,7 +25,7 @@ const MANY_UNMERGED = 16
 const MAX_UNMERGED = 256
 const STEPS = 8
 
-/** The one thread that writes a network's store. What comes of the head is written before what waits of a back-fill. */
+/** The one thread that writes a network's store. What comes of the head and what waits of a back-fill share its time. */
 export const runWriter = ({ store, port }: { store: string; port: MessagePort }) => {
   const db = openForWriting(store, nativeBinding())
   const writer = createWriter(db)
@@ -33,6 +34,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const tasks: Record<'head' | 'fill', Task[]> = { head: [], fill: [] }
   /** Blocks around which there may be segments to merge. The oldest goes first: then none are left behind that are too few to merge. */
   const unmerged = writer.small()
+  const shares = createShares()
   /** Steps of merging since the last task. */
   let steps = 0
   let busy = false
@@ -73,21 +75,29 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const next = () => {
     busy = false
     const isLate = unmerged.length >= (steps < STEPS ? MANY_UNMERGED : MAX_UNMERGED)
-    const task = isLate ? undefined : tasks.head.shift()
-    if (!task && unmerged.length > 0) {
+    const lane = isLate ? undefined : nextLane()
+    if (!lane && unmerged.length > 0) {
       busy = true
       steps++
       mergeSome()
       return void setImmediate(next)
     }
-    if (!task && (!pruned || tasks.fill.length === 0) && pruneSome()) {
+    if (!lane && (!pruned || tasks.fill.length === 0) && pruneSome()) {
       busy = true
       pruned = true
       return void setImmediate(next)
     }
     pruned = false
     steps = 0
-    void take(task ?? tasks.fill.shift())
+    void take(tasks[lane ?? 'fill'].shift())
+  }
+
+  /** Undefined where nothing waits of the head: then merging goes before a back-fill. */
+  const nextLane = (): LaneName | undefined => {
+    if (tasks.head.length === 0) return undefined
+    // What rules and reorganisations change holds for all that is written after it.
+    const isPlain = tasks.fill.length > 0 && tasks.head.every(({ type }) => type === 'batch')
+    return isPlain ? shares.next() : 'head'
   }
 
   const take = async (task: Task | undefined) => {
@@ -106,6 +116,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
       tell({ type: 'failed', id: task.id, failure: toFailure(error) })
       return void setImmediate(next)
     }
+    shares.spend(laneOf(task), performance.now() - began)
     if (stuck) tell({ type: 'stuck', why: null })
     stuck = false
     tell({ type: 'done', id: task.id, alerts: alertStore.counts(), revised })

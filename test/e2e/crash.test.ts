@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import Database from 'better-sqlite3'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { startNode } from '../support/node.ts'
-import { after, pause, type Server, serve, start, tempFolder, writePack } from './program.ts'
+import { after, pause, type Server, serve, start, tempFolder, until, writePack } from './program.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
 const BLOCKS = 60
@@ -151,4 +152,27 @@ test('a back-fill that is killed again and again ends as one that was never inte
       sameAs(await everything(server), all)
     })
   }
+
+  await t.test('serve, 2 at a time, while it follows', async t => {
+    const node = await startNode({ after: fn => after(t, fn) }, chain)
+    node.methods.set('eth_call', () => '0x')
+    node.methods.set('eth_getCode', () => '0x')
+    const data = join(folder, 'serve')
+    const args = ['--network', NETWORK, '--rpc', node.url, '--from', String(numbers[0]), '--finality', '8']
+    const begin = () => serve(t, data, [...args, '--store-batch', '4', '--indexers', '2'])
+    for (let round = 1; round < 4; round++) {
+      const killed = await begin()
+      await moment(round, data)
+      killed.signal('SIGKILL')
+      await killed.ended
+    }
+    const server = await begin()
+    const { ranges } = all
+    await until(
+      async () => (await server.status()).networks[0]!,
+      network => isDeepStrictEqual(network.ranges, ranges) && network.state === 'following',
+      server.err,
+    )
+    sameAs(await everything(server), all)
+  })
 })

@@ -261,12 +261,13 @@ test('receipts that cannot be had are never "no match": the block waits, visibly
 
 test('a node that lags, or does not have a block that it announced, neither takes anything back nor tells anything twice', async t => {
   const { node, receiver, server, mine, next, ids } = await setUp(t, { rules: [ruleOf('Block', [anyBlock])] })
+  // It takes a while until what was told is known to be told.
+  receiver.behave = (): Behaviour => ({ status: 200, after: 50 })
   for (let i = 0; i < 3; i++) mine(next())
-  await until(
-    () => receiver.calls.length,
-    count => count === 3,
+  const before = await until(
+    () => alertsOf(server, ids[0]!),
+    alerts => alerts.length === 3 && alerts.every(({ deliveries: [first] }) => first?.state === 'delivered'),
   )
-  const before = await alertsOf(server, ids[0]!)
   // An older head, as of another node behind the same address.
   node.head = FIRST + 2
   await pause(200)

@@ -403,7 +403,7 @@ describe('a reader that resumes', () => {
     assert.equal(read(answer('tx', { resume: again.resume.token })).resume.reorganised_from, 0)
     for (const more of [{ sort: 'hash' }, { from: 1 }, { size: -1 }])
       assert.throws(() => answer('tx', { resume: 'start', ...more }), /come in chain order/)
-    assert.throws(() => answer('tx', { resume: 'garbage' }), /this is no token/)
+    assert.throws(() => answer('tx', { resume: 'garbage' }), /this is not a token/)
   })
 })
 

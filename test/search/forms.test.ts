@@ -83,7 +83,7 @@ test('whether a document matches', async t => {
   const match = (id: string, body: unknown) => search({ entities: 'block', form: form(id), body })
   const told = { _index: `${INDEX}-block`, _type: 'block', _id: hash }
   const { status, body } = await match(hash, term(hash))
-  assert.deepEqual([status, body._id, body.matched, body.explanation.value], [200, hash, true, 1])
+  assert.deepEqual([status, body._id, body.matched, body.explanation.value], [200, hash, true, 1.7917595])
   const other = await match(hash, term(blocks[4]!.block.hash))
   assert.deepEqual([other.status, other.body.matched, other.body.explanation.value], [200, false, 0])
   assert.deepEqual(await match('0x12', term(hash)), { status: 404, body: { ...told, _id: '0x12', matched: false } })

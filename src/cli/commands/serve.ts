@@ -4,7 +4,7 @@ export const serve = command({
   name: 'serve',
   usage: '[--network T/B/N --rpc URL] [options]',
   summary: 'Runs the server. Indexes and follows the given networks; without any network, serves a demo chain.',
-  settings: [...SERVER, ...NODE.filter(name => name !== 'to'), ...KEPT],
+  settings: [...SERVER, ...NODE.filter(name => name !== 'to'), ...KEPT, 'indexers'],
   options: {},
   arity: [0, 0],
   run: ({ services, config, log, shutdown }) => services.serve(config, { log, shutdown }),

@@ -19,6 +19,8 @@ export interface BuilderData {
   bloom: boolean
   /** Which steps are kept of blocks that come with some. */
   traces: 'calls' | 'all'
+  /** See `YOUNG_MB`. */
+  youngMb: number
 }
 
 /** Each message is answered, in their order. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Question } from '../../chain/blocks.ts'
 import type { Piece } from '../../engine/documents/piece.ts'
@@ -35,6 +36,8 @@ export interface ReadAnswer extends Read {
 const WAITING = 1
 /** Groups for each thread that are read, under way, or waiting for one before them. */
 const AHEAD = 3
+/** Longest wait for what a thread was asked, before it is ended. */
+const PATIENCE_MS = 1000
 
 export const createBuilders = (count: number, data: BuilderData): Builders => {
   const threads = Array.from({ length: count }, () => createThread(data))
@@ -131,26 +134,39 @@ export const createBuilders = (count: number, data: BuilderData): Builders => {
 }
 
 const createThread = (data: BuilderData) => {
-  // As the thread that indexes has it.
-  const worker: Worker = startWorker('builder', data, { resourceLimits: { maxYoungGenerationSizeMb: 96 } })
+  const worker: Worker = startWorker('builder', data, { resourceLimits: { maxYoungGenerationSizeMb: data.youngMb } })
   // Each answer is of the type that its message asks for.
-  const asked: { resolve(answer: never): void; reject(error: Error): void }[] = []
+  const all: { resolve(answer: never): void; reject(error: Error): void }[] = []
   let failure: Error | undefined
+  let last = () => {}
   const fail = (error: Error) => {
     failure ??= error
-    for (const { reject } of asked.splice(0)) reject(failure)
+    for (const { reject } of all.splice(0)) reject(failure)
+    last()
   }
-  worker.on('message', (answer: FromBuilder) => asked.shift()?.resolve(answer as never))
+  worker.on('message', (answer: FromBuilder) => {
+    all.shift()?.resolve(answer as never)
+    if (all.length === 0) last()
+  })
   worker.on('error', fail)
   worker.on('exit', code => fail(new Error(`a builder thread ended with code ${code}`)))
   return {
-    asked: () => asked.length,
+    asked: () => all.length,
     ask: <T extends FromBuilder>(message: ToBuilder, moved: ArrayBuffer[] = []): Promise<T> =>
       new Promise((resolve, reject) => {
         if (failure) return reject(failure)
-        asked.push({ resolve, reject })
+        all.push({ resolve, reject })
         worker.postMessage(message, moved)
       }),
-    end: () => worker.terminate(),
+    /** Lets it answer what it was asked: it must not end while it holds what others wait for. */
+    async end() {
+      failure ??= new Error('the thread that builds documents is ended')
+      const asked = new Promise<void>(resolve => {
+        if (all.length === 0) resolve()
+        else last = resolve
+      })
+      await Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })])
+      await worker.terminate()
+    },
   }
 }

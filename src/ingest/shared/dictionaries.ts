@@ -36,7 +36,7 @@ export interface OwnedDictionaries extends Dictionaries {
   reset(): boolean
 }
 
-export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}): OwnedDictionaries => {
+export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number): OwnedDictionaries => {
   const memory = createMemory(stored, room)
   const addresses = ownAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address })
   const names = ownTexts(memory.names)
@@ -44,7 +44,7 @@ export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}): Ow
   const all = [addresses, names, signatures]
   return {
     memory,
-    addresses: { ...cached(addresses.id), takeAdded: addresses.takeAdded, written: () => {} },
+    addresses: { ...cached(addresses.id, capacity), takeAdded: addresses.takeAdded, written: () => {} },
     names: { ...cached(nameId(names, stored)), takeAdded: names.takeAdded, written: () => {} },
     signatures: {
       ...signatureIds(signatures),
@@ -81,8 +81,8 @@ const createMemory = (stored: StoredDictionaries, room: Room): DictionariesMemor
 }
 
 /** Ids hold for good, so that a thread may keep, and forget, as many of them as it likes. */
-const cached = (find: (text: string) => number): Pick<Dictionary, 'id'> =>
-  createDictionary({ last: Number.POSITIVE_INFINITY, find })
+const cached = (find: (text: string) => number, capacity?: number): Pick<Dictionary, 'id'> =>
+  createDictionary({ last: Number.POSITIVE_INFINITY, find, ...(capacity !== undefined && { capacity }) })
 
 const nameId = (names: SharedTexts, stored: StoredDictionaries) => (name: string) =>
   names.find(name) ?? stored.name(name) ?? names.add(name, name)!

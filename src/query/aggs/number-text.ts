@@ -44,7 +44,7 @@ const allDigits = (value: number): string => {
 
 const LONGEST = 100
 const QUOTED = /'[^']*'/g
-const PATTERN = /^((?:[^#0,.;'‰E]|'[^']*')*)(#[#,]*[0,]*|0[0,]*|)(?:\.(0*#*))?((?:[^#0,.;'‰E]|'[^']*')*)$/
+const PATTERN = /^((?:[^#0,.;'\u2030E]|'[^']*')*)(#[#,]*[0,]*|0[0,]*|)(?:\.(0*#*))?((?:[^#0,.;'\u2030E]|'[^']*')*)$/
 
 const unquoted = (text: string) => text.replace(QUOTED, part => (part === "''" ? "'" : part.slice(1, -1)))
 
