@@ -135,16 +135,21 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
 
   let young = new Map<string, readonly FunctionCandidate[]>()
   let old = new Map<string, readonly FunctionCandidate[]>()
+  const unknown = new Set<string>()
 
   return {
     size,
     find(selector) {
       const known = young.get(selector)
       if (known !== undefined) return known
-      if (!SELECTOR.test(selector)) return NONE
+      if (unknown.has(selector) || !SELECTOR.test(selector)) return NONE
       const result = old.get(selector) ?? read(selector)
-      // Unknown selectors are told from the index alone, and there are too many of them to keep.
-      if (result === NONE) return NONE
+      // Unknown selectors are told from the index alone, and there are too many of them to keep all.
+      if (result === NONE) {
+        if (unknown.size >= GENERATION) unknown.clear()
+        unknown.add(selector)
+        return NONE
+      }
       if (young.size >= GENERATION) {
         old = young
         young = new Map()

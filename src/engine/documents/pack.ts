@@ -80,6 +80,9 @@ export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: str
   return undefined
 }
 
+/** More than the own bytes of a frame. */
+const FRAME_BYTES = 64
+
 /** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
 export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
   if (packed[0] === ZSTD) return `0x${decompressed(packed.subarray(1)).toString('hex')}`
@@ -146,7 +149,8 @@ const hexOf = (bytes: Uint8Array, start: number, end: number): string => {
 }
 
 const compress = (out: ByteWriter, start: number, data: Buffer) => {
-  const frame = zlib.zstdCompressSync(data)
+  // With the size of its input, the compressor takes no more memory than that needs, which is most of its time.
+  const frame = zlib.zstdCompressSync(data, { pledgedSrcSize: data.length, chunkSize: data.length + FRAME_BYTES })
   if (frame.length + 1 >= out.length - start) return
   out.truncate(start)
   out.byte(ZSTD)
