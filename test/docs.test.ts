@@ -206,7 +206,7 @@ test('every flag that is named is one', () => {
   ])
   // Flags of others: npm's that hands on, the benchmark's and the attack's.
   const prose = everything
-    .replace(/npm (run (?:bench|attack) --|install) [^`]*/g, '')
+    .replace(/(?:npm (?:run (?:bench|attack|build:executable|release) --|install)|codesign) [^`\n]*/g, '')
     .replaceAll("npm's `--omit=optional`", '')
     .replace(/npm test -- /g, '')
   for (const [flag] of prose.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) assert.ok(known.has(flag), flag)

@@ -192,7 +192,11 @@ const askEverything = (path: string): string => {
       const { body: answer } = answerSearch(searcher, 'a', entities, JSON.stringify(body), {
         deadline: performance.now() + 30_000,
       })
-      const text = (answer instanceof Uint8Array ? Buffer.from(answer) : Buffer.concat([...answer.parts])).toString()
+      const text = (
+        answer instanceof Uint8Array
+          ? Buffer.from(answer)
+          : Buffer.concat(Array.from(answer.parts, part => Buffer.from(part)))
+      ).toString()
       return text.replace(/"took":\d+/, '')
     }
     const documents = KINDS.map(kind => ask(kind, { size: -1 }))

@@ -61,7 +61,7 @@ export const readManifest = (folder: string): Manifest | undefined => {
   } catch (error) {
     throw refuse('backup_damaged', `${path} cannot be read (${messageOf(error)}): take another backup.`, error)
   }
-  if (read?.format !== FORMAT) throw refuse('backup_damaged', `${path} is not the list of a backup.`)
+  if (read?.format !== FORMAT) throw refuse('backup_damaged', `${path} is not the manifest of a backup.`)
   if (read.version > VERSION)
     throw refuse(
       'backup_newer',

@@ -71,7 +71,7 @@ export function* restoreBackup({ backup, data, force }: RestoreOptions): Generat
     if (contentOf(data).length > 0 && !force)
       throw refuse(
         'data_folder_not_empty',
-        `${data} is not empty: name another folder by --data, or add --force, which moves what it holds to a folder in it.`,
+        `${data} is not empty: name another folder with --data, or add --force, which moves its content into a folder inside it.`,
       )
     rmSync(staged, { recursive: true, force: true })
     yield* stage(backup, manifest, staged)
@@ -91,7 +91,7 @@ export function* restoreBackup({ backup, data, force }: RestoreOptions): Generat
 
 const openBackup = (backup: string): Manifest => {
   const manifest = readManifest(backup)
-  if (!manifest) throw refuse('no_backup', `${backup} holds no backup: name the folder that chainsieve backup wrote.`)
+  if (!manifest) throw refuse('no_backup', `${backup} is not a backup: name the folder that chainsieve backup wrote.`)
   for (const { name } of [...manifest.databases, ...manifest.files])
     if (name.split(/[\\/]/).includes('..') || name.startsWith(sep)) throw spoilt(backup, 'backup.json', [])
   return manifest

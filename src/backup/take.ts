@@ -69,7 +69,7 @@ const openFolder = (folder: string): Manifest | undefined => {
   makePrivateFolder(folder)
   const before = readManifest(folder)
   if (!before && readdirSync(folder).some(name => !OWN.test(name)))
-    throw refuse('backup_folder_used', `${folder} holds other files: name an empty folder, or one that holds a backup.`)
+    throw refuse('backup_folder_used', `${folder} has other files: name an empty folder or an existing backup.`)
   if (before) settle(folder, before)
   return before
 }
@@ -223,6 +223,6 @@ export const spoilt = (folder: string, file: string, pages: readonly number[]) =
     pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${pages.length > 5 ? ' and more' : ''})`
   return stop(
     'backup_damaged',
-    `${join(folder, file)} is not what was written there${where}: check the disk, and take a backup with --full or into another folder.`,
+    `${join(folder, file)} does not match its checksums${where}: check the disk, and take a backup with --full or into another folder.`,
   )
 }

@@ -13,11 +13,11 @@ export type RequestCounter = (calls: number, seconds: number, ok: boolean) => vo
 const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
 export const createRpcMetrics = (metrics: Metrics, urls: readonly string[]): RpcMetrics => {
-  const requests = metrics.counter('chainsieve_rpc_requests_total', 'HTTP requests to a node, by what came of them.')
+  const requests = metrics.counter('chainsieve_rpc_requests_total', 'HTTP requests to a node, by outcome.')
   const calls = metrics.counter('chainsieve_rpc_calls_total', 'JSON-RPC calls in requests to a node.')
   const latency = metrics.histogram(
     'chainsieve_rpc_request_duration_seconds',
-    'Time from a request to a node to its answer, or to its failure.',
+    'Time from a request to a node to its answer or failure.',
     BOUNDS_S,
   )
   const hosts = hostsOf(urls)

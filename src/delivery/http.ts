@@ -65,7 +65,7 @@ export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions): 
     if (status === 410) return { type: 'gone', why: 'it answered 410: it wants no more messages', status, head }
     const why =
       status >= 300 && status < 400
-        ? `it answered ${status}: redirects are not followed: use the final address`
+        ? `it answered ${status}: redirects are not followed, use the final address`
         : `it answered ${status}`
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], now)
     return { type: 'retry', why, status, head, ...(retryAfterMs !== undefined && { retryAfterMs }) }

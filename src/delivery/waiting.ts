@@ -28,17 +28,17 @@ const queueMetrics = (store: Pick<DeliveryStore, 'waiting' | 'dead'>, now: numbe
   const queued = CHANNELS.map(channel => waiting.get(channel) ?? { channel, count: 0, dueAt: now })
   return [
     {
-      ...{ type: 'gauge', name: 'chainsieve_deliveries_queued', help: 'Deliveries that wait to be made.' },
+      ...{ type: 'gauge', name: 'chainsieve_deliveries_queued', help: 'Waiting deliveries.' },
       series: queued.map(({ channel, count }) => ({ labels: { channel }, value: count })),
     },
     {
       ...{ type: 'gauge', name: 'chainsieve_deliveries_overdue_seconds' },
-      help: 'Time for which the delivery that was due first has not been made: that of a receiver that is down grows.',
+      help: 'How long the oldest due delivery has been waiting. It grows while a receiver is down.',
       series: queued.map(({ channel, dueAt }) => ({ labels: { channel }, value: Math.max(0, now - dueAt) / 1_000 })),
     },
     {
       ...{ type: 'gauge', name: 'chainsieve_dead_letters' },
-      help: 'Deliveries that were given up and wait for redelivery.',
+      help: 'Dead deliveries, which wait for redelivery.',
       series: [{ labels: {}, value: store.dead() }],
     },
   ]
@@ -49,7 +49,7 @@ const outboxMetrics = (
   outboxes: ReadonlyMap<string, Pick<Source, 'identity' | 'last'>>,
 ): MetricSnapshot => ({
   ...{ type: 'gauge', name: 'chainsieve_outbox_pending' },
-  help: 'Alerts in the outbox that were not taken over for delivery yet.',
+  help: 'Alerts in the outbox that delivery has not taken yet.',
   series: [...outboxes].map(([network, outbox]) => ({
     labels: { network },
     value: Math.max(0, outbox.last() - store.cursor({ network, identity: outbox.identity })),

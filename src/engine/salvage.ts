@@ -105,7 +105,7 @@ const copyWhole = (db: Database.Database): SalvageResult => {
     try {
       copyTable()
     } catch (error) {
-      throw lostAll(`all documents need the table ${table}, in which a page is damaged`, error)
+      throw lostAll(`all documents need the table ${table}, which has a damaged page`, error)
     }
   }
   needed('meta', () => db.exec('DELETE FROM meta; INSERT INTO meta SELECT * FROM old.meta'))
@@ -193,6 +193,6 @@ const segmentsIn = (db: Database.Database): SegmentRow[] => {
 const lostAll = (why: string, cause?: unknown) =>
   stop(
     'store_lost',
-    `nothing can be taken over of the damaged store, since ${why}: restore a backup, or move the file away and index again`,
+    `nothing can be salvaged from the damaged store, because ${why}: restore a backup, or move the file away and index again`,
     cause,
   )

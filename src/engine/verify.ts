@@ -99,7 +99,7 @@ function* checkLinks(reader: Reader, segments: readonly Segment[], faults: strin
 const checkRows = (reader: Reader, segment: Segment, deep: boolean) => {
   const { ends, times } = reader.header(segment)
   const blocks = segment.last - segment.first + 1
-  if (times.length !== blocks) throw new Error(`their segment tells of ${times.length} blocks`)
+  if (times.length !== blocks) throw new Error(`their segment lists ${times.length} blocks`)
   for (const kind of RECORD_KINDS) {
     const counted = ends[kind].at(-1) ?? 0
     if (counted !== segment[kind])

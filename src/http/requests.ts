@@ -5,7 +5,7 @@ import { factsOf } from './facts.ts'
 
 /** Counts requests by the status of their answers, and logs them where `log` is given. */
 export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
-  const requests = metrics.counter('chainsieve_http_requests_total', 'HTTP requests by the status of their answer.')
+  const requests = metrics.counter('chainsieve_http_requests_total', 'HTTP requests by status.')
   const counters = new Map<number, (by?: number) => void>()
   const count = (status: number) => {
     let add = counters.get(status)

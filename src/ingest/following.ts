@@ -27,7 +27,7 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   if (from < floor)
     throw refuse(
       'blocks_pruned',
-      `the blocks below ${floor} were pruned: raise --from, or have them indexed again by chainsieve prune --network ${network} --before ${from}`,
+      `the blocks below ${floor} were pruned: raise --from, or allow indexing them again with chainsieve prune --network ${network} --before ${from}`,
     )
   state.asked = { from, to }
   // What was the head last time may have been reorganised since.

@@ -36,20 +36,20 @@ const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: st
   block: ['no_new_block', 'its nodes answer, but have had no new block for too long'],
   disk: ['disk_full', 'the disk is full: blocks are stored again when there is room'],
   store: ['store_not_written', 'its store cannot be written now'],
-  rules: ['rules_waiting', 'a block waits for what a rule needs to know of it and no node tells'],
-  thread: ['network_stuck', 'the threads that index it have not reported anything'],
+  rules: ['rules_waiting', 'a block waits for data that a rule needs and no node sends'],
+  thread: ['network_stuck', 'its indexing threads have not reported'],
 }
 
 const reasonsOfNetwork = ({ network, state, waiting, restarts, store }: NetworkStatus): Reason[] => {
   const reasons: Reason[] = []
   if (store === 'damaged')
-    reasons.push({ type: 'store_damaged', network, reason: 'its store is damaged, and is not searched' })
+    reasons.push({ type: 'store_damaged', network, reason: 'its store is damaged and is not searched' })
   if (store === 'unreadable') reasons.push({ type: 'store_unreadable', network, reason: 'its store cannot be read' })
   if (state === 'stopped') reasons.push({ type: 'network_stopped', network, reason: 'indexing has stopped for good' })
   else if (state === 'restarting')
     reasons.push({
       ...{ type: 'network_restarting', network, since: restarts!.endedAt },
-      reason: 'its threads have ended by a fault, and are started again',
+      reason: 'its threads failed and restart',
     })
   else if (waiting) {
     const [type, reason] = WAITING[waiting.kind]
@@ -65,10 +65,10 @@ const reasonsOfDeliveries = ({ state, restarts }: DeliveryState): Reason[] => {
     ? [
         {
           ...{ type: 'deliveries_stuck', ...since },
-          reason: 'the thread that sends alerts has ended by a fault, and is started again',
+          reason: 'the delivery thread failed and restarts',
         },
       ]
-    : [{ type: 'deliveries_stuck', reason: 'the thread that sends alerts cannot go on' }]
+    : [{ type: 'deliveries_stuck', reason: 'the delivery thread cannot continue' }]
 }
 
 const reasonsOfReaders = ({ error }: ReaderState): Reason[] =>

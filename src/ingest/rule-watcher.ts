@@ -84,13 +84,13 @@ export const createRuleWatcher = ({
   metrics = createMetrics(),
 }: RuleWatcherOptions): RuleWatcher => {
   const matcher = createMatcher({ most: limits.ruleMatches })
-  const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network that are looked for, or are paused.')
-  const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that rules were asked of.')
-  const matchesFound = metrics.counter('chainsieve_matcher_matches_total', 'What rules found in blocks.')
+  const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network, active and paused.')
+  const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that were matched with rules.')
+  const matchesFound = metrics.counter('chainsieve_matcher_matches_total', 'Matches of rules in blocks.')
   const matching = metrics
     .histogram(
       'chainsieve_matcher_duration_seconds',
-      'Time that rules took for a block, without waits for a node.',
+      'Time of matching a block, without waits for a node.',
       [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     )
     .of({})

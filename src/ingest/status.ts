@@ -304,7 +304,7 @@ const silent = (indexing: Indexing): Waiting | undefined => {
   const ms = performance.now() - indexing.reportedAt()
   if (ms < SILENT_MS) return undefined
   const since = new Date(Date.now() - ms).toISOString()
-  return { kind: 'thread', for: 'its threads, which have not reported anything', since }
+  return { kind: 'thread', for: 'its threads, which have not reported', since }
 }
 
 const lastBlock = (stored: Held['newest'], taken: Report['newest']): Pick<NetworkStatus, 'lastBlock' | 'headAge'> => {

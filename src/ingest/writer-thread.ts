@@ -50,17 +50,14 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const metrics = createMetrics()
   const writing = metrics.histogram(
     'chainsieve_store_write_duration_seconds',
-    'Time of a transaction that writes the store: of blocks, of a rollback, of what rules found.',
+    'Time of a write transaction: of blocks, of a rollback, of matches.',
     BOUNDS_S,
   )
   const checkpoints = metrics.counter(
     'chainsieve_store_checkpoints_total',
-    'Times that the log was copied to the store.',
+    'Checkpoints: copies of the log into the store.',
   )
-  const checkpointTime = metrics.counter(
-    'chainsieve_store_checkpoint_seconds_total',
-    'Time that copying the log to the store took.',
-  )
+  const checkpointTime = metrics.counter('chainsieve_store_checkpoint_seconds_total', 'Time of checkpoints.')
   let counted = { ...db.copied }
   let countedAt = 0
   const count = () => {

@@ -148,8 +148,8 @@ export const LIMITS = {
   keptMemory: bytes(
     '256MB',
     ILLEGAL,
-    ['the server', 'what it read of stores and keeps for the next search'],
-    'What was used first is forgotten: dashboards over much data take longer.',
+    ['the server', 'data that it keeps in memory for the next search'],
+    'The oldest data is forgotten: dashboards over much data take longer.',
   ),
 
   // Searches of an account.

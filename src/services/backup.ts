@@ -21,7 +21,7 @@ export const backup = async (
   { shutdown, progress }: Run & Bars,
 ): Promise<BackupDone> => {
   const databases = databasesIn(data)
-  if (databases.length === 0) throw refuse('nothing_stored', `${data} holds nothing to back up: check --data.`)
+  if (databases.length === 0) throw refuse('nothing_stored', `${data} has nothing to back up: check --data.`)
   const native = nativeBinding(data)
   const lock = lockFolder(folder, 'backup', native)
   shutdown.add('lock', lock.release)

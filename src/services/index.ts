@@ -88,7 +88,7 @@ export const services: Services = {
     if (storedNetworks(config.data).length === 0)
       throw stop(
         'no_data',
-        `there is no data in ${config.data}, and no server runs on it: name the folder by --data, or make one by chainsieve serve, index or import`,
+        `there is no data in ${config.data}, and no server runs on it: name the folder with --data, or create one with chainsieve serve, index or import`,
       )
     const pool = openPool(config, shutdown)
     return offlineStatus({ networks: () => networksOf(config), indexings: [], held: pool.held })
@@ -127,9 +127,9 @@ const checkSources = ({ data, networks }: Config, log: Run['log']) => {
     if (!stored.has(network))
       throw stop(
         'network_without_node',
-        `${network} has no node, and nothing of it is stored in ${data}: add --rpc URL (rpc = ["…"] under [[networks]] in the config file), or import blocks of it first`,
+        `${network} has no node, and ${data} stores none of its blocks: add --rpc URL (rpc = ["…"] under [[networks]] in the config file), or import blocks first`,
       )
-    log.warn('Has no node of a network: serves what is stored of it, and nothing new comes', { network })
+    log.warn('A network has no node: serves its stored blocks, and no new blocks come', { network })
   }
 }
 

@@ -86,7 +86,7 @@ const serverGauges = ({ reasons = [], deliveries, readers }: Status): MetricSnap
     ? [
         gauge(
           'chainsieve_receivers_failing',
-          'Receivers that took nothing when they were tried last, by channel.',
+          'Receivers whose last attempt failed, by channel.',
           ...CHANNELS.map((channel): [number, Labels] => [
             deliveries.failing.filter(one => one.channel === channel).length,
             { channel },
@@ -104,39 +104,32 @@ const serverGauges = ({ reasons = [], deliveries, readers }: Status): MetricSnap
           [readers.busy, { state: 'busy' }],
           [readers.started - readers.busy, { state: 'idle' }],
         ),
-        counter('chainsieve_reader_threads_lost_total', 'Threads that answered queries and were given up.', [
-          readers.lost,
-        ]),
+        counter('chainsieve_reader_threads_lost_total', 'Reading threads that were lost.', [readers.lost]),
         gauge('chainsieve_queries_waiting', 'Queries that wait for a thread.', [readers.waiting]),
       ]
     : []),
 ]
 
 const restartsOf = (count: number | undefined, labels: Labels): MetricSnapshot =>
-  counter('chainsieve_thread_restarts_total', 'Times that threads which ended by a fault were started again.', [
-    count ?? 0,
-    labels,
-  ])
+  counter('chainsieve_thread_restarts_total', 'Restarts of failed threads.', [count ?? 0, labels])
 
 const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, data: string): MetricSnapshot[] => {
   const { network, state, head, lag, lastBlock, headAge, blockTime, ranges, endpoints } = status
   const report = indexing?.report()
   const own: MetricSnapshot[] = [
-    gauge('chainsieve_network_state', 'What the network does now: 1 for its state.', [1, { state }]),
-    gauge('chainsieve_blocks', 'Blocks that are stored.', [
-      ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0),
-    ]),
-    gauge('chainsieve_block_ranges', 'Ranges of blocks that are stored: between two of them is a hole.', [
+    gauge('chainsieve_network_state', 'State of the network: 1 for the present state.', [1, { state }]),
+    gauge('chainsieve_blocks', 'Stored blocks.', [ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)]),
+    gauge('chainsieve_block_ranges', 'Stored ranges of blocks. Between two of them, blocks are missing.', [
       ranges.length,
     ]),
     ...known('chainsieve_head_block', 'Number of the newest block of the nodes.', head),
     ...known('chainsieve_stored_block', 'Number of the newest stored block.', ranges.at(-1)?.to),
     ...known('chainsieve_head_lag_blocks', 'Blocks from the newest stored one to the head.', lag),
-    ...known('chainsieve_head_age_seconds', 'Time since the chain made the newest block that is known here.', headAge),
-    ...known('chainsieve_block_time_seconds', 'Time that the chain takes for a block.', blockTime),
+    ...known('chainsieve_head_age_seconds', 'Time since the timestamp of the newest known block.', headAge),
+    ...known('chainsieve_block_time_seconds', 'Block time of the chain.', blockTime),
     ...known(
       'chainsieve_head_received_timestamp_seconds',
-      'When the newest block of the head came, in seconds since 1970.',
+      'When the newest block arrived, in seconds since 1970.',
       lastBlock?.receivedAt ? Date.parse(lastBlock.receivedAt) / 1_000 : null,
     ),
     ...sizes(storeFile(data, network)),
@@ -146,9 +139,9 @@ const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, d
   return labelled(
     [
       ...own,
-      counter('chainsieve_indexed_blocks_total', 'Blocks that were stored since the start.', [report.blocks]),
-      counter('chainsieve_indexed_logs_total', 'Logs that were stored since the start.', [report.logs]),
-      counter('chainsieve_indexed_events_total', 'Events that were stored since the start.', [report.events]),
+      counter('chainsieve_indexed_blocks_total', 'Blocks stored since the start.', [report.blocks]),
+      counter('chainsieve_indexed_logs_total', 'Logs stored since the start.', [report.logs]),
+      counter('chainsieve_indexed_events_total', 'Events stored since the start.', [report.events]),
       gauge('chainsieve_backfill_remaining', 'Blocks that a back-fill still has to store.', [
         Math.max(0, report.total - report.done),
       ]),
@@ -159,12 +152,12 @@ const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, d
           Object.entries(counts).map(([state, count]): [number, Labels] => [count, { target, state }]),
         ),
       ),
-      gauge('chainsieve_rules_in_trouble', 'Rules that do not do all that they should.', [
+      gauge('chainsieve_rules_in_trouble', 'Rules that do not work as they should.', [
         report.troubles.size + report.accountTroubles.size,
       ]),
       gauge(
         'chainsieve_rpc_endpoint_up',
-        'Whether the last answer of a node was of use.',
+        'Whether the last answer of a node was usable.',
         ...endpoints.map((one, i): [number, Labels] => [
           one.failingSince === undefined ? 1 : 0,
           { endpoint: hosts[i]! },
@@ -172,7 +165,7 @@ const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, d
       ),
       counter(
         'chainsieve_rpc_failures_total',
-        'Answers of a node that were of no use, and those that did not come.',
+        'Unusable and missing answers of a node.',
         ...endpoints.map((one, i): [number, Labels] => [one.errors, { endpoint: hosts[i]! }]),
       ),
       restartsOf(status.restarts?.count, { thread: 'indexing' }),
@@ -186,7 +179,7 @@ const known = (name: string, help: string, value: number | null | undefined): Me
   value === null || value === undefined ? [] : [gauge(name, help, [value])]
 
 const sizes = (store: string): MetricSnapshot[] => [
-  ...known('chainsieve_store_bytes', 'Size of the network’s file.', sizeOf(store)),
+  ...known('chainsieve_store_bytes', 'Size of the file of the network.', sizeOf(store)),
   ...known(
     'chainsieve_store_log_bytes',
     'Size of the write-ahead log beside it, which checkpoints copy into it.',
@@ -205,7 +198,7 @@ const files = (data: string): MetricSnapshot[] =>
 const disk = (data: string): MetricSnapshot[] => {
   const { bavail, blocks, bsize } = statfsSync(data)
   return [
-    gauge('chainsieve_disk_free_bytes', 'Room that is left on the disk of the data folder.', [bavail * bsize]),
+    gauge('chainsieve_disk_free_bytes', 'Free space on the disk of the data folder.', [bavail * bsize]),
     gauge('chainsieve_disk_bytes', 'Size of the disk of the data folder.', [blocks * bsize]),
   ]
 }
@@ -252,5 +245,5 @@ const createDocumentCounts = (pool: Pick<Pool, 'holdings'>) => {
 const countIn = async (pool: Pick<Pool, 'holdings'>, network: string): Promise<MetricSnapshot[]> => {
   const { counts } = await pool.holdings({ network, account: NO_ACCOUNT, signal: AbortSignal.timeout(COUNT_MS) })
   const series = Object.entries(counts).map(([entity, count]): [number, Labels] => [count, { network, entity }])
-  return [gauge('chainsieve_documents', 'Documents that are stored, by entity.', ...series)]
+  return [gauge('chainsieve_documents', 'Stored documents, by entity.', ...series)]
 }

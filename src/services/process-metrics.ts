@@ -10,21 +10,21 @@ export const processMetrics = (version: string): MetricSnapshot[] => {
     value === undefined ? [] : [{ type, name, help, series: [{ labels: {}, value }] }]
   return [
     {
-      ...{ type: 'gauge', name: 'chainsieve_build_info', help: 'The version that runs: 1.' },
+      ...{ type: 'gauge', name: 'chainsieve_build_info', help: 'The running version: 1.' },
       series: [{ labels: { version, node: process.versions.node }, value: 1 }],
     },
     ...one('counter', 'process_cpu_seconds_total', 'Processor time of all threads.', (user + system) / 1e6),
     ...one('gauge', 'process_resident_memory_bytes', 'Memory of all threads.', rss),
-    ...one('gauge', 'process_start_time_seconds', 'When the process began, in seconds since 1970.', STARTED),
-    ...one('gauge', 'process_open_fds', 'Files and connections that are open.', openFiles()),
-    ...one('gauge', 'process_max_fds', 'How many may be.', MOST_FILES()),
-    ...one('gauge', 'nodejs_heap_size_used_bytes', 'Heap of the main thread that is in use.', heapUsed),
+    ...one('gauge', 'process_start_time_seconds', 'Start of the process, in seconds since 1970.', STARTED),
+    ...one('gauge', 'process_open_fds', 'Open files and connections.', openFiles()),
+    ...one('gauge', 'process_max_fds', 'Limit of open files and connections.', MOST_FILES()),
+    ...one('gauge', 'nodejs_heap_size_used_bytes', 'Used heap of the main thread.', heapUsed),
     ...one('gauge', 'nodejs_heap_size_total_bytes', 'Heap of the main thread.', heapTotal),
-    ...one('gauge', 'nodejs_external_memory_bytes', 'Memory outside of heaps that JavaScript holds.', external),
+    ...one('gauge', 'nodejs_external_memory_bytes', 'Memory of JavaScript outside of heaps.', external),
     ...one(
       'counter',
       'chainsieve_event_loop_busy_seconds_total',
-      'Time that the main thread was at work.',
+      'Time that the main thread was busy.',
       performance.eventLoopUtilization().active / 1_000,
     ),
   ]
@@ -45,7 +45,7 @@ const TICK_MS = 100
 /** Whatever comes waits for the event loop's next turn: how long, is measured ten times a second. */
 export const watchEventLoop = (metrics: Metrics): void => {
   const delay = metrics
-    .histogram('chainsieve_event_loop_delay_seconds', 'Time that a timer of the main thread was late.', BOUNDS_S)
+    .histogram('chainsieve_event_loop_delay_seconds', 'Delay of a timer in the main thread.', BOUNDS_S)
     .of({})
   let due = performance.now() + TICK_MS
   const tick = () => {

@@ -15,7 +15,7 @@ export const salvage = async ({ data }: Config, network: string, { shutdown }: R
   const lock = lockDataFolder(data, 'salvage', native)
   shutdown.add('lock', lock.release)
   const pages = damagedPages(store)
-  if (pages.length === 0) throw refuse('store_whole', `${store} is as it was written: there is nothing to salvage.`)
+  if (pages.length === 0) throw refuse('store_whole', `${store} is not damaged: there is nothing to salvage.`)
   const made = `${store}-salvage`
   try {
     const { lost, lostAlerts } = salvageStore(store, made, pages, native)
@@ -31,8 +31,7 @@ const damagedPages = (store: string): readonly number[] => {
   for (const steps = checkPages(store); ; ) {
     const { done, value } = steps.next()
     if (!done) continue
-    if (!value)
-      throw refuse('store_unchecked', `${store} has no checksums: nothing tells which of its pages are damaged.`)
+    if (!value) throw refuse('store_unchecked', `${store} has no checksums, so its damaged pages are unknown.`)
     return value.damaged
   }
 }

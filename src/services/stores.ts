@@ -27,7 +27,7 @@ export const createStores = (data: string, now: () => number = () => performance
 /** The store of a network that is stored. */
 export const storeOf = (data: string, network: string): string => {
   if (!storedNetworks(data).includes(network))
-    throw refuse('index_not_found_exception', `${data} holds no network ${network}.`)
+    throw refuse('index_not_found_exception', `There is no network ${network} in ${data}.`)
   return storeFile(data, network)
 }
 

@@ -31,7 +31,7 @@ export const compactStore = (store: string, native?: string) => {
     copy.close()
     if (faults.length > 0) throw stop('store_damaged', `${store} cannot be compacted: ${faults.join('; ')}`)
     if (sizeOf(`${store}-wal`) > 0)
-      throw stop('store_busy', `${store} is open elsewhere: end what reads or writes it first`)
+      throw stop('store_busy', `${store} is in use: stop the programs that read or write it first`)
     replaceStore(store, made)
   } catch (error) {
     remove()

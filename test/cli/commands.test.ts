@@ -127,7 +127,7 @@ test('what a back-fill or an import has left is told, also where it failed', asy
   const index: Services['index'] = async () => ({ ...SUMMARY, missing, failure })
   const failed = await chainsieve(['index', ...NODE], { index })
   assert.deepEqual([failed.code, failed.out], [1, `${SUMMARY_TEXT}Missing: 5-9 (5 blocks)\n`])
-  assert.match(failed.err, /Failed before the end; what is stored stays, .*\nchainsieve: the node is of chain 2\n$/)
+  assert.match(failed.err, /Failed before the end; stored blocks are kept, .*\nchainsieve: the node is of chain 2\n$/)
   const json = await chainsieve(['index', ...NODE, '--json'], { index })
   assert.deepEqual(JSON.parse(json.out).missing, missing)
 

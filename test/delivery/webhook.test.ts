@@ -166,7 +166,7 @@ test('what a status means', async t => {
   for (const status of [301, 302, 303, 307, 308]) {
     assert.deepEqual(await outcome(String(status)), {
       type: 'retry',
-      why: `it answered ${status}: redirects are not followed: use the final address`,
+      why: `it answered ${status}: redirects are not followed, use the final address`,
       status,
       head: 'why',
     })

@@ -144,7 +144,7 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
       server.err,
     )
     assert.equal(sampleOf(metrics, 'chainsieve_receivers_failing', { channel: 'Chat' }), 0)
-    assert.match(server.err(), /A receiver does not take deliveries/)
+    assert.match(server.err(), /A receiver does not accept deliveries/)
     // It is its owner's affair.
     assert.deepEqual(await readyOf(server), { status: 200, reasons: [] })
   })
@@ -246,7 +246,7 @@ test('a server tells how it is by /ready, status, metrics and log, and none of i
     assert.equal(sampleOf(metrics, 'chainsieve_not_ready', { type: 'nodes_failing', network: NETWORK }), 1)
     assert.equal(sampleOf(metrics, 'chainsieve_rpc_endpoint_up', { endpoint: `127.0.0.1:${port}` }), 0)
     await server.says(/Is not ready.*nodes_failing/)
-    await server.says(/Got no usable answer from the node/)
+    await server.says(/The node gives no usable answer/)
     const { out } = await chainsieve(t, ['status'], { data })
     assert.match(out, /^The server is not ready\n {2}ethereum\/test\/net nodes_failing since/)
     await node.start()
@@ -378,18 +378,18 @@ test('status of a folder without data fails and names the folder; a network with
   assert.deepEqual([code, out], [1, ''])
   assert.match(
     err,
-    /^chainsieve: there is no data in \S+\/nowhere, and no server runs on it: name the folder by --data/,
+    /^chainsieve: there is no data in \S+\/nowhere, and no server runs on it: name the folder with --data/,
   )
   assert.equal(existsSync(data), false)
 
   const refused = await chainsieve(t, ['serve', '--network', NETWORK, '--port', '0'], { data })
   assert.equal(refused.code, 1)
-  assert.match(refused.err, /ethereum\/test\/net has no node, and nothing of it is stored in .*: add --rpc URL/)
+  assert.match(refused.err, /ethereum\/test\/net has no node, and .* stores none of its blocks: add --rpc URL/)
 
   const pack = writePack(join(folder, 'blocks.ndjson'), makeChain({ blocks: 3 }))
   assert.equal((await chainsieve(t, ['import', '--network', NETWORK, pack], { data })).code, 0)
   const server = await serve(t, data, ['--network', NETWORK])
-  assert.match(server.err(), /Has no node of a network: serves what is stored of it, and nothing new comes network=\S+/)
+  assert.match(server.err(), /A network has no node: serves its stored blocks, and no new blocks come network=\S+/)
   assert.deepEqual(await readyOf(server), { status: 200, reasons: [] })
   const [network] = (await server.status()).networks
   assert.deepEqual([network!.state, network!.lastBlock?.number], ['serving', 2])
@@ -426,5 +426,5 @@ test('an index or an import that fails or is stopped tells what is missing, and 
   assert.equal(code, 1)
   const [, last = ''] = /Added: 0-(\d+) /.exec(out)!
   assert.match(out, new RegExp(`^Missing: ${Number(last) + 1}-11 \\(\\d+ blocks\\)$`, 'm'))
-  assert.match(err, /Stopped before the end; the same command goes on from here/)
+  assert.match(err, /Stopped before the end; the same command continues here/)
 })

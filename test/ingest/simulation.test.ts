@@ -117,7 +117,11 @@ const search = (data: string, entities: string, body: object) => {
   try {
     const options = { deadline: performance.now() + 20_000 }
     const { body: whole } = answerSearch(createSearcher(reader), 'test', entities, JSON.stringify(body), options)
-    const text = (whole instanceof Uint8Array ? Buffer.from(whole) : Buffer.concat([...whole.parts])).toString()
+    const text = (
+      whole instanceof Uint8Array
+        ? Buffer.from(whole)
+        : Buffer.concat(Array.from(whole.parts, part => Buffer.from(part)))
+    ).toString()
     return (JSON.parse(text) as { hits: { total: number; hits: { _id: string }[] } }).hits
   } finally {
     reader.close()

@@ -91,7 +91,7 @@ An aggregation has more than 20 levels of aggregations inside each other. Use co
 An aggregation has more than 256 ranges or filters. Use histogram or terms, or several aggregations.
 An answer has more than 65536 buckets. Ask for longer intervals, a smaller size or a shorter time, or page through a composite aggregation.
 A search has more than 300MB of data to aggregate. Narrow the query, or aggregate by a field with fewer values.
-The server has more than 256MB of what it read of stores and keeps for the next search. What was used first is forgotten: dashboards over much data take longer.
+The server has more than 256MB of data that it keeps in memory for the next search. The oldest data is forgotten: dashboards over much data take longer.
 An account has more than 256 waiting searches. Wait for answers before you send more, or combine searches.
 An account has more than 64MB of waiting searches. Wait for answers before you send more, or send smaller bodies.
 An account has more than 16 answers to "size": -1 under way. Read one to its end, or close its connection, before you start the next.

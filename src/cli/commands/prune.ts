@@ -14,14 +14,14 @@ export const prune = command({
     const network = networkOf(config)
     const { keepBlocks, keepFor } = network
     if ([before, keepBlocks, keepFor, config.keepAlerts].every(limit => limit === undefined))
-      throw misused('What is to be removed? Give --before, --keep-blocks, --keep-for or --keep-alerts.')
+      throw misused('What should be removed? Add --before, --keep-blocks, --keep-for or --keep-alerts.')
     const done = await services.prune(config, network, before, { log, shutdown })
     if (config.json) print(JSON.stringify(done))
-    else if (done.waiting) print('The program that runs on the data folder does it in the background.')
+    else if (done.waiting) print('The program that uses the data folder does it in the background.')
     else {
       print(`${done.network}: ${showRanges(done.held)}`)
       if (before !== undefined && (done.held[0]?.from ?? before) < before)
-        print(`Blocks below ${before} stay that share a segment with newer ones, or are among the newest 64.`)
+        print(`Blocks below ${before} remain if they share a segment with newer ones or are among the newest 64.`)
     }
   },
 })

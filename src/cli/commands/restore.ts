@@ -17,9 +17,9 @@ export const restore = command({
   run: async ({ services, config, options, args: [backup], cwd, log, shutdown, progress, print }) => {
     const done = await services.restore(config, resolve(cwd, backup!), options, { log, shutdown, progress })
     if (config.json) return print(JSON.stringify(done))
-    if (options.check) return print(`The backup of ${done.takenAt} is whole.`)
+    if (options.check) return print(`The backup of ${done.takenAt} is complete and undamaged.`)
     print(`Restored the backup of ${done.takenAt} to ${config.data}.`)
     for (const { network, ranges } of done.networks) print(`${network}: ${showRanges(ranges)}`)
-    if (done.aside) print(`What was there before is in ${done.aside}.`)
+    if (done.aside) print(`The previous content is in ${done.aside}.`)
   },
 })

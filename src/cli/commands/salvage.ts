@@ -14,6 +14,6 @@ export const salvage = command({
     print(`${done.network}: ${showRanges(done.held)}`)
     print(`Lost: ${showRanges(done.lost)}`)
     if (done.lostAlerts > 0) print(`Lost: ${count(done.lostAlerts, 'alert')}`)
-    print(`The damaged file is ${done.aside}. What was lost is indexed again by the next chainsieve serve or index.`)
+    print(`The damaged file is ${done.aside}. The next chainsieve serve or index indexes the lost blocks again.`)
   },
 })

@@ -13,7 +13,7 @@ export const explain: Endpoint = {
   paths: ['{index}/_explain/{id}', '{index}/{type}/{id}/_explain'],
   methods: ['GET', 'POST'],
   doc: 'Whether a document matches a query, and how its score comes about. With `_source`, also the document.',
-  limit: 'Clauses that only filter are not listed, nor why a document does not match. `stored_fields` is refused.',
+  limit: 'Neither filter clauses nor reasons why a document does not match are listed. `stored_fields` is refused.',
   parameters: [...QUERY_PARAMETERS, ...SOURCE_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'parent', 'type'],
   async handle(call) {
     const { c, service, log, network, pairs, filterPath, path } = call

@@ -15,7 +15,7 @@ export const searchTemplate: Endpoint = {
   paths: ['_search/template', '{index}/_search/template', '{index}/{type}/_search/template'],
   methods: ['GET', 'POST'],
   doc: 'Searches by a mustache template, `source`, filled with `params`.',
-  limit: 'Templates are sent along: none are stored, and `id` is refused, as are `profile` and partials.',
+  limit: 'Send the template: none are stored. `id`, `profile` and partials are refused.',
   parameters: [...OF_TEMPLATES, 'explain', ...OF_SHARDS, ...BODY_PARAMETERS],
   async handle(call) {
     const { body, explain } = rendered(await sent(call), call)

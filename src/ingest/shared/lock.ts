@@ -15,7 +15,7 @@ const MAX_NAPS = 10
 export const locked = <T>(state: Int32Array<SharedArrayBuffer>, run: () => T): T => {
   if (Atomics.compareExchange(state, 0, FREE, HELD) !== FREE)
     for (let naps = 0; Atomics.exchange(state, 0, AWAITED) !== FREE; ) {
-      if (naps === MAX_NAPS) throw new Error('a thread has ended while it held what others wait for')
+      if (naps === MAX_NAPS) throw new Error('a thread ended while it held a lock')
       if (Atomics.wait(state, 0, AWAITED, NAP_MS) === 'timed-out') naps++
     }
   try {
