@@ -81,7 +81,7 @@ test('what is no ABI is refused by name and place, and nothing is kept', async t
     assert.equal(existsSync(join(data, 'abis')), false)
   }
   await Promise.all([
-    refused('Token.sol', 'pragma solidity ^0.8.0;', 'no ABI in it; give a JSON ABI, '),
+    refused('Token.sol', 'pragma solidity ^0.8.0;', 'it contains no ABI; give a JSON ABI, '),
     refused('broken.json', '[{"type":', 'not JSON ('),
     refused(
       'list.csv',
