@@ -77,7 +77,7 @@ test('without a project, a node that comes later: waits, says so once, prints wh
 }, async t => {
   const port = await freePort()
   const dev = startDev(t, `http://127.0.0.1:${port}`)
-  await dev.says(/Waits for a node/)
+  await dev.says(/Waiting for a node/)
   await pause(2_500)
   assert.equal(dev.folders().length, 1)
 
@@ -255,6 +255,6 @@ test('a rule whose webhook goes to this machine holds on when the node is starte
     ['--timestamp', '1700000000'],
     Number(new URL(first.url).port),
   )
-  await dev.says(/begun anew/)
+  await dev.says(/The chain was restarted/)
   await send(second)
 })
