@@ -68,7 +68,7 @@ test('what is stored is decoded anew by the next server, as if the ABI had been 
   const [data, straight] = [join(folder, 'later'), join(folder, 'before')]
   assert.match(
     await succeed(t, ['abi', 'add', '--redecode', '--network', DEMO, abi], { data: join(folder, 'none') }),
-    /\nNothing is stored that could be decoded anew\.\n$/,
+    /\nNo stored blocks need decoding again\.\n$/,
   )
   await succeed(t, ['import', '--network', DEMO, demo], { data })
   await succeed(t, ['abi', 'add', abi], { data: straight })
@@ -95,7 +95,7 @@ test('what is stored is decoded anew by the next server, as if the ABI had been 
 
   assert.match(
     await succeed(t, ['abi', 'add', '--redecode', abi], { data }),
-    /\nWhat is stored of ethereum\/demo\/local is decoded anew as soon as chainsieve serve runs\.\n$/,
+    /\nThe next chainsieve serve will decode the stored blocks of ethereum\/demo\/local again\.\n$/,
   )
   const server = await serve(t, data)
   await server.says(/Decoded stored blocks again +.*abi=demo-abi .*logs=\d+ calls=\d+ transactions=\d+/)
