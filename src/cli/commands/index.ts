@@ -2,6 +2,7 @@ import { addAbis, listAbis, removeAbis } from './abi.ts'
 import { backup } from './backup.ts'
 import { compact } from './compact.ts'
 import { dev } from './dev.ts'
+import { doctor } from './doctor.ts'
 import { health } from './health.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
@@ -30,6 +31,7 @@ export const COMMANDS = [
   search,
   status,
   health,
+  doctor,
   verify,
   backup,
   restore,

@@ -3,6 +3,7 @@ import { PIPELINES } from '../../query/aggs/pipelines/index.ts'
 import { BODY_KEYS, type BodyKey, IGNORED_KEYS } from '../../query/body-keys.ts'
 import type { Clause } from '../../query/dsl/clause.ts'
 import { CLAUSES } from '../../query/dsl/index.ts'
+import { REFUSED_KEYS } from '../../query/refused.ts'
 import { flag, listOf, mapOf, ref, type Schema, text, whole } from './schema.ts'
 
 const query = ref('Query')
@@ -48,6 +49,9 @@ const aggregationSchema = ({ doc, limit, example }: Documented): Schema => ({
 })
 
 const source: Schema = { anyOf: [flag, names, object] }
+
+/** What is not supported may be there where it asks for nothing. */
+const NOT_ASKED: Schema = { enum: [null, false, 0, {}, []] }
 
 /** Asks for all documents, as no query does. */
 const NOTHING: Schema = { type: ['object', 'null'], maxProperties: 0 }
@@ -126,6 +130,9 @@ export const querySchemas = (): Record<string, Schema> => ({
     description: 'What a search asks for. docs/search.md and docs/compatibility.md explain it.',
     properties: {
       ...bodyProperties(),
+      ...Object.fromEntries(
+        Array.from(REFUSED_KEYS, ([name, remedy]) => [name, { ...NOT_ASKED, description: `Not supported. ${remedy}` }]),
+      ),
       ...Object.fromEntries(
         Object.entries(IGNORED_KEYS).map(([name, why]) => [name, { description: `Ignored: ${why}.` }]),
       ),
