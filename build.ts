@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type BuildOptions, build } from 'esbuild'
 
@@ -66,6 +66,8 @@ const buildBundle = async () => {
     banner: { js: '#!/usr/bin/env node' },
     logLevel: 'warning',
   })
+  const { manPage } = await import('./src/cli/man.ts')
+  writeFileSync('dist/chainsieve.1', manPage(version))
   // Without the executable bit npx says "Permission denied".
   chmodSync('dist/chainsieve.mjs', 0o755)
 }

@@ -8,6 +8,7 @@ import { storedNetworks, storeFile } from '../engine/files.ts'
 import { openForReading } from '../engine/open.ts'
 import type { ChainsieveError } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
+import { timeOf } from '../lib/progress.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Watch } from './clock.ts'
@@ -111,12 +112,12 @@ const greet = async (
   watch.heads.push({ node: endpoint.name, time, at })
 
   const age = Math.max(0, Math.round(at / 1_000 - time))
-  const findings = [ok(`chain ${id}, newest block ${number}, ${age} s old`)]
+  const findings = [ok(`chain ${id}, newest block ${number}, ${timeOf(age)} old`)]
   const stale = network.staleAfter === undefined ? STALE_S : network.staleAfter / 1_000
   if (stale > 0 && age > stale)
     findings.push(
       warn(
-        `its newest block is ${age} s old`,
+        `its newest block is ${timeOf(age)} old`,
         'Wait until the node has caught up, or use another. Where a chain makes blocks only now and then, set --stale-after.',
       ),
     )
@@ -134,8 +135,7 @@ const abilities = async (
   head: number,
 ): Promise<Finding> => {
   const { ok, warn, fail } = about('node', subject)
-  const first = network.from && 'block' in network.from ? network.from.block : 1
-  const old = Math.min(first, head)
+  const old = firstBlock(network, head)
   const ask = async (call: Call): Promise<Answer> => (await endpoint.send([call], signal))[0]!
   const receipts = await ask({ method: 'eth_getBlockReceipts', params: [hex(head)] })
   const oldBlock = await ask({ method: 'eth_getBlockByNumber', params: [hex(old), false] })
@@ -174,6 +174,12 @@ const abilities = async (
     )
   if (!whole) return warn(text, 'Use a node with eth_getBlockReceipts: without it, indexing takes many times as long.')
   return ok(text)
+}
+
+/** The oldest block that is to be indexed. */
+const firstBlock = ({ from }: NetworkConfig, head: number): number => {
+  if (from === undefined) return Math.min(1, head)
+  return 'block' in from ? Math.min(from.block, head) : Math.max(0, head - from.latest)
 }
 
 const has = (method: 'trace_block' | 'debug_traceBlockByNumber', { error }: Answer): boolean =>

@@ -1,6 +1,7 @@
 import { addAbis, listAbis, removeAbis } from './abi.ts'
 import { backup } from './backup.ts'
 import { compact } from './compact.ts'
+import { completion } from './completion.ts'
 import { dev } from './dev.ts'
 import { doctor } from './doctor.ts'
 import { health } from './health.ts'
@@ -51,4 +52,5 @@ export const COMMANDS = [
   addAbis,
   listAbis,
   removeAbis,
+  completion,
 ] as const

@@ -22,24 +22,25 @@ const kind = oneOf(KINDS)
 
 const document = { _index: text, _type: kind, _id: text }
 
-const hit = closed(
-  { ...document, _score: orNull(number) },
-  {
-    _routing: text,
-    _parent: text,
-    _version: whole,
-    _seq_no: whole,
-    _primary_term: whole,
-    _source: anySource,
-    sort: { type: 'array' },
-    fields: mapOf({ type: 'array' }),
-    highlight: mapOf(listOf(text)),
-    inner_hits: mapOf(closed({ hits: ref('Hits') })),
-    matched_queries: listOf(text),
-    _explanation: open({ value: number, description: text }),
-    _nested: object,
-  },
-)
+const hitOf = (source: Schema): Schema =>
+  closed(
+    { ...document, _score: orNull(number) },
+    {
+      _routing: text,
+      _parent: text,
+      _version: whole,
+      _seq_no: whole,
+      _primary_term: whole,
+      _source: source,
+      sort: { type: 'array' },
+      fields: mapOf({ type: 'array' }),
+      highlight: mapOf(listOf(text)),
+      inner_hits: mapOf(closed({ hits: ref('InnerHits') })),
+      matched_queries: listOf(text),
+      _explanation: open({ value: number, description: text }),
+      _nested: object,
+    },
+  )
 
 /** Schemas of what is answered below `…/es`. */
 export const answerSchemas = (): Record<string, Schema> => ({
@@ -59,7 +60,9 @@ export const answerSchemas = (): Record<string, Schema> => ({
     }),
     description: 'An error in Elasticsearch’s shape.',
   },
-  Hit: hit,
+  Hit: hitOf(anySource),
+  InnerHit: described('A document, or an element of a nested list in it.', hitOf(object)),
+  InnerHits: open({ hits: listOf(ref('InnerHit')) }),
   Hits: closed(
     {
       hits: listOf(ref('Hit')),

@@ -7,7 +7,7 @@ import { REFUSED_KEYS } from '../../query/refused.ts'
 import { flag, listOf, mapOf, ref, type Schema, text, whole } from './schema.ts'
 
 const query = ref('Query')
-const queries: Schema = { anyOf: [query, listOf(query)] }
+const queries: Schema = { anyOf: [query, listOf(query), { type: 'null' }] }
 const object: Schema = { type: 'object' }
 const names: Schema = { anyOf: [text, listOf(text)] }
 /** Clients write numbers and switches as text, too. */
