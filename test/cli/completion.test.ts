@@ -54,7 +54,7 @@ test('fish completes commands, options and choices', { skip: !has('fish') }, asy
   const path = join(folder, 'chainsieve.fish')
   writeFileSync(path, await script('fish'))
   const fish = (line: string) =>
-    run('fish', ['--no-config', '-c', `source ${path}; complete -C ${JSON.stringify(line)}`])
+    run('fish', ['-c', `source ${path}; complete -C ${JSON.stringify(line)}`])
       .out.split('\n')
       .filter(Boolean)
       .map(it => it.split('\t')[0])
