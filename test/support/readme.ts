@@ -17,8 +17,8 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     'README.md',
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook'],
-      ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings', 'api', 'doctor'],
-      ...['operating', 'monitoring', 'data', 'threats', 'speed'],
+      ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings'],
+      ...['operating', 'monitoring', 'data', 'threats', 'speed', 'api', 'doctor'],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),
 )
