@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type BuildOptions, build } from 'esbuild'
@@ -71,6 +71,8 @@ const buildBundle = async () => {
   for (const path of ['./chainsieve.cjs', ...Object.values(PARTS)])
     if (readFileSync(join('dist', path)).some(byte => byte > 127))
       throw new Error(`dist/${path} is not ASCII: write other characters as escapes`)
+  const { manPage } = await import('./src/cli/man.ts')
+  writeFileSync('dist/chainsieve.1', manPage(version))
   // Without the executable bit npx says "Permission denied".
   chmodSync('dist/chainsieve.mjs', 0o755)
 }

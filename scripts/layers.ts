@@ -113,6 +113,11 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'chain', 'decode', 'sqlite', 'engine', 'search', 'documents', 'rules', 'alerts', 'lib'],
     types: ['config', 'mapping', 'query'],
   },
+  doctor: {
+    is: 'looks at what the program needs, nodes, stores, clock, mail, receivers and disk, and tells what to do',
+    may: ['limits', 'accounts', 'chain', 'sqlite', 'engine', 'rules', 'delivery', 'config', 'lib'],
+    packages: ['undici'],
+  },
   http: {
     is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
     may: ['limits', 'search', 'query', 'rules', 'mapping', 'accounts', 'config', 'lib'],
@@ -122,7 +127,7 @@ export const ROOMS: Record<string, Room> = {
   cli: {
     is: 'the command line: one file for each command, help texts, what is printed',
     may: ['limits', 'search', 'rules', 'accounts', 'config', 'lib'],
-    types: ['ingest', 'alerts', 'delivery'],
+    types: ['ingest', 'alerts', 'delivery', 'doctor'],
   },
   services: {
     is: 'what the commands set to work, in the order in which it starts',
@@ -139,6 +144,7 @@ export const ROOMS: Record<string, Room> = {
       'alerts',
       'delivery',
       'ingest',
+      'doctor',
       'http',
     ],
     types: ['cli'],

@@ -112,7 +112,7 @@ const refusalOf = async (endpoint: Endpoint, method: TraceMethod, signal: AbortS
 }
 
 /** Whether an error says that the method is not to be had from this node, rather than that it went wrong this time. */
-const isMissingTraces = (method: TraceMethod, error: RpcError): boolean =>
+export const isMissingTraces = (method: TraceMethod, error: RpcError): boolean =>
   isMissingMethod(error) ||
   // Without the word "method", but with its name.
   (error.message.includes(method) &&

@@ -3,6 +3,7 @@ import type { Accounts } from '../accounts/index.ts'
 import type { BlockPoint, Config, Flags, NetworkConfig } from '../config/index.ts'
 import type { NETWORK_SETTINGS, SETTINGS, SettingName, Table, Values } from '../config/settings.ts'
 import type { DeliveryInfo, ListFilter, RedeliverFilter } from '../delivery/ledger.ts'
+import type { Finding } from '../doctor/finding.ts'
 import type { Status } from '../ingest/status.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -27,6 +28,8 @@ export interface Services {
   openAccounts(folder: string): Accounts
   openRules(config: Config, run: Run): RulesService
   status(config: Config, run: Run): Promise<Status>
+  /** Looks at all that the program needs, and tells of each thing when it is known. */
+  diagnose(config: Config, run: Run): AsyncIterable<Finding>
   /** Reads what is stored, of one network or all there is. */
   verify(
     config: Config,

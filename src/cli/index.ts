@@ -7,6 +7,7 @@ import { createShutdown, type ShutdownOptions } from '../lib/shutdown.ts'
 import { type Typed, understand } from './arguments.ts'
 import { type Context, MISUSED, type Services, type Streams } from './command.ts'
 import { overview, usageOf } from './usage.ts'
+import { widthOf } from './wrap.ts'
 
 export type {
   AbiFile,
@@ -60,7 +61,8 @@ export const run = async (
       return 0
     }
     if (typed.wants === 'help') {
-      print(typed.command ? usageOf(typed.command) : overview(version))
+      const width = widthOf(stdout)
+      print(typed.command ? usageOf(typed.command, width) : overview(version, width))
       return 0
     }
     options = readFlags(typed.command.options, typed.options)

@@ -118,9 +118,31 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: MailOptions): EmailCh
   }
 }
 
-const open = (server: URL, timeoutMs: number) => {
+/** Connects to the server and logs in, and sends nothing: why that failed, without secrets. `encrypted`: a server without TLS fails, too. */
+export const checkMailServer = async ({
+  smtp,
+  timeoutMs,
+  encrypted,
+}: {
+  smtp: Secret
+  timeoutMs: number
+  encrypted: boolean
+}): Promise<string | undefined> => {
+  const transport = open(new URL(smtp.reveal()), timeoutMs, encrypted)
+  try {
+    await withTimeout(timeoutMs, new AbortController().signal, late, () => transport.verify())
+    return undefined
+  } catch (error) {
+    const outcome = failed(error === LATE ? undefined : (error as Fault), timeoutMs)
+    return 'why' in outcome ? outcome.why : undefined
+  } finally {
+    transport.close()
+  }
+}
+
+const open = (server: URL, timeoutMs: number, encrypted = false) => {
   const local = /^(localhost|127\.[\d.]+|\[::1\])$/.test(server.hostname)
-  const requireTLS = server.username !== '' && !local && !server.searchParams.has('requireTLS')
+  const requireTLS = encrypted || (server.username !== '' && !local && !server.searchParams.has('requireTLS'))
   return createTransport({
     url: server.href,
     pool: true,

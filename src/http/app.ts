@@ -19,6 +19,7 @@ import { dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
 import { info } from './es/info.ts'
 import { metrics, type ServedMetrics } from './metrics.ts'
+import { openApi } from './openapi/serve.ts'
 import { health, ready, status } from './status.ts'
 
 export interface Services {
@@ -64,6 +65,10 @@ export const createApp = ({
       '/metrics',
       metrics(served, token => accounts.verify(token)),
     )
+
+  const api = openApi({ rules: alerting !== undefined, metrics: served !== undefined })
+  route(['GET'], '/openapi.json', api.json)
+  route(['GET'], '/openapi', api.page)
 
   app.use(authenticate(token => accounts.verify(token)))
   app.use(limitBodies(bodies))

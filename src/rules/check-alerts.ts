@@ -39,6 +39,12 @@ const PARAMETERS = {
 } as const satisfies Record<Action['type'], Record<string, Check>>
 const TYPES = Object.keys(PARAMETERS) as Action['type'][]
 
+/** Parameters of each type of receiver, all of which it must have. */
+export const RECEIVERS: readonly { type: Action['type']; parameters: readonly string[] }[] = TYPES.map(type => ({
+  type,
+  parameters: Object.keys(PARAMETERS[type]),
+}))
+
 const action = (place: Place, options: AlertOptions) => {
   if (!object(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
   const type = oneOf(place.member('type'), TYPES, 'a type of receiver')

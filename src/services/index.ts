@@ -82,6 +82,11 @@ export const services: Services = {
 
   openAccounts: folder => openAccounts(folder, nativeOption(folder)),
 
+  async *diagnose(config, { shutdown }) {
+    const { diagnose } = await import('../doctor/index.ts')
+    yield* diagnose(config, shutdown.signal)
+  },
+
   async status(config, { shutdown }): Promise<Status> {
     const published = readStatus(config.data)
     if (published) return published

@@ -48,6 +48,25 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
   }
 }
 
+/** Those of the last pages of a store's file, one step of them, that are damaged; undefined where there are no checksums. */
+export const checkNewestPages = (store: string): number[] | undefined => {
+  const sums = openSums(store, 'r')
+  if (!sums) return undefined
+  try {
+    const file = rawFile(store)
+    const count = Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE))
+    const first = Math.max(1, count - RUN + 1)
+    return look(
+      store,
+      file,
+      sums,
+      Array.from({ length: count - first + 1 }, (_, i) => first + i),
+    )
+  } finally {
+    sums.close()
+  }
+}
+
 /** Those of some neighbouring pages that are damaged, for which they are looked at until it is sure. */
 const look = (store: string, file: number, sums: Sums, pages: number[]): number[] => {
   let suspects = differing(file, sums, pages)

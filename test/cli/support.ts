@@ -22,6 +22,7 @@ const services: Services = {
   openRules: unexpected('openRules'),
   openAccounts: folder => openAccounts(folder),
   status: unexpected('status'),
+  diagnose: unexpected('diagnose'),
   verify: unexpected('verify'),
   prune: unexpected('prune'),
   compact: unexpected('compact'),

@@ -1,7 +1,9 @@
 import { addAbis, listAbis, removeAbis } from './abi.ts'
 import { backup } from './backup.ts'
 import { compact } from './compact.ts'
+import { completion } from './completion.ts'
 import { dev } from './dev.ts'
+import { doctor } from './doctor.ts'
 import { health } from './health.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
@@ -30,6 +32,7 @@ export const COMMANDS = [
   search,
   status,
   health,
+  doctor,
   verify,
   backup,
   restore,
@@ -49,4 +52,5 @@ export const COMMANDS = [
   addAbis,
   listAbis,
   removeAbis,
+  completion,
 ] as const

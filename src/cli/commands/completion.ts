@@ -1,0 +1,19 @@
+import { command, misused } from '../command.ts'
+
+export const completion = command({
+  name: 'completion',
+  usage: 'bash|zsh|fish',
+  summary: 'Prints the script that completes commands and options in a shell.',
+  settings: [],
+  options: {},
+  arity: [1, 1],
+  run: async ({ args: [shell = ''], streams }) => {
+    // Later, since the scripts are made from the list of commands, which has this one.
+    const { SHELLS } = await import('../completion/index.ts')
+    const { completions } = await import('../completion/table.ts')
+    const script = SHELLS.get(shell)
+    if (!script)
+      throw misused(`There is no completion for ${JSON.stringify(shell)}: name ${[...SHELLS.keys()].join(', ')}.`)
+    streams.stdout.write(script(completions()))
+  },
+})

@@ -1,0 +1,23 @@
+/** What was found of one thing that the program needs. No text holds a secret. */
+export interface Finding {
+  check: Check
+  /** What was looked at: a URL without its secrets, a file, a host. */
+  subject: string
+  state: State
+  /** What was found, in a sentence or a list. */
+  found: string
+  /** What to do; where nothing is to be done there is none. */
+  remedy?: string
+}
+
+export type State = 'ok' | 'warn' | 'fail'
+export type Check = 'node' | 'store' | 'clock' | 'mail' | 'webhook' | 'disk' | 'files'
+
+export type Findings = AsyncGenerator<Finding> | Generator<Finding>
+
+/** Makes findings about one subject. */
+export const about = (check: Check, subject: string) => ({
+  ok: (found: string): Finding => ({ check, subject, state: 'ok', found }),
+  warn: (found: string, remedy: string): Finding => ({ check, subject, state: 'warn', found, remedy }),
+  fail: (found: string, remedy: string): Finding => ({ check, subject, state: 'fail', found, remedy }),
+})

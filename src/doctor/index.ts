@@ -1,0 +1,40 @@
+import type { Config } from '../config/index.ts'
+import { messageOf } from '../lib/errors.ts'
+import { redact } from '../lib/secret.ts'
+import { checkClock, type Watch } from './clock.ts'
+import { checkDisk } from './disk.ts'
+import { about, type Check, type Finding, type Findings } from './finding.ts'
+import { checkMail } from './mail.ts'
+import { checkModes } from './modes.ts'
+import { checkNodes } from './node.ts'
+import { checkStores } from './store.ts'
+import { checkWebhooks } from './webhooks.ts'
+
+export type { Finding } from './finding.ts'
+
+/** Looks at all that the program needs, and tells of each thing when it is known. Sends nothing to receivers, and keeps nothing. */
+export async function* diagnose(config: Config, signal: AbortSignal): AsyncGenerator<Finding> {
+  const watch: Watch = { startedAt: Date.now(), started: performance.now(), heads: [] }
+  const checks: [Check, () => Findings][] = [
+    ['disk', () => checkDisk(config)],
+    ['files', () => checkModes(config)],
+    ['store', () => checkStores(config)],
+    ['node', () => checkNodes(config, watch, signal)],
+    ['clock', () => checkClock(config, watch)],
+    ['mail', () => checkMail(config)],
+    ['webhook', () => checkWebhooks(config, signal)],
+  ]
+  for (const [check, findings] of checks)
+    try {
+      for await (const finding of findings()) {
+        signal.throwIfAborted()
+        yield finding
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      yield about(check, config.data).fail(
+        `could not be checked: ${redact(messageOf(error))}`,
+        'Read the message, and run chainsieve doctor again.',
+      )
+    }
+}

@@ -1,0 +1,251 @@
+import { type Answer, type Call, isMissingMethod } from '../chain/answers.ts'
+import { createBudget } from '../chain/budget.ts'
+import { createEndpoint, type Endpoint } from '../chain/endpoint.ts'
+import { isMissingTraces } from '../chain/tracing.ts'
+import type { Config, NetworkConfig } from '../config/index.ts'
+import { createBlocks } from '../engine/blocks.ts'
+import { storedNetworks, storeFile } from '../engine/files.ts'
+import { openForReading } from '../engine/open.ts'
+import type { ChainsieveError } from '../lib/errors.ts'
+import { silent } from '../lib/log.ts'
+import { timeOf } from '../lib/progress.ts'
+import { systemClock } from '../lib/retry.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import type { Watch } from './clock.ts'
+import { about, type Finding } from './finding.ts'
+import { checkWebSocket } from './websocket.ts'
+
+/** The nodes of each network: what they are, how far they are, and what they can. */
+export async function* checkNodes(config: Config, watch: Watch, signal: AbortSignal): AsyncGenerator<Finding> {
+  const { networks } = config
+  if (networks.every(({ rpc }) => rpc.length === 0))
+    yield about('node', 'nodes').warn(
+      'none is configured: what is stored is served, and no block is added',
+      'Name a network and its node: --network T/B/N --rpc URL',
+    )
+  for (const network of networks) {
+    const chains: { node: string; id: number }[] = []
+    const stored = storedChain(config.data, network.network)
+    if (stored !== undefined) chains.push({ node: 'what is stored', id: stored })
+    for (const rpc of network.rpc) yield* checkNode({ config, network, watch, signal, chains }, rpc.reveal())
+    if (network.ws) yield await checkWebSocket(network.ws, patienceOf(network))
+  }
+}
+
+interface Asked {
+  config: Config
+  network: NetworkConfig
+  watch: Watch
+  signal: AbortSignal
+  /** Chains that are known for the network, and by what. */
+  chains: { node: string; id: number }[]
+}
+
+const patienceOf = ({ requestTimeout }: NetworkConfig): number => Math.min(requestTimeout, PATIENCE_MS)
+
+async function* checkNode(asked: Asked, url: string): AsyncGenerator<Finding> {
+  const { config, network, signal } = asked
+  const { rpcBatch: batch, rpcConcurrency: concurrency } = network
+  const endpoint = createEndpoint(url, {
+    timeoutMs: patienceOf(network),
+    ...{ batch, concurrency, limits: config.limits, budget: createBudget(config.limits.nodeAnswers) },
+    ...{ log: silent, clock: systemClock, random: Math.random },
+  })
+  const subject = `${network.network} at ${endpoint.name}`
+  const { fail } = about('node', subject)
+  try {
+    const head = await greet(asked, endpoint)
+    yield* head.findings
+    if (head.number === undefined) return
+    yield await abilities(asked, endpoint, subject, head.number)
+    yield await speed(endpoint, subject, concurrency, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if ((error as ChainsieveError).next !== 'retry') throw error
+    yield fail(
+      (error as Error).message,
+      'Check the URL, its key, and whether the node runs and can be reached from here.',
+    )
+  } finally {
+    await endpoint.close()
+  }
+}
+
+/** Chain and head. */
+const greet = async (
+  { network, watch, chains, signal }: Asked,
+  endpoint: Endpoint,
+): Promise<{ number?: number; findings: Finding[] }> => {
+  const { ok, warn, fail } = about('node', `${network.network} at ${endpoint.name}`)
+  const [chain, block, syncing] = (await endpoint.send(
+    [
+      { method: 'eth_chainId', params: [] },
+      { method: 'eth_getBlockByNumber', params: ['latest', false] },
+      { method: 'eth_syncing', params: [] },
+    ],
+    signal,
+  )) as [Answer, Answer, Answer]
+  const at = Date.now()
+  const id = numberIn(resultIn(chain))
+  const { number: height, timestamp } = (resultIn(block) ?? {}) as { number?: unknown; timestamp?: unknown }
+  const [number, time] = [numberIn(height), numberIn(timestamp)]
+  if (id === undefined || number === undefined || time === undefined)
+    return {
+      findings: [
+        fail(
+          `does not tell its chain and its newest block${whyOf([chain, block])}`,
+          'Check that the URL is that of a JSON-RPC endpoint of an EVM node.',
+        ),
+      ],
+    }
+  const other = chains.find(it => it.id !== id)
+  if (other)
+    return {
+      findings: [
+        fail(
+          `is of chain ${id}, but ${other.node} is of chain ${other.id}`,
+          'Remove its URL, or give it a network of its own.',
+        ),
+      ],
+    }
+  chains.push({ node: endpoint.name, id })
+  watch.heads.push({ node: endpoint.name, time, at })
+
+  const age = Math.max(0, Math.round(at / 1_000 - time))
+  const findings = [ok(`chain ${id}, newest block ${number}, ${timeOf(age)} old`)]
+  const stale = network.staleAfter === undefined ? STALE_S : network.staleAfter / 1_000
+  if (stale > 0 && age > stale)
+    findings.push(
+      warn(
+        `its newest block is ${timeOf(age)} old`,
+        'Wait until the node has caught up, or use another. Where a chain makes blocks only now and then, set --stale-after.',
+      ),
+    )
+  const progress = resultIn(syncing)
+  if (typeof progress === 'object' && progress !== null)
+    findings.push(warn('it is still syncing', 'Wait until it is done: until then blocks come late.'))
+  return { number, findings }
+}
+
+/** What it can beside the least; each is needed by something else. */
+const abilities = async (
+  { network, signal }: Asked,
+  endpoint: Endpoint,
+  subject: string,
+  head: number,
+): Promise<Finding> => {
+  const { ok, warn, fail } = about('node', subject)
+  const old = firstBlock(network, head)
+  const ask = async (call: Call): Promise<Answer> => (await endpoint.send([call], signal))[0]!
+  const receipts = await ask({ method: 'eth_getBlockReceipts', params: [hex(head)] })
+  const oldBlock = await ask({ method: 'eth_getBlockByNumber', params: [hex(old), false] })
+  const oldState = await ask({ method: 'eth_getBalance', params: [`0x${'00'.repeat(20)}`, hex(old)] })
+  const trace = await ask({ method: 'trace_block', params: [hex(head)] })
+  const debug = await ask({
+    method: 'debug_traceBlockByNumber',
+    params: [hex(head), { tracer: 'callTracer', timeout: '5s' }],
+  })
+  const traces = [
+    ...(has('trace_block', trace) ? ['trace_block'] : []),
+    ...(has('debug_traceBlockByNumber', debug) ? ['debug_traceBlockByNumber'] : []),
+  ]
+  const whole = receipts.error === undefined || !isMissingMethod(receipts.error)
+  const archive = oldState.error === undefined
+  const text = [
+    whole ? 'receipts of whole blocks' : 'receipts one by one',
+    traces.length > 0 ? `traces (${traces.join(', ')})` : 'no traces',
+    archive ? `states back to block ${old}` : 'recent states only',
+  ].join(', ')
+
+  if (oldBlock.error !== undefined || oldBlock.result === null)
+    return fail(
+      `${text}; it does not have block ${old}${whyOf([oldBlock])}`,
+      'Use a node with the whole history, or begin later with --from.',
+    )
+  if (network.traces !== 'off' && traces.length === 0)
+    return fail(
+      `${text}; but --traces ${network.traces} is set`,
+      'Use a node with trace_block (Erigon, Nethermind, Reth) or the debug namespace (geth --http.api eth,debug), or set --traces off.',
+    )
+  if (network.traces !== 'off' && !archive)
+    return warn(
+      `${text}; but --traces ${network.traces} needs states of all blocks`,
+      'Use an archive node, or begin later with --from.',
+    )
+  if (!whole) return warn(text, 'Use a node with eth_getBlockReceipts: without it, indexing takes many times as long.')
+  return ok(text)
+}
+
+/** The oldest block that is to be indexed. */
+const firstBlock = ({ from }: NetworkConfig, head: number): number => {
+  if (from === undefined) return Math.min(1, head)
+  return 'block' in from ? Math.min(from.block, head) : Math.max(0, head - from.latest)
+}
+
+const has = (method: 'trace_block' | 'debug_traceBlockByNumber', { error }: Answer): boolean =>
+  error === undefined || !isMissingTraces(method, error)
+
+/** How soon it answers, and whether it answers as many requests at once as it will be sent. */
+const speed = async (
+  endpoint: Endpoint,
+  subject: string,
+  concurrency: number,
+  signal: AbortSignal,
+): Promise<Finding> => {
+  const { ok, warn } = about('node', subject)
+  const call = { method: 'eth_blockNumber', params: [] }
+  const times: number[] = []
+  for (let i = 0; i < SAMPLES; i++) {
+    const started = performance.now()
+    await endpoint.send([call], signal)
+    times.push(performance.now() - started)
+  }
+  const ms = times.sort((a, b) => a - b)[SAMPLES >> 1]!
+  const began = performance.now()
+  const answers = await Promise.allSettled(Array.from({ length: BURST }, () => endpoint.send([call], signal)))
+  const failed = answers.filter(it => it.status === 'rejected')
+  const rate = Math.round(BURST / ((performance.now() - began) / 1_000))
+  if (failed.length > 0)
+    return warn(
+      `refused ${failed.length} of ${BURST} requests at once: ${(failed[0] as PromiseRejectedResult).reason.message}`,
+      `Lower --rpc-concurrency (now ${concurrency}), or use a plan with a higher rate. Indexing slows down by itself meanwhile.`,
+    )
+  const text = `answers within ${ms.toFixed(1)} ms, ${rate} requests/s`
+  return ms > SLOW_MS ? warn(text, 'Use a node nearer by: the head arrives as much later.') : ok(text)
+}
+
+/** Of the chain that a store was filled from; undefined where there is none. */
+const storedChain = (data: string, network: string): number | undefined => {
+  if (!storedNetworks(data).includes(network)) return undefined
+  try {
+    const db = openForReading(storeFile(data, network), nativeBinding())
+    try {
+      return createBlocks(db).chainId()
+    } finally {
+      db.close()
+    }
+  } catch {
+    // What is wrong with it is told where stores are looked at.
+    return undefined
+  }
+}
+
+const resultIn = (answer: Answer): unknown => (answer.error === undefined ? answer.result : undefined)
+
+const numberIn = (value: unknown): number | undefined => {
+  const number = typeof value === 'number' || (typeof value === 'string' && value !== '') ? Number(value) : Number.NaN
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
+const whyOf = (answers: readonly Answer[]): string => {
+  const error = answers.find(it => it.error !== undefined)?.error
+  return error === undefined ? '' : `: ${error.message.slice(0, 200)} (${error.code})`
+}
+
+const hex = (number: number): string => `0x${number.toString(16)}`
+
+const PATIENCE_MS = 10_000
+const STALE_S = 600
+const SAMPLES = 5
+const BURST = 40
+const SLOW_MS = 500

@@ -1,0 +1,100 @@
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ACCOUNTS_FILE, checkAccounts } from '../accounts/file.ts'
+import type { Config } from '../config/index.ts'
+import { checkDeliveries, DELIVERIES_FILE } from '../delivery/file.ts'
+import { createBlocks, newestTimes } from '../engine/blocks.ts'
+import { storedNetworks, storeFile } from '../engine/files.ts'
+import { openForReading } from '../engine/open.ts'
+import { ChainsieveError, messageOf } from '../lib/errors.ts'
+import { nativeBinding } from '../lib/runtime.ts'
+import { checkNewestPages } from '../sqlite/pages.ts'
+import { about, type Finding } from './finding.ts'
+
+/** What is stored: whether this version can read it, and whether its newest pages are as they were written. */
+export function* checkStores({ data }: Pick<Config, 'data'>): Generator<Finding> {
+  const networks = storedNetworks(data)
+  if (networks.length === 0) yield about('store', data).ok('no blocks are stored yet')
+  for (const network of networks) yield checkStore(data, network)
+  yield* checkSmall(data)
+}
+
+const checkStore = (data: string, network: string): Finding => {
+  const { ok, warn, fail } = about('store', network)
+  const file = storeFile(data, network)
+  try {
+    const wrong = checkNewestPages(file)
+    if (wrong && wrong.length > 0)
+      return fail(`${file}: ${wrong.length} of the newest pages are damaged`, repair(network))
+    const { ranges, size } = lookInto(file)
+    const text = `${(size / 1e6).toFixed(1)} MB, ${ranges.length === 0 ? 'no block yet' : `blocks up to ${ranges.at(-1)!.to}`}`
+    if (!wrong)
+      return warn(
+        `${text}; it has no checksums, so that damage is not noticed`,
+        'Start chainsieve serve once: it adds checksums.',
+      )
+    return ok(`${text}; its newest pages are as they were written`)
+  } catch (error) {
+    if (!(error instanceof ChainsieveError)) throw error
+    if (error.code === 'store_empty') return ok('no block is stored yet')
+    return fail(messageOf(error), REMEDIES.get(error.code) ?? repair(network))
+  }
+}
+
+const lookInto = (file: string) => {
+  const db = openForReading(file, nativeBinding())
+  try {
+    return { ranges: createBlocks(db).ranges(), size: statSync(file).size }
+  } finally {
+    db.close()
+  }
+}
+
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ['store_older', 'Start chainsieve serve, which upgrades it; back it up before.'],
+  ['store_newer', 'Run the version of Chainsieve that wrote it.'],
+])
+
+const repair = (network: string): string =>
+  `Look further with chainsieve verify ${network}, then restore a backup or run chainsieve salvage ${network}.`
+
+/** Time of the newest stored block in epoch seconds; undefined where none can be read. */
+export const newestStored = (data: string): number | undefined => {
+  const times = storedNetworks(data).flatMap(network => {
+    try {
+      const db = openForReading(storeFile(data, network), nativeBinding())
+      try {
+        return newestTimes(db, 1).map(({ time }) => time)
+      } finally {
+        db.close()
+      }
+    } catch {
+      return []
+    }
+  })
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
+function* checkSmall(data: string): Generator<Finding> {
+  const native = nativeBinding(existsSync(data) ? data : undefined)
+  for (const [name, check] of [
+    [ACCOUNTS_FILE, checkAccounts],
+    [DELIVERIES_FILE, checkDeliveries],
+  ] as const) {
+    const file = join(data, name)
+    if (!existsSync(file)) continue
+    const { ok, fail } = about('store', file)
+    const faults = faultsOf(() => check(data, native))
+    yield faults.length === 0
+      ? ok('no fault was found')
+      : fail(faults.join('; '), 'Restore it from a backup: chainsieve restore DIR')
+  }
+}
+
+const faultsOf = (check: () => string[]): string[] => {
+  try {
+    return check()
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}

@@ -1,0 +1,96 @@
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Config } from '../config/index.ts'
+import { createGuard, type Guard } from '../delivery/guard.ts'
+import { faultOf, parseTarget } from '../delivery/http.ts'
+import { createNames } from '../delivery/names.ts'
+import { about, type Finding } from './finding.ts'
+import { enabledRules } from './rules.ts'
+
+interface Target {
+  url: URL
+  rules: Set<number>
+}
+
+/** Receivers of rules: whether their names are known, the guard lets them be, and they take a connection. Nothing is sent to them. */
+export async function* checkWebhooks(config: Config, signal: AbortSignal): AsyncGenerator<Finding> {
+  const targets = targetsOf(config.data)
+  if (targets.length === 0) return yield about('webhook', 'webhooks').ok('no rule has one')
+  const guard = createGuard(config.allowTarget)
+  const timeoutMs = Math.min(config.deliveryTimeout, PATIENCE_MS)
+  for (let at = 0; at < Math.min(targets.length, MOST); at += AT_ONCE) {
+    signal.throwIfAborted()
+    yield* await Promise.all(targets.slice(at, at + AT_ONCE).map(it => checkTarget(it, guard, timeoutMs)))
+  }
+  if (targets.length > MOST)
+    yield about('webhook', 'webhooks').ok(`${targets.length - MOST} further receivers were not looked at`)
+}
+
+/** By their origin: paths hold secrets, and lead to the same server. */
+const targetsOf = (data: string): Target[] => {
+  const found = new Map<string, Target>()
+  for (const { id, input } of enabledRules(data))
+    for (const { type, parameters } of input.config.alerts) {
+      if (type === 'Email') continue
+      const url = parseTarget((parameters as { url: string }).url)
+      if (!url) continue
+      const target = found.get(url.origin) ?? { url, rules: new Set() }
+      target.rules.add(id)
+      found.set(url.origin, target)
+    }
+  return [...found.values()]
+}
+
+const checkTarget = async ({ url, rules }: Target, guard: Guard, timeoutMs: number): Promise<Finding> => {
+  const { ok, fail } = about(
+    'webhook',
+    `${url.origin} (${rules.size === 1 ? 'rule' : 'rules'} ${[...rules].slice(0, SHOWN).join(', ')})`,
+  )
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const inward = (why: string) =>
+    fail(`${host} is ${why}: alerts are not sent there`, 'Allow its range with --allow-target, or change the rule.')
+  const refused = guard.refusedHost(url.hostname)
+  if (refused !== undefined) return inward(refused)
+  try {
+    const addresses = await createNames()()(host)
+    if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
+    for (const { address } of addresses) {
+      const why = guard.refused(address)
+      if (why !== undefined) return inward(`at ${address}, ${why}`)
+    }
+    await reach(url, host, addresses[0]!.address, timeoutMs)
+    return ok(`takes a connection${url.protocol === 'https:' ? ', and its certificate is good' : ''}`)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    return fail(
+      faultOf(code, host) ?? `${host} cannot be reached (${code || 'no code'})`,
+      'Check the URL of the rule, the receiver, and the firewall between.',
+    )
+  }
+}
+
+/** Connects, shakes hands where it is TLS, and hangs up. */
+const reach = (url: URL, host: string, address: string, timeoutMs: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const secure = url.protocol === 'https:'
+    const port = Number(url.port) || (secure ? 443 : 80)
+    const done = () => {
+      socket.destroy()
+      resolve()
+    }
+    // An address is no server name.
+    const servername = host === address ? {} : { servername: host }
+    const socket = secure
+      ? connectTls({ host: address, port, ...servername }, done)
+      : connect({ host: address, port }, done)
+    socket.setTimeout(timeoutMs, () => socket.destroy(Object.assign(new Error('late'), { code: 'ETIMEDOUT' })))
+    socket.on('error', error => {
+      socket.destroy()
+      reject(error)
+    })
+  })
+
+const PATIENCE_MS = 5_000
+const AT_ONCE = 8
+const MOST = 200
+const SHOWN = 5

@@ -1,0 +1,46 @@
+import type { Schema } from './schema.ts'
+
+/** One method of one path. */
+export interface Operation {
+  method: 'get' | 'post' | 'put' | 'delete'
+  path: string
+  tag: Tag
+  doc: string
+  /** No token is needed. */
+  open?: true
+  /** Names of URL parameters. */
+  query?: readonly string[]
+  /** Names of headers of the request. */
+  headers?: readonly string[]
+  body?: Body
+  /** By status; all others are errors. */
+  answers: Readonly<Record<number, Told>>
+}
+
+export type Tag = keyof typeof TAGS
+
+export const TAGS = {
+  Search: 'Documents of one network, in the dialect of Elasticsearch 7.',
+  Elasticsearch: 'What clients and tools of Elasticsearch ask besides.',
+  Rules: 'Alert rules of the account.',
+  Server: 'The server itself.',
+} as const
+
+export interface Body {
+  schema: Schema
+  required?: boolean
+  /** Default: JSON. */
+  type?: string
+}
+
+export interface Told {
+  description: string
+  /** By media type; none where there is no body. */
+  content?: Readonly<Record<string, Schema>>
+}
+
+export const JSON_BODY = 'application/json'
+export const told = (schema: Schema, description = 'The answer.'): Told => ({
+  description,
+  content: { [JSON_BODY]: schema },
+})

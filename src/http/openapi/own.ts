@@ -1,0 +1,129 @@
+import { type Operation, told } from './operations.ts'
+import { listOf, ref, type Schema, text } from './schema.ts'
+
+const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path'] as const
+const json = (schema: Schema, required = true) => ({ schema, required })
+
+/** Routes of the server itself. */
+const SERVER: readonly Operation[] = [
+  {
+    ...{ method: 'get', path: '/health', tag: 'Server', open: true },
+    doc: 'Whether the process lives.',
+    answers: { 200: told(ref('Health')) },
+  },
+  {
+    ...{ method: 'get', path: '/ready', tag: 'Server', open: true },
+    doc: 'Whether the server does all that it should do.',
+    answers: { 200: told(ref('Readiness')), 503: told(ref('Readiness'), 'It does not; the reasons say why.') },
+  },
+  {
+    ...{ method: 'get', path: '/openapi.json', tag: 'Server', open: true },
+    doc: 'This description.',
+    answers: { 200: told({ type: 'object', required: ['openapi', 'info', 'paths'] }) },
+  },
+  {
+    ...{ method: 'get', path: '/openapi', tag: 'Server', open: true },
+    doc: 'This description, as a page to read.',
+    answers: { 200: { description: 'The page.', content: { 'text/html': text } } },
+  },
+  {
+    ...{ method: 'get', path: '/status', tag: 'Server' },
+    doc: 'Networks, their nodes, and deliveries of the account.',
+    query: ['access_token'],
+    answers: { 200: told(ref('Status')) },
+  },
+  {
+    ...{ method: 'get', path: '/', tag: 'Elasticsearch' },
+    doc: 'Name and version, which clients ask for first.',
+    query: ['access_token'],
+    answers: { 200: told(ref('Information')) },
+  },
+]
+
+const METRICS: Operation = {
+  ...{ method: 'get', path: '/metrics', tag: 'Server' },
+  doc: 'Figures for Prometheus. `--metrics` says who needs no token.',
+  query: ['access_token'],
+  answers: { 200: { description: 'The figures.', content: { 'text/plain': text } } },
+}
+
+const RULE = '/alerting/rules/{id}'
+
+const RULES: readonly Operation[] = [
+  {
+    ...{ method: 'get', path: '/alerting/rules', tag: 'Rules' },
+    doc: 'All rules of the account.',
+    query: EVERYWHERE,
+    answers: { 200: told(listOf(ref('StoredRule'))) },
+  },
+  {
+    ...{ method: 'post', path: '/alerting/rules', tag: 'Rules' },
+    doc: 'Creates a rule.',
+    query: EVERYWHERE,
+    body: json(ref('Rule')),
+    answers: { 201: told(ref('StoredRule'), 'The rule was created.') },
+  },
+  {
+    ...{ method: 'post', path: '/alerting/rules/simulate', tag: 'Rules' },
+    doc: 'Shows how often a rule would have fired in the stored blocks. Sends nothing.',
+    query: EVERYWHERE,
+    body: json(ref('RuleToSimulate')),
+    answers: { 200: told(ref('Simulation')) },
+  },
+  {
+    ...{ method: 'get', path: RULE, tag: 'Rules' },
+    doc: 'One rule.',
+    query: EVERYWHERE,
+    headers: ['If-None-Match'],
+    answers: { 200: told(ref('StoredRule')), 304: { description: 'The client has this revision.' } },
+  },
+  {
+    ...{ method: 'put', path: RULE, tag: 'Rules' },
+    doc: 'Changes what the body has, and keeps the rest.',
+    query: EVERYWHERE,
+    headers: ['If-Match'],
+    body: json(ref('RuleChange')),
+    answers: { 200: told(ref('StoredRule')) },
+  },
+  {
+    ...{ method: 'delete', path: RULE, tag: 'Rules' },
+    doc: 'Deletes a rule.',
+    query: EVERYWHERE,
+    headers: ['If-Match'],
+    answers: { 204: { description: 'The rule was deleted.' } },
+  },
+  {
+    ...{ method: 'post', path: `${RULE}/simulate`, tag: 'Rules' },
+    doc: 'Shows how often the rule would have fired in the stored blocks. Sends nothing.',
+    query: EVERYWHERE,
+    body: json(ref('SimulationRange'), false),
+    answers: { 200: told(ref('Simulation')) },
+  },
+  {
+    ...{ method: 'post', path: `${RULE}/test`, tag: 'Rules' },
+    doc: 'Sends each of its alerts once, marked as a test.',
+    query: EVERYWHERE,
+    body: json(ref('TestRequest'), false),
+    answers: { 200: told(ref('TestResult')) },
+  },
+  {
+    ...{ method: 'get', path: `${RULE}/alerts`, tag: 'Rules' },
+    doc: 'What the rule matched and what became of each match, newest first.',
+    query: ['size', 'before', 'state', ...EVERYWHERE],
+    answers: { 200: told(ref('Alerts')) },
+  },
+  {
+    ...{ method: 'post', path: `${RULE}/redeliver`, tag: 'Rules' },
+    doc: 'Sends deliveries again: of one alert, of a time, or all that are dead.',
+    query: EVERYWHERE,
+    body: json(ref('Redelivery')),
+    answers: { 200: told(ref('Redelivered')) },
+  },
+]
+
+/** What this server has beside what is below `…/es`. */
+export const ownOperations = ({ rules, metrics }: { rules: boolean; metrics: boolean }): Operation[] => [
+  ...SERVER,
+  ...(metrics ? [METRICS] : []),
+  ...(rules ? RULES : []),
+]

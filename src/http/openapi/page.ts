@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import type { Described, OpenApi } from './index.ts'
+import type { Schema } from './schema.ts'
+
+/** The description as a page: without scripts, and with nothing from elsewhere. */
+export const pageOf = (api: OpenApi): string => {
+  const { info, tags, paths, components } = api
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+  const sections = tags.map(({ name, description }) =>
+    [
+      `<h2 id="${escaped(name)}">${escaped(name)}</h2><p>${marked(description)}</p>`,
+      ...operations.filter(({ operation }) => operation.tags.includes(name)).map(it => operationOf(it, components)),
+    ].join('\n'),
+  )
+  const schemas = Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code> ${marked(String(schema.description ?? ''))}</summary>${jsonOf(schema)}</details>`,
+  )
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(info.title)} API</title><style>${STYLE}</style></head><body>
+<h1>${escaped(info.title)} ${escaped(info.version)}</h1>
+<p>${marked(info.description)} <a href="openapi.json">openapi.json</a> is the same for programs.</p>
+<nav>${[...tags.map(({ name }) => name), 'Schemas'].map(name => `<a href="#${escaped(name)}">${escaped(name)}</a>`).join(' ')}</nav>
+${sections.join('\n')}
+<h2 id="Schemas">Schemas</h2>
+${schemas.join('\n')}
+</body></html>
+`
+}
+
+const operationOf = (
+  { path, method, operation }: { path: string; method: string; operation: Described },
+  { parameters }: OpenApi['components'],
+): string => {
+  const { summary, parameters: named = [], requestBody, responses, operationId, security } = operation
+  const rows = named.map(({ $ref }) => {
+    const { name, in: place, description = '' } = parameters[$ref.slice($ref.lastIndexOf('/') + 1)]!
+    return `<tr><td><code>${escaped(String(name))}</code></td><td>${escaped(String(place))}</td><td>${marked(String(description))}</td></tr>`
+  })
+  const body = requestBody ? `<h4>Body</h4>${contentOf(requestBody.content)}` : ''
+  const answers = Object.entries(responses).map(
+    ([status, { description, content = {} }]) =>
+      `<dt>${escaped(status)}: ${marked(description)}</dt><dd>${contentOf(content)}</dd>`,
+  )
+  return `<details id="${escaped(operationId)}"><summary><b class="${escaped(method)}">${escaped(method.toUpperCase())}</b> <code>${escaped(path)}</code> ${marked(summary)}${security ? ' <i>No token.</i>' : ''}</summary>
+${rows.length > 0 ? `<h4>Parameters</h4><table>${rows.join('')}</table>` : ''}${body}<h4>Answers</h4><dl>${answers.join('')}</dl></details>`
+}
+
+const contentOf = (content: Record<string, { schema: Schema }>): string =>
+  Object.entries(content)
+    .map(([type, { schema }]) => `<p><code>${escaped(type)}</code></p>${jsonOf(schema)}`)
+    .join('')
+
+/** References are links to the schemas below. */
+const jsonOf = (schema: Schema): string =>
+  `<pre>${escaped(JSON.stringify(schema, null, 2)).replace(
+    /#\/components\/schemas\/(\w+)/g,
+    (_, name: string) => `<a href="#schema-${name}">${name}</a>`,
+  )}</pre>`
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+/** What stands between backticks is code. */
+const marked = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+
+const STYLE = [
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;padding:1rem;color:#1b1f24;background:#fff}',
+  'code,pre{font-family:ui-monospace,monospace;font-size:.875em}pre{background:#f3f4f6;padding:.75rem;overflow:auto}',
+  'summary{cursor:pointer;padding:.25rem 0}details{border-bottom:1px solid #ddd}nav a{margin-right:1rem}',
+  'b{display:inline-block;min-width:4.5rem}.get{color:#0550ae}.post{color:#116329}.put{color:#7d4e00}.delete{color:#a40e26}',
+  'td{padding:.1rem 1rem .1rem 0;vertical-align:top}a{color:#0550ae}',
+  '@media (prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}pre{background:#161b22}a,.get{color:#79c0ff}.post{color:#7ee787}.put{color:#e3b341}.delete{color:#ff7b72}details{border-color:#30363d}}',
+].join('')
+
+/** Nothing is loaded, run, framed or sent from the page; its own style alone is used. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=UTF-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}

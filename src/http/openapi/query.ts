@@ -1,0 +1,148 @@
+import { AGGREGATIONS } from '../../query/aggs/kinds/index.ts'
+import { PIPELINES } from '../../query/aggs/pipelines/index.ts'
+import { BODY_KEYS, type BodyKey, IGNORED_KEYS } from '../../query/body-keys.ts'
+import type { Clause } from '../../query/dsl/clause.ts'
+import { CLAUSES } from '../../query/dsl/index.ts'
+import { REFUSED_KEYS } from '../../query/refused.ts'
+import { flag, listOf, mapOf, ref, type Schema, text, whole } from './schema.ts'
+
+const query = ref('Query')
+const queries: Schema = { anyOf: [query, listOf(query), { type: 'null' }] }
+const object: Schema = { type: 'object' }
+const names: Schema = { anyOf: [text, listOf(text)] }
+/** Clients write numbers and switches as text, too. */
+const wholeOrText: Schema = { type: ['integer', 'string'] }
+const flagOrText: Schema = { type: ['boolean', 'string'] }
+
+const open = (properties: Record<string, Schema>): Schema => ({ type: 'object', properties })
+
+/** Clauses that hold others. */
+const HOLDING: Partial<Record<keyof typeof CLAUSES, Schema>> = {
+  bool: open({ must: queries, filter: queries, should: queries, must_not: queries }),
+  nested: open({ path: text, query, score_mode: text }),
+  has_child: open({ type: text, query }),
+  has_parent: open({ parent_type: text, query }),
+  constant_score: open({ filter: query }),
+  dis_max: open({ queries }),
+  boosting: open({ positive: query, negative: query }),
+}
+
+const clauseSchema = (name: keyof typeof CLAUSES): Schema => {
+  const { doc, limit, example, fieldwise }: Clause = CLAUSES[name]
+  return {
+    ...(fieldwise ? { type: 'object', minProperties: 1 } : (HOLDING[name] ?? {})),
+    description: limit === undefined ? doc : `${doc} ${limit}`,
+    examples: [example],
+  }
+}
+
+interface Documented {
+  doc: string
+  limit?: string
+  example: unknown
+}
+
+const aggregationSchema = ({ doc, limit, example }: Documented): Schema => ({
+  ...object,
+  description: limit === undefined ? doc : `${doc} ${limit}`,
+  examples: [example],
+})
+
+const source: Schema = { anyOf: [flag, names, object] }
+
+/** What is not supported may be there where it asks for nothing. */
+const NOT_ASKED: Schema = { enum: [null, false, 0, {}, []] }
+
+/** Asks for all documents, as no query does. */
+const NOTHING: Schema = { type: ['object', 'null'], maxProperties: 0 }
+
+const KEYS: Record<BodyKey, Schema> = {
+  query: { anyOf: [query, NOTHING] },
+  post_filter: { anyOf: [query, NOTHING] },
+  collapse: object,
+  sort: { type: ['string', 'object', 'array'] },
+  size: wholeOrText,
+  from: wholeOrText,
+  search_after: { type: 'array' },
+  pit: open({ id: text, keep_alive: text }),
+  slice: open({ id: whole, max: whole }),
+  resume: text,
+  track_total_hits: { type: ['boolean', 'integer', 'string'] },
+  _source: source,
+  fields: { type: ['array', 'string'] },
+  docvalue_fields: { type: ['array', 'string'] },
+  stored_fields: names,
+  highlight: object,
+  version: flagOrText,
+  seq_no_primary_term: flagOrText,
+  explain: flagOrText,
+  track_scores: flagOrText,
+  min_score: { type: ['number', 'string'] },
+  script_fields: object,
+  decimals: flagOrText,
+  args_by_name: flagOrText,
+  aggs: mapOf(ref('Aggregation')),
+  aggregations: mapOf(ref('Aggregation')),
+  timeout: text,
+}
+
+const bodyProperties = (): Record<string, Schema> =>
+  Object.fromEntries(
+    Object.entries(KEYS).map(([name, schema]) => {
+      const { doc, limit } = BODY_KEYS[name as BodyKey]
+      return [name, { ...schema, description: limit === undefined ? doc : `${doc} ${limit}` }]
+    }),
+  )
+
+/** Schemas of what searches are asked, from the tables that they are read by. */
+export const querySchemas = (): Record<string, Schema> => ({
+  Query: {
+    type: 'object',
+    description: 'One clause of the query DSL.',
+    minProperties: 1,
+    maxProperties: 1,
+    properties: Object.fromEntries(
+      (Object.keys(CLAUSES) as (keyof typeof CLAUSES)[]).map(name => [name, clauseSchema(name)]),
+    ),
+    additionalProperties: false,
+  },
+  Aggregation: {
+    type: 'object',
+    description: 'One aggregation, with others inside of it.',
+    minProperties: 1,
+    properties: {
+      ...Object.fromEntries(
+        Object.entries<Documented>({ ...AGGREGATIONS, ...PIPELINES }).map(([name, kind]) => [
+          name,
+          aggregationSchema(kind),
+        ]),
+      ),
+      // A filter is a query itself.
+      filter: { ...query, description: AGGREGATIONS.filter.doc },
+      aggs: mapOf(ref('Aggregation')),
+      aggregations: mapOf(ref('Aggregation')),
+      meta: object,
+    },
+    additionalProperties: false,
+  },
+  SearchBody: {
+    type: 'object',
+    description: 'What a search asks for. docs/search.md and docs/compatibility.md explain it.',
+    properties: {
+      ...bodyProperties(),
+      ...Object.fromEntries(
+        Array.from(REFUSED_KEYS, ([name, remedy]) => [name, { ...NOT_ASKED, description: `Not supported. ${remedy}` }]),
+      ),
+      ...Object.fromEntries(
+        Object.entries(IGNORED_KEYS).map(([name, why]) => [name, { description: `Ignored: ${why}.` }]),
+      ),
+    },
+    additionalProperties: false,
+    examples: [{ query: { bool: { filter: [{ term: CLAUSES.term.example }] } }, size: 10 }],
+  },
+  QueryBody: {
+    type: 'object',
+    description: 'A query alone.',
+    properties: { query: KEYS.query },
+  },
+})

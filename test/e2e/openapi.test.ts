@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { OpenApi } from '../../src/http/openapi/index.ts'
+import { createChecker } from '../support/openapi.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { ruleBody, ruleConfig } from '../support/rules.ts'
+import { start, tempFolder, tokenOf } from './program.ts'
+
+const ES = '/{technology}/{blockchain}/{network}/es'
+
+interface Asked {
+  /** What stands for the parts of the path. */
+  path?: Record<string, string>
+  query?: string
+  body?: unknown
+  status?: number
+}
+
+/** A request for each operation that needs more than its path; `ids` are those that the server has given. */
+const asked = (ids: Record<string, string>, rule: object): Record<string, Asked> => {
+  const [tx, event] = [ids.tx!, ids.event!]
+  const doc = { index: 'tx', id: tx, document: tx, type: 'tx' }
+  const keep = { query: 'keep_alive=1m' }
+  const all = { fields: '*' }
+  const query = { query: { match_all: {} } }
+  const msearch = '{"index":"tx"}\n{"size":1}\n{"index":"log"}\n{"query":{"no":1}}\n'
+  return {
+    '/metrics get': {},
+    '/alerting/rules post': { body: rule, status: 201 },
+    '/alerting/rules/simulate post': { body: { ...rule, size: 1 } },
+    '/alerting/rules/{id} put': { body: { name: 'Another' } },
+    '/alerting/rules/{id}/redeliver post': { body: { dead: true } },
+    '/alerting/rules/{id} delete': { status: 204 },
+    ...Object.fromEntries(
+      ['get', 'post'].flatMap(method => [
+        ...['', '/{id}'].map(id => [
+          `${ES}/_search/scroll${id} ${method}`,
+          { path: { id: ids.scroll! }, body: id === '' ? { scroll_id: ids.scroll, scroll: '1m' } : undefined },
+        ]),
+        ...['', '/{index}', '/{index}/{type}'].flatMap(at => [
+          [`${ES}${at}/_msearch ${method}`, { path: doc, body: msearch }],
+          [`${ES}${at}/_mget ${method}`, { path: doc, body: { docs: [{ _index: 'tx', _id: tx }] } }],
+          [`${ES}${at}/_validate/query ${method}`, { path: doc, body: query }],
+          [`${ES}${at}/_field_caps ${method}`, { path: doc, body: { fields: ['*'] } }],
+          [`${ES}${at}/_analyze ${method}`, { path: doc, body: { text: 'One two' } }],
+        ]),
+        [`${ES}/{index}/_explain/{id} ${method}`, { path: doc, body: query }],
+        [`${ES}/{index}/{type}/{id}/_explain ${method}`, { path: doc, body: query }],
+      ]),
+    ),
+    [`${ES}/_search/scroll delete`]: { body: { scroll_id: ids.scroll } },
+    [`${ES}/_search/scroll/{id} delete`]: { path: { id: ids.scroll! } },
+    [`${ES}/{index}/_pit post`]: { path: doc, ...keep },
+    [`${ES}/_pit delete`]: { body: { id: ids.pit } },
+    [`${ES}/{index}/_search/point_in_time post`]: { path: doc, ...keep },
+    [`${ES}/_search/point_in_time delete`]: { body: { pit_id: [ids.pit] } },
+    [`${ES}/{index}/_source/{id} get`]: { path: { index: 'event', id: event } },
+    [`${ES}/contract/{id}/similar get`]: { path: { id: `0x${'00'.repeat(20)}` }, status: 404 },
+    [`${ES}/suggest get`]: { query: 'q=trans' },
+    [`${ES}/_nodes/{names} get`]: { path: { names: '_all' } },
+    [`${ES}/_nodes/{name}/{names} get`]: { path: { name: '_all', names: 'http' } },
+    [`${ES}/_field_caps get`]: { query: 'fields=*', body: all },
+  }
+}
+
+const DEFAULTS: Record<string, string> = { index: 'tx', type: 'tx', names: '_all', id: '', document: '' }
+
+describe('the description of a server', { timeout: 120_000 }, () => {
+  it('holds of what it answers to a request of each operation', async t => {
+    const data = tempFolder(t)
+    const token = tokenOf(data)
+    const program = start(t, ['serve', '--port', '0', '--metrics', 'open', '--allow-target', '127.0.0.1'], { data })
+    const [, url = ''] = await program.says(/Serves +url=(\S+)/)
+    await program.says(/Imported|demo|Token/i).catch(() => {})
+    const send = async (method: string, path: string, body?: unknown) => {
+      const reply = await fetch(url + path, {
+        method,
+        headers: { authorization: `Bearer ${token}` },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      return {
+        status: reply.status,
+        type: (reply.headers.get('content-type') ?? '').split(';')[0]!,
+        text: await reply.text(),
+      }
+    }
+    const api = JSON.parse((await send('GET', '/openapi.json')).text) as OpenApi
+    const check = createChecker(api)
+    const { networks } = JSON.parse((await send('GET', '/status')).text) as { networks: { network: string }[] }
+    const [technology, blockchain, network] = networks[0]!.network.split('/') as [string, string, string]
+    const es = `/${networks[0]!.network}/es`
+    const first = async (kind: string) =>
+      JSON.parse((await send('GET', `${es}/${kind}/_search?size=1`)).text).hits.hits[0]._id
+    const ids: Record<string, string> = { tx: await first('tx'), event: await first('event') }
+    const fresh = async () => {
+      ids.scroll = JSON.parse((await send('GET', `${es}/tx/_search?scroll=1m&size=1`)).text)._scroll_id
+      ids.pit = JSON.parse((await send('POST', `${es}/tx/_pit?keep_alive=1m`)).text).id
+    }
+    const receiver = await startReceiver(t)
+    const alerts = [{ type: 'Webhook (POST)', parameters: { url: receiver.url } }]
+    const rule = ruleBody({ technology, blockchain, network, config: ruleConfig({ alerts }) })
+    await send('POST', '/alerting/rules', rule)
+
+    const faults: string[] = []
+    // What removes something comes last.
+    const order = ['get', 'post', 'put', 'delete']
+    const operations = Object.entries(api.paths)
+      .flatMap(([path, methods]) => Object.keys(methods).map(method => ({ path, method })))
+      .toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method))
+    for (const { path, method } of operations) {
+      if (/scroll|pit|point_in_time/.test(path)) await fresh()
+      const own = asked(ids, rule)[`${path} ${method}`] ?? {}
+      const isRule = path.startsWith('/alerting')
+      const parts = {
+        ...DEFAULTS,
+        id: isRule ? '1' : ids.tx!,
+        document: ids.tx!,
+        ...own.path,
+        technology,
+        blockchain,
+        network,
+      }
+      const target = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+        encodeURIComponent(parts[name as keyof typeof parts]!),
+      )
+      // fetch sends no body with GET: curl and clients do, which other tests show.
+      const body = method === 'get' ? undefined : own.body
+      if (method === 'get' && own.body !== undefined) continue
+      if (body !== undefined) {
+        const type = Object.keys(api.paths[path]![method]!.requestBody!.content)[0]!
+        const wrong = check.body(path, method, body, type)
+        if (wrong) faults.push(`the body of ${method} ${path}: ${wrong}`)
+      }
+      const reply = await send(method.toUpperCase(), `${target}${own.query ? `?${own.query}` : ''}`, body)
+      const { responses } = api.paths[path]![method]!
+      const known = Object.hasOwn(responses, reply.status) ? reply.status : 'default'
+      if ((own.status ?? 200) !== reply.status)
+        faults.push(`${method} ${path}: ${reply.status} ${reply.text.slice(0, 300)}`)
+      const { content } = responses[known]!
+      if (content === undefined) {
+        if (reply.text !== '') faults.push(`${method} ${path}: ${reply.status} has a body`)
+        continue
+      }
+      if (!Object.hasOwn(content, reply.type)) faults.push(`${method} ${path}: answers ${reply.type}`)
+      else {
+        const wrong = check.answer(
+          path,
+          method,
+          known,
+          reply.type === 'application/json' ? JSON.parse(reply.text) : reply.text,
+          reply.type,
+        )
+        if (wrong) faults.push(`${method} ${path}: ${wrong} ${reply.text.slice(0, 200)}`)
+      }
+    }
+    assert.deepEqual(faults, [])
+
+    const wrong = await send('POST', `${es}/tx/_search`, { query: { no: 1 } })
+    assert.equal(wrong.status, 400)
+    assert.equal(check.answer(`${ES}/{index}/_search`, 'post', 'default', JSON.parse(wrong.text)), undefined)
+    assert.notEqual(check.answer(`${ES}/{index}/_search`, 'post', 200, JSON.parse(wrong.text)), undefined)
+  })
+})
