@@ -7,7 +7,7 @@ import { readSource } from '../delivery/payload.ts'
 import type { Delivery } from '../delivery/service.ts'
 import type { AlertingService } from '../http/alerting/service.ts'
 import type { Indexing } from '../ingest/network.ts'
-import { refuse } from '../lib/errors.ts'
+import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { blockOfDocument } from '../rules/search.ts'
 import type { Pool } from '../search/pool.ts'
@@ -75,6 +75,12 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       const records = await delivery.alerts(rule.network, rule.id, page)
       return { alerts: records.map(showAlert), next: records.length < size ? null : String(records.at(-1)!.n) }
     },
+
+    cancel: ({ id }, why, since) =>
+      delivery.cancel(id, why, since).catch(error => {
+        if (error instanceof ChainsieveError) return null
+        throw error
+      }),
 
     async redeliver(rule, which) {
       return { redelivered: await delivery.redeliver({ rule: rule.id, ...which }) }

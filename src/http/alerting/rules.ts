@@ -34,7 +34,7 @@ export const createRule =
       return rules.create(id, input, start)
     })
     await rules.synced()
-    return answer({ service }, rule, 201, { location: `/alerting/rules/${rule.id}/` })
+    return answer({ service }, rule, { status: 201, headers: { location: `/alerting/rules/${rule.id}/` } })
   }
 
 /** Refuses a rule that its account has no room for beside what it has. */
@@ -60,10 +60,14 @@ export const updateRule =
   async c => {
     const { rules, service } = alerting
     const change = await readRule(c, limits)
+    const since = Date.now()
     for (;;) {
       const before = ruleOf(c, alerting)
       checkIfMatch(c, before)
-      const checked = checkRule({ ...before.input, ...change }, { refusedHost: service.refusedHost, limits })
+      const checked = checkRule(
+        { ...before.input, ...change },
+        { refusedHost: service.refusedHost, limits, before: before.input },
+      )
       if (!checked.rule) return invalid(checked.faults)
       const { startBlock, ...input } = checked.rule
       const start = startBlock ?? (await startAfterMove(service, before, input))
@@ -77,7 +81,9 @@ export const updateRule =
       // Somebody else's change came between reading and writing: this one is made to what that has left.
       if (after === 'absent' || after === 'changed') continue
       await rules.synced()
-      return answer(alerting, after)
+      const pauses = before.enabled && !after.enabled
+      const more = pauses ? { cancelledDeliveries: await service.cancel(after, 'paused', since) } : {}
+      return answer(alerting, after, { more })
     }
   }
 
@@ -85,25 +91,24 @@ export const updateRule =
 const startAfterMove = (service: AlertingService, before: StoredRule, input: RuleInput) =>
   networkOf(input) === before.network ? undefined : service.startBlockOf(networkOf(input))
 
-/** `DELETE /alerting/rules/<id>/` */
+/** `DELETE /alerting/rules/<id>/`: what is queued for it is cancelled. */
 export const removeRule =
   (alerting: Alerting): Handler =>
   async c => {
-    const { rules } = alerting
+    const { rules, service } = alerting
+    const since = Date.now()
     for (;;) {
       const rule = ruleOf(c, alerting)
       checkIfMatch(c, rule)
       if (rules.remove(rule.account, rule.id, rule.revision) !== 'removed') continue
       await rules.synced()
-      return new Response(null, { status: 204 })
+      return json({ id: rule.id, cancelledDeliveries: await service.cancel(rule, 'deleted', since) })
     }
   }
 
 const answer = async (
   { service }: Pick<Alerting, 'service'>,
   rule: StoredRule,
-  status = 200,
-  headers: Record<string, string> = {},
-): Promise<Response> => {
-  return json(await showRule(service, rule), status, { etag: etagOf(rule), ...headers })
-}
+  { status = 200, headers = {}, more = {} }: { status?: number; headers?: Record<string, string>; more?: object } = {},
+): Promise<Response> =>
+  json({ ...(await showRule(service, rule)), ...more }, status, { etag: etagOf(rule), ...headers })
