@@ -139,8 +139,8 @@ interface Hit {
 }
 
 /** The alert that a stored document would be: of that id, or the newest one that the rule finds. */
-const alertFor = async (
-  options: AlertingOptions,
+export const alertFor = async (
+  options: Pick<AlertingOptions, 'networks' | 'pool'>,
   rule: StoredRule,
   id: string | undefined,
   signal: AbortSignal,
@@ -177,7 +177,7 @@ const alertFor = async (
 }
 
 const documentOf = async (
-  { pool, networks }: AlertingOptions,
+  { pool, networks }: Pick<AlertingOptions, 'networks' | 'pool'>,
   network: string,
   kind: Hit['_type'],
   id: string,
