@@ -194,7 +194,9 @@ test('no example asks or tells a host that is not the reader’s', () => {
   // Links are read by people. Names below .example are nobody's, and stand for the reader's own.
   const own = /^(127\.0\.0\.1|10\.0\.0\.7|localhost|host|chainsieve|[a-z]+\.example)$/
   for (const [page, text] of PAGES_OF_USERS)
-    for (const [url] of text.replace(/\]\(https:[^)]*\)/g, '').matchAll(/\b(?:https?|wss?|smtps?):\/\/[^\s"'`)<>]+/g)) {
+    for (const [url] of text
+      .replace(/\]\(https:[^)]*\)/g, '')
+      .matchAll(/\b(?:https?|wss?|smtps?):\/\/(?=\w)[^\s"'`)<>]+/g)) {
       const host = /^\w+:\/\/(?:[^@/]*@)?([\w.-]*)/.exec(url)![1]!
       assert.match(host, own, `${page}: ${url}`)
     }

@@ -124,7 +124,15 @@ Commands:
   compact           Returns the free space inside the files to the disk. No server may use the data folder meanwhile.
   stats             Shows the size of documents, index, alerts and dictionaries. Reads every page.
   salvage           Makes a new store from the undamaged parts of a damaged one, and names the lost blocks.
-  rules list        Lists the alert rules of all accounts, and how often each has fired.
+  rules apply       Makes the rules of an account those of JSON files, by their names: creates and updates them. A file has one rule or a list; - reads standard input. Nothing is changed if a file has a fault.
+  rules create      Creates the rules of JSON files. Fails if the account has a rule of the same name.
+  rules list        Lists the alert rules of all accounts, and how often each has fired. With --server, those of the token.
+  rules show        Prints a rule as JSON, as chainsieve rules apply takes it.
+  rules pause       Pauses rules, and cancels what is queued for them.
+  rules resume      Resumes rules that were paused.
+  rules delete      Deletes rules, and cancels what is queued for them.
+  rules test        Sends each alert of a rule once, marked as a test. Exit code 1 if a receiver did not take it.
+  receive           Receives webhooks on this machine to try alert rules with: prints what arrives, and checks its signature. The server must run with --allow-target 127.0.0.1/32.
   rules check       Checks alert rules in JSON files as the server does. A file has one rule or a list; - reads standard input.
   rules simulate    Shows how often a rule would have fired in the stored blocks, and the newest hits. Sends nothing.
   rules deliveries  Lists deliveries that were sent, wait or are dead, newest first.

@@ -10,6 +10,9 @@ export const contract = {
     creator: is.address('Who created it: the sender of the transaction, or the contract that did so inside of it.', {
       origin: 'decoded',
     }),
+    origin: is.address('Account that began its creation: the sender of the transaction, also through factories.', {
+      origin: 'transaction',
+    }),
     transactionHash: is.hex('Transaction that created it.', { origin: 'transaction', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
