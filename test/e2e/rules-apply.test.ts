@@ -87,7 +87,7 @@ test('rules are kept in files, and applied to a data folder and to a server', as
   // Rules of the data folder are those of the server.
   assert.match(
     await at('apply', files),
-    /^created {4}4 {2}Four\n[^]*\n1 created, 0 updated, 3 unchanged, 0 deleted\.\n$/,
+    /^created {4}4 {2}Four\n[\s\S]*\n1 created, 0 updated, 3 unchanged, 0 deleted\.\n$/,
   )
   write('bad.json', ruleOf('Four', `${url}/four`, { team: 'dev' }))
   const applied = JSON.parse(await at('apply', files, '--json'))
