@@ -83,7 +83,7 @@ describe('generated parts', () => {
 })
 
 test('examples over HTTP answer what the docs show', async t => {
-  const program = start(t, ['serve', '--port', '0'], { data: tempFolder(t) })
+  const program = start(t, ['serve', '--port', '0', '--allow-target', '127.0.0.1/32'], { data: tempFolder(t) })
   const [, url = ''] = await program.says(/Serves +url=(\S+)/)
   const token = (await until(() => /Token: (cs_\S+)/.exec(program.out())?.[1], Boolean))!
   const search = (entities: string, body: unknown) =>
@@ -188,6 +188,18 @@ test('no name of a package that is not there is run, installed or fetched', () =
     const runs = text.replaceAll('`npx chainsieve` outside of the checkout', '')
     assert.doesNotMatch(runs, /\b(npx|npm (exec|i|install|x)\b[^\n`]*?) (--?[\w-]+ )*chainsieve(?![-\w./]*\.tgz)/, page)
   }
+})
+
+test('no example asks or tells a host that is not the reader’s', () => {
+  // Links are read by people. Names below .example are nobody's, and stand for the reader's own.
+  const own = /^(127\.0\.0\.1|10\.0\.0\.7|localhost|host|chainsieve|[a-z]+\.example)$/
+  for (const [page, text] of PAGES_OF_USERS)
+    for (const [url] of text
+      .replace(/\]\(https:[^)]*\)/g, '')
+      .matchAll(/\b(?:https?|wss?|smtps?):\/\/(?=\w)[^\s"'`)<>]+/g)) {
+      const host = /^\w+:\/\/(?:[^@/]*@)?([\w.-]*)/.exec(url)![1]!
+      assert.match(host, own, `${page}: ${url}`)
+    }
 })
 
 const checkNpm = ([command = '', ...rest]: string[]) => {

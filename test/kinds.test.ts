@@ -11,6 +11,8 @@ const NAMES_KINDS = [
   /^src\/documents\//,
   /^src\/engine\/documents\//,
   /^src\/engine\/show\//,
+  // Which documents must be found by their ids.
+  /^src\/engine\/verify\.ts$/,
   /^src\/engine\/query\/(documents|lookup|member-reader|plan)\.ts$/,
   /^src\/rules\/(entities|rule)\.ts$/,
 ]

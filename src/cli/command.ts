@@ -3,6 +3,7 @@ import type { Accounts } from '../accounts/index.ts'
 import type { BlockPoint, Config, Flags, NetworkConfig } from '../config/index.ts'
 import type { NETWORK_SETTINGS, SETTINGS, SettingName, Table, Values } from '../config/settings.ts'
 import type { DeliveryInfo, ListFilter, RedeliverFilter } from '../delivery/ledger.ts'
+import type { TestResult } from '../delivery/sender.ts'
 import type { Finding } from '../doctor/finding.ts'
 import type { Status } from '../ingest/status.ts'
 import { refuse } from '../lib/errors.ts'
@@ -27,6 +28,8 @@ export interface Services {
   openSearch(config: Config, run: Run): Promise<SearchService>
   openAccounts(folder: string): Accounts
   openRules(config: Config, run: Run): RulesService
+  /** Receives webhooks until it is asked to stop. */
+  receive(options: ReceiveOptions, run: Run): Promise<void>
   status(config: Config, run: Run): Promise<Status>
   /** Looks at all that the program needs, and tells of each thing when it is known. */
   diagnose(config: Config, run: Run): AsyncIterable<Finding>
@@ -56,11 +59,66 @@ export interface Services {
   listAbis(config: Config): Promise<AbiFile[]>
 }
 
+export interface ReceiveOptions {
+  port: number
+  /** What signs them; without it signatures are not checked. */
+  secret: string | undefined
+  /** HTTP status of every answer. */
+  status: number
+  delayMs: number
+  tell(news: ReceiveNews): void
+}
+
+export type ReceiveNews = { type: 'listening'; url: string } | ({ type: 'received' } & Received)
+
+export interface Received {
+  /** ISO 8601. */
+  at: string
+  method: string
+  path: string
+  /** Those that tell of the message. */
+  headers: [name: string, value: string][]
+  body: string
+  signature: 'good' | 'bad' | 'unchecked'
+  /** Why the signature is bad. */
+  fault: string | undefined
+}
+
+/** A rule as the HTTP API shows it. */
+export interface ShownRule extends RuleInput {
+  id: number
+  enabled: boolean
+  startBlock: number | null
+}
+
+/** The rules of one account: at a running server, or in a data folder. */
+export interface RuleBook {
+  list(): Promise<ShownRule[]>
+  create(rule: RuleInput): Promise<ShownRule>
+  /** Changes the properties that are given; with `replace`, they are all of the rule. The state stays where none is given. */
+  put(id: number, change: Partial<RuleInput>, how?: { replace: boolean }): Promise<ShownRule & Cancelled>
+  remove(id: number): Promise<Cancelled>
+  /** Sends each of its alerts once, for the document of that id or the newest that it finds. */
+  test(id: number, document?: string): Promise<TestedRule>
+}
+
+/** How many queued deliveries were cancelled; null where they will be. */
+export interface Cancelled {
+  cancelledDeliveries?: number | null
+}
+
+export interface TestedRule {
+  entity: { _id: string; _type: string }
+  deliveries: TestResult[]
+}
+
 /** Rules and deliveries of a data folder, of all its accounts, whether or not a server has it open. */
 export interface RulesService {
   /** All rules, or those of one account, in the order of their ids. */
   list(account?: string): ListedRule[]
   get(id: number): StoredRule
+  /** Those of an account; without a name, of the only one. */
+  book(account: string | undefined): RuleBook
   /** As the HTTP API checks what is posted. */
   check(value: unknown): CheckedRule
   simulate(rule: RuleInput, range: BlockRange): Promise<Simulation>

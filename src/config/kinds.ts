@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import * as v from 'valibot'
 import { didYouMean } from '../lib/nearest.ts'
-import { type Secret, secretUrl } from '../lib/secret.ts'
+import { type Secret, secret, secretUrl } from '../lib/secret.ts'
 import { parseTime } from '../lib/time.ts'
 import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
 
@@ -126,6 +126,18 @@ const url = (protocols: string[]): Kind<Secret> => ({
 
 export const httpUrl = url(['http:', 'https:'])
 export const wsUrl = url(['ws:', 'wss:'])
+/** A token of an account. */
+export const token: Kind<Secret> = {
+  schema: v.pipe(
+    v.string(),
+    v.regex(/^[\x21-\x7e]+$/),
+    v.transform(text => secret(text)),
+  ),
+  takes: 'a token, which chainsieve token create prints',
+  placeholder: 'TOKEN',
+  secret: true,
+}
+
 /** A mail server with what it takes to log in: `smtp://user:password@host:port`. */
 export const smtpUrl = url(['smtp:', 'smtps:'])
 

@@ -52,6 +52,12 @@ export const SETTINGS = {
     undefined,
     'How long alerts that were confirmed, withdrawn or retracted are kept. The default is for ever.',
   ),
+  server: setting(
+    kinds.httpUrl,
+    undefined,
+    'URL of a running server whose rules a command works with. The default is the rules in the data folder.',
+  ),
+  token: setting(kinds.token, undefined, 'Token of the account at --server.'),
 } satisfies Table
 
 /** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */

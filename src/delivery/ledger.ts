@@ -224,6 +224,10 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
           db.prepare(
             `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
           ).run(values)
+          // Whoever asks for what a paused rule found gets it.
+          db.prepare(`INSERT OR IGNORE INTO pause_done (rule) SELECT DISTINCT rule FROM delivery WHERE ${where}`).run(
+            values,
+          )
           return db
             .prepare(
               `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL WHERE ${where}`,

@@ -7,6 +7,7 @@ import type { Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, DeliveryRecord, DeliveryState, Failed, ListFilter, RedeliverFilter } from './ledger.ts'
 import type { TestResult } from './sender.ts'
+import type { Ended } from './upkeep.ts'
 
 /** What the main thread and the one that delivers tell each other. */
 
@@ -45,6 +46,7 @@ export interface Questions {
   alerts: { ask: { network: string; rule: number; page: AlertsPage }; answer: AlertRecord[] }
   counts: { ask: { rules: readonly number[] | undefined }; answer: Map<number, number> }
   list: { ask: ListFilter; answer: DeliveryInfo[] }
+  cancel: { ask: { rule: number; why: Ended; since: number }; answer: number }
   redeliver: { ask: RedeliverFilter; answer: number }
   metrics: { ask: Record<never, never>; answer: MetricSnapshot[] }
   states: { ask: Record<never, never>; answer: { channel: string; state: DeliveryState; count: number }[] }

@@ -133,4 +133,9 @@ export const MIGRATIONS: readonly string[] = [
    -- Without these, forgetting a message or receiver looks through all deliveries.
    CREATE INDEX delivery_message ON delivery (message);
    CREATE INDEX delivery_receiver ON delivery (receiver)`,
+
+  `-- Paused rules of which everything was cancelled that their pause cancels: what is queued for them now was asked for since.
+   CREATE TABLE pause_done (
+     rule INTEGER PRIMARY KEY
+   ) STRICT`,
 ]

@@ -59,6 +59,11 @@ export interface Queue {
   rules(): number[]
   /** Gives up at most `limit` of what is queued for a rule, but for retractions: who was told of an alert hears of its end. */
   cancelRule(rule: number, now: number, why: string, limit: number): Action['type'][]
+  /** How many of a rule's deliveries were cancelled for that reason from then on. */
+  cancelledSince(rule: number, why: string, since: number): number
+  /** Paused rules of which all was cancelled that their pause cancels. */
+  pausesDone(): number[]
+  endPause(rule: number, isDone: boolean): void
   /** What may go into one attempt with a delivery, itself included. */
   combinable(due: Due, now: number, limit: number): Due[]
   /**
@@ -178,6 +183,15 @@ export const createQueue = (db: Db): Queue => {
     `UPDATE delivery SET state = 'delivered', tries = tries + 1, settled_at = ?, delivered_at = ?, last_status = ?, last_error = NULL
      WHERE id = ?`,
   )
+  const cancelledSince = db
+    .prepare<[number, number, string], number>(
+      `SELECT count(*) FROM delivery INDEXED BY delivery_settled
+       WHERE state = 'cancelled' AND settled_at IS NOT NULL AND settled_at >= ? AND rule = ? AND last_error = ?`,
+    )
+    .pluck()
+  const pausesDone = db.prepare<[], number>('SELECT rule FROM pause_done').pluck()
+  const notePause = db.prepare('INSERT OR IGNORE INTO pause_done (rule) VALUES (?)')
+  const forgetPause = db.prepare('DELETE FROM pause_done WHERE rule = ?')
   const postpone = db.prepare(
     'UPDATE delivery SET tries = tries + 1, next_at = ?, last_status = ?, last_error = ? WHERE id = ?',
   )
@@ -234,6 +248,9 @@ export const createQueue = (db: Db): Queue => {
     },
     rules: () => rules.all(),
     cancelRule: (rule, now, why, limit) => cancelRule.all(now, why, rule, limit),
+    cancelledSince: (rule, why, since) => cancelledSince.get(since, rule, why)!,
+    pausesDone: () => pausesDone.all(),
+    endPause: (rule, isDone) => void (isDone ? notePause : forgetPause).run(rule),
     combinable: ({ rule, receiver }, now, limit) => combinable.all(rule, receiver, now, limit),
     claim: (picks, now) => db.transaction(() => picks.map(picked => claimOne(picked, now))).immediate(),
 

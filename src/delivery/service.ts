@@ -22,6 +22,7 @@ import type {
 } from './messages.ts'
 import type { TestResult } from './sender.ts'
 import { openDeliveries } from './store.ts'
+import type { Ended } from './upkeep.ts'
 
 /** The thread that delivers, as the main thread sees it. */
 export interface Delivery {
@@ -34,6 +35,8 @@ export interface Delivery {
   /** How often rules have fired; those that have not are left out. */
   counts(rules?: readonly number[]): Promise<Map<number, number>>
   list(filter: ListFilter): Promise<DeliveryInfo[]>
+  /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then (epoch milliseconds). */
+  cancel(rule: number, why: Ended, since: number): Promise<number>
   /** Returns how many deliveries are queued again. */
   redeliver(filter: RedeliverFilter): Promise<number>
   metrics(): Promise<MetricSnapshot[]>
@@ -201,6 +204,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     },
     counts: rules => ask('counts', { rules }),
     list: filter => ask('list', filter),
+    cancel: (rule, why, since) => ask('cancel', { rule, why, since }),
     redeliver: filter => ask('redeliver', filter),
     metrics: () => ask('metrics', {}),
     states: () => ask('states', {}),

@@ -15,6 +15,9 @@ export interface ChannelOf {
 /** A rule as it is now, paused or not. */
 export type RuleOf = (id: number) => StoredRule | undefined
 
+/** Whether its owner has paused it. One that cannot be read is no such decision. */
+export const isPaused = ({ enabled, unfit }: StoredRule): boolean => !enabled && unfit === undefined
+
 export interface Expansion {
   /** When something is due first, by lane. */
   due: (Lane & { at: number })[]
@@ -143,11 +146,18 @@ export const createTeller = (db: Db) => {
     const add = (
       alert: StoredAlert,
       to: Pick<Row, 'rule' | 'revision' | 'account' | 'receiver' | 'destination' | 'message' | 'action' | 'channel'>,
-      told: { type: MessageType; round: number; original: number; nextAt: number; disabled: string | undefined },
+      told: {
+        type: MessageType
+        round: number
+        original: number
+        nextAt: number
+        disabled: string | undefined
+        cancelled?: string | undefined
+      },
     ) => {
-      const { type, round, original, nextAt } = told
+      const { type, round, original, nextAt, cancelled } = told
       // Whoever was told of an alert hears of its end, however much waits.
-      const dead = told.disabled ?? (original === 0 ? fullness.refuse(to) : undefined)
+      const dead = cancelled ?? told.disabled ?? (original === 0 ? fullness.refuse(to) : undefined)
       addDelivery.run({
         network,
         alert: alert.id,
@@ -161,7 +171,7 @@ export const createTeller = (db: Db) => {
         receiver: to.receiver,
         destination: to.destination,
         message: to.message,
-        state: dead === undefined ? 'queued' : 'dead',
+        state: dead === undefined ? 'queued' : cancelled === undefined ? 'dead' : 'cancelled',
         nextAt,
         now,
         receivedAt: alert.receivedAt,
@@ -170,7 +180,7 @@ export const createTeller = (db: Db) => {
         retracted: type === 'alert.retracted' ? 1 : 0,
         error: dead ?? null,
       })
-      if (dead !== undefined) return increase(expansion.dead, to.channel)
+      if (dead !== undefined) return increase(expansion[cancelled === undefined ? 'dead' : 'cancelled'], to.channel)
       offer(to, nextAt)
     }
 
@@ -215,6 +225,7 @@ export const createTeller = (db: Db) => {
             original: 0,
             nextAt: waits ? (digestAt.get(rule.id, receiver.id, now) ?? now + digestMs) : now,
             disabled: disabledBy(rule.id, rule.revision, receiver.destination),
+            cancelled: isPaused(rule) ? PAUSED : undefined,
           },
         )
       }
@@ -265,6 +276,9 @@ export const headOf = (alert: StoredAlert): MessageHead => ({
   confirmations: alert.confirmations,
   entity: { ...alert.entity, blockNumber: alert.block },
 })
+
+/** Why what a paused rule found is not sent. */
+export const PAUSED = 'its rule was paused'
 
 export const disabledError = (at: number): string =>
   `disabled by 410: the receiver answered at ${new Date(at).toISOString()} that it wants no more messages; to enable it, change the rule or ask for redelivery`

@@ -108,6 +108,8 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
         return store.counts(ask.rules)
       case 'list':
         return store.list(ask)
+      case 'cancel':
+        return worker.cancel(ask.rule, ask.why, ask.since)
       case 'redeliver':
         return redeliver(ask)
       case 'metrics':

@@ -1,5 +1,5 @@
 import type { DeliveryStore } from './store.ts'
-import type { RuleOf } from './teller.ts'
+import { isPaused, PAUSED, type RuleOf } from './teller.ts'
 
 export interface UpkeepOptions {
   store: DeliveryStore
@@ -12,10 +12,12 @@ export interface UpkeepOptions {
   onCancelled(channel: string): void
 }
 
-/** Gives up what is queued for rules that are gone, and forgets what nobody needs any more. */
+/** Gives up what is queued for rules that are gone or paused, and forgets what nobody needs any more. */
 export interface Upkeep {
-  /** Cancels some of what is queued for rules that are gone; returns whether there is more. */
+  /** Cancels some of what is queued for rules that are gone or paused; returns whether there is more. */
   cancel(now: number): boolean
+  /** Cancels all that is queued for a rule that was deleted or paused; returns how many were cancelled for that reason since then. */
+  cancelAll(rule: number, why: Ended, since: number, now: () => number): Promise<number>
   /** Something may be queued for rules that were not looked at. */
   doubt(): void
   prune(now: number): void
@@ -32,22 +34,48 @@ const CANCEL_AT_ONCE = 2_000
 /** Looking takes a tenth of the time at most, however often rules change. */
 const LOOK_SHARE = 10
 
-const GONE = 'its rule was deleted'
+/** Why nothing more is sent for a rule. */
+export type Ended = 'deleted' | 'paused'
+
+export const ENDED: Readonly<Record<Ended, string>> = {
+  deleted: 'its rule was deleted',
+  paused: PAUSED,
+}
 
 export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }: UpkeepOptions): Upkeep => {
   let known: number | undefined
   let lookAt = 0
-  let gone: number[] = []
+  let ended: { id: number; why: Ended }[] = []
   let pruneAt = 0
   /** Rules up to this one were looked at. */
   let rule = Number.MIN_SAFE_INTEGER
+
+  const endOf = (id: number): Ended | undefined => {
+    const rule = rules(id)
+    if (rule === undefined) return 'deleted'
+    return isPaused(rule) ? 'paused' : undefined
+  }
+
+  /** Returns whether that was all. */
+  const cancelSome = (id: number, why: Ended, now: number): boolean => {
+    const cancelled = store.cancelRule(id, now, ENDED[why], CANCEL_AT_ONCE)
+    for (const channel of cancelled) onCancelled(channel)
+    if (cancelled.length === CANCEL_AT_ONCE) return false
+    if (why === 'paused') store.endPause(id, true)
+    return true
+  }
 
   const look = () => {
     const begun = performance.now()
     const version = rulesVersion()
     if (version === known || begun < lookAt) return
     known = version
-    gone = store.rules().filter(id => rules(id) === undefined)
+    const done = new Set(store.pausesDone())
+    for (const id of done) if (endOf(id) !== 'paused') store.endPause(id, false)
+    ended = store.rules().flatMap(id => {
+      const why = endOf(id)
+      return why === undefined || (why === 'paused' && done.has(id)) ? [] : [{ id, why }]
+    })
     lookAt = performance.now() + LOOK_SHARE * (performance.now() - begun)
   }
 
@@ -68,12 +96,15 @@ export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }
   return {
     cancel(now) {
       look()
-      const next = gone.at(-1)
+      const next = ended.at(-1)
       if (next === undefined) return false
-      const cancelled = store.cancelRule(next, now, GONE, CANCEL_AT_ONCE)
-      for (const channel of cancelled) onCancelled(channel)
-      if (cancelled.length < CANCEL_AT_ONCE) gone.pop()
-      return gone.length > 0
+      if (cancelSome(next.id, next.why, now)) ended.pop()
+      return ended.length > 0
+    },
+
+    async cancelAll(rule, why, since, now) {
+      while (!cancelSome(rule, why, now())) await new Promise(setImmediate)
+      return store.cancelledSince(rule, ENDED[why], since)
     },
 
     doubt() {

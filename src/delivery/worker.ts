@@ -16,7 +16,7 @@ import { SCHEDULE_MS, spanOf } from './schedule.ts'
 import { createSender, type TestResult } from './sender.ts'
 import type { DeliveryStore } from './store.ts'
 import type { ChannelOf, Expansion } from './teller.ts'
-import { createUpkeep } from './upkeep.ts'
+import { createUpkeep, type Ended } from './upkeep.ts'
 
 export interface WorkerOptions {
   store: DeliveryStore
@@ -55,6 +55,8 @@ export interface DeliveryWorker {
   wake(network?: string): void
   /** Looks at the whole queue: what is there was changed by this very connection, as by redelivery. */
   reload(): void
+  /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then. */
+  cancel(rule: number, why: Ended, since: number): Promise<number>
   /** Sends once to every action of a rule, as `alert.test`. */
   testFire(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
   /** Why it cannot go on for now; null where it does. */
@@ -161,8 +163,8 @@ export const createWorker = ({
     const cancelling = upkeep.cancel(clock.now())
     const { expansions, more } = intake.step(clock.now())
     for (const expansion of expansions) announce(expansion)
-    const starting = start()
-    return more || cancelling || starting
+    // What is to be cancelled is not begun.
+    return cancelling || start() || more
   }
 
   const poll = () => {
@@ -340,6 +342,8 @@ export const createWorker = ({
       // The poll looks at it, so that it is looked at once a second however often this is asked for.
       storeVersion = Number.NaN
     },
+
+    cancel: (rule, why, since) => upkeep.cancelAll(rule, why, since, clock.now),
 
     testFire: sender.test,
 

@@ -123,13 +123,14 @@ export const createBlockDocuments = (
 
   const contractOf = (index: number): Document => {
     const { tx, address, creator, implementation, ...rest } = contracts[index]!
-    const transactionHash = lowerHex(transactionAt(tx).hash)
+    const { hash, from } = transactionAt(tx)
+    const place = { block: parts, transactionHash: lowerHex(hash), origin: show.address(from) }
     const addresses = {
       address: show.address(address),
       creator: show.address(creator),
       implementation: implementation && show.address(implementation),
     }
-    return contractDocument({ block: parts, transactionHash }, { ...addresses, ...rest }, big)
+    return contractDocument(place, { ...addresses, ...rest }, big)
   }
   const tokenOf = (index: number): Document => {
     const { address, ...rest } = tokens[index]!

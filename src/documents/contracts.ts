@@ -72,11 +72,13 @@ export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] =
 export interface ContractPlace {
   block: BlockParts
   transactionHash: string
+  /** Sender of the transaction. */
+  origin: string
 }
 
 /** Addresses checksummed; hex in lower case. */
 export const contractDocument = (
-  { block, transactionHash }: ContractPlace,
+  { block, transactionHash, origin }: ContractPlace,
   { address, creator, code, implementation, abi }: Omit<BlockContract, 'tx' | 'code'> & { code: ShownCode | null },
   big: show.BigIntegers,
 ): Document => ({
@@ -84,6 +86,7 @@ export const contractDocument = (
   _source: {
     address,
     creator,
+    origin,
     transactionHash,
     blockNumber: show.quantity(block.number, big),
     blockHash: block.hash,

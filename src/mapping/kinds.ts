@@ -120,6 +120,12 @@ export interface Field {
   column?: number
   /** Has postings, stored under this number, which no other field has and which never changes: conditions on it cost no scan. */
   indexed?: number
+  /** Every value has so many bytes. */
+  bytes?: number
+  /** There are no other values. */
+  values?: readonly string[]
+  /** Every value is a name as Solidity has them. */
+  identifier?: true
   /** Stays in `_source` but cannot be asked for (`index: false` in Elasticsearch). */
   hidden?: true
 }

@@ -25,6 +25,8 @@ export interface Face {
   readonly text: string
   /** Exact; absent where the value is no number. A hash, an address or a text is none, whatever it looks like. */
   readonly number: Exact | undefined
+  /** Hex, which is equal in any letter case. */
+  readonly hex?: true
 }
 
 /** The condition as a test of a document of its kind. */
@@ -68,6 +70,8 @@ const ORDERS = {
 const compileEqual = (operands: readonly Operand[], ignoreCase: boolean): ((face: Face) => boolean) => {
   const spelt = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
   const all = new Set(operands.map(({ text }) => spelt(text)))
+  /** Made when hex is first compared. */
+  let lower = ignoreCase ? all : undefined
   // Beside a number, only those operands are compared as text that are none.
   const texts = new Set(operands.flatMap(({ text, number }) => (number === undefined ? [spelt(text)] : [])))
   const integers = new Set<bigint>()
@@ -78,7 +82,11 @@ const compileEqual = (operands: readonly Operand[], ignoreCase: boolean): ((face
     if (scale === 0) integers.add(digits)
     else fractions.add(`${digits}/${scale}`)
   }
-  return ({ text, number }) => {
+  return ({ text, number, hex }) => {
+    if (hex) {
+      lower ??= new Set(operands.map(({ text }) => text.toLowerCase()))
+      return lower.has(text.toLowerCase())
+    }
     if (number === undefined) return all.has(spelt(text))
     if (texts.size > 0 && texts.has(spelt(text))) return true
     if (number.scale === 0) return integers.has(number.digits)
@@ -163,7 +171,7 @@ const readerOfTexts = (steps: readonly string[]): Read | undefined => {
   return (list, faces) => {
     if (!Array.isArray(list)) return
     for (const element of place === undefined ? list : list.slice(place, place + 1))
-      if (element !== null) faces.push(textFace(element))
+      if (element !== null) faces.push(hexFace(String(element)))
   }
 }
 
@@ -171,6 +179,8 @@ const readerOfTexts = (steps: readonly string[]): Read | undefined => {
 const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
 
 const textFace = (value: unknown): Face => ({ text: String(value), number: undefined })
+/** Of bytes, hashes and addresses. */
+export const hexFace = (text: string): Face => ({ text, number: undefined, hex: true })
 const numberFace = (value: unknown): Face => ({ text: String(value), number: parseExact(String(value)) })
 const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
 const exactFace = (number: Exact): Face => ({ text: showExact(simplest(number)), number })
@@ -194,9 +204,10 @@ const datetimeFace = (value: unknown): Face => ({
 
 /** What is compared of a value, by the encoding that is named; without one, the value itself. */
 const FACES = {
-  address: { '': textFace, raw: textFace },
-  hex: { '': textFace },
-  hexList: { '': textFace },
+  // As in search, `raw` is the one with letter case.
+  address: { '': hexFace, raw: textFace },
+  hex: { '': hexFace },
+  hexList: { '': hexFace },
   hexNumber: { '': numberFace },
   quantity: { '': exactInteger, num: exactInteger, dec: exactInteger, raw: rawInteger },
   wide: { '': exactInteger, dec: exactInteger, padded: paddedInteger, raw: rawInteger },
@@ -322,7 +333,8 @@ const readProperty = (element: Element, name: string, reading: Reading): void =>
     else readScaled(value, element, found)
   } else if (!scaled) {
     if (name === 'type') found.push(textFace(type))
-    else found.push({ text: shownHex(element), number: integerOf(element) === undefined ? undefined : parseExact(hex) })
+    else if (integerOf(element) === undefined) found.push(hexFace(shownHex(element)))
+    else found.push({ text: shownHex(element), number: parseExact(hex) })
   }
 }
 
@@ -333,7 +345,7 @@ const readOwn = (element: Element, { scaled, found }: Reading): void => {
   } else if (value !== undefined) found.push(element.type === 'bool' ? booleanFace(value === 1n) : integerFace(value))
   else if (element.type === 'string' && !element.param?.indexed)
     found.push(textFace(Buffer.from(element.hex.slice(2), 'hex').toString()))
-  else found.push(textFace(shownHex(element)))
+  else found.push(hexFace(shownHex(element)))
 }
 
 const readScaled = (value: bigint, { type, decimals }: Element, found: Face[]): void => {

@@ -3,18 +3,23 @@ import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
 import { checkAttribute, checkOutermost } from './attributes.ts'
 import { distinct } from './distinct.ts'
+import { impossibleFor } from './impossible.ts'
 import { atMost, boolean, expected, filled, list, listOf, object, oneOf, type Place, string, wrongOf } from './place.ts'
 import { OPERATORS, type Operator, type TargetType } from './rule.ts'
 
 /** A rule's `targetMap`. `target`: undefined where it is not known for a fault. */
-export const checkConditions = (place: Place, target: TargetType | undefined, limits: Limits): void => {
+export const checkConditions = (
+  place: Place,
+  target: TargetType | undefined,
+  { limits, isKept }: { limits: Limits; isKept: boolean },
+): void => {
   const counts = countsIn(place.value)
   const over = (['ruleConditions', 'ruleValues'] as const).filter(limit => counts[limit] > limits[limit])
   for (const limit of over) place.fault(overLimit(limit, limits, place.label).message)
   // A list that is too long is not looked through.
   if (over.length > 0) return
   const targets = [...list(place, { of: 'conditions', min: 1, max: 10 })]
-  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false, limits })
+  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false, limits, isKept })
   distinct(targets)
 }
 
@@ -41,6 +46,8 @@ interface Way {
   /** An `Inspect` around asks for scaled values. */
   scaled: boolean
   limits: Limits
+  /** They are stored already: what can never match is not refused. */
+  isKept: boolean
 }
 
 const CONDITION = ['name', 'operator', 'value', 'operatorParameters'] as const
@@ -51,7 +58,7 @@ const WITH_LIST: readonly (Operator | undefined)[] = ['Equals any', 'Equals any 
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
 
 const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
-  const { target, steps, limits } = around
+  const { target, steps, limits, isKept } = around
   const known = level === 2 ? SECOND : CONDITION
   if (!object(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
   const name = filled(place.member('name'))
@@ -68,8 +75,8 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   // Inside an unknown attribute no further fault is told.
   const inside = unknown === undefined && name !== undefined
   const way: Way = inside
-    ? { target, steps: [...steps, name], scaled, limits }
-    : { target: undefined, steps: [], scaled, limits }
+    ? { target, steps: [...steps, name], scaled, limits, isKept }
+    : { target: undefined, steps: [], scaled, limits, isKept }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
@@ -86,6 +93,17 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   if (way.target === undefined || inspects) return
   const complaint = checkAttribute(way.target, way.steps)
   if (complaint !== undefined) place.member('name').fault(complaint)
+  else if (operator !== undefined && !isKept)
+    possibleAt(place.member('value'), impossibleFor(way.target, way.steps, operator))
+}
+
+/** Refuses values that nothing ever matches. */
+const possibleAt = (place: Place, impossible: ReturnType<typeof impossibleFor>) => {
+  const found = (value: unknown) => (typeof value === 'string' ? impossible(value) : undefined)
+  for (const it of found(place.value) ? [place] : wrongOf(place, value => found(value) === undefined)) {
+    const { must, remedy } = found(it.value)!
+    expected(it, must, `${remedy} Nothing would ever match.`.trim())
+  }
 }
 
 const ELSEWHERE = {

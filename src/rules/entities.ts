@@ -6,7 +6,7 @@ import { traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/hex.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
-import { type Face, valuesAt } from '../query/compare.ts'
+import { type Face, hexFace, valuesAt } from '../query/compare.ts'
 import { integer, showExact, simplest } from '../query/exact.ts'
 import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
 
@@ -206,8 +206,9 @@ const fractionFace = (digits: bigint, scale: number): Face => ({
   number: { digits, scale },
 })
 
-const address: Form = { face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex }
-const hex: Form = { face: (text: string) => textFace(text.toLowerCase()), key: keyOfHex }
+const address: Form = { face: (text: string) => hexFace(checksumAddress(text)), key: keyOfHex }
+const checksummed: Form = { face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex }
+const hex: Form = { face: (text: string) => hexFace(text.toLowerCase()), key: keyOfHex }
 const text: Form = { face: textFace, key: keyOfText }
 /** Some nodes leave nothing behind the `0x` of a zero. */
 const toInteger = (value: string | number): bigint => (value === '0x' ? 0n : BigInt(value))
@@ -228,7 +229,7 @@ const COIN_DECIMALS = 18
 
 /** By the encoding that is named, `''` being none. What is not listed is read from documents. */
 const FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, Form | undefined>>>>> = {
-  address: { '': address, raw: address },
+  address: { '': address, raw: checksummed },
   hex: { '': hex },
   hexList: { '': hex },
   quantity: { '': whole, num: whole },
@@ -297,7 +298,8 @@ const isAmount = (arg: DecodedArg): arg is DecodedArg & { int: bigint } => arg.i
 const faceOf = (arg: DecodedArg, log: DecodedLog): Face => {
   const { int, type, hex } = arg
   if (int !== null) return type === 'bool' ? booleanFace(int === 1n) : integerFace(int)
-  return textFace(isText(arg, log) ? utf8(hex) : type === 'address' && hex.length === 42 ? checksumAddress(hex) : hex)
+  if (isText(arg, log)) return textFace(utf8(hex))
+  return hexFace(type === 'address' && hex.length === 42 ? checksumAddress(hex) : hex)
 }
 
 const keyOfArgument = (arg: DecodedArg, log: DecodedLog): string =>

@@ -1,5 +1,14 @@
 import { isChecksummed } from '../lib/keccak.ts'
-import { type FieldKind, type FieldPath, isList, type Kind, lookup, MAPPING, nestedPaths } from '../mapping/index.ts'
+import {
+  type Field,
+  type FieldKind,
+  type FieldPath,
+  isList,
+  type Kind,
+  lookup,
+  MAPPING,
+  nestedPaths,
+} from '../mapping/index.ts'
 import { analyze, LONGEST_TOKEN } from '../query/analysis.ts'
 import { ALL, type Compare, NONE, type Node, type Operand } from '../query/ast.ts'
 import { compileTest, parseExact } from '../query/compare.ts'
@@ -17,7 +26,7 @@ export interface Hint {
 export const hintOf = (kind: Kind, compare: Compare): Hint => {
   const [name = ''] = compare.steps
   if (nestedPaths(kind).includes(name)) return { node: argumentHint(kind, compare), exact: false }
-  const at = placeOf(kind, compare.steps)
+  const at = fieldAt(kind, compare.steps)
   if (at === undefined || compare.scaled) return NEVER
   const { node, exact } = HINTS[at.fieldKind](at, compare)
   return { node, exact: exact && !at.oneElement }
@@ -27,10 +36,11 @@ const NEVER: Hint = { node: NONE, exact: true }
 const UNKNOWN: Hint = { node: ALL, exact: false }
 const exactly = (node: Node): Hint => ({ node, exact: true })
 
-interface At {
+export interface At {
   kind: Kind
   /** Of the field in the mapping, without places in lists and without the encoding. */
   path: string
+  field: Field
   fieldKind: FieldKind
   encoding: string
   /** Whether one place in a list is meant, which no index tells. */
@@ -38,17 +48,18 @@ interface At {
 }
 
 /** Undefined where the mapping has no values. */
-const placeOf = (kind: Kind, steps: readonly string[]): At | undefined => {
+export const fieldAt = (kind: Kind, steps: readonly string[]): At | undefined => {
   const [name = '', ...rest] = steps
   const { fields } = MAPPING[kind]
   const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
   if (field === undefined) return undefined
   const names = rest.filter(step => !/^\d+$/.test(step))
   const oneElement = names.length < rest.length
-  if (!isList(field)) return { kind, path: name, fieldKind: field.kind, encoding: names[0] ?? '', oneElement }
+  if (!isList(field)) return { kind, path: name, field, fieldKind: field.kind, encoding: names[0] ?? '', oneElement }
   const [member = '', encoding = ''] = names
   if (!Object.hasOwn(field.members, member)) return undefined
-  return { kind, path: `${name}.${member}`, fieldKind: field.members[member]!.kind, encoding, oneElement }
+  const inner = field.members[member]!
+  return { kind, path: `${name}.${member}`, field: inner, fieldKind: inner.kind, encoding, oneElement }
 }
 
 const fieldOf = ({ kind, path }: At, encoding = ''): FieldPath =>
@@ -61,8 +72,6 @@ const equals = ({ how, operands }: Compare, each: (operand: Operand) => Hint): H
   return { node: or(hints.map(({ node }) => node)), exact: hints.every(({ exact }) => exact) }
 }
 
-const spelt = ({ text }: Operand, { ignoreCase }: Compare): string => (ignoreCase ? text.toLowerCase() : text)
-
 type Hinter = (at: At, compare: Compare) => Hint
 
 /** Longer texts are in no index of keywords. */
@@ -70,15 +79,16 @@ const LONGEST = 256
 
 const address: Hinter = (at, compare) =>
   equals(compare, operand => {
-    const text = spelt(operand, compare)
-    if (compare.ignoreCase) return /^0x[0-9a-f]{40}$/.test(text) ? exactly(isIn(fieldOf(at), [text])) : NEVER
-    return isChecksummed(text) ? exactly(isIn(fieldOf(at, 'raw'), [text])) : NEVER
+    const text = operand.text.toLowerCase()
+    if (compare.ignoreCase || at.encoding === '')
+      return /^0x[0-9a-f]{40}$/.test(text) ? exactly(isIn(fieldOf(at), [text])) : NEVER
+    return isChecksummed(operand.text) ? exactly(isIn(fieldOf(at, 'raw'), [operand.text])) : NEVER
   })
 
 /** Hex is shown in lower case. */
 const hex: Hinter = (at, compare) =>
   equals(compare, operand => {
-    const text = spelt(operand, compare)
+    const text = operand.text.toLowerCase()
     if (!/^0x[0-9a-f]*$/.test(text)) return NEVER
     return text.length <= LONGEST ? exactly(isIn(fieldOf(at), [text])) : UNKNOWN
   })

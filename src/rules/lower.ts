@@ -1,8 +1,6 @@
-import { checksumAddress, isChecksummed } from '../lib/keccak.ts'
-import { type Kind, lookup, nestedPaths } from '../mapping/index.ts'
+import type { Kind } from '../mapping/index.ts'
 import type { Compare, Node } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
-import { cut } from '../query/cut.ts'
 import { and } from '../query/simplify.ts'
 import { stepsOf } from './attributes.ts'
 import { hintOf } from './hints.ts'
@@ -38,14 +36,14 @@ const flatten = (kind: Kind, around: readonly string[], scaled: boolean, conditi
       op: 'compare',
       kind,
       steps: Object.freeze(stepsOf(kind, names)),
-      ...OPERATORS[operator],
+      ...OPERATOR_MEANINGS[operator],
       operands: Object.freeze(operands.map(operandOf)),
       scaled: isScaled,
     }),
   ]
 }
 
-const OPERATORS = {
+export const OPERATOR_MEANINGS = {
   Greater: { how: 'greater', ignoreCase: false },
   'Greater or Equal': { how: 'greaterOrEqual', ignoreCase: false },
   Less: { how: 'less', ignoreCase: false },
@@ -64,33 +62,3 @@ export const toQuery = (kind: Kind, conditions: readonly Compare[]): Node =>
       return exact ? [node] : [node, condition]
     }),
   )
-
-/** A sentence of warning where a condition, or one of its operands, is such that nothing ever matches it. */
-export const neverMatches = (kind: Kind, condition: Compare): string | undefined => {
-  const { steps, how, operands, ignoreCase, scaled } = condition
-  const path = cut(steps.join('.'))
-  const isArgument = nestedPaths(kind).includes(steps[0] ?? '')
-  if (scaled && !isArgument) return `${path} has no scaled value, because only arguments have one: nothing matches.`
-  const isAddress = lookup(kind, path)?.kind === 'address' || (isArgument && steps.length === 2 && !scaled)
-  const wrong = operands.find(({ text }) => ADDRESS.test(text) && !isChecksummed(text))?.text
-  if (how === 'equal' && !ignoreCase && isAddress && wrong !== undefined) {
-    const right = checksumAddress(wrong.toLowerCase())
-    return `${path}: no address is written as ${wrong}, because addresses are compared with the letter case of EIP-55. Write ${right}, or use "Equals (ignore case)".`
-  }
-  if (hintOf(kind, condition).node.op !== 'none') return undefined
-  const shown = operands.map(({ text }) => JSON.stringify(cut(text))).join(', ')
-  const remedy = operands.some(({ text }) => HEX.test(text)) && !ignoreCase && how === 'equal'
-  return `${path} is never ${SAID[how]} ${cut(shown)}: nothing matches.${remedy ? ' Hex is in lower case: use "Equals (ignore case)" for other letter cases.' : ''}`
-}
-
-const ADDRESS = /^0x[0-9a-f]{40}$/i
-/** Hex that would be found in lower case. */
-const HEX = /^0x[0-9a-f]*[A-F][0-9a-fA-F]*$/
-
-const SAID = {
-  equal: 'equal to',
-  greater: 'greater than',
-  greaterOrEqual: 'greater than or equal to',
-  less: 'less than',
-  lessOrEqual: 'less than or equal to',
-} as const satisfies Record<Compare['how'], string>

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../lib/record.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleOptions } from './addresses.ts'
@@ -23,6 +24,12 @@ export type { Fault } from './place.ts'
 
 export type CheckedRule = { rule: RuleInput; faults: [] } | { rule?: undefined; faults: Fault[] }
 
+export interface CheckOptions extends RuleOptions {
+  limits?: Limits
+  /** The rule that it is to replace. An earlier version may have stored conditions that would be refused now. */
+  before?: RuleInput | undefined
+}
+
 /**
  * A rule as it came in a body, checked to the letter: every fault, in the order of the rule's parts. Any value at all may be handed in.
  * What is the server's is left out of the rule; what is nobody's is kept.
@@ -32,7 +39,7 @@ export type CheckedRule = { rule: RuleInput; faults: [] } | { rule?: undefined; 
  */
 export const checkRule = (
   value: unknown,
-  { refusedHost, limits = DEFAULT_LIMITS }: RuleOptions & { limits?: Limits } = {},
+  { refusedHost, limits = DEFAULT_LIMITS, before }: CheckOptions = {},
 ): CheckedRule => {
   const faults: Fault[] = []
   const rule = placeOf(value, faults, { label: 'The rule' })
@@ -56,7 +63,7 @@ export const checkRule = (
   atMost(rule.member('name'), 'ruleName', limits)
   integer(rule.member('maxConfirmationCount'), { min: 0, max: 100_000 })
   for (const name of NETWORK_PARTS) networkPart(rule.member(name))
-  config(rule.member('config'), { ...(refusedHost && { refusedHost }), limits })
+  config(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before })
   optional(rule.member('version'), integer)
   optional(rule.member('description'), place => {
     if (place.value !== null && typeof place.value !== 'string') expected(place, 'a string or null')
@@ -82,7 +89,10 @@ const OWN: readonly string[] = [
   'notifyPending',
 ]
 /** What an answer adds to a rule. It may come back with it, and is not stored. */
-export const SERVERS: readonly string[] = ['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'warnings']
+export const SERVERS: readonly string[] = [
+  ...['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'warnings'],
+  'cancelledDeliveries',
+]
 
 const MAX_LEVELS = 50
 
@@ -143,9 +153,12 @@ const inexact = (value: unknown): (string | number)[] | undefined => {
   return undefined
 }
 
-const config = (place: Place, options: RuleOptions & { limits: Limits }) => {
+const config = (place: Place, options: CheckOptions & { limits: Limits }) => {
   if (!object(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
   const target = oneOf(place.member('targetType'), TARGET_TYPES, 'a kind of entity')
-  checkConditions(place.member('targetMap'), target, options.limits)
+  const conditions = place.member('targetMap')
+  const { limits, before } = options
+  const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
+  checkConditions(conditions, target, { limits, isKept })
   checkAlerts(place.member('alerts'), options)
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../config/index.ts'
-import { lower, neverMatches } from '../rules/lower.ts'
-import { type RuleInput, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
+import { impossibleIn } from '../rules/impossible.ts'
+import type { RuleInput, StoredRule } from '../rules/rule.ts'
 import { networkOf } from '../rules/store.ts'
 
 /** Why a rule matches nothing for now; `networks` are those that are stored or configured, `withoutTraces` why its blocks have none. */
@@ -29,26 +29,9 @@ export const missingReason = (input: RuleInput, networks?: readonly string[]): s
 
 /** What will not do what a rule's owner may expect. */
 export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp'>): string[] => [
-  ...conditionWarnings(input),
+  ...impossibleIn(input.config),
   ...actionWarnings(input, config),
 ]
-
-/** More of a kind than anybody reads. */
-const MAX_WARNINGS = 20
-
-/** Conditions of one rule that are looked at. Far more are no mistake but a program's work, and an account may have a million of them. */
-const MAX_LOOKED_AT = 50
-
-const conditionWarnings = ({ config }: RuleInput): string[] => {
-  const kind = TARGET_KINDS[config.targetType]
-  const found: string[] = []
-  for (const condition of lower(config).slice(0, MAX_LOOKED_AT)) {
-    const warning = neverMatches(kind, condition)
-    if (warning !== undefined) found.push(warning)
-    if (found.length === MAX_WARNINGS) break
-  }
-  return found
-}
 
 const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config, 'smtp'>): string[] =>
   smtp === undefined && alerts.some(({ type }) => type === 'Email')

@@ -7,7 +7,7 @@ import { readSource } from '../delivery/payload.ts'
 import type { Delivery } from '../delivery/service.ts'
 import type { AlertingService } from '../http/alerting/service.ts'
 import type { Indexing } from '../ingest/network.ts'
-import { refuse } from '../lib/errors.ts'
+import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { blockOfDocument } from '../rules/search.ts'
 import type { Pool } from '../search/pool.ts'
@@ -76,6 +76,12 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       return { alerts: records.map(showAlert), next: records.length < size ? null : String(records.at(-1)!.n) }
     },
 
+    cancel: ({ id }, why, since) =>
+      delivery.cancel(id, why, since).catch(error => {
+        if (error instanceof ChainsieveError) return null
+        throw error
+      }),
+
     async redeliver(rule, which) {
       return { redelivered: await delivery.redeliver({ rule: rule.id, ...which }) }
     },
@@ -133,8 +139,8 @@ interface Hit {
 }
 
 /** The alert that a stored document would be: of that id, or the newest one that the rule finds. */
-const alertFor = async (
-  options: AlertingOptions,
+export const alertFor = async (
+  options: Pick<AlertingOptions, 'networks' | 'pool'>,
   rule: StoredRule,
   id: string | undefined,
   signal: AbortSignal,
@@ -171,7 +177,7 @@ const alertFor = async (
 }
 
 const documentOf = async (
-  { pool, networks }: AlertingOptions,
+  { pool, networks }: Pick<AlertingOptions, 'networks' | 'pool'>,
   network: string,
   kind: Hit['_type'],
   id: string,

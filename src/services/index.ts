@@ -18,6 +18,7 @@ import { createPool } from '../search/pool.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
 import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
 import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
+import { receive } from './receive.ts'
 import { startRetention } from './retention.ts'
 import { createRulesService } from './rules.ts'
 import { watchStored } from './watch.ts'
@@ -79,6 +80,8 @@ export const services: Services = {
       openPool: () => openPool(config, shutdown),
       shutdown,
     }),
+
+  receive,
 
   openAccounts: folder => openAccounts(folder, nativeOption(folder)),
 

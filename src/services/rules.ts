@@ -17,6 +17,7 @@ import { networkOf, openRules, type Rules } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, missingReason, warningsOf } from './advice.ts'
+import { createRuleBook } from './rule-book.ts'
 import { simulate } from './simulate.ts'
 
 export interface RulesOptions extends Pick<Run, 'shutdown'> {
@@ -95,6 +96,25 @@ export const createRulesService = ({ config, native, networks, openPool, shutdow
       const rule = rules().find(id)
       if (!rule) throw refuse('unknown_rule', `There is no rule ${id}: chainsieve rules list shows all rules.`)
       return rule
+    },
+
+    book(name) {
+      const all = accounts().accounts()
+      const account = name === undefined && all.length === 1 ? all[0] : name === undefined ? undefined : accountOf(name)
+      if (!account)
+        throw refuse('which_account', `Whose rules? Add --account with one of ${all.map(it => it.name).join(', ')}.`)
+      return createRuleBook({
+        account: account.id,
+        config,
+        native,
+        rules: rules(),
+        deliveries,
+        openDeliveries: store,
+        networks,
+        openPool,
+        heads: () => readStatus(data)?.networks ?? [],
+        signal: shutdown.signal,
+      })
     },
 
     check(value) {

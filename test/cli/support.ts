@@ -20,6 +20,7 @@ const services: Services = {
   importPacks: unexpected('importPacks'),
   openSearch: unexpected('openSearch'),
   openRules: unexpected('openRules'),
+  receive: unexpected('receive'),
   openAccounts: folder => openAccounts(folder),
   status: unexpected('status'),
   diagnose: unexpected('diagnose'),

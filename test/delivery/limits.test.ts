@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
+import type { Outcome } from '../../src/delivery/channel.ts'
 import { MIGRATIONS } from '../../src/delivery/migrations.ts'
 import { SCHEDULE_MS } from '../../src/delivery/schedule.ts'
 import { openDeliveries } from '../../src/delivery/store.ts'
@@ -22,6 +23,7 @@ import {
   makeRule,
   NETWORK,
   post,
+  REFUSED,
 } from '../support/delivery.ts'
 import { createVirtualClock } from '../support/virtual-clock.ts'
 
@@ -219,6 +221,112 @@ describe('a rule that is deleted', () => {
     await clock.run(5_000)
     await stopped
     store.close()
+  })
+})
+
+describe('a rule that is paused', () => {
+  const setUp = async (t: TestContext) => {
+    const clock = createVirtualClock()
+    const answers = new Map<string, Outcome>()
+    const channels = makeChannels(({ messages }) => answers.get(messages[0]!.id) ?? DELIVERED)
+    const outbox = makeOutbox()
+    const state = { rule: makeRule(1, [post(A)]), version: 1 }
+    const store = openDeliveries(await dataFolder(t), { now: clock.now })
+    const start = () =>
+      createWorker({
+        store,
+        outboxes: () => new Map([[NETWORK, outbox]]),
+        rules: () => state.rule,
+        rulesVersion: () => state.version,
+        channels,
+        secrets: () => [],
+        clock,
+        log: silent,
+        options: { digestMs: 0 },
+      })
+    const set = (enabled: boolean) => {
+      state.rule = { ...state.rule, enabled, revision: state.rule.revision + 1 }
+      state.version++
+    }
+    const stop = async (worker: ReturnType<typeof start>) => {
+      const stopped = worker.stop()
+      await clock.run(5_000)
+      await stopped
+    }
+    const shown = () => store.list({ limit: 9 }).map(it => [it.alert, it.type, it.state, it.lastError])
+    t.after(() => store.close())
+    return { clock, answers, channels, outbox, store, start, set, stop, shown }
+  }
+  const PAUSED = 'its rule was paused'
+
+  it('has nothing more sent until it is resumed, but retractions, and what is asked for', async t => {
+    const { clock, answers, channels, outbox, store, start, set, stop, shown } = await setUp(t)
+    for (const id of ['alert-2', 'alert-3']) answers.set(id, FAILED)
+    const worker = start()
+    for (const id of ['alert-1', 'alert-2', 'alert-3'])
+      outbox.add('confirmed', makeAlert(id, { receivedAt: clock.now() }))
+    await clock.run(2_000)
+    const since = clock.now()
+    set(false)
+    // Its own look may be the first to cancel.
+    await clock.run(2_000)
+    assert.equal(await worker.cancel(1, 'paused', since), 2)
+    assert.equal(await worker.cancel(1, 'paused', clock.now() + 1), 0)
+    outbox.add('confirmed', makeAlert('alert-4'))
+    outbox.add('retracted', makeAlert('alert-1'))
+    await clock.run(DAY / 2)
+    assert.deepEqual(shown(), [
+      ['alert-1', 'alert.retracted', 'delivered', null],
+      ['alert-4', 'alert.confirmed', 'cancelled', PAUSED],
+      ['alert-3', 'alert.confirmed', 'cancelled', PAUSED],
+      ['alert-2', 'alert.confirmed', 'cancelled', PAUSED],
+      ['alert-1', 'alert.confirmed', 'delivered', null],
+    ])
+    assert.equal(channels.sent.length, 4)
+
+    set(true)
+    await clock.run(2_000)
+    answers.set('alert-5', REFUSED)
+    outbox.add('confirmed', makeAlert('alert-5'))
+    outbox.add('confirmed', makeAlert('alert-6'))
+    await clock.run(2_000)
+    assert.deepEqual(
+      shown()
+        .slice(0, 2)
+        .map(([alert, , state]) => [alert, state]),
+      [
+        ['alert-6', 'delivered'],
+        ['alert-5', 'dead'],
+      ],
+    )
+    set(false)
+    await clock.run(2_000)
+    answers.delete('alert-5')
+    assert.equal(store.redeliver({ rule: 1, dead: true }), 1)
+    worker.reload()
+    await clock.run(5_000)
+    assert.deepEqual(shown()[1], ['alert-5', 'alert.confirmed', 'delivered', null])
+    await stop(worker)
+  })
+
+  it('has what was queued cancelled at the next start, where the program ended between', async t => {
+    const { clock, answers, channels, outbox, start, set, stop, shown } = await setUp(t)
+    answers.set('alert-1', FAILED)
+    outbox.add('confirmed', makeAlert('alert-1'))
+    const first = start()
+    await clock.run(2_000)
+    await stop(first)
+    set(false)
+    outbox.add('confirmed', makeAlert('alert-2'))
+    await clock.run(DAY)
+    const second = start()
+    await clock.run(DAY)
+    assert.deepEqual(shown(), [
+      ['alert-2', 'alert.confirmed', 'cancelled', PAUSED],
+      ['alert-1', 'alert.confirmed', 'cancelled', PAUSED],
+    ])
+    assert.equal(channels.sent.length, 1)
+    await stop(second)
   })
 })
 

@@ -209,7 +209,7 @@ describe('taking over an outbox', () => {
     assert.equal(list().length, 4)
   })
 
-  it('makes none for a rule that is gone, and those of a paused one', async t => {
+  it('makes none for a rule that is gone, and cancelled ones for a paused one', async t => {
     const { store, tell, state, brief: list } = await setUp(t)
     const rule = state.rule!
     state.rule = undefined
@@ -218,8 +218,8 @@ describe('taking over an outbox', () => {
     state.rule = { ...rule, enabled: false }
     tell('confirmed', makeAlert('alert-2'))
     assert.deepEqual(list(), [
-      'alert-2 alert.confirmed → a.example: queued',
-      'alert-2 alert.confirmed → b.example: queued',
+      'alert-2 alert.confirmed → a.example: cancelled (its rule was paused)',
+      'alert-2 alert.confirmed → b.example: cancelled (its rule was paused)',
     ])
     assert.deepEqual([...store.counts([1, 2])], [[1, 1]])
   })

@@ -78,6 +78,7 @@ test('a contract is found from its creation on, a token from its first sight, an
   assert.deepEqual(rest, {
     address: checksumAddress(address),
     creator: checksumAddress(wallet),
+    origin: checksumAddress(wallet),
     transactionHash: deployed.transactionHash,
     blockNumber: { num: Number(deployed.blockNumber), raw: deployed.blockNumber },
     blockHash: deployed.blockHash,
@@ -177,6 +178,11 @@ test('contracts that contracts create are found by traces, each time that they a
   )
   const { hits } = await server.search(NETWORK, 'contract', { query: { term: { 'creator.raw': FACTORY } } })
   const id = hits.hits[0]!._id
+  const begun = await server.search(NETWORK, 'contract', { query: { term: { origin: wallet.toLowerCase() } } })
+  assert.deepEqual(
+    begun.hits.hits.map(({ _id, _source }) => [_id, _source.origin]),
+    [[id, checksumAddress(wallet.toLowerCase())]],
+  )
   assert.equal(hits.hits[0]!._source.transactionHash, first.transactionHash)
   // In the same block again it fails, which creates nothing.
   await create()

@@ -19,7 +19,7 @@ import { after, serve, succeed, tempFolder, until } from './program.ts'
 
 /** The five rules of the cookbook, sent to receivers that are there: all that they find on the demo chain arrives, and as it is shown. */
 const NETWORK = 'ethereum/demo/local'
-const EXAMPLE = 'https://example.com'
+const EXAMPLE = 'http://127.0.0.1:8700'
 const DEMO_DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
 
 interface Example {
@@ -234,12 +234,12 @@ test('the cookbook', async t => {
       'mails',
     )
     const [{ to, headers, parts }] = mails as [(typeof mails)[number]]
-    assert.deepEqual(to, ['security@example.com', 'treasury@example.com'])
+    assert.deepEqual(to, ['security@localhost', 'treasury@localhost'])
     assert.deepEqual(
       [headers.from, headers.to, headers.subject],
       [
         'Chainsieve <alerts@example.com>',
-        'security@example.com, treasury@example.com',
+        'security@localhost, treasury@localhost',
         '3 alerts: Owner of the Demo Dollar',
       ],
     )

@@ -61,6 +61,11 @@ const serve = (limits: Partial<Limits> = {}) => {
       calls.push({ alerts: id, ...page })
       return { alerts: [], next: null }
     },
+    cancel: async ({ id }, why, since) => {
+      assert.ok(Date.now() - since < 60_000)
+      calls.push({ cancel: id, why })
+      return 3
+    },
     redeliver: async ({ id }, which) => {
       calls.push({ redeliver: id, ...which })
       return { redelivered: 2 }
@@ -106,7 +111,7 @@ const bodyOf = async (reply: ReturnType<Call>, status = 200) => {
 }
 
 test('a rule is made, read, changed and deleted', async () => {
-  const { call, time } = serve()
+  const { call, calls, time } = serve()
   assert.deepEqual(await bodyOf(call('GET', RULES)), [])
   const made = await call('POST', RULES, rule({ team: 'ops', version: 3, id: 99, triggerCount: 5 }))
   assert.equal(made.status, 201)
@@ -126,11 +131,12 @@ test('a rule is made, read, changed and deleted', async () => {
     enabled: false,
     updatedAt: '2024-05-17T12:01:00.000Z',
   })
-  assert.deepEqual(changed.body, expected)
+  assert.deepEqual(changed.body, { ...expected, cancelledDeliveries: 3 })
+  assert.deepEqual(calls, [{ cancel: 1, why: 'paused' }])
   assert.deepEqual(await bodyOf(call('GET', `${RULES}1/`)), expected)
 
   const gone = await call('DELETE', `${RULES}1/`)
-  assert.deepEqual([gone.status, gone.body], [204, undefined])
+  assert.deepEqual([gone.status, gone.headers.get('cancelled-deliveries')], [204, '3'])
   assert.deepEqual(await bodyOf(call('GET', `${RULES}1/`), 404), absent('1'))
   assert.deepEqual(await bodyOf(call('DELETE', `${RULES}1/`), 404), absent('1'))
 })
@@ -523,7 +529,7 @@ test('an account has so many rules, and so many bytes of them, and another one i
     await bodyOf(call('POST', RULES, rule()), 400),
     error(400, 'validation_exception', overLimit('rules', limits).message),
   )
-  await bodyOf(call('DELETE', `${RULES}1`), 204)
+  await bodyOf(call('DELETE', `${RULES}1`))
   await bodyOf(call('POST', RULES, rule()), 201)
 })
 

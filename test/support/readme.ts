@@ -16,7 +16,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
   [
     'README.md',
     ...[
-      ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook'],
+      ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook', 'rules-in-git'],
       ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings'],
       ...['operating', 'monitoring', 'data', 'threats', 'speed', 'api', 'doctor'],
     ].map(name => `docs/${name}.md`),

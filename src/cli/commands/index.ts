@@ -8,13 +8,16 @@ import { health } from './health.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
 import { prune } from './prune.ts'
+import { receive } from './receive.ts'
 import { restore } from './restore.ts'
+import { applyRules, createRules } from './rules/apply.ts'
 import { checkRules } from './rules/check.ts'
 import { listDeliveries } from './rules/deliveries.ts'
 import { listRules } from './rules/list.ts'
 import { redeliver } from './rules/redeliver.ts'
 import { signingSecret } from './rules/secret.ts'
 import { simulateRule } from './rules/simulate.ts'
+import { deleteRules, pauseRules, resumeRules, showRule, testRule } from './rules/state.ts'
 import { salvage } from './salvage.ts'
 import { search } from './search.ts'
 import { serve } from './serve.ts'
@@ -40,7 +43,15 @@ export const COMMANDS = [
   compact,
   stats,
   salvage,
+  applyRules,
+  createRules,
   listRules,
+  showRule,
+  pauseRules,
+  resumeRules,
+  deleteRules,
+  testRule,
+  receive,
   checkRules,
   simulateRule,
   listDeliveries,

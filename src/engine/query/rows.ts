@@ -3,6 +3,8 @@ import type { Document } from '../../documents/document.ts'
 import type { BlockParts } from '../../documents/logs.ts'
 import * as show from '../../documents/show.ts'
 import { type TokenStandard, tokenDocument } from '../../documents/tokens.ts'
+import { present } from '../../sqlite/damage.ts'
+import { valueReader } from '../documents/record-values.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { itemsOf } from './sparse.ts'
@@ -22,6 +24,7 @@ export const createRowDocuments = ({ reader, big, blockParts, transactionHash }:
     .raw()
   const readToken = reader.prepare('SELECT id, name, symbol, decimals, standard, error FROM token WHERE pos = ?').raw()
   const readCode = reader.prepare('SELECT hash, size, selectors, topics, standard, source FROM code WHERE id = ?').raw()
+  const senderOf = valueReader('tx', 'from', reader.records)!
   const address = (id: number): string => show.address(`0x${reader.addressDigits(id)}`)
   const text = (id: number | null): string | null => (id === null ? null : reader.name(id))
 
@@ -38,12 +41,17 @@ export const createRowDocuments = ({ reader, big, blockParts, transactionHash }:
   }
 
   return {
-    contract(position: number): Document | undefined {
-      const row = readContract.get(position) as ContractRow | undefined
+    contract(at: number): Document | undefined {
+      const row = readContract.get(at) as ContractRow | undefined
       if (!row) return undefined
       const [addressId, creator, tx, code, implementation, name, source, probability] = row
-      const number = blockOf(position)
-      const place = { block: blockParts(number), transactionHash: transactionHash(positionOf(number, tx)) }
+      const number = blockOf(at)
+      const position = positionOf(number, tx)
+      const place = {
+        block: blockParts(number),
+        transactionHash: transactionHash(position),
+        origin: address(present(senderOf(position), `transaction ${tx} of block ${number}`) as number),
+      }
       const parts = {
         address: address(addressId),
         creator: address(creator),

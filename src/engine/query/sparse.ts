@@ -1,6 +1,8 @@
 import type { FieldPath, RowKind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
+import { valueReader } from '../documents/record-values.ts'
 import type { Reader } from '../reader.ts'
+import { blockOf, positionOf } from '../schema.ts'
 import { addressIds } from './column-conditions.ts'
 import { interpreterOf, type Stored } from './field-values.ts'
 import { type Leaf, testOf } from './leaf.ts'
@@ -44,6 +46,7 @@ const CELLS: Record<RowKind, ReadonlyMap<string, Cell>> = {
 
 /** Positions of the contracts or tokens that fulfil a condition, ascending; undefined where their rows do not tell. */
 export const sparsePositions = (kind: RowKind, leaf: Leaf, reader: Reader): number[] | undefined => {
+  if (isOrigin(kind, leaf.field)) return originPositions(leaf, reader)
   const at = CELLS[kind].get(leaf.field.field)
   if (!at) return undefined
   const rows = rowsByKey(at, leaf, reader) ?? rowsByScan(at, leaf, reader)
@@ -92,6 +95,21 @@ const rowsByScan = ({ table, column, form }: Cell, leaf: Leaf, reader: Reader): 
   })
 }
 
+/** What the transaction tells that created a contract. */
+const isOrigin = (kind: RowKind, { field }: FieldPath): boolean => kind === 'contract' && field === 'origin'
+
+const originPositions = (leaf: Leaf, reader: Reader): number[] => {
+  const senderOf = valueReader('tx', 'from', reader.records)!
+  const test = testOf(leaf)
+  const valuesOf = cellReader('address', leaf.field, reader)
+  const rows = reader.prepare('SELECT pos, tx FROM contract ORDER BY pos').raw().all() as [number, number][]
+  return rows.flatMap(([pos, tx]) => {
+    reader.check()
+    const sender = senderOf(positionOf(blockOf(pos), tx)) as number | null | undefined
+    return sender !== null && sender !== undefined && valuesOf(sender).some(test) ? [pos] : []
+  })
+}
+
 type Content = number | Buffer
 
 /** The values of a cell as a query compares them. */
@@ -114,6 +132,16 @@ export const sparseReader = (
   field: FieldPath,
   reader: Reader,
 ): ((position: number) => Value[]) | undefined => {
+  if (isOrigin(kind, field) && field.compare !== 'token') {
+    const senderOf = valueReader('tx', 'from', reader.records)!
+    const txOf = reader.prepare('SELECT tx FROM contract WHERE pos = ?').pluck()
+    const valuesOf = cellReader('address', field, reader)
+    return position => {
+      const tx = txOf.get(position) as number | undefined
+      const sender = tx === undefined ? undefined : senderOf(positionOf(blockOf(position), tx))
+      return sender === null || sender === undefined ? [] : valuesOf(sender as number)
+    }
+  }
   const at = CELLS[kind].get(field.field)
   if (!at || field.compare === 'token') return undefined
   const { table, column, form } = at

@@ -1,8 +1,9 @@
 import type { Log } from '../../lib/log.ts'
-import { type Limits, overLimit } from '../../limits/index.ts'
+import type { Limits } from '../../limits/index.ts'
+import { checkGrowth, checkRoom } from '../../rules/room.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule } from '../../rules/schema.ts'
-import { networkOf, type Rules } from '../../rules/store.ts'
+import { networkOf } from '../../rules/store.ts'
 import { sendAnswer } from '../answer.ts'
 import type { Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
@@ -30,20 +31,12 @@ export const createRule =
     const { id } = c.get('account')
     const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
     const rule = rules.together(() => {
-      checkRoom(rules.sizeOf(id), input, limits)
+      checkRoom(rules, id, input, limits)
       return rules.create(id, input, start)
     })
     await rules.synced()
-    return answer({ service }, rule, 201, { location: `/alerting/rules/${rule.id}/` })
+    return answer({ service }, rule, { status: 201, headers: { location: `/alerting/rules/${rule.id}/` } })
   }
-
-/** Refuses a rule that its account has no room for beside what it has. */
-const checkRoom = ({ rules, bytes }: ReturnType<Rules['sizeOf']>, input: RuleInput, limits: Limits) => {
-  if (rules >= limits.rules) throw overLimit('rules', limits)
-  if (bytes + sizeOf(input) > limits.ruleBytes) throw overLimit('ruleBytes', limits)
-}
-
-const sizeOf = (input: RuleInput): number => Buffer.byteLength(JSON.stringify(input))
 
 /** `GET /alerting/rules/<id>/` */
 export const getRule =
@@ -54,30 +47,35 @@ export const getRule =
     return answer(alerting, rule)
   }
 
-/** `PUT /alerting/rules/<id>/`: changes what the body has and keeps the rest. */
+/** `PUT /alerting/rules/<id>/`: changes what the body has and keeps the rest; with `?replace=true` the body is all of the rule. */
 export const updateRule =
   (alerting: Alerting, limits: Limits): Handler =>
   async c => {
     const { rules, service } = alerting
     const change = await readRule(c, limits)
+    const since = Date.now()
+    const replaces = new URLSearchParams(c.req.url.split('?')[1]).get('replace') === 'true'
     for (;;) {
       const before = ruleOf(c, alerting)
       checkIfMatch(c, before)
-      const checked = checkRule({ ...before.input, ...change }, { refusedHost: service.refusedHost, limits })
+      const checked = checkRule(replaces ? change : { ...before.input, ...change }, {
+        refusedHost: service.refusedHost,
+        limits,
+        before: before.input,
+      })
       if (!checked.rule) return invalid(checked.faults)
       const { startBlock, ...input } = checked.rule
       const start = startBlock ?? (await startAfterMove(service, before, input))
-      // What has become no larger is let through also where there is too much already.
-      const grown = sizeOf(input) - sizeOf(before.input)
       const after = rules.together(() => {
-        if (grown > 0 && rules.sizeOf(before.account).bytes + grown > limits.ruleBytes)
-          throw overLimit('ruleBytes', limits)
+        checkGrowth(rules, before, input, limits)
         return rules.update(before.account, before.id, input, { ifRevision: before.revision, startBlock: start })
       })
       // Somebody else's change came between reading and writing: this one is made to what that has left.
       if (after === 'absent' || after === 'changed') continue
       await rules.synced()
-      return answer(alerting, after)
+      const pauses = before.enabled && !after.enabled
+      const more = pauses ? { cancelledDeliveries: await service.cancel(after, 'paused', since) } : {}
+      return answer(alerting, after, { more })
     }
   }
 
@@ -85,25 +83,28 @@ export const updateRule =
 const startAfterMove = (service: AlertingService, before: StoredRule, input: RuleInput) =>
   networkOf(input) === before.network ? undefined : service.startBlockOf(networkOf(input))
 
-/** `DELETE /alerting/rules/<id>/` */
+/** How many deliveries a deletion cancelled. The answer has no body, as clients of old expect. */
+export const CANCELLED = 'cancelled-deliveries'
+
+/** `DELETE /alerting/rules/<id>/`: what is queued for it is cancelled. */
 export const removeRule =
   (alerting: Alerting): Handler =>
   async c => {
-    const { rules } = alerting
+    const { rules, service } = alerting
+    const since = Date.now()
     for (;;) {
       const rule = ruleOf(c, alerting)
       checkIfMatch(c, rule)
       if (rules.remove(rule.account, rule.id, rule.revision) !== 'removed') continue
       await rules.synced()
-      return new Response(null, { status: 204 })
+      const cancelled = await service.cancel(rule, 'deleted', since)
+      return new Response(null, { status: 204, headers: cancelled === null ? {} : { [CANCELLED]: String(cancelled) } })
     }
   }
 
 const answer = async (
   { service }: Pick<Alerting, 'service'>,
   rule: StoredRule,
-  status = 200,
-  headers: Record<string, string> = {},
-): Promise<Response> => {
-  return json(await showRule(service, rule), status, { etag: etagOf(rule), ...headers })
-}
+  { status = 200, headers = {}, more = {} }: { status?: number; headers?: Record<string, string>; more?: object } = {},
+): Promise<Response> =>
+  json({ ...(await showRule(service, rule)), ...more }, status, { etag: etagOf(rule), ...headers })

@@ -32,6 +32,11 @@ export interface AlertingService {
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResult>
   /** The newest first. */
   alerts(rule: StoredRule, page: AlertsWanted): Promise<AlertPage>
+  /**
+   * Cancels what is queued for a rule that was deleted or paused since then (epoch milliseconds), and tells how many those are: null where
+   * deliveries rest for a fault, and are cancelled when they go on.
+   */
+  cancel(rule: StoredRule, why: 'deleted' | 'paused', since: number): Promise<number | null>
   redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
 }
 

@@ -87,7 +87,7 @@ const RULES: readonly Operation[] = [
   },
   {
     ...{ method: 'delete', path: RULE, tag: 'Rules' },
-    doc: 'Deletes a rule.',
+    doc: 'Deletes a rule. The header `Cancelled-Deliveries` says how many queued deliveries that cancelled.',
     query: EVERYWHERE,
     headers: ['If-Match'],
     answers: { 204: { description: 'The rule was deleted.' } },

@@ -10,14 +10,17 @@ export const contract = {
     creator: is.address('Who created it: the sender of the transaction, or the contract that did so inside of it.', {
       origin: 'decoded',
     }),
-    transactionHash: is.hex('Transaction that created it.', { origin: 'transaction' }),
+    origin: is.address('Account that began its creation: the sender of the transaction, also through factories.', {
+      origin: 'transaction',
+    }),
+    transactionHash: is.hex('Transaction that created it.', { origin: 'transaction', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
-    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
-    codeHash: is.hex('Keccak-256 of its code, null where the code is not known.', { origin: 'decoded' }),
+    codeHash: is.hex('Keccak-256 of its code, null where the code is not known.', { origin: 'decoded', bytes: 32 }),
     codeSize: is.long('Bytes of its code.', { origin: 'decoded' }),
-    selectors: is.hexList('Functions that its code can have, by their selectors.', { origin: 'decoded' }),
-    topics: is.hexList('Events that its code can have, by their first topics.', { origin: 'decoded' }),
+    selectors: is.hexList('Functions that its code can have, by their selectors.', { origin: 'decoded', bytes: 4 }),
+    topics: is.hexList('Events that its code can have, by their first topics.', { origin: 'decoded', bytes: 32 }),
     name: is.text('Name of the ABI that was given for it, or for the code that is nearest to its own.', {
       origin: 'decoded',
     }),
@@ -26,13 +29,14 @@ export const contract = {
     }),
     standardSource: is.keyword('How that is known: `selectors` of its functions, or its `bytecode`.', {
       origin: 'decoded',
+      values: ['selectors', 'bytecode'],
     }),
     implementation: is.address('Contract that it passed its calls on to when it was created, where it is a proxy.', {
       origin: 'decoded',
     }),
     'abi.source': is.keyword(
       'Where its functions and events are known from: an ABI for its `address`, its `codeHash`, its `implementation` or a `similar` contract, or only its `signatures`.',
-      { origin: 'decoded' },
+      { origin: 'decoded', values: ['address', 'codeHash', 'implementation', 'similar', 'signatures'] },
     ),
     probability: is.double('How sure that is: 1 for an ABI that was given for it, less where it was guessed.', {
       origin: 'decoded',

@@ -6,7 +6,7 @@ export const event = {
   parents: ['tx'],
   stored: { in: 'log' },
   fields: {
-    event: is.text('Name of the event.', { origin: 'decoded' }),
+    event: is.text('Name of the event.', { origin: 'decoded', identifier: true }),
     args: list(
       'nested',
       'Arguments of the event, in the order of their declaration.',
@@ -32,9 +32,9 @@ export const event = {
     ),
     logIndex: is.quantity('Place of the log in its block.', { origin: 'position' }),
     transactionIndex: is.quantity('Place of the transaction in its block.', { origin: 'transaction' }),
-    transactionHash: is.hex('Transaction that caused the event.', { origin: 'transaction' }),
+    transactionHash: is.hex('Transaction that caused the event.', { origin: 'transaction', bytes: 32 }),
     address: is.address('Contract that emitted the event.'),
-    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     error: is.keyword('Why decoding failed, null where it did not.', { origin: 'decoded' }),
     str: is.keyword('The event written like a call.', { origin: 'decoded' }),

@@ -7,8 +7,14 @@ export const trace = {
   parents: ['tx', 'block'],
   stored: { in: 'records', perRow: 16, by: 'fields' },
   fields: {
-    type: is.keyword('`call`, `create`, `suicide` or `reward`.', { column: 40 }),
-    callType: is.keyword('`call`, `staticcall`, `delegatecall` or `callcode`; of calls only.', { column: 41 }),
+    type: is.keyword('`call`, `create`, `suicide` or `reward`.', {
+      column: 40,
+      values: ['call', 'create', 'suicide', 'reward'],
+    }),
+    callType: is.keyword('`call`, `staticcall`, `delegatecall` or `callcode`; of calls only.', {
+      column: 41,
+      values: ['call', 'staticcall', 'delegatecall', 'callcode'],
+    }),
     'action.from': is.address('Who calls or creates.', { column: 42, indexed: 10 }),
     'action.to': is.address('Who is called.', { column: 43, indexed: 11 }),
     'action.value': is.amount('Amount that goes along.'),
@@ -28,12 +34,12 @@ export const trace = {
     error: is.keyword('Why the step failed, null where it did not.', { column: 45, indexed: 16 }),
     subtraces: is.long('Number of steps directly below.'),
     traceAddress: is.integers('Way to the step: its place below each step above it.'),
-    transactionHash: is.hex('Transaction of the step.', { origin: 'transaction' }),
+    transactionHash: is.hex('Transaction of the step.', { origin: 'transaction', bytes: 32 }),
     transactionPosition: is.quantity('Place of the transaction in its block.', {
       origin: 'transaction',
       column: 46,
     }),
-    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
   },

@@ -6,7 +6,7 @@ export const tx = {
   parents: ['block'],
   stored: { in: 'records', perRow: 4, by: 'fields' },
   fields: {
-    blockHash: is.hex('Hash of the containing block.', { origin: 'block' }),
+    blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     contractAddress: is.address('Contract that the transaction created, null if none.', {
       origin: 'receipt',
@@ -21,9 +21,9 @@ export const tx = {
     gas: is.quantity('Gas limit the sender set.', { column: 16 }),
     gasPrice: is.quantity('Price per gas, in the smallest unit.', { column: 17 }),
     gasUsed: is.quantity('Gas that the transaction used.', { origin: 'receipt', column: 18 }),
-    hash: is.hex('Hash of the transaction.', { indexed: 4, apart: true }),
+    hash: is.hex('Hash of the transaction.', { indexed: 4, apart: true, bytes: 32 }),
     publicKey: is.hex('Public key of the sender, where the node tells it.'),
-    creates: is.hex('Address of the created contract, where the node tells it in the transaction.'),
+    creates: is.hex('Address of the created contract, where the node tells it in the transaction.', { bytes: 20 }),
     input: is.hex('Call data, or the initialisation code of a created contract.', { words: true }),
     logsBloom: is.hex('Bloom filter over the addresses and topics of the transaction’s logs.', {
       origin: 'receipt',
@@ -31,7 +31,7 @@ export const tx = {
     }),
     nonce: is.quantity('Number of transactions the sender made before.', { column: 15 }),
     r: is.hexNumber('First part of the signature.'),
-    root: is.hex('State root after the transaction (before Byzantium).', { origin: 'receipt' }),
+    root: is.hex('State root after the transaction (before Byzantium).', { origin: 'receipt', bytes: 32 }),
     s: is.hexNumber('Second part of the signature.'),
     v: is.hexNumber('Recovery id of the signature.'),
     status: is.boolean('Whether the transaction succeeded.', { origin: 'receipt', column: 14, indexed: 8 }),
@@ -55,7 +55,7 @@ export const tx = {
       storageKeys: is.hexList('Storage slots.'),
     }),
     maxFeePerBlobGas: is.quantity('Most that is paid per blob gas (EIP-4844).'),
-    blobVersionedHashes: is.hexList('Versioned hashes of the blobs (EIP-4844).'),
+    blobVersionedHashes: is.hexList('Versioned hashes of the blobs (EIP-4844).', { bytes: 32 }),
     authorizationList: list('object', 'Accounts that set their code (EIP-7702).', {
       chainId: is.hexNumber('Chain that the authorization holds for.'),
       address: is.address('Contract whose code the account takes.'),
@@ -68,6 +68,7 @@ export const tx = {
       origin: 'decoded',
       column: 12,
       indexed: 9,
+      identifier: true,
     }),
   },
 } satisfies DocumentMapping

@@ -1,8 +1,8 @@
 import { ChainsieveError } from '../../../lib/errors.ts'
 import type { Limits } from '../../../limits/index.ts'
-import type { Fault } from '../../../rules/schema.ts'
 import { type CheckedRule, command, type RulesService, type Streams } from '../../command.ts'
 import { count, showText } from '../../show.ts'
+import { within } from './files.ts'
 import { readJson, showFault } from './read.ts'
 
 export const checkRules = command({
@@ -72,12 +72,6 @@ const remarks = (file: string, index: number | null, { warnings, idle }: Checked
   [...(idle === undefined ? [] : [`idle: ${idle}.`]), ...warnings.map(warning => `warning: ${warning}`)].map(message =>
     showFault(file, within(index, { path: '', message })),
   )
-
-/** A fault of a rule as one of the list that the rule is in. */
-const within = (index: number | null, { path, message }: Fault): Fault => ({
-  path: index === null ? path : `[${index}]${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
-  message,
-})
 
 const toJson = (checked: CheckedFile) => ({
   file: checked.file,

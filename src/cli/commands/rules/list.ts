@@ -1,22 +1,37 @@
 import { text } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
-import { command, type ListedRule } from '../../command.ts'
+import { command, type ListedRule, type ShownRule } from '../../command.ts'
 import { showTable, showText } from '../../show.ts'
+import { BOOK, openBook } from './chosen.ts'
 
 export const listRules = command({
   name: 'rules list',
   usage: '[--account NAME]',
-  summary: 'Lists the alert rules of all accounts, and how often each has fired.',
-  settings: [],
+  summary: 'Lists the alert rules of all accounts, and how often each has fired. With --server, those of the token.',
+  settings: BOOK,
   options: {
     account: setting(text('a name', 'NAME'), undefined, 'Account whose rules are listed.'),
   },
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, options: { account }, print }) => {
+    if (config.server !== undefined) {
+      const shown = await openBook({ services, config, log, shutdown }, account).list()
+      return print(config.json ? JSON.stringify(shown) : shown.length === 0 ? 'There are no rules.' : showBook(shown))
+    }
     const rules = services.openRules(config, { log, shutdown }).list(account)
     print(config.json ? JSON.stringify(rules.map(toJson)) : rules.length === 0 ? 'There are no rules.' : show(rules))
   },
 })
+
+const showBook = (rules: ShownRule[]): string =>
+  showTable(
+    ['ID', 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
+    rules.map(({ id, name, technology, blockchain, network, config, enabled, idle, ...rest }) => [
+      ...[String(id), showText(name, 40), `${technology}/${blockchain}/${network}`, config.targetType],
+      !enabled ? 'paused' : idle === null ? 'active' : 'idle',
+      ...[String(rest.maxConfirmationCount), String(rest.triggerCount)],
+    ]),
+  )
 
 const stateOf = ({ rule, idle }: ListedRule) => (!rule.enabled ? 'paused' : idle === undefined ? 'active' : 'idle')
 

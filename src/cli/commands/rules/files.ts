@@ -1,0 +1,68 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
+import type { Limits } from '../../../limits/index.ts'
+import type { RuleInput } from '../../../rules/rule.ts'
+import { checkRule, type Fault } from '../../../rules/schema.ts'
+import { nameOf, readJson, showFault } from './read.ts'
+
+export interface FileRule {
+  file: string
+  rule: RuleInput
+}
+
+/** The rules of files and folders, or everything that is wrong with them, a line each. Where they would send to is the server's to judge. */
+export const readRules = async (
+  paths: readonly string[],
+  stdin: Readable,
+  limits: Limits,
+): Promise<{ rules: FileRule[]; faults: string[] }> => {
+  const rules: FileRule[] = []
+  const faults: string[] = []
+  for (const file of [...new Set(paths.flatMap(filesOf))]) {
+    let value: unknown
+    try {
+      value = await readJson(file, stdin, limits)
+    } catch (error) {
+      if (!(error instanceof ChainsieveError)) throw error
+      faults.push(showFault(file, { path: '', message: error.message }))
+      continue
+    }
+    const list = Array.isArray(value) ? value : [value]
+    if (list.length === 0) faults.push(showFault(file, { path: '', message: 'There is no rule in its list.' }))
+    for (const [index, one] of list.entries()) {
+      const checked = checkRule(one, { limits })
+      const place = Array.isArray(value) ? index : null
+      for (const fault of checked.faults) faults.push(showFault(file, within(place, fault)))
+      if (!checked.rule) continue
+      const other = rules.find(({ rule }) => rule.name === checked.rule.name)
+      if (other) {
+        const message = `${nameOf(other.file)} has a rule of this name, too: names tell rules apart here.`
+        faults.push(showFault(file, within(place, { path: 'name', message })))
+      } else rules.push({ file, rule: checked.rule })
+    }
+  }
+  return { rules, faults }
+}
+
+/** A folder means the JSON files in it and below. */
+const filesOf = (path: string): string[] => {
+  if (path === '-') return [path]
+  let isFolder: boolean
+  try {
+    isFolder = statSync(path).isDirectory()
+  } catch (error) {
+    throw refuse('file_unreadable', `${path} cannot be read: ${messageOf(error)}`, error)
+  }
+  if (!isFolder) return [path]
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.json'))
+  if (files.length === 0) throw refuse('no_rules', `There is no .json file in ${path}.`)
+  return files.sort().map(name => join(path, name))
+}
+
+/** A fault of a rule as one of the list that the rule is in. */
+export const within = (index: number | null, { path, message }: Fault): Fault => ({
+  path: index === null ? path : `[${index}]${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
+  message,
+})

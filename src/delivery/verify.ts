@@ -1,0 +1,41 @@
+import { timingSafeEqual } from 'node:crypto'
+import { sign } from './sign.ts'
+
+/** Headers of a webhook by their names in lower case. */
+export type WebhookHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** Seconds by which clocks may differ, and attempts be late. */
+const TOLERANCE = 300
+
+/**
+ * Why a webhook is not what one of the secrets has signed, as Standard Webhooks 1.0 checks it; undefined where it is. `now` is in epoch
+ * milliseconds.
+ */
+export const faultOf = (
+  headers: WebhookHeaders,
+  body: string,
+  { secret, now }: { secret: string; now: number },
+): string | undefined => {
+  const [id, timestamp, signatures] = NAMES.map(name => headers[name])
+  const missing = NAMES.filter(name => typeof headers[name] !== 'string' || headers[name] === '')
+  if (missing.length > 0) return `it has no ${missing.join(' and no ')} header`
+  if (!/^\d{1,15}$/.test(String(timestamp)))
+    return `its webhook-timestamp ${JSON.stringify(timestamp)} is not in seconds`
+  const late = Math.round(now / 1_000 - Number(timestamp))
+  if (Math.abs(late) > TOLERANCE)
+    return `its webhook-timestamp is ${Math.abs(late)} s ${late > 0 ? 'old' : 'ahead'}, and ${TOLERANCE} s are allowed`
+  const given = String(signatures).split(' ')
+  const known = given.filter(it => it.startsWith('v1,'))
+  if (known.length === 0) return 'its webhook-signature has no signature of version v1'
+  const due = Buffer.from(sign([secret], String(id), Number(timestamp), body))
+  const isDue = (text: string) => {
+    const bytes = Buffer.from(text)
+    return bytes.length === due.length && timingSafeEqual(bytes, due)
+  }
+  return known.some(isDue) ? undefined : 'its webhook-signature is not that of this body and this secret'
+}
+
+const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
+
+/** Whether a text is a secret that webhooks are signed with. */
+export const isSigningSecret = (text: string): boolean => /^(whsec_)?[A-Za-z0-9+/]{16,}={0,2}$/.test(text)

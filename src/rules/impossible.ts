@@ -1,0 +1,141 @@
+import { checksumAddress } from '../lib/keccak.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { nestedPaths } from '../mapping/index.ts'
+import type { Compare, Operand } from '../query/ast.ts'
+import { operandOf } from '../query/compare.ts'
+import { cut } from '../query/cut.ts'
+import { stepsOf } from './attributes.ts'
+import { type At, fieldAt, hintOf } from './hints.ts'
+import { OPERATOR_MEANINGS } from './lower.ts'
+import { listOf } from './place.ts'
+import { type Condition, type Operator, type RuleConfig, TARGET_KINDS, type TargetType } from './rule.ts'
+
+/** What a value must be that some entity can match, and a sentence on what to write instead. */
+export interface Impossible {
+  must: string
+  remedy: string
+}
+
+/** A test of the values of one condition: why nothing would ever match a value, undefined where something may. */
+export const impossibleFor = (
+  targetType: TargetType,
+  names: readonly string[],
+  operator: Exclude<Operator, 'Inspect'>,
+): ((value: string) => Impossible | undefined) => {
+  const kind = TARGET_KINDS[targetType]
+  const steps = stepsOf(kind, names)
+  // What an argument can be is its contract's affair.
+  const at = nestedPaths(kind).includes(steps[0] ?? '') ? undefined : fieldAt(kind, steps)
+  if (at === undefined) return () => undefined
+  const node = { op: 'compare', kind, steps, ...OPERATOR_MEANINGS[operator], scaled: false } as const
+  return value => whyNever(at, { ...node, operands: [operandOf(value)] })
+}
+
+/** More of a kind than anybody reads. */
+const MAX_WARNINGS = 20
+/** Conditions of one rule that are looked at. Far more are no mistake but a program's work, and an account may have a million of them. */
+const MAX_LOOKED_AT = 50
+
+/** A sentence on each value that nothing matches: what is refused today may have been stored by an earlier version. */
+export const impossibleIn = ({ targetType, targetMap }: RuleConfig): string[] => {
+  const found: string[] = []
+  for (const { names, operator, value = [] } of comparisonsIn(targetMap, []).slice(0, MAX_LOOKED_AT)) {
+    const impossible = impossibleFor(targetType, names, operator)
+    for (const one of typeof value === 'string' ? [value] : value) {
+      const why = impossible(one)
+      if (why === undefined) continue
+      const shown = cut(JSON.stringify(one))
+      found.push(`${cut(names.join('.'))} never matches ${shown}: the value must be ${why.must}. ${why.remedy}`.trim())
+      if (found.length === MAX_WARNINGS) return found
+    }
+  }
+  return found
+}
+
+const comparisonsIn = (
+  conditions: readonly Condition[],
+  around: readonly string[],
+): { names: string[]; operator: Exclude<Operator, 'Inspect'>; value: Condition['value'] }[] =>
+  conditions.flatMap(({ name, operator, value, operatorParameters }) => {
+    const names = [...around, name]
+    return operator === 'Inspect' ? comparisonsIn(operatorParameters ?? [], names) : [{ names, operator, value }]
+  })
+
+const whyNever = (at: At, compare: Compare): Impossible | undefined => {
+  const [operand] = compare.operands
+  const { field } = at
+  if (compare.how !== 'equal') return hintOf(at.kind, compare).node.op === 'none' ? outOfRange(at, compare) : undefined
+  const { text } = operand!
+  const isHex = HEX.test(text)
+  if (field.bytes !== undefined && !(isHex && text.length === 2 + 2 * field.bytes))
+    return { must: `0x and the ${2 * field.bytes} hex digits of ${field.bytes} bytes`, remedy: lengthOf(text) }
+  if (field.values) return outOfList(field.values, text, compare.ignoreCase)
+  const [, name] = (field.identifier && WITH_ARGUMENTS.exec(text)) || []
+  if (name !== undefined) return { must: 'a name without its arguments', remedy: `Write "${cut(name)}".` }
+  if (NUMBERS.has(at.fieldKind) && operand!.number === undefined) return { must: 'a number', remedy: '' }
+  return hintOf(at.kind, compare).node.op === 'none' ? unlike(at, operand!) : undefined
+}
+
+const HEX = /^0x[0-9a-f]*$/i
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+const WITH_ARGUMENTS = /^([A-Za-z_$][\w$]*)\(/
+/** Kinds of which the index knows too little to tell. */
+const NUMBERS: ReadonlySet<string> = new Set(['long', 'integers', 'integer256', 'decimal', 'hexNumber'])
+
+const lengthOf = (text: string): string =>
+  HEX.test(text) ? `It has ${text.length - 2} of them.` : 'It has other characters.'
+
+const outOfList = (values: readonly string[], text: string, ignoreCase: boolean): Impossible | undefined => {
+  const isOne = ignoreCase ? values.some(it => it.toLowerCase() === text.toLowerCase()) : values.includes(text)
+  return isOne ? undefined : { must: `one of ${listOf(values, 'or')}`, remedy: didYouMean(cut(text), values).trim() }
+}
+
+const outOfRange = ({ kind, path }: At, { how, operands: [operand], steps }: Compare): Impossible => {
+  const bound = cut(JSON.stringify(operand!.text))
+  const shown = cut(steps.join('.'))
+  return {
+    must: `a value that ${shown} can be ${SAID[how as keyof typeof SAID]}`,
+    remedy: `No ${path} of ${kind} documents is ${SAID[how as keyof typeof SAID]} ${bound}.`,
+  }
+}
+
+const SAID = {
+  greater: 'greater than',
+  greaterOrEqual: 'greater than or equal to',
+  less: 'less than',
+  lessOrEqual: 'less than or equal to',
+} as const satisfies Record<Exclude<Compare['how'], 'equal'>, string>
+
+const unlike = ({ fieldKind, encoding, path }: At, { text, number }: Operand): Impossible => {
+  switch (fieldKind) {
+    case 'address':
+      return encoding === 'raw' && ADDRESS.test(text)
+        ? {
+            must: 'an address in the letter case of EIP-55',
+            remedy: `Write "${checksumAddress(text.toLowerCase())}", or name ${path}, which takes any letter case.`,
+          }
+        : { must: 'an address, which is 0x and 40 hex digits', remedy: lengthOf(text) }
+    case 'hex':
+    case 'hexList':
+      return { must: 'hex, which is 0x and hex digits', remedy: '' }
+    case 'boolean':
+      return { must: '"true" or "false"', remedy: '' }
+    case 'quantity':
+    case 'wide':
+    case 'amount':
+      return encoding === 'coin'
+        ? { must: 'an amount of at least 0 with up to 18 decimals', remedy: '' }
+        : {
+            must: 'an integer of at least 0',
+            remedy: number !== undefined && fieldKind === 'amount' ? `${path}.coin takes fractions.` : '',
+          }
+    case 'seconds':
+      return { must: 'a time in whole seconds since 1970', remedy: '' }
+    case 'datetime':
+      return { must: 'a time such as "2024-05-17T12:00:00", or whole seconds since 1970', remedy: '' }
+    case 'double':
+      return { must: 'a number that a double holds exactly as it is written', remedy: '' }
+    default:
+      return { must: `a value that ${path} can have`, remedy: '' }
+  }
+}
