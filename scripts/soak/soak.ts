@@ -28,6 +28,8 @@ export interface SoakOptions {
   /** Blocks that are kept; older ones are pruned. */
   keep: number
   seed: number
+  /** How often the server is killed, each time up to three times in a row. */
+  kills: number
   note(text: string): void
 }
 
@@ -113,7 +115,7 @@ export const soak = async (options: SoakOptions): Promise<Soak> => {
         () => Math.max(LEAST_SAMPLE_MS, milliseconds / SAMPLES),
         () => take(samples, server, data, start, receiver, counts),
       ),
-      kills(milliseconds, every, server, chain, random, note),
+      kills(milliseconds, options.kills, every, server, chain, random, note),
       every(
         () => milliseconds / 4,
         async () => {
@@ -233,16 +235,16 @@ const take = async (
   })
 }
 
-/** A few kills one after the other, then quiet for a while: each so many minutes, twice at least. */
+/** A few kills one after the other, then quiet for a while. */
 const kills = async (
   milliseconds: number,
+  times: number,
   every: (ms: () => number, work: () => unknown) => Promise<void>,
   server: Soaked,
   chain: LiveChain,
   random: ReturnType<typeof createRandom>,
   note: (text: string) => void,
 ) => {
-  const times = Math.max(2, Math.round(milliseconds / KILL_EVERY_MS))
   await every(
     () => milliseconds / (times + 1),
     async () => {
@@ -258,8 +260,6 @@ const kills = async (
     },
   )
 }
-
-const KILL_EVERY_MS = 10 * 60_000
 
 const backUp = (program: string, data: string, folder: string, findings: string[]) =>
   check(program, ['backup', folder, '--data', data], findings)

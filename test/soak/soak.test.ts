@@ -11,7 +11,7 @@ test('some seconds of a soak: nothing is lost, doubled or missing', {
   skip: !existsSync('/proc/self/fd') && 'it reads /proc',
 }, async () => {
   const { samples, findings, counts } = await soak({
-    ...{ program, milliseconds: 20_000, blockMs: 500, keep: 70, seed: 3 },
+    ...{ program, milliseconds: 20_000, blockMs: 500, keep: 70, seed: 3, kills: 2 },
     note: () => {},
   })
   assert.deepEqual(findings, [])

@@ -18,7 +18,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook'],
       ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings'],
-      ...['operating', 'monitoring', 'data', 'threats', 'speed'],
+      ...['operating', 'monitoring', 'data', 'threats', 'speed', 'soak'],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),
 )
