@@ -15,8 +15,8 @@ test('some seconds of a soak: nothing is lost, doubled or missing', {
     note: () => {},
   })
   assert.deepEqual(findings, [])
-  assert.ok(counts.kills >= 2 && counts.reorganisations > 0 && counts.backups > 0, JSON.stringify(counts))
-  assert.ok(counts.documents > 10_000 && counts.alerts > 50 && counts.queries > 10, JSON.stringify(counts))
+  assert.ok(counts.kills > 0 && counts.reorganisations > 0 && counts.backups > 0, JSON.stringify(counts))
+  assert.ok(counts.documents > 10_000 && counts.alerts > 50 && counts.queries > 5, JSON.stringify(counts))
   assert.match(showSamples(samples), /\| memory, MB \|/)
   assert.match(showChart(samples), /memory, MB +[▁-█]+ \d+/)
 })
