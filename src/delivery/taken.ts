@@ -10,10 +10,10 @@ export const takenOver = (data: string, identity: string, native?: string): numb
     return (
       (db
         .prepare(
-          'SELECT min(n) FROM (SELECT n FROM cursor WHERE store = ?1 UNION ALL SELECT n FROM backlog WHERE store = ?1)',
+          'SELECT min(n) FROM (SELECT n FROM cursor WHERE store = ? UNION ALL SELECT n FROM backlog WHERE store = ?)',
         )
         .pluck()
-        .get(identity) as number) ?? 0
+        .get(identity, identity) as number) ?? 0
     )
   } finally {
     db.close()

@@ -10,6 +10,7 @@ import type { DeliveryInfo } from '../../src/delivery/ledger.ts'
 import { MIGRATIONS } from '../../src/delivery/migrations.ts'
 import { SCHEDULE_MS } from '../../src/delivery/schedule.ts'
 import { type DeliveryStore, openDeliveries } from '../../src/delivery/store.ts'
+import { takenOver } from '../../src/delivery/taken.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
 import {
   ACCOUNT,
@@ -195,6 +196,15 @@ describe('taking over an outbox', () => {
     assert.equal(again.cursor({ network: NETWORK, identity: 'store-2' }), 4)
     assert.deepEqual(brief(again.list({ limit: 9 })), before)
     again.close()
+  })
+
+  it('tells how far an outbox was taken over', async t => {
+    const { data, tell, store } = await setUp(t)
+    assert.equal(takenOver(data, 'store-1'), 0)
+    tell('confirmed')
+    assert.equal(takenOver(data, 'store-1'), store.cursor({ network: NETWORK, identity: 'store-1' }))
+    assert.equal(takenOver(data, 'store-1'), 1)
+    assert.equal(takenOver(data, 'store-2'), 0)
   })
 
   it('commits deliveries and cursor together or not at all', async t => {

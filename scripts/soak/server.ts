@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Status } from '../../src/ingest/status.ts'
+import { type Running, startProgram } from '../bench/program.ts'
+
+/** The server that soaks: always under the same address, killed and started again. */
+export interface Soaked {
+  url: string
+  token: string
+  /** The process that serves now. */
+  pid(): number
+  life(): number
+  /** When it began to serve; undefined while it does not. */
+  servesSince(): number | undefined
+  /** When it was killed, in epoch milliseconds. */
+  kills: readonly number[]
+  /** Whether it served all the time since then. */
+  servedSince(at: number): boolean
+  start(): Promise<void>
+  kill(): Promise<void>
+  stop(): Promise<void>
+  status(): Promise<Status | undefined>
+  ask(path: string, body?: object): Promise<Response>
+}
+
+const START_PATIENCE_MS = 60_000
+
+export const createSoaked = (program: string, token: string, port: number, args: readonly string[]): Soaked => {
+  const url = `http://127.0.0.1:${port}`
+  const kills: number[] = []
+  let running: Running | undefined
+  let [life, since] = [0, undefined as number | undefined]
+  let failed: Error | undefined
+
+  const ask = (path: string, body?: object) =>
+    fetch(`${url}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    })
+  const begin = async () => {
+    const own = startProgram(program, ['serve', '--json', '--port', String(port), ...args])
+    running = own
+    failed = undefined
+    own.ended.catch(error => {
+      if (running === own) failed = error as Error
+    })
+    const end = Date.now() + START_PATIENCE_MS
+    for (;;) {
+      if (failed !== undefined) throw failed
+      const answer = await ask('/health').catch(() => undefined)
+      await answer?.text()
+      if (answer?.status === 200) break
+      if (Date.now() > end) throw new Error('the server does not answer a minute after its start')
+      await sleep(20)
+    }
+    life++
+    since = Date.now()
+  }
+  return {
+    ...{ url, token, kills, ask, start: begin },
+    pid: () => {
+      if (failed !== undefined && since !== undefined) throw failed
+      return running?.pid ?? -1
+    },
+    life: () => life,
+    servesSince: () => since,
+    servedSince: at => since !== undefined && since <= at,
+    async kill() {
+      since = undefined
+      const own = running!
+      running = undefined
+      kills.push(Date.now())
+      process.kill(own.pid, 'SIGKILL')
+      await own.ended.catch(() => {})
+    },
+    async stop() {
+      since = undefined
+      await running?.stop()
+      running = undefined
+    },
+    async status() {
+      const answer = await ask('/status').catch(() => undefined)
+      return answer?.ok ? ((await answer.json()) as Status) : undefined
+    },
+  }
+}
