@@ -13,7 +13,8 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
  * The ABIs that the user gave, kept as JSON files in the data folder: one for each that was added, named by what is in it, so that the names
  * tell whether anything has changed.
  */
-export interface StoredAbi extends Required<Abi> {
+export interface StoredAbi extends Abi {
+  name: string
   /** Lower-case address of the contract that it is for, or null. */
   address: string | null
   /** Lower-case hash of the code of the contracts that it is for, or null; without both it is for whichever contract it fits. */

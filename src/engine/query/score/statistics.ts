@@ -3,6 +3,8 @@ import { analyze } from '../../../query/analysis.ts'
 import type { Value } from '../../../query/ast.ts'
 import { exists, isIn } from '../../../query/simplify.ts'
 import type { Statistics } from '../../../query/statistics.ts'
+import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
+import { columnOf } from '../../index/column-fields.ts'
 import type { Reader } from '../../reader.ts'
 import { evaluate } from '../evaluate.ts'
 import { isRowKind } from '../places.ts'
@@ -136,6 +138,8 @@ const averageLength = (kind: Kind, field: FieldPath, reader: Reader): number => 
   if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader))
   if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader))
   if (field.kind !== 'text' || field.encoding !== '') return 1
+  const column = columnOf(kind, field)
+  if (column) return averageInColumn(column.number, reader)
   const lengths = isRowKind(kind) ? lengthsOfRows(kind, field.field, reader) : lengthsOfNames(kind, reader)
   return averageOf(lengths)
 }
@@ -176,6 +180,30 @@ const lengthsOfNames = (kind: Kind, reader: Reader): [number, number][] => {
   return lengths.flatMap(([id, length]) => (length === 0 ? [] : [[length, counts.get(id) ?? 0] as [number, number]]))
 }
 
+/** Of texts that the documents themselves have. What a segment holds is read once. */
+const averageInColumn = (column: number, reader: Reader): number => {
+  const counts = countsFor(reader, `words ${column}`)
+  let [words, documents] = [0, 0]
+  for (const segment of reader.segments()) {
+    const place = `${segment.id} ${segment.revised}`
+    if (!counts.has(place)) {
+      reader.check()
+      const ids = presentIn(reader.columns.data(segment, column))
+      counts.set(
+        place,
+        ids.reduce((sum, id) => sum + analyze(reader.name(id)).length, 0),
+      )
+      counts.set(`${place} documents`, ids.length)
+    }
+    words += counts.get(place)!
+    documents += counts.get(`${place} documents`)!
+  }
+  return documents === 0 ? 1 : Math.fround(words / documents)
+}
+
+const presentIn = (data: ColumnData | undefined): number[] =>
+  Array.from({ length: data?.count ?? 0 }, (_, ordinal) => valueAt(data!, ordinal)).filter(id => id !== MISSING)
+
 const lengthsOfRows = (kind: 'contract' | 'token', field: string, reader: Reader): [number, number][] => {
   const rows = reader
     .prepare(`SELECT "${field}", count(*) FROM "${kind}" WHERE pos IS NOT NULL AND "${field}" IS NOT NULL GROUP BY 1`)
@@ -190,7 +218,7 @@ export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean
   // Of a list each document has as many words as elements.
   if (field.list && !field.list.nested) return false
   if (field.kind !== 'text') return true
-  if (isRowKind(kind)) return false
+  if (isRowKind(kind) || columnOf(kind, field)) return false
   const of = kind === 'call' ? 'call' : 'log'
   return remembered(reader, `one word ${of}`, () =>
     reader.signatures(of).every(({ event }) => !event || analyze(event.name).length <= 1),
