@@ -16,6 +16,7 @@ export type {
   Compacted,
   DevNews,
   DevOptions,
+  DevStep,
   PruneDone,
   Range,
   RestoreDone,
