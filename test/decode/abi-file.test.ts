@@ -78,7 +78,7 @@ test('an ABI is read from what compilers and people write', () => {
   ]
   assert.deepEqual(read(written), want, 'signatures')
   assert.deepEqual(read({ abi: written }), want, 'signatures in an artifact')
-  assert.deepEqual(read([written[0], balanceOfEntry]), want, 'a mixture')
+  assert.deepEqual(read([written[0], written[3], balanceOfEntry]), want, 'a mixture')
   assert.deepEqual(read([]), { probability: 1, events: [], functions: [] })
   assert.deepEqual(read(['errorSeen(bool)', 'functionCalled()']).events.map(formatSignature), [
     'errorSeen(bool)',

@@ -158,7 +158,8 @@ const decodeRevert: RevertDecoder = (...asked) => {
   revertDecoder ??= createRevertDecoder(shippedErrors(), [])
   return revertDecoder(...asked)
 }
-const failuresOf = (raw: RawBlock) => blockFailures(raw, decodeRevert)
+/** By the errors that are shipped. */
+export const failuresOf = (raw: RawBlock) => blockFailures(raw, decodeRevert)
 
 /** Some contracts have an ABI; only traces tell their codes. */
 const contracts = createContracts({
