@@ -133,7 +133,7 @@ Commands:
   token create      Creates a token and prints it, and nothing else. It cannot be shown again.
   token list        Lists tokens by number, account, state and last use, without the tokens themselves.
   token revoke      Makes a token invalid for ever. A running server notices within a second.
-  abi add           Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.
+  abi add           Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat or a folder of them, metadata of Sourcify, signatures, lists of 4byte and OpenChain.
   abi list          Lists the ABIs that you added.
   abi remove        Removes the ABIs of that name, or only those of one network, contract or code. Stored documents stay decoded.
 
