@@ -3,6 +3,7 @@ import { settingsOf } from '../src/cli/arguments.ts'
 import { COMMANDS } from '../src/cli/commands/index.ts'
 import { toggle } from '../src/config/kinds.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
+import { createErrors } from '../src/decode/errors.ts'
 import { openFunctions } from '../src/decode/functions.ts'
 import { parseRegistry, parseTokens } from '../src/decode/registry.ts'
 import { ENDPOINTS } from '../src/http/es/index.ts'
@@ -177,9 +178,10 @@ const registry = () => {
   const events = parseRegistry(text('events.txt'))
   const topics = new Set(events.map(({ topic0 }) => topic0))
   const functions = openFunctions(readFileSync(new URL('../data/functions.bin', import.meta.url)))
+  const errors = createErrors(text('errors.txt'))
   const tokens = parseTokens(text('tokens.txt'))
   const count = (n: number) => n.toLocaleString('en')
-  return `It knows ${count(events.length)} declarations of events under ${count(topics.size)} topics, ${count(functions.size)} functions by their selector, and the decimals of ${count(tokens.length)} tokens.`
+  return `It knows ${count(events.length)} declarations of events under ${count(topics.size)} topics, ${count(functions.size)} functions and ${count(errors.size)} errors by their selector, and the decimals of ${count(tokens.length)} tokens.`
 }
 
 const aggregations = () =>

@@ -148,6 +148,7 @@ const createOpener = (): Opener => {
       methods: raw.block.transactions.map(({ to, input }) =>
         to ? (functions.find(input.slice(0, 10))[0]?.function.name ?? null) : null,
       ),
+      failures: [],
       calls: [],
       traces: [],
       contracts: [],

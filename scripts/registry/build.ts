@@ -1,5 +1,6 @@
 /**
- * Writes `data/events.txt`, `data/functions.bin` and `data/tokens.txt` from pinned packages: `node scripts/registry/build.ts`.
+ * Writes `data/events.txt`, `data/errors.txt`, `data/functions.bin` and `data/tokens.txt` from pinned packages:
+ * `node scripts/registry/build.ts`; with the word `errors`, the errors alone, which takes the packages of npm only.
  * It needs npm, tar, python3 with pip, their registries, 2 GB below the temporary folder and some minutes; the output is
  * committed, so that nothing else needs any of these. `node scripts/registry/show.ts` prints the functions.
  */
@@ -25,9 +26,16 @@ const foundryTest = /^(test(Fuzz|Fork|Fail)?_?[A-Z_0-9]|invariant_|IS_TEST$)/
 
 const events = createResolver()
 const functions = createResolver()
+const errors = createResolver()
 /** Of each function, by what is hashed; the best one. */
 const standings = new Map<string, Standing>()
 for (const found of npmPackages) collect(found.name, fetchNpm(cache, found))
+write(
+  'errors.txt',
+  ['Errors that contracts revert with: selector and declaration.', ...sourceLines(npmPackages)],
+  errors.resolve().map(({ hash, text }) => `${hash} ${text}`),
+)
+if (process.argv[2] === 'errors') process.exit()
 for (const found of pythonPackages) collect(found.name, fetchPython(cache, found))
 for (const [hash, signature] of handEvents) events.fix(read('event', hash, signature))
 for (const [hash, signature] of handFunctions) {
@@ -59,6 +67,7 @@ write(
 function collect(name: string, folder: string): void {
   for (const declaration of extractFolder(folder)) {
     if (declaration.kind === 'event') events.add(declaration, name)
+    else if (declaration.kind === 'error') errors.add(declaration, name)
     else if (!foundryTest.test(declaration.name)) addFunction(declaration, name, '+')
   }
 }

@@ -1,9 +1,9 @@
 import type { AbiParam } from '../../src/decode/types.ts'
 import { keccakHex } from '../../src/lib/keccak.ts'
 
-/** What an ABI says of one event or function. */
+/** What an ABI says of one event, function or error. */
 export interface Declaration {
-  kind: 'event' | 'function'
+  kind: 'event' | 'function' | 'error'
   name: string
   inputs: AbiParam[]
 }
@@ -19,11 +19,11 @@ const elementary =
  * storage pointers or type names of the source, names that are no identifiers.
  */
 export function declarationOf(item: unknown): Declaration | undefined {
-  if (!isObject(item) || (item.type !== 'event' && item.type !== 'function')) return undefined
+  if (!isObject(item) || !isKind(item.type)) return undefined
   if (typeof item.name !== 'string' || !identifier.test(item.name) || item.anonymous === true) return undefined
   const inputs = paramsOf(item.inputs)
   if (inputs === undefined) return undefined
-  if (item.type === 'function') for (const input of inputs) delete input.indexed
+  if (item.type !== 'event') for (const input of inputs) delete input.indexed
   else if (inputs.filter(input => input.indexed).length > 3) return undefined
   return { kind: item.type, name: item.name, inputs }
 }
@@ -65,7 +65,7 @@ export const hashedForm = ({ name, inputs }: Declaration): string => `${name}(${
 const typeOf = ({ type, components }: AbiParam): string =>
   components === undefined ? type : `(${components.map(typeOf).join(',')})${type.slice('tuple'.length)}`
 
-/** Topic 0 of an event, the four-byte selector of a function. */
+/** Topic 0 of an event, the four-byte selector of a function or an error. */
 export function hashOf(declaration: Declaration): string {
   const hash = keccakHex(hashedForm(declaration))
   return declaration.kind === 'event' ? hash : hash.slice(0, 10)
@@ -80,5 +80,8 @@ const formatParam = ({ name, type, components, indexed }: AbiParam): string => {
   const spelt = components === undefined ? type : formatParams(components) + type.slice('tuple'.length)
   return [spelt, indexed ? 'indexed' : '', name].filter(word => word !== '').join(' ')
 }
+
+const isKind = (type: unknown): type is Declaration['kind'] =>
+  type === 'event' || type === 'function' || type === 'error'
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

@@ -4,7 +4,7 @@ import { type Declaration, declarationOf } from './declaration.ts'
 import { readHuman } from './human.ts'
 import { readLiteral } from './literal.ts'
 
-/** Every event and function that the files of an unpacked package declare, in the order of file names. */
+/** Every event, function and error that the files of an unpacked package declare, in the order of file names. */
 export function* extractFolder(folder: string): Generator<Declaration> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile() && wanted(entry.name))
@@ -33,7 +33,7 @@ export function* extractJson(text: string): Generator<Declaration> {
 function* walk(node: unknown): Generator<Declaration> {
   if (typeof node === 'string') {
     if (/^\s*[[{]/.test(node) && node.includes('"type"')) yield* extractJson(node)
-    else if (/^\s*(event|function)\s/.test(node)) yield* readHuman(node, new Map())
+    else if (/^\s*(event|function|error)\s/.test(node)) yield* readHuman(node, new Map())
   } else if (Array.isArray(node)) {
     for (const item of node) yield* walk(item)
   } else if (typeof node === 'object' && node !== null) {
@@ -46,7 +46,7 @@ function* walk(node: unknown): Generator<Declaration> {
 
 /** ABI items in JavaScript, TypeScript or Python: object literals of the right shape, and human-readable strings. */
 export function* extractSource(text: string): Generator<Declaration> {
-  const marker = /(\\?["']?)type\1\s*:\s*\\?["'`](?:event|function)\\?["'`]/g
+  const marker = /(\\?["']?)type\1\s*:\s*\\?["'`](?:event|function|error)\\?["'`]/g
   // Escaped quotes: a whole JSON document inside a string.
   const plain = text.includes('\\"type\\":') ? text.replaceAll('\\"', '"') : text
   for (const match of plain.matchAll(marker)) {
@@ -62,7 +62,7 @@ export function* extractSource(text: string): Generator<Declaration> {
     if (found !== undefined) yield found
   }
 
-  const human = /(["'`])\s*((?:event|function)\s+[A-Za-z_$][\w$]*\s*\((?:(?!\1)[^\\]){0,4000}?)\1/g
+  const human = /(["'`])\s*((?:event|function|error)\s+[A-Za-z_$][\w$]*\s*\((?:(?!\1)[^\\]){0,4000}?)\1/g
   let structs: Map<string, string> | undefined
   for (const match of text.matchAll(human)) {
     structs ??= structsOf(text)

@@ -1,11 +1,11 @@
 import { type Declaration, declarationOf } from './declaration.ts'
 
 /**
- * Reads `event Name(type indexed name, …)` or `function name(…) … returns (…)` as libraries write them in strings, with
- * structs by name; yields nothing where the text is no such declaration. What a function returns is passed over.
+ * Reads `event Name(type indexed name, …)`, `function name(…) … returns (…)` or `error Name(…)` as libraries write them in
+ * strings, with structs by name; yields nothing where the text is no such declaration. What a function returns is passed over.
  */
 export function* readHuman(text: string, structs: ReadonlyMap<string, string>): Generator<Declaration> {
-  const head = /^\s*(event|function)\s+([A-Za-z_$][\w$]*)\s*\(/.exec(text)
+  const head = /^\s*(event|function|error)\s+([A-Za-z_$][\w$]*)\s*\(/.exec(text)
   if (head === null) return
   const inputs = readParams(text, head[0].length, structs, 0)
   if (inputs === undefined) return

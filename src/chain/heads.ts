@@ -24,6 +24,8 @@ export interface HeadsOptions {
   rpc: Rpc
   /** Time between polls. Left out, it follows the chain: a sixth of a block's time, between 100 ms and 2 s. */
   pollMs?: number
+  /** Time between polls while announcements come in; default 10 s. */
+  safetyPollMs?: number | undefined
   clock: Clock
 }
 
@@ -39,7 +41,12 @@ export interface HeadsInlet {
   push(head: Head): void
 }
 
-export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): Heads & HeadsInlet => {
+export const createHeads = ({
+  rpc,
+  pollMs,
+  safetyPollMs = SAFETY_POLL_MS,
+  clock,
+}: HeadsOptions): Heads & HeadsInlet => {
   let pushed: Head | undefined
   let highest = -1
   let pushedAt = 0
@@ -60,7 +67,7 @@ export const createHeads = ({ rpc, pollMs, clock }: HeadsOptions): Heads & Heads
   }
   const interval = () => {
     const active = pollMs ?? Math.min(Math.max(blockMs / 6, 100), 2_000)
-    return onSilence === undefined ? active : Math.max(active, SAFETY_POLL_MS)
+    return onSilence === undefined ? active : Math.max(active, safetyPollMs)
   }
   /** Sleeps until the next poll is due, or until something wakes it. */
   const wait = async (ms: number, signal: AbortSignal) => {

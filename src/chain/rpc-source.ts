@@ -84,7 +84,14 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
     const controller = new AbortController()
     const signal = AbortSignal.any([follow.signal, controller.signal])
-    const heads = createHeads({ rpc, clock, ...(options.pollMs !== undefined && { pollMs: options.pollMs }) })
+    // Nodes for development do not announce that they went back.
+    const safetyPollMs = options.shrinks ? 1_000 : undefined
+    const heads = createHeads({
+      rpc,
+      clock,
+      safetyPollMs,
+      ...(options.pollMs !== undefined && { pollMs: options.pollMs }),
+    })
     const announcing = announcer?.run(heads, signal)
     try {
       const settings = { ...fetching, urgent: true, rpc, heads, clock, random, shrinks: options.shrinks ?? false }

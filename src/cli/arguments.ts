@@ -21,7 +21,9 @@ export const understand = (argv: readonly string[]): Typed => {
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value)
     if (token.kind !== 'option') continue
-    const known = FLAGS.get(`--${token.name}`)
+    // To whoever follows a chain it means more of it.
+    const name = token.rawName === '-v' && words[0] === 'dev' ? 'verbose' : token.name
+    const known = FLAGS.get(`--${name}`)
     if (known === undefined)
       throw misused(`There is no option ${token.rawName}.${didYouMean(token.rawName, FLAGS.keys())}`)
     // `--rpc --ws` is a forgotten value, `--rpc=--ws` is not.

@@ -235,6 +235,8 @@ export interface Run {
 export interface DevOptions {
   /** Where the project of the contracts is. */
   folder: string
+  /** Whether it tells the calls inside of transactions, too. */
+  verbose: boolean
   tell(news: DevNews): void
 }
 
@@ -266,12 +268,41 @@ export type DevNews =
       method: string | null
       selector: string | null
       value: string
+      /** The call with its arguments, where it decodes. */
+      call: string | null
+      gasUsed: number | null
       /** False where it failed. */
       status: boolean | null
+      failure: DevFailure | null
+      /** Calls and creations inside of it, in the order of their execution; none unless they are asked for. */
+      steps: DevStep[]
     }
   | (DevLog & { type: 'event'; event: string; text: string | null; error: string | null; probability: number })
   /** A log that nothing is known to decode. */
   | (DevLog & { type: 'log'; topics: string[]; data: string })
+
+/** Why a transaction failed. */
+export interface DevFailure {
+  error: string
+  /** Whose code failed, and in which call; null where that is the transaction's own, or not known. */
+  address: string | null
+  contract: string | null
+  call: string | null
+}
+
+/** A call or a creation. */
+export interface DevStep {
+  depth: number
+  type: string
+  to: string | null
+  contract: string | null
+  /** The call with its arguments, where it decodes. */
+  call: string | null
+  selector: string | null
+  value: string
+  gasUsed: number | null
+  error: string | null
+}
 
 interface DevLog {
   block: number

@@ -17,6 +17,7 @@ export type {
   Compacted,
   DevNews,
   DevOptions,
+  DevStep,
   PruneDone,
   Range,
   Received,

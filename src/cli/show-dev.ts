@@ -1,4 +1,4 @@
-import type { DevNews } from './command.ts'
+import type { DevFailure, DevNews, DevStep } from './command.ts'
 import { count, showText } from './show.ts'
 
 export interface Style {
@@ -12,8 +12,22 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
   const [red, green, yellow, cyan, dim] = [paint(31), paint(32), paint(33), paint(36), paint(2)]
   const at = ({ block, time }: { block: number; time: string }) =>
     dim(`${`#${block}`.padEnd(4)}  ${time.slice(11, 19)}`)
-  const who = (contract: string | null, address: string) =>
-    contract === null ? short(address) : cyan(showText(contract, 60))
+  const who = (contract: string | null, address: string) => (contract === null ? address : cyan(showText(contract, 60)))
+
+  const failureOf = ({ error, address, contract, call }: DevFailure): string => {
+    const where = address === null ? '' : ` in ${who(contract, address)}${call === null ? '' : `.${showText(call)}`}`
+    return `${showText(error, 1_000)}${where}`
+  }
+  const stepOf = (step: DevStep): string => {
+    const { depth, type, to, contract, value, gasUsed, error } = step
+    const made = type === 'create' ? `new ${contract === null ? 'contract' : cyan(showText(contract, 60))}` : ''
+    const whom = to === null ? '' : made === '' ? `${who(contract, to)}${calledBy(step)}` : ` at ${to}`
+    const kind = type === 'call' || made !== '' ? '' : dim(`[${showText(type, 20)}] `)
+    const paid = value === '0' ? '' : ` with ${amountOf(value)}`
+    const gas = gasUsed === null ? '' : dim(`gas ${gasUsed.toLocaleString('en')}`)
+    const fault = error === null ? '' : red(`FAILED: ${showText(error, 1_000)}`)
+    return [`${' '.repeat(16)}${'  '.repeat(depth)}${kind}${made}${whom}${paid}`, gas, fault].filter(Boolean).join('  ')
+  }
 
   switch (news.type) {
     case 'serving':
@@ -43,10 +57,14 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
       const call =
         news.to === null
           ? `new ${news.contract === null ? 'contract' : cyan(showText(news.contract, 60))}${news.created === null ? '' : ` at ${news.created}`}`
-          : `${who(news.contract, news.to)}${news.selector === null ? '' : `.${showText(news.method ?? news.selector, 60)}()`}`
+          : `${who(news.contract, news.to)}${calledBy(news)}`
       const value = news.value === '0' ? '' : ` with ${amountOf(news.value)}`
-      const end = news.status === false ? red('FAILED') : news.status === null ? '' : green('ok')
-      return [at(news), 'tx   ', `${call}${value}`, dim(`from ${short(news.from)}`), end].filter(Boolean).join('  ')
+      const gas = news.gasUsed === null ? '' : dim(`gas ${news.gasUsed.toLocaleString('en')}`)
+      const failed = news.failure === null ? 'FAILED' : `FAILED: ${failureOf(news.failure)}`
+      const end = news.status === false ? red(failed) : news.status === null ? '' : green('ok')
+      const from = dim(`from ${short(news.from)}`)
+      const line = [at(news), 'tx   ', `${call}${value}`, from, gas, dim(news.hash), end].filter(Boolean).join('  ')
+      return [line, ...news.steps.map(stepOf)].join('\n')
     }
     case 'event': {
       const text = news.text === null ? showText(news.event, 60) : showText(news.text, 1_000)
@@ -59,6 +77,12 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
       return [at(news), 'log  ', who(news.contract, news.address), dim(text)].join('  ')
     }
   }
+}
+
+/** `.transfer(to=0x…, value=5)`, or as much of it as is known. */
+const calledBy = (step: { call: string | null; selector: string | null; method?: string | null }): string => {
+  if (step.call !== null) return `.${showText(step.call, 1_000)}`
+  return step.selector === null ? '' : `.${showText(step.method ?? step.selector, 60)}()`
 }
 
 const showArtifacts = ({ projects, contracts, again }: Extract<DevNews, { type: 'artifacts' }>): string => {

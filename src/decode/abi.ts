@@ -153,6 +153,16 @@ export const renderEvent = (
     EVENT_LIMIT,
   )
 
+/** Text of the chain, with everything escaped that could steer a terminal or the direction of writing. */
+export const renderText = (hex: string, limit: number): string =>
+  // A character takes four bytes at most.
+  cut(
+    Buffer.from(hex.slice(2, 2 + 8 * limit), 'hex')
+      .toString()
+      .replace(STEERING, escaped),
+    limit,
+  )
+
 type Step = (topics: readonly string[], reader: Reader) => DecodedArg
 
 const topicStep = (name: string, pos: number, { word, type }: Codec, topic: number): Step =>

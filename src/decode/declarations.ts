@@ -15,6 +15,8 @@ export interface OwnAbi {
   probability: number
   events: readonly EventAbi[]
   functions: readonly FunctionAbi[]
+  /** What they revert with. */
+  errors?: readonly FunctionAbi[]
 }
 
 /** A contract whose ABI may hold for another one. */
@@ -44,7 +46,7 @@ export const boundKeys = (own: readonly OwnAbi[]): ReadonlySet<string> =>
   )
 
 /** How sure a declaration of the registry is: it fits the log in all its bytes, but another contract may mean something else by it. */
-const REGISTRY_PROBABILITY = 0.9
+export const REGISTRY_PROBABILITY = 0.9
 /** How sure the ABI of another contract of the same code is, which may have been given for what is not in the code. */
 const LIKENESS_PROBABILITY = 0.95
 

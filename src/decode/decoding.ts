@@ -1,6 +1,7 @@
 import { createEventDecoder } from './abi.ts'
 import { type CallDecoder, createCallDecoder } from './calls.ts'
 import { createDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from './declarations.ts'
+import { createRevertDecoder, type Errors, type RevertDecoder } from './errors.ts'
 import type { Functions } from './functions.ts'
 import { createLogDecoder, type LogDecoder } from './logs.ts'
 import type { Registry } from './registry.ts'
@@ -9,6 +10,7 @@ import type { Registry } from './registry.ts'
 export interface Decoding {
   log: LogDecoder
   call: CallDecoder
+  revert: RevertDecoder
   /** Name of the function of a contract that call data names at a position of the chain, or null. */
   methodOf(input: string, to: string, at: number): string | null
 }
@@ -16,6 +18,7 @@ export interface Decoding {
 export const createDecoding = (
   registry: Registry,
   functions: Pick<Functions, 'find'>,
+  errors: Errors,
   own: readonly OwnAbi[],
   linksOf?: LinksOf,
 ): Decoding => {
@@ -23,6 +26,7 @@ export const createDecoding = (
   return {
     log: createLogDecoder({ ...createDeclarations(registry, own, linksOf), compile: createEventDecoder }),
     call: createCallDecoder(called),
+    revert: createRevertDecoder(errors, own, linksOf),
     methodOf(input, to, at) {
       const selector = input.slice(0, 10).toLowerCase()
       const special = called.own?.(to, selector, at)

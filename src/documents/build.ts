@@ -4,6 +4,7 @@ import { callDocument } from './calls.ts'
 import { contractDocument } from './contracts.ts'
 import type { DecodedBlock } from './decoded-block.ts'
 import type { Document } from './document.ts'
+import type { Failure } from './failures.ts'
 import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } from './logs.ts'
 import { placesOf } from './places.ts'
 import * as show from './show.ts'
@@ -37,7 +38,7 @@ export const LISTED = {
 
 /** Builds the documents of a block before it is stored: what a search answers from the store afterwards is the same. */
 export const createBlockDocuments = (
-  { raw, logs, methods, traces, calls, contracts, tokens, decimals }: BlockDocumentsInput,
+  { raw, logs, methods, failures, traces, calls, contracts, tokens, decimals }: BlockDocumentsInput,
   big: show.BigIntegers,
 ): BlockDocuments => {
   const { block, receipts } = raw
@@ -94,7 +95,7 @@ export const createBlockDocuments = (
   }
 
   const callOf = (index: number): Document => {
-    const { tx, trace, from, to, signature, args, error, reverted, value, callType } = calls[index]!
+    const { tx, trace, from, to, signature, args, error, reverted, revert, value, callType } = calls[index]!
     const { event, probability } = signature
     const called = trace === null ? undefined : (traces[trace] as CallTrace)
     const transaction = called ? undefined : transactionAt(tx)
@@ -114,6 +115,8 @@ export const createBlockDocuments = (
         event,
         args,
         error,
+        revertReason: revert?.reason,
+        revertName: revert?.name,
         probability: event && probability,
         decimals: decimals(to.slice(2).toLowerCase()) ?? null,
       },
@@ -153,6 +156,7 @@ export const createBlockDocuments = (
         timestamp: parts.time,
         transactionIndex: show.quantity(places ? places.txs[index]! : index, big),
         method: methods[index] ?? undefined,
+        ...shownFailure(failures[index]),
       }
       const source = assemble(MEMBERS.tx, { wire: block.transactions[index]!, receipt: receipts[index]!, derived }, big)
       return { _id: hashOf(index), _routing: parts.hash, _parent: parts.hash, _source: source }
@@ -172,6 +176,9 @@ export const createBlockDocuments = (
 const amountOf = shownOf(MAPPING.tx.fields.value as Field)
 const shownAmount = (value: unknown, big: show.BigIntegers): unknown =>
   value === null || value === undefined ? null : (amountOf(value, big) ?? null)
+
+const shownFailure = (failure: Failure | undefined) =>
+  failure && { ...failure, revertAddress: failure.revertAddress && show.address(failure.revertAddress) }
 
 const kept = <T>(build: (index: number) => T): ((index: number) => T) => {
   const built = new Map<number, T>()
@@ -206,8 +213,11 @@ const membersOf = (kind: 'block' | 'tx' | 'trace'): Member[] =>
   })
 
 const MEMBERS = { block: membersOf('block'), tx: membersOf('tx') }
+const DECODED = new Set(
+  Object.entries(MAPPING.trace.fields).flatMap(([field, { origin }]) => (origin === 'decoded' ? [field] : [])),
+)
 const TRACE_MEMBERS = membersOf('trace').flatMap(({ field, from, wire, shown }) =>
-  from === 'wire' ? [{ field, read: traceReader(wire), shown }] : [],
+  from === 'wire' || DECODED.has(field) ? [{ field, read: traceReader(wire), shown }] : [],
 )
 
 type Values = Readonly<Record<string, unknown>>

@@ -1,11 +1,12 @@
-import type { RawBlock, RpcTrace } from '../chain/wire.ts'
+import type { RawBlock } from '../chain/wire.ts'
 import { renderEvent } from '../decode/abi.ts'
 import type { DecodedCall } from '../decode/calls.ts'
+import type { Revert } from '../decode/errors.ts'
 import type { DecodedArg, EventAbi, Signature } from '../decode/types.ts'
 import type { Document } from './document.ts'
 import { type BlockParts, hasInteger } from './logs.ts'
 import * as show from './show.ts'
-import { createFailures, hasFailed } from './traces.ts'
+import { createFailures, type DecodedTrace, hasFailed, revertOf } from './traces.ts'
 
 /** A call of a function, in the order of the block's execution. */
 export interface BlockCall {
@@ -27,19 +28,21 @@ export interface BlockCall {
   error: string | null
   /** It failed, or a call above it did. */
   reverted: boolean
+  /** What the contract said where it failed itself, as far as that is known. */
+  revert: Revert | undefined
 }
 
 /** A call before it is decoded. */
 type UndecodedCall = Omit<BlockCall, 'signature' | 'args' | 'error'> & { input: string }
 
 /** All calls of a block that name a function: those in its traces, or where it has none those that its transactions are. */
-const callsIn = ({ block, receipts, traces }: RawBlock): UndecodedCall[] => {
+const callsIn = ({ block, receipts }: RawBlock, traces: readonly DecodedTrace[] | undefined): UndecodedCall[] => {
   const calls: UndecodedCall[] = []
   if (traces === undefined) {
     for (const [i, { from, to, input, value, transactionIndex }] of block.transactions.entries()) {
       if (!to || !namesFunction(input)) continue
       const [tx, reverted] = [Number(transactionIndex), hasFailed(receipts[i]!)]
-      calls.push({ tx, trace: null, from, to, input, value, callType: 'call', depth: 0, reverted })
+      calls.push({ tx, trace: null, from, to, input, value, callType: 'call', depth: 0, reverted, revert: undefined })
     }
     return calls
   }
@@ -50,29 +53,32 @@ const callsIn = ({ block, receipts, traces }: RawBlock): UndecodedCall[] => {
     if (trace.type !== 'call' || !namesFunction(trace.action.input)) continue
     const { from, to, input, value, callType } = trace.action
     const depth = trace.traceAddress.length
-    calls.push({ tx: trace.transactionPosition, trace: place, from, to, input, value, callType, depth, reverted })
+    const [tx, revert] = [trace.transactionPosition, revertOf(trace)]
+    calls.push({ tx, trace: place, from, to, input, value, callType, depth, reverted, revert })
   }
   return calls
 }
 
-/** The calls of a block with what they mean; `decode` is told the place of the transaction, too, and `signatureOf` gives the same object for equal signatures. */
+/** The calls of a block with what they mean; `traces` are its steps, where it has any, `decode` is told the place of the transaction, too, and `signatureOf` gives the same object for equal signatures. */
 export const blockCalls = (
   raw: RawBlock,
+  traces: readonly DecodedTrace[] | undefined,
   decode: (to: string, input: string, tx: number) => DecodedCall,
   signatureOf: (call: DecodedCall) => Signature,
 ): BlockCall[] =>
   // By name, since copying what is left over takes longer than to decode it.
-  callsIn(raw).map(({ tx, trace, from, to, input, value, callType, depth, reverted }) => {
+  callsIn(raw, traces).map(({ tx, trace, from, to, input, value, callType, depth, reverted, revert }) => {
     const decoded = decode(to, input, tx)
     const { args, error } = decoded
-    return { tx, trace, from, to, signature: signatureOf(decoded), value, callType, depth, args, error, reverted }
+    const signature = signatureOf(decoded)
+    return { tx, trace, from, to, signature, value, callType, depth, args, error, reverted, revert }
   })
 
 /** Of a block's steps those alone that call functions: the calls then stand at their places among these. */
 export const keepCalls = (
-  traces: readonly RpcTrace[],
+  traces: readonly DecodedTrace[],
   calls: readonly BlockCall[],
-): { traces: RpcTrace[]; calls: BlockCall[] } => ({
+): { traces: DecodedTrace[]; calls: BlockCall[] } => ({
   traces: calls.flatMap(({ trace }) => (trace === null ? [] : traces[trace]!)),
   calls: calls.map((call, place) => (call.trace === null ? call : { ...call, trace: place })),
 })
@@ -95,6 +101,8 @@ export interface CallParts {
   event: EventAbi | null
   args: readonly DecodedArg[] | null
   error: string | null
+  revertReason: string | null | undefined
+  revertName: string | null | undefined
   /** Null where no function is known. */
   probability: number | null
   decimals: number | null
@@ -123,6 +131,8 @@ export const callDocument = (parts: CallParts, big: show.BigIntegers): Document 
       blockHash: block.hash,
       blockNumber: show.quantity(block.number, big),
       error: parts.error,
+      ...(parts.revertReason != null && { revertReason: parts.revertReason }),
+      ...(parts.revertName != null && { revertName: parts.revertName }),
       str: args && event ? renderEvent(event, args) : null,
       timestamp: block.datetime,
       probability,

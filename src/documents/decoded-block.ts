@@ -1,8 +1,10 @@
-import type { RawBlock, RpcTrace } from '../chain/wire.ts'
+import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedLog } from '../decode/types.ts'
 import type { BlockCall } from './calls.ts'
 import type { BlockContract } from './contracts.ts'
+import type { Failure } from './failures.ts'
 import type { BlockToken } from './tokens.ts'
+import type { DecodedTrace } from './traces.ts'
 
 /** A block, and what its logs and calls mean. */
 export interface DecodedDocuments {
@@ -11,8 +13,10 @@ export interface DecodedDocuments {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, where known. */
   methods: readonly (string | null)[]
+  /** Why each transaction failed, where it did and that is known. */
+  failures: readonly (Failure | undefined)[]
   /** Steps that are kept, in order. */
-  traces: readonly RpcTrace[]
+  traces: readonly DecodedTrace[]
   calls: readonly BlockCall[]
 }
 

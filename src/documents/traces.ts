@@ -1,8 +1,17 @@
 import type { RewardTrace, RpcReceipt, RpcTrace } from '../chain/wire.ts'
+import type { Revert } from '../decode/errors.ts'
 import type { trace as mapping } from '../mapping/documents/trace.ts'
 import type { Document } from './document.ts'
 import type { BlockParts } from './logs.ts'
 import * as show from './show.ts'
+
+/** What is decoded of a step that failed; it goes with the step, and no node can say it. */
+export const REVERT: unique symbol = Symbol('revert')
+
+/** A step, and what a contract said where it reverted. */
+export type DecodedTrace = RpcTrace & { readonly [REVERT]?: Revert }
+
+export const revertOf = (trace: object): Revert | undefined => (trace as { [REVERT]?: Revert })[REVERT]
 
 /**
  * Reads a field of a trace, as its path in the mapping names it, from the wire's object. The type of a call stands among its other members
@@ -47,6 +56,8 @@ const READERS: Record<WirePath, (trace: Wire) => unknown> = {
   'result.address': ({ result }) => result?.address,
   'result.code': ({ result }) => result?.code,
   error: trace => ('error' in trace ? trace.error : null),
+  revertReason: trace => revertOf(trace)?.reason ?? undefined,
+  revertName: trace => revertOf(trace)?.name ?? undefined,
   subtraces: ({ subtraces }) => subtraces,
   traceAddress: ({ traceAddress }) => traceAddress,
 }
@@ -67,6 +78,8 @@ export const createFailures = (): ((trace: Exclude<RpcTrace, RewardTrace>) => bo
 
 /** Of receipts from before Byzantium nothing is known. */
 export const hasFailed = ({ status }: RpcReceipt): boolean => status === '0x0' || status === false
+
+export const hasSucceeded = ({ status }: RpcReceipt): boolean => status === '0x1' || status === true
 
 /** Where a trace stands: in a transaction, or as one of the block's rewards. */
 export type TracePlace =

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Abi, readAbi } from '../decode/abi-file.ts'
 import { ChainsieveError, messageOf, refuse, stop } from '../lib/errors.ts'
@@ -13,7 +13,8 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
  * The ABIs that the user gave, kept as JSON files in the data folder: one for each that was added, named by what is in it, so that the names
  * tell whether anything has changed.
  */
-export interface StoredAbi extends Required<Abi> {
+export interface StoredAbi extends Abi {
+  name: string
   /** Lower-case address of the contract that it is for, or null. */
   address: string | null
   /** Lower-case hash of the code of the contracts that it is for, or null; without both it is for whichever contract it fits. */
@@ -37,7 +38,7 @@ export const addAbis = (
   where: Where,
   limits: Limits = DEFAULT_LIMITS,
 ): StoredAbi[] => {
-  const abis = files.map((file): StoredAbi => {
+  const abis = files.flatMap(filesIn).map((file): StoredAbi => {
     const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(
       readText(file, limits),
       file,
@@ -52,6 +53,43 @@ export const addAbis = (
     renameSync(`${path}.new`, path)
   }
   return abis
+}
+
+/** A file itself; of a folder the artifacts below it. */
+const filesIn = (path: string): string[] => {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  const found = artifactFiles(path).filter(holdsAbi)
+  if (found.length === 0)
+    throw refuse(
+      'bad_abi',
+      `${path}: no artifact of Foundry or Hardhat is in this folder or below it; build the project first, or name the files`,
+    )
+  return found
+}
+
+/** Whatever else compilers leave among artifacts is JSON, too. */
+const holdsAbi = (file: string): boolean => {
+  try {
+    const { abi } = JSON.parse(readFileSync(file, 'utf8')) as { abi?: unknown }
+    return Array.isArray(abi) && abi.length > 0
+  } catch (cause) {
+    throw refuse('bad_abi', `${file}: not JSON (${messageOf(cause)}); build the project again`, cause)
+  }
+}
+
+/** JSON files below a folder that may be artifacts: neither inputs of the compiler nor what Hardhat notes for itself. */
+export const artifactFiles = (folder: string): string[] => {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(it => it.isFile() && it.name.endsWith('.json') && !it.name.endsWith('.dbg.json'))
+      .map(it => join(it.parentPath, it.name))
+      .filter(file => !/[\\/]build-info[\\/]/.test(file))
+      .sort()
+  } catch (error) {
+    // A folder may go while it is read: `forge clean`.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }
 
 /** Name of the file that an ABI is kept in. */

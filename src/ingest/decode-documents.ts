@@ -1,10 +1,12 @@
 import type { RawBlock } from '../chain/wire.ts'
 import { createCallSignatures } from '../decode/call-signatures.ts'
 import type { DecodedCall } from '../decode/calls.ts'
+import type { RevertDecoder } from '../decode/errors.ts'
 import type { LogDecoder } from '../decode/logs.ts'
 import type { DecodedLog } from '../decode/types.ts'
 import { blockCalls, keepCalls } from '../documents/calls.ts'
 import type { DecodedDocuments } from '../documents/decoded-block.ts'
+import { blockFailures } from '../documents/failures.ts'
 import { placesOf } from '../documents/places.ts'
 import { positionOf } from '../engine/schema.ts'
 
@@ -14,6 +16,7 @@ export interface DocumentDecoderOptions {
   /** Name of the function of a contract that call data names, or null. */
   methodOf(input: string, to: string, at: number): string | null
   decodeCall(to: string, input: string, at: number): DecodedCall
+  decodeRevert: RevertDecoder
   /** Which steps are kept of blocks that come with some. */
   traces: 'calls' | 'all'
 }
@@ -23,6 +26,7 @@ export const createDocumentDecoder = ({
   decodeLog,
   methodOf,
   decodeCall,
+  decodeRevert,
   traces,
 }: DocumentDecoderOptions): ((raw: RawBlock) => DecodedDocuments) => {
   const callSignature = createCallSignatures()
@@ -35,12 +39,19 @@ export const createDocumentDecoder = ({
 
   return raw => {
     const at = positionsIn(raw)
-    const calls = blockCalls(raw, (to, input, tx) => decodeCall(to, input, at.tx(tx)), callSignature)
+    const failures = blockFailures(raw, (address, data, tx) => decodeRevert(address, data, at.tx(tx)))
+    const calls = blockCalls(
+      raw,
+      raw.traces && failures.traces,
+      (to, input, tx) => decodeCall(to, input, at.tx(tx)),
+      callSignature,
+    )
     return {
       raw,
+      failures: failures.txs,
       logs: decodeLogs(raw, at),
       methods: raw.block.transactions.map(({ to, input }, i) => (to ? methodOf(input, to, at.txs[i]!) : null)),
-      ...(traces === 'calls' ? keepCalls(raw.traces ?? [], calls) : { traces: raw.traces ?? [], calls }),
+      ...(traces === 'calls' ? keepCalls(failures.traces, calls) : { traces: failures.traces, calls }),
     }
   }
 }

@@ -4,6 +4,7 @@ import { createAbiFinder } from '../decode/contract-abi.ts'
 import { createCodeReader } from '../decode/contract-code.ts'
 import { boundKeys, createFunctionDeclarations, holderOf, type LinksOf } from '../decode/declarations.ts'
 import { createDecoding } from '../decode/decoding.ts'
+import { createErrors } from '../decode/errors.ts'
 import { openFunctions } from '../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../decode/registry.ts'
 import { createStoredDictionaries } from '../engine/lookups/dictionaries.ts'
@@ -27,6 +28,7 @@ import { createTokens } from './tokens.ts'
 export const openSignatures = () => ({
   registry: createRegistry(parseRegistry(readTextAsset('events.txt'))),
   functions: openFunctions(readAsset('functions.bin')),
+  errors: createErrors(readTextAsset('errors.txt')),
   list: createTokenList([
     ...parseTokens(readTextAsset('tokens.txt')),
     ...parseTokens(readTextAsset('demo-tokens.txt')),
@@ -42,7 +44,7 @@ export const openDecoding = (
   source: ChainSource | undefined,
   log: Log,
 ) => {
-  const { registry, functions, list } = openSignatures()
+  const { registry, functions, errors, list } = openSignatures()
   const few = data.job.type === 'follow' || data.job.type === 'watch' ? FEW_ADDRESSES : undefined
   const known = createStoredDictionaries(db)
   const shared = sharesWork(data) ? ownDictionaries(known, roomOf(data), few) : undefined
@@ -60,7 +62,7 @@ export const openDecoding = (
   const decoding = createAbiWatch({ folder: data.abis, network: data.network, log }, own => {
     const called = createFunctionDeclarations(functions, own, linksOf)
     return {
-      ...createDecoding(registry, functions, own, linksOf),
+      ...createDecoding(registry, functions, errors, own, linksOf),
       abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf, likeness.nearest),
       keys: boundKeys(own),
       version: versionOf(own),
@@ -97,6 +99,7 @@ export const openDecoding = (
     decodeLog: (log, at) => current.log(log, at),
     methodOf: (input, to, at) => current.methodOf(input, to, at),
     decodeCall: (to, input, at) => current.call(to, input, at),
+    decodeRevert: (address, data, at) => current.revert(address, data, at),
     tokens,
     contracts,
     links,

@@ -59,6 +59,7 @@ export const createPreparer = ({
   decodeLog,
   methodOf,
   decodeCall,
+  decodeRevert,
   tokens,
   contracts,
   links,
@@ -70,7 +71,7 @@ export const createPreparer = ({
 }: PreparerOptions): Preparer => {
   const stored = createStoredDictionaries(db)
   const { addresses, names, signatures } = dictionaries ?? createDictionaries(stored)
-  const decodeDocuments = createDocumentDecoder({ decodeLog, methodOf, decodeCall, traces })
+  const decodeDocuments = createDocumentDecoder({ decodeLog, methodOf, decodeCall, decodeRevert, traces })
   const codes = createCodes(stored)
   const context: BatchContext = {
     ...createPieceContext({

@@ -1,4 +1,4 @@
-import type { DevNews } from '../cli/index.ts'
+import type { DevNews, DevStep } from '../cli/index.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 
@@ -7,6 +7,8 @@ export interface ChainNewsOptions {
   network: string
   /** Name of the contract that a creation transaction's input makes, where it is known. */
   nameOf(input: string): string | undefined
+  /** Whether the calls inside of transactions are told. */
+  verbose: boolean
   signal: AbortSignal
 }
 
@@ -26,7 +28,7 @@ export interface ChainNews {
 /** Blocks that are asked for in one go. */
 const BLOCKS = 200
 
-export const createChainNews = ({ pool, network, nameOf, signal }: ChainNewsOptions): ChainNews => {
+export const createChainNews = ({ pool, network, nameOf, verbose, signal }: ChainNewsOptions): ChainNews => {
   /** Hashes of the blocks that were seen, by number. */
   const seen: string[] = []
   let first: number | undefined
@@ -66,7 +68,7 @@ export const createChainNews = ({ pool, network, nameOf, signal }: ChainNewsOpti
     return (creation && nameOf(creation.input)) ?? null
   }
 
-  const txOf = (source: Source): Tx => {
+  const txOf = (source: Source, inside: Inside): Tx => {
     const { hash, from, to, method, status, contractAddress, input, value } = source
     const block = numberOf(source.blockNumber)
     const created = (contractAddress ?? null) as string | null
@@ -84,7 +86,55 @@ export const createChainNews = ({ pool, network, nameOf, signal }: ChainNewsOpti
       method: (method ?? null) as string | null,
       selector: created === null && (input as string).length >= 10 ? (input as string).slice(0, 10) : null,
       value: BigInt((value as { raw: string }).raw).toString(),
+      call: inside.callAt([]),
+      gasUsed: longOf(source.gasUsed),
       status: (status ?? null) as boolean | null,
+      failure: failureOf(source, inside),
+      steps: verbose ? inside.steps() : [],
+    }
+  }
+
+  const failureOf = ({ error, revertAddress, revertTrace }: Source, { callAt }: Inside): Tx['failure'] => {
+    if (typeof error !== 'string') return null
+    const path = (revertTrace ?? []) as number[]
+    const address = path.length > 0 && typeof revertAddress === 'string' ? revertAddress : null
+    return { error, address, contract: named(address), call: path.length > 0 ? callAt(path) : null }
+  }
+
+  /** What is known of the inside of each transaction of some blocks. */
+  const insides = (calls: readonly Source[], traces: readonly Source[]) => {
+    const decoded = new Map(calls.map(call => [stepKey(call, call.traceAddress as number[]), call]))
+    const byTx = Map.groupBy(traces, ({ transactionHash }) => transactionHash)
+    return (transactionHash: string): Inside => {
+      const callAt = (path: readonly number[]): string | null =>
+        (decoded.get(stepKey({ transactionHash }, path))?.str ?? null) as string | null
+      const stepOf = ({ type, traceAddress, action, result, error, revertReason }: Source): DevStep => {
+        const path = traceAddress as number[]
+        const { callType, to, value, address } = action as Source
+        const [called, made] = [decoded.get(stepKey({ transactionHash }, path)), (result as Source | null)?.address]
+        const target = (to ?? made ?? address ?? null) as string | null
+        return {
+          depth: path.length,
+          type: (callType ?? type) as string,
+          to: target,
+          contract: named(target),
+          call: (called?.str ?? null) as string | null,
+          selector: (called?.selector ?? null) as string | null,
+          value: BigInt((value as { raw: string } | undefined)?.raw ?? 0).toString(),
+          gasUsed: longOf((result as Source | null)?.gasUsed),
+          error: (revertReason ?? error ?? null) as string | null,
+        }
+      }
+      return { callAt, steps: () => (byTx.get(transactionHash) ?? []).map(stepOf).filter(({ depth }) => depth > 0) }
+    }
+  }
+
+  /** Contracts that others create are known by the code that they were created with. */
+  const learn = (traces: readonly Source[]) => {
+    for (const { type, action, result, error, blockNumber } of traces) {
+      const address = (result as Source | null)?.address
+      if (type !== 'create' || error != null || typeof address !== 'string') continue
+      creations.set(address, { block: numberOf(blockNumber), input: (action as { init: string }).init })
     }
   }
 
@@ -121,7 +171,11 @@ export const createChainNews = ({ pool, network, nameOf, signal }: ChainNewsOpti
         ({ blockHash, blockNumber }) => hashes.get(numberOf(blockNumber)) === blockHash,
       )
     const hashes = new Map(fresh.map(({ number, hash }) => [number, hash]))
-    const txs = (await of('tx', TX)).map(txOf)
+    const sources = await of('tx', TX)
+    const [calls, traces] = [await of('call', CALL), await of('trace', TRACE)]
+    learn(traces)
+    const insideOf = insides(calls, traces)
+    const txs = sources.map(source => txOf(source, insideOf(source.hash as string)))
     const events = (await of('event', EVENT)).map(eventOf)
     const decoded = new Set(events.map(keyOf))
     const logs = (await of('log', LOG)).map(logOf).filter(log => !decoded.has(keyOf(log)))
@@ -161,9 +215,30 @@ export const createChainNews = ({ pool, network, nameOf, signal }: ChainNewsOpti
 }
 
 const PLACE = ['blockHash', 'blockNumber', 'transactionIndex', 'timestamp']
-const TX = ['hash', 'from', 'to', 'method', 'status', 'contractAddress', 'input', 'value']
+const TX = [
+  'hash',
+  'from',
+  'to',
+  'method',
+  'status',
+  'contractAddress',
+  'input',
+  'value',
+  'gasUsed',
+  'error',
+  'revertAddress',
+  'revertTrace',
+]
+const CALL = ['transactionHash', 'traceAddress', 'selector', 'str']
+const TRACE = ['transactionHash', 'traceAddress', 'type', 'callType', 'action', 'result', 'error', 'revertReason']
 const EVENT = ['event', 'str', 'error', 'probability', 'address', 'transactionHash', 'logIndex']
 const LOG = ['topics', 'data', 'address', 'transactionHash', 'logIndex']
+
+interface Inside {
+  /** The call at a trace address with its arguments. */
+  callAt(path: readonly number[]): string | null
+  steps(): DevStep[]
+}
 
 type Source = Record<string, unknown>
 interface Block {
@@ -172,6 +247,8 @@ interface Block {
 }
 
 const numberOf = (value: unknown): number => (value as { num: number }).num
+const longOf = (value: unknown): number | null => (value as { num: number } | undefined)?.num ?? null
+const stepKey = ({ transactionHash }: Source, path: readonly number[]): string => [transactionHash, ...path].join()
 const logIndexOf = (item: Item): number => (item.type === 'tx' ? -1 : item.logIndex)
 const keyOf = ({ block, logIndex }: Event | Log): string => `${block} ${logIndex}`
 

@@ -5,6 +5,8 @@ export interface NodeState {
   head: number
   /** Block at which it forked off another chain; null where it did not, or does not tell. */
   fork: number | null
+  /** Whether it announces new blocks at the same port by WebSocket: anvil and Hardhat do. */
+  announces: boolean
 }
 
 const TIMEOUT_MS = 3_000
@@ -39,7 +41,8 @@ export const askNode = async (
       { forkedNetwork?: { forkBlockNumber?: unknown } } | undefined,
     ]
     const fork = Number(anvil?.forkConfig?.forkBlockNumber ?? hardhat?.forkedNetwork?.forkBlockNumber ?? Number.NaN)
-    return { chainId, head, fork: Number.isSafeInteger(fork) ? fork : null }
+    const announces = anvil !== undefined || hardhat !== undefined
+    return { chainId, head, fork: Number.isSafeInteger(fork) ? fork : null, announces }
   } catch (error) {
     if (error instanceof SyntaxError) return { why: NO_NODE }
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error

@@ -58,12 +58,18 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
   tell({ type: 'serving', url: server.url, network: network.network, token: parts.accounts.createToken('dev') })
   project.look()
 
-  const news = createChainNews({ pool: parts.pool, network: network.network, nameOf: project.nameOf, signal })
+  const news = createChainNews({
+    pool: parts.pool,
+    network: network.network,
+    nameOf: project.nameOf,
+    verbose: run.verbose,
+    signal,
+  })
   const url = network.rpc[0]!
-  const start = (from: BlockPoint) => {
+  const start = (from: BlockPoint, announces: boolean) => {
     const job = {
       type: 'follow' as const,
-      node: { ...nodeOptions(network), shrinks: true },
+      node: { ...nodeOptions(network), ...(announces && !network.ws && announcer(url.reveal())), shrinks: true },
       from,
       order: network.order,
       finality: network.finality,
@@ -91,12 +97,12 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     complaint = undefined
     if (found === node) return
     await indexings[0]?.stop()
-    const { chainId, head, fork } = found
+    const { chainId, head, fork, announces } = found
     const from = firstBlock(network.from, found)
     node = found
     news.skipTo(head - TOLD + 1)
     tell({ type: 'node', node: String(url), chainId, head, from, fork })
-    start({ block: from })
+    start({ block: from }, announces)
   }
 
   /** A look that comes to nothing is made up for by the next one. */
@@ -121,6 +127,9 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     await sleep(Math.max(LOOK_MS, taken * 3), undefined, { signal }).catch(() => {})
   }
 }
+
+/** The same address by WebSocket. */
+const announcer = (url: string) => (/^https?:/.test(url) ? { wsUrl: url.replace(/^http/, 'ws') } : {})
 
 /** A fork's own blocks and the one before them; of a long chain the newest. */
 const firstBlock = (from: BlockPoint | undefined, { head, fork }: NodeState): number => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { addAbis } from '../ingest/abis.ts'
+import { addAbis, artifactFiles } from '../ingest/abis.ts'
 import { messageOf } from '../lib/errors.ts'
 
 /** The folder where a project's compiler leaves its artifacts. */
@@ -41,7 +41,7 @@ export interface Artifacts {
 export const readArtifacts = (folder: string): Artifacts => {
   const artifacts: Artifact[] = []
   const broken: Artifacts['broken'] = []
-  for (const file of jsonFiles(folder)) {
+  for (const file of artifactFiles(folder)) {
     try {
       const artifact = parseArtifact(file, JSON.parse(readFileSync(file, 'utf8')))
       if (artifact) artifacts.push(artifact)
@@ -54,27 +54,12 @@ export const readArtifacts = (folder: string): Artifacts => {
 
 /** Changes whenever a file below the folder does. */
 export const stateOf = (folder: string): string =>
-  jsonFiles(folder)
+  artifactFiles(folder)
     .map(file => {
       const { mtimeMs, size, ino } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: 0, ino: 0 }
       return `${file}:${mtimeMs}:${size}:${ino}`
     })
     .join('\n')
-
-/** Neither inputs of the compiler nor what Hardhat notes for itself. */
-const jsonFiles = (folder: string): string[] => {
-  try {
-    return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter(it => it.isFile() && it.name.endsWith('.json') && !it.name.endsWith('.dbg.json'))
-      .map(it => join(it.parentPath, it.name))
-      .filter(file => !/[\\/]build-info[\\/]/.test(file))
-      .sort()
-  } catch (error) {
-    // A folder may go while it is read: `forge clean`.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
-}
 
 const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
   if (typeof json !== 'object' || json === null) return undefined

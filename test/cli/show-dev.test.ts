@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DevNews } from '../../src/cli/index.ts'
+import type { DevNews, DevStep } from '../../src/cli/index.ts'
 import { showDevNews } from '../../src/cli/show-dev.ts'
 
 const ALICE = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -18,7 +18,11 @@ const tx = {
   method: null,
   selector: null,
   value: '0',
+  call: null,
+  gasUsed: null,
   status: true,
+  failure: null,
+  steps: [] as DevStep[],
 } as const
 const log = {
   block: 1234567,
@@ -56,22 +60,66 @@ test('each piece of news is one line', () => {
     ],
     [{ type: 'rollback', to: 3 }, 'The chain went back to block 3: forgot the blocks after it.'],
     [{ type: 'rollback', to: -1 }, 'The chain was restarted: forgot all blocks, and starts over.'],
-    [tx, '#7    15:42:32  tx     0x5FbD…0aa3  from 0xf39F…2266  ok'],
+    [tx, `#7    15:42:32  tx     ${TOKEN}  from 0xf39F…2266  ${tx.hash}  ok`],
     [
       { ...tx, contract: 'Token', method: 'mint', selector: '0x12345678', status: false },
-      '#7    15:42:32  tx     Token.mint()  from 0xf39F…2266  FAILED',
+      `#7    15:42:32  tx     Token.mint()  from 0xf39F…2266  ${tx.hash}  FAILED`,
     ],
     [
       { ...tx, selector: '0x12345678', value: '1500000000000000000' },
-      '#7    15:42:32  tx     0x5FbD…0aa3.0x12345678() with 1.5 ether  from 0xf39F…2266  ok',
+      `#7    15:42:32  tx     ${TOKEN}.0x12345678() with 1.5 ether  from 0xf39F…2266  ${tx.hash}  ok`,
     ],
     [
       { ...tx, to: null, created: TOKEN, contract: 'Token', value: '25' },
-      `#7    15:42:32  tx     new Token at ${TOKEN} with 25 wei  from 0xf39F…2266  ok`,
+      `#7    15:42:32  tx     new Token at ${TOKEN} with 25 wei  from 0xf39F…2266  ${tx.hash}  ok`,
     ],
     [
       { ...tx, to: null, status: false, value: '10000000000000000000' },
-      '#7    15:42:32  tx     new contract with 10 ether  from 0xf39F…2266  FAILED',
+      `#7    15:42:32  tx     new contract with 10 ether  from 0xf39F…2266  ${tx.hash}  FAILED`,
+    ],
+    [
+      {
+        ...tx,
+        contract: 'Token',
+        call: 'burn(amount=5)',
+        gasUsed: 34_567,
+        status: false,
+        failure: {
+          error: 'TooPoor(available=3, required=5)',
+          address: ALICE,
+          contract: 'Vault',
+          call: 'take(amount=5)',
+        },
+        steps: [
+          {
+            depth: 1,
+            type: 'delegatecall',
+            to: ALICE,
+            contract: 'Vault',
+            call: 'take(amount=5)',
+            selector: '0x12345678',
+            value: '0',
+            gasUsed: 1_234,
+            error: 'Out of gas',
+          },
+          {
+            depth: 2,
+            type: 'create',
+            to: TOKEN,
+            contract: null,
+            call: null,
+            selector: null,
+            value: '25',
+            gasUsed: null,
+            error: null,
+          },
+        ],
+      },
+      [
+        `#7    15:42:32  tx     Token.burn(amount=5)  from 0xf39F…2266  gas 34,567  ${tx.hash}  FAILED: TooPoor(available=3, required=5) in Vault.take(amount=5)`,
+        '                  [delegatecall] Vault.take(amount=5)  gas 1,234  FAILED: Out of gas',
+        `                    new contract at ${TOKEN} with 25 wei`,
+      ].join('\n'),
     ],
     [
       { ...log, type: 'event', event: 'Said', text: 'Said(what=a\n\u001b[31mb)', error: null, probability: 1 },
@@ -79,7 +127,7 @@ test('each piece of news is one line', () => {
     ],
     [
       { ...log, type: 'event', contract: null, event: 'Said', text: null, error: 'data too short', probability: 1 },
-      '#1234567  15:42:32  event  0x5FbD…0aa3  Said  NOT DECODED: data too short',
+      `#1234567  15:42:32  event  ${TOKEN}  Said  NOT DECODED: data too short`,
     ],
     [
       { ...log, type: 'log', topics: [TOPIC], data: '0x00' },

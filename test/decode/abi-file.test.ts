@@ -47,7 +47,8 @@ const others = [
 
 test('an ABI is read from what compilers and people write', () => {
   const abi = [transferEntry, ...others, balanceOfEntry]
-  const want = { probability: 1, events: [transfer], functions: [balanceOf] }
+  const errors = [{ name: 'Broke', inputs: [{ name: 'why', type: 'string' }] }]
+  const want = { probability: 1, events: [transfer], functions: [balanceOf], errors }
   assert.deepEqual(read(abi), want)
   assert.deepEqual(read({ abi, bytecode: { object: '0x' }, metadata: {} }), want, 'Foundry')
   assert.deepEqual(read({ _format: 'hh-sol-artifact-1', contractName: 'Token', abi, bytecode: '0x' }), want, 'Hardhat')
@@ -77,7 +78,7 @@ test('an ABI is read from what compilers and people write', () => {
   ]
   assert.deepEqual(read(written), want, 'signatures')
   assert.deepEqual(read({ abi: written }), want, 'signatures in an artifact')
-  assert.deepEqual(read([written[0], balanceOfEntry]), want, 'a mixture')
+  assert.deepEqual(read([written[0], written[3], balanceOfEntry]), want, 'a mixture')
   assert.deepEqual(read([]), { probability: 1, events: [], functions: [] })
   assert.deepEqual(read(['errorSeen(bool)', 'functionCalled()']).events.map(formatSignature), [
     'errorSeen(bool)',

@@ -306,6 +306,7 @@ it('tells rules what an event was decoded by: its declaration, and the decimals 
       raw: raw!,
       logs,
       methods: [],
+      failures: [],
       traces: [],
       calls: [],
       contracts: [],

@@ -133,6 +133,10 @@ describe('columns of a store', () => {
         '22 tx.maxFeePerGas',
         '23 tx.maxPriorityFeePerGas',
         '24 tx.effectiveGasPrice',
+        '25 tx.error',
+        '26 tx.revertReason',
+        '27 tx.revertName',
+        '28 tx.revertAddress',
         '30 log.address',
         '31 log.signature',
         '32 log.transactionIndex',
@@ -143,6 +147,8 @@ describe('columns of a store', () => {
         '44 trace.result.gasUsed',
         '45 trace.error',
         '46 trace.transactionPosition',
+        '47 trace.revertReason',
+        '48 trace.revertName',
         '50 call.from',
         '51 call.to',
         '52 call.selector',
@@ -151,6 +157,8 @@ describe('columns of a store', () => {
         '55 call.reverted',
         '56 call.depth',
         '57 call.value',
+        '58 call.revertReason',
+        '59 call.revertName',
       ],
     )
   })

@@ -20,6 +20,7 @@ import {
   demoBlocks,
   demoEvents,
   excerptOf,
+  failuresOf,
   generatedBlocks,
   METHODS,
   mainnetBlocks,
@@ -88,7 +89,8 @@ const blockSource = ({ block }: RawBlock): Source => ({
   transactions: block.transactions.map(tx => tx.hash),
 })
 
-const txSource = ({ block, receipts }: RawBlock, i: number): Source => {
+const txSource = (raw: RawBlock, i: number): Source => {
+  const { block, receipts } = raw
   const tx = block.transactions[i]!
   const method = tx.to === null ? undefined : METHODS[tx.input.slice(0, 10)]
   return {
@@ -121,6 +123,13 @@ const txSource = ({ block, receipts }: RawBlock, i: number): Source => {
     }),
     timestamp: seconds(block.timestamp),
     ...(method === undefined ? {} : { method }),
+    ...pick(
+      { ...failuresOf(raw).txs[i] },
+      {
+        ...all(same, 'error', 'revertReason', 'revertName', 'revertData', 'revertTrace'),
+        ...all(getAddress, 'revertAddress'),
+      },
+    ),
   }
 }
 

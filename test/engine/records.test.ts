@@ -343,6 +343,7 @@ describe('records', () => {
             tx: tx as RpcTransaction,
             receipt: receipt as unknown as RpcReceipt,
             method: method ?? undefined,
+            failure: undefined,
             bloom: follows ? receipt.logsBloom : '0x',
           }
           createTxWriter(ids())(builder.out, input)
@@ -428,7 +429,7 @@ describe('records', () => {
           for (const [place, input] of inputs.entries()) {
             txs.begin(1, place)
             const tx = (input === undefined ? {} : { input }) as RpcTransaction
-            writeTx(txs.out, { tx, receipt: {} as RpcReceipt, method: undefined, bloom: undefined })
+            writeTx(txs.out, { tx, receipt: {} as RpcReceipt, method: undefined, failure: undefined, bloom: undefined })
             txs.end()
           }
           const rows = createRecordRows('trace')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addAbis, createAbiWatch, listAbis, readOwnAbis, removeAbis } from '../../src/ingest/abis.ts'
 import type { Log } from '../../src/lib/log.ts'
@@ -56,7 +56,7 @@ test('where one file is bad, nothing is kept', t => {
     message: new RegExp(`^${bad}: line 2: a type is expected, not "uint7"`),
   })
   assert.throws(() => addAbis(folder, [good, join(root, 'none.json')], ANYWHERE), { code: 'abi_unreadable' })
-  assert.throws(() => addAbis(folder, [good, root], ANYWHERE), { code: 'abi_unreadable' })
+  assert.throws(() => addAbis(folder, [good, join(root, 'Good.json', 'none')], ANYWHERE), { code: 'abi_unreadable' })
   assert.deepEqual(names(), [])
 })
 
@@ -164,4 +164,29 @@ test('what is made of ABIs is made anew where they change, at most once a second
     'error: Cannot read the ABIs, continues with the previous ones',
     'info: Loaded changed ABIs',
   ])
+})
+
+test('of a folder, the artifacts below it are added, and nothing else that compilers leave there', t => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-abis-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const abi = [{ type: 'error', name: 'TooPoor', inputs: [] }]
+  const files = {
+    'out/Bank.sol/Bank.json': { abi },
+    'out/Bank.sol/Bank.dbg.json': { buildInfo: 'x' },
+    'out/Empty.sol/Empty.json': { abi: [] },
+    'out/build-info/1.json': { abi },
+    'out/cache.json': {},
+    'empty/cache.json': {},
+  }
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), JSON.stringify(content))
+  }
+  const kept = join(folder, 'abis')
+  const [added, ...more] = addAbis(kept, [join(folder, 'out')], { network: null, address: null })
+  assert.deepEqual([added?.name, added?.errors, more], ['Bank', [{ name: 'TooPoor', inputs: [] }], []])
+  assert.throws(
+    () => addAbis(kept, [join(folder, 'empty')], { network: null, address: null }),
+    /no artifact of Foundry/,
+  )
 })

@@ -86,6 +86,7 @@ const setUp = async (
   const decoders = {
     decodeLog: () => ({ signature, args: null }),
     methodOf: () => null,
+    decodeRevert: () => null,
     decodeCall: () => ({ selector: '0x00000000', function: null, probability: 0, args: null, error: null }),
   }
   const dictionaries = createDictionaries(createStoredDictionaries(db))

@@ -26,6 +26,7 @@ test('logs, calls and methods are decoded as of where they stand: what a log cha
       seen.methods.add(`${at} ${to} ${input}`)
       return null
     },
+    decodeRevert: () => null,
     decodeCall(to, input, at) {
       seen.calls.add(`${at} ${to} ${input}`)
       return decodeCall(to, input)

@@ -116,6 +116,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
     raw,
     logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)),
     methods: raw.block.transactions.map(() => null),
+    failures: [],
     calls: [],
     traces: [],
     contracts: [],

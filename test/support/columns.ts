@@ -16,6 +16,7 @@ const numberOf = ({ kind, field, declaration }: ColumnField, shown: unknown, rea
     case 'address':
       return reader.addressId(String(shown).slice(2).toLowerCase())!
     case 'keyword':
+    case 'text':
       return reader.nameId(String(shown))!
     case 'boolean':
       return shown === true ? 1 : 0

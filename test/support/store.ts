@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
-import type { RawBlock, RpcTrace } from '../../src/chain/wire.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
 import { readAbi } from '../../src/decode/abi-file.ts'
 import { createCallSignatures } from '../../src/decode/call-signatures.ts'
@@ -11,6 +11,7 @@ import { createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
 import type { OwnAbi } from '../../src/decode/declarations.ts'
 import { createDecoding, type Decoding } from '../../src/decode/decoding.ts'
+import { createErrors, createRevertDecoder, type RevertDecoder } from '../../src/decode/errors.ts'
 import { type Functions, openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
@@ -18,7 +19,9 @@ import { topicOf } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import { type BlockCall, blockCalls } from '../../src/documents/calls.ts'
 import type { BlockContract } from '../../src/documents/contracts.ts'
+import type { DecodedBlock } from '../../src/documents/decoded-block.ts'
 import type { Document } from '../../src/documents/document.ts'
+import { blockFailures } from '../../src/documents/failures.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
 import type { Batch } from '../../src/engine/documents/batch.ts'
@@ -146,7 +149,18 @@ export const decodeCall = (to: string, input: string): DecodedCall => {
 }
 let callDecoder: ReturnType<typeof createCallDecoder> | undefined
 const callSignature = createCallSignatures()
-export const callsOf = (raw: RawBlock): BlockCall[] => blockCalls(raw, decodeCall, callSignature)
+export const callsOf = (raw: RawBlock): BlockCall[] =>
+  blockCalls(raw, raw.traces && failuresOf(raw).traces, decodeCall, callSignature)
+
+let errors: ReturnType<typeof createErrors> | undefined
+const shippedErrors = () => (errors ??= createErrors(text('errors.txt')))
+let revertDecoder: RevertDecoder | undefined
+const decodeRevert: RevertDecoder = (...asked) => {
+  revertDecoder ??= createRevertDecoder(shippedErrors(), [])
+  return revertDecoder(...asked)
+}
+/** By the errors that are shipped. */
+export const failuresOf = (raw: RawBlock) => blockFailures(raw, decodeRevert)
 
 /** Some contracts have an ABI; only traces tell their codes. */
 const contracts = createContracts({
@@ -171,7 +185,9 @@ const answersOf = (address: string): StoredToken => {
 /** What blocks show of steps, contracts and tokens, asked of each in the order of the chain. */
 export const createShows = () => {
   const seen = new Set<string>()
-  return (raw: RawBlock): { traces: RpcTrace[]; contracts: BlockContract[]; tokens: BlockToken[] } => {
+  return (
+    raw: RawBlock,
+  ): Pick<DecodedBlock, 'traces' | 'failures'> & { contracts: BlockContract[]; tokens: BlockToken[] } => {
     const created = contracts.in(raw)
     const tokens = [...tokensIn(raw, created)].flatMap(([address, standard], place) => {
       if (seen.has(address)) return []
@@ -181,7 +197,8 @@ export const createShows = () => {
       const told = { symbol: symbol ?? listed?.symbol ?? null, decimals: listed?.decimals ?? decimals ?? null }
       return [{ address, standard, place, name, ...told, error }]
     })
-    return { traces: raw.traces ?? [], contracts: created, tokens }
+    const { txs: failures, traces } = failuresOf(raw)
+    return { traces, failures, contracts: created, tokens }
   }
 }
 
@@ -208,6 +225,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
   let decoding: Decoding = {
     log,
     call: decodeCall,
+    revert: decodeRevert,
     methodOf: input => METHODS[input.slice(0, 10).toLowerCase()] ?? null,
   }
   const storedTokens = createTokenLookup(db)
@@ -217,10 +235,11 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     call: undefined,
     log: silent,
   })
-  const decoders: Pick<PreparerOptions, 'decodeLog' | 'methodOf' | 'decodeCall'> = {
+  const decoders: Pick<PreparerOptions, 'decodeLog' | 'methodOf' | 'decodeCall' | 'decodeRevert'> = {
     decodeLog: (log, at) => decoding.log(log, at),
     methodOf: (input, to, at) => decoding.methodOf(input, to, at),
     decodeCall: (to, input, at) => decoding.call(to, input, at),
+    decodeRevert: (address, data, at) => decoding.revert(address, data, at),
   }
   const { builders } = options
   const stored = createStoredDictionaries(db)
@@ -291,7 +310,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     writer,
     preparer,
     decodeBy(own) {
-      decoding = createDecoding(shippedRegistry(), shippedFunctions(), own)
+      decoding = createDecoding(shippedRegistry(), shippedFunctions(), shippedErrors(), own)
       return decoding
     },
     prepare(blocks) {

@@ -5,9 +5,9 @@ import { showTable } from '../show.ts'
 
 export const addAbis = command({
   name: 'abi add',
-  usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE…',
+  usage: '[--network T/B/N] [--address ADDRESS | --code-hash HASH] [--redecode] FILE|FOLDER…',
   summary:
-    'Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
+    'Adds ABIs to decode by: JSON, artifacts of Foundry and Hardhat or a folder of them, metadata of Sourcify, signatures, lists of 4byte and OpenChain.',
   settings: ['network', 'limit'],
   options: {
     address: setting(

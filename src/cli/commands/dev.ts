@@ -1,3 +1,5 @@
+import { toggle } from '../../config/kinds.ts'
+import { setting } from '../../config/settings.ts'
 import { command, NODE, networkOf, SERVER } from '../command.ts'
 import { showDevNews } from '../show-dev.ts'
 
@@ -14,12 +16,15 @@ export const dev = command({
     finality: '100000',
     pollInterval: '200ms',
   },
-  options: {},
+  options: {
+    verbose: setting(toggle, 'false', 'Also prints the calls inside of transactions. `-v` for short.'),
+  },
   arity: [0, 0],
-  run: ({ services, config, cwd, log, shutdown, streams, print }) => {
+  run: ({ services, config, options: { verbose }, cwd, log, shutdown, streams, print }) => {
     const style = { colours: streams.stdout.isTTY === true }
     return services.dev(config, networkOf(config), {
       folder: cwd,
+      verbose,
       tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
       log,
       shutdown,

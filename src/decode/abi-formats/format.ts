@@ -10,6 +10,8 @@ export interface Abi {
   probability: number
   events: EventAbi[]
   functions: FunctionAbi[]
+  /** What contracts revert with; absent where there are none. */
+  errors?: FunctionAbi[]
 }
 
 /** A file that is to be read: parsed where it is JSON. */
@@ -38,11 +40,13 @@ export const shown = (value: unknown): string => {
 export const createCollector = () => {
   const events = new Map<string, EventAbi>()
   const functions = new Map<string, FunctionAbi>()
+  const errors = new Map<string, FunctionAbi>()
   const put = <T>(map: Map<string, T>, key: string, value: T) => {
     if (!map.has(key)) map.set(key, value)
   }
   return {
     addEvent: (event: EventAbi) => put(events, formatSignature(event), event),
+    addError: ({ name, inputs }: FunctionAbi) => put(errors, canonicalSignature({ name, inputs }), { name, inputs }),
     addFunction: (abi: FunctionAbi) => put(functions, canonicalSignature(abi), abi),
     get size() {
       return events.size + functions.size
@@ -51,6 +55,7 @@ export const createCollector = () => {
       probability,
       events: [...events.values()],
       functions: [...functions.values()],
+      ...(errors.size > 0 && { errors: [...errors.values()] }),
     }),
   }
 }

@@ -31,7 +31,9 @@ export interface Declaration {
 export type Structs = ReadonlyMap<string, string>
 
 /** Declarations that nothing on the chain is looked up by. */
-const PASSED_OVER = new Set(['constructor', 'fallback', 'receive', 'error', 'struct'])
+const PASSED_OVER = new Set(['constructor', 'fallback', 'receive', 'struct'])
+
+const DECLARED = new Set(['event', 'function', 'error'])
 
 const EXAMPLE = '"event Transfer(address indexed from, address indexed to, uint256 value)"'
 
@@ -39,12 +41,12 @@ const EXAMPLE = '"event Transfer(address indexed from, address indexed to, uint2
 export const readDeclaration = (
   { text, place, at }: Declaration,
   structs: Structs,
-  { addEvent, addFunction }: Collector,
+  { addEvent, addFunction, addError }: Collector,
   bare?: 'event',
 ) => {
   const word = wordOf(text)
-  if (PASSED_OVER.has(word)) return
-  if (word !== 'event' && word !== 'function' && bare === undefined)
+  if (PASSED_OVER.has(word) || /^\s*error\s*\(/.test(text)) return
+  if (!DECLARED.has(word) && bare === undefined)
     throw fault(
       place,
       at,
@@ -53,6 +55,7 @@ export const readDeclaration = (
   const plain = expanded(text, structs)
   try {
     if (word === 'function') addFunction(parseSignature(plain, 'function'))
+    else if (word === 'error') addError(parseSignature(plain.replace(/^\s*error/, 'function'), 'function'))
     else addEvent(parseSignature(plain))
   } catch (cause) {
     throw fault(place, at, `: ${messageOf(cause)}`, cause)

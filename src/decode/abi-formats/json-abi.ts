@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/record.ts'
-import { canonicalType, type FunctionAbi, IDENTIFIER, MAX_DEPTH, maxIndexed } from '../signature.ts'
-import type { AbiParam, EventAbi } from '../types.ts'
-import { type Abi, type AbiFormat, createCollector, fault, shown } from './format.ts'
+import { canonicalType, IDENTIFIER, MAX_DEPTH, maxIndexed } from '../signature.ts'
+import type { AbiParam } from '../types.ts'
+import { type Abi, type AbiFormat, type Collector, createCollector, fault, shown } from './format.ts'
 import { readDeclaration, readStructs, type Structs } from './human-readable.ts'
 
 /** What compilers write, and signatures as ethers and viem take them in an array; a mixture of both too. */
@@ -26,24 +26,24 @@ export const readEntries = (entries: readonly unknown[], place: string, path: st
 }
 
 /** Entries that have no name: nothing on the chain is looked up by them. */
-const PASSED_OVER = new Set<unknown>(['constructor', 'fallback', 'receive', 'error'])
+const PASSED_OVER = new Set<unknown>(['constructor', 'fallback', 'receive'])
 
 const readEntry = (
   entry: Record<string, unknown>,
   place: string,
   path: string,
-  { addEvent, addFunction }: { addEvent(event: EventAbi): void; addFunction(abi: FunctionAbi): void },
+  { addEvent, addFunction, addError }: Collector,
 ) => {
   const kind = entry.type ?? 'function'
   if (PASSED_OVER.has(kind)) return
-  if (kind !== 'event' && kind !== 'function')
+  if (kind !== 'event' && kind !== 'function' && kind !== 'error')
     throw fault(place, `${path}.type`, `is ${shown(kind)}, not "event", "function", "error" or "constructor"`)
   const { name } = entry
   if (typeof name !== 'string' || !IDENTIFIER.test(name))
     throw fault(
       place,
       `${path}.name`,
-      `is ${shown(name)}, not the name of ${kind === 'event' ? 'an event' : 'a function'}`,
+      `is ${shown(name)}, not the name of ${kind === 'function' ? 'a function' : `an ${kind}`}`,
     )
 
   if (kind === 'function') {
@@ -53,6 +53,11 @@ const readEntry = (
       inputs: readParams(entry.inputs, place, `${path}.inputs`, 'value', 1),
       outputs: readParams(entry.outputs ?? [], place, `${path}.outputs`, 'value', 1),
     })
+    return
+  }
+  if (kind === 'error') {
+    if (!isForLibrary(entry.inputs))
+      addError({ name, inputs: readParams(entry.inputs, place, `${path}.inputs`, 'value', 1) })
     return
   }
   const anonymous = entry.anonymous ?? false

@@ -172,7 +172,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
   }
 
   const addCall = (number: number, place: number, call: BlockCall) => {
-    const { tx, trace, from, to, signature, args, reverted, depth, callType } = call
+    const { tx, trace, from, to, signature, args, reverted, depth, callType, revert } = call
     const numbered = context.signature(signature)
     const targetId = ids.address(to)
     const decimals = args && hasInteger(args) ? decimalsOf(targetId, to) : undefined
@@ -193,6 +193,7 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
     end()
     columns.call(call, numbered.id)
     pairs.call.add(termOf(fromId, CALLER), 0, counts.call)
+    if (revert?.name) pairs.call.add(termOf(context.names.id(revert.name), REVERT_NAME), 0, counts.call)
     indexing.call({ signature, args, numbered, target: targetId, decimals }, counts.call++)
   }
 
@@ -222,7 +223,8 @@ export const createPiece = (context: PieceContext): PieceBuilder => {
       const receipt = receipts[i]!
       const place = places ? places.txs[i]! : i
       const method = input.methods[i] ?? undefined
-      const transaction = { tx, receipt, method, bloom: context.bloom(receipt) }
+      const failure = input.failures[i]
+      const transaction = { tx, receipt, method, failure, bloom: context.bloom(receipt) }
       records.tx.begin(number, place)
       write.tx(records.tx.out, transaction)
       records.tx.end()
@@ -289,6 +291,7 @@ export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns 
 const arraysOf = (arrays: object): ArrayBufferView[] => Object.values(arrays)
 
 const CALLER = fieldId('call', 'from')
+const REVERT_NAME = fieldId('call', 'revertName')
 
 /** Reads a field of a trace, as the mapping names it; of rewards, no transaction. */
 const stepReader = (field: string): ((trace: RpcTrace) => unknown) =>

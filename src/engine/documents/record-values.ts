@@ -165,6 +165,8 @@ const DERIVED: Partial<Record<Kind, ReadonlyMap<string, Create>>> = {
     ['to', ofCall(({ to }) => to, field('trace', 'action.to'))],
     ['value', ofCall(() => undefined, field('trace', 'action.value'), field('tx', 'value'))],
     ['callType', ofCall(({ callType }) => callType, field('trace', 'callType'))],
+    ['revertReason', ofCall(() => undefined, field('trace', 'revertReason'))],
+    ['revertName', ofCall(() => undefined, field('trace', 'revertName'))],
     ['reverted', ofCall(({ reverted }) => reverted, undefined)],
     ['transactionIndex', CALL_TX],
     ['transactionHash', transactionHash(CALL_TX)],

@@ -36,6 +36,9 @@ export interface StoredCall {
   callType: number
   input: string
   traceAddress: number[]
+  /** Of the dictionary of names; undefined where nothing is known. */
+  revertReason?: number | undefined
+  revertName?: number | undefined
 }
 
 /** Reads what is decoded: logs and calls. Undefined where none is stored (any more). */
@@ -86,6 +89,8 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
       to: id(TO),
       callType: id(CALL_TYPE),
       traceAddress: integersAt(bytes, trace.offsets[TRACE_ADDRESS]!),
+      revertReason: trace.offsets[REVERT_REASON]! < 0 ? undefined : id(REVERT_REASON),
+      revertName: trace.offsets[REVERT_NAME]! < 0 ? undefined : id(REVERT_NAME),
       value: integerAt(bytes, trace.offsets[VALUE]!),
       input: inputOf(records.traceInput(position)),
     }
@@ -147,6 +152,8 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
 const columnOf = (field: string) => columnIndex('trace', field)
 const [FROM, TO, VALUE] = [columnOf('action.from'), columnOf('action.to'), columnOf('action.value')]
 const [CALL_TYPE, TRACE_ADDRESS] = [columnOf('callType'), columnOf('traceAddress')]
+
+const [REVERT_REASON, REVERT_NAME] = [columnOf('revertReason'), columnOf('revertName')]
 
 /** The small integers of a list that begins at an offset. */
 export const integersAt = (bytes: Uint8Array, offset: number): number[] => {

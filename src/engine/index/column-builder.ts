@@ -35,6 +35,7 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
   const columns = new Map<number, Growing>(COLUMN_FIELDS.map(({ number }) => [number, createGrowing()]))
   const column = (kind: CountedKind, field: string) => columns.get(columnNumber(kind, field))!
   const amount = numberReader({ declaration: { kind: 'amount' } }, ids)
+  const name = numberReader({ declaration: { kind: 'keyword' } }, ids)
   const log = {
     address: column('log', 'address'),
     signature: column('log', 'signature'),
@@ -49,6 +50,8 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
     reverted: column('call', 'reverted'),
     depth: column('call', 'depth'),
     value: column('call', 'value'),
+    revertReason: column('call', 'revertReason'),
+    revertName: column('call', 'revertName'),
   }
 
   return {
@@ -67,7 +70,7 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
       log.signature.push(signature)
       log.tx.push(tx)
     },
-    call({ from, to, tx, callType, reverted, depth, value }, signature) {
+    call({ from, to, tx, callType, reverted, depth, value, revert }, signature) {
       call.from.push(ids.address(from))
       call.to.push(ids.address(to))
       call.signature.push(signature)
@@ -76,6 +79,8 @@ export const createColumnsBuilder = (ids: Ids): ColumnsBuilder => {
       call.reverted.push(reverted ? 1 : 0)
       call.depth.push(depth)
       call.value.push(amount(value))
+      call.revertReason.push(name(revert?.reason))
+      call.revertName.push(name(revert?.name))
     },
     finish: () => new Map(Array.from(columns, ([field, { take }]) => [field, take()])),
   }
@@ -100,6 +105,7 @@ const numberReader = (
     case 'address':
       return value => (typeof value === 'string' ? ids.address(value) : MISSING)
     case 'keyword':
+    case 'text':
       return value => (typeof value === 'string' ? ids.name(value) : MISSING)
     case 'boolean':
       return value => (value == null ? MISSING : value === '0x1' || value === true ? 1 : 0)

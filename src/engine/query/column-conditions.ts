@@ -1,6 +1,7 @@
 import { coin } from '../../documents/show.ts'
 import { lowerBound } from '../../lib/bounds.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
+import { analyze } from '../../query/analysis.ts'
 import type { Bounds, Value } from '../../query/ast.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
 import { UNLISTED, UNLISTED_CALL } from '../index/terms.ts'
@@ -32,8 +33,9 @@ export const conditionOf = (leaf: Leaf, reader: Reader): ColumnCondition | 'neve
   switch (kind) {
     case 'address':
       return ofAddresses(leaf, reader)
+    case 'text':
     case 'keyword':
-      return leaf.op === 'in'
+      return leaf.op === 'in' && compare !== 'token'
         ? oneOf(leaf.values.flatMap(value => reader.nameId(String(value)) ?? []))
         : judged(leaf, reader)
     case 'quantity':
@@ -57,9 +59,11 @@ const judged = (leaf: Leaf, reader: Reader): ColumnCondition => {
   const test = testOf(leaf)
   const interpret = interpreterOf(field, reader)
   const known = new Map<number, Verdict>()
+  const isWords = field.kind === 'text' && field.encoding === ''
   const verdictOf = (value: number): Verdict => {
     if (isInexact(field, value)) return field.encoding === 'num' && value > LONGS_END ? NO : DOUBT
     if (field.kind === 'hex' && isShared(value, reader)) return DOUBT
+    if (isWords) return analyze(reader.name(value)).some(test) ? YES : NO
     const seen = interpret(value)
     return seen !== undefined && test(seen) ? YES : NO
   }

@@ -118,7 +118,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
   const callAt = (position: number): Document | undefined => {
     const call = stored.call(position)
     if (!call) return undefined
-    const { tx, value, input, traceAddress, reverted, decimals } = call
+    const { tx, value, input, traceAddress, reverted, revertReason, revertName, decimals } = call
     const number = blockOf(position)
     const { event, probability } = reader.signature(call.signature)
     const { args, error } = event ? decodeCall(call.signature, input) : NOTHING_DECODED
@@ -136,6 +136,8 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
       event,
       args,
       error,
+      revertReason: revertReason === undefined ? undefined : reader.name(revertReason),
+      revertName: revertName === undefined ? undefined : reader.name(revertName),
       probability: event && probability,
       decimals,
     }

@@ -78,6 +78,8 @@ export const recordReader = (
   field: FieldPath,
   reader: Reader,
 ): ((position: number) => Value | undefined) | undefined => {
+  // Of text there are several values: its words.
+  if (field.kind === 'text' && field.encoding === '') return undefined
   const read = field.list === undefined ? valueReader(kind, field.field, reader.records) : undefined
   if (!read) return undefined
   const interpret = interpreterOf(field, reader)

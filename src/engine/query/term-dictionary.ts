@@ -38,6 +38,8 @@ const OF_LOGS: Record<string, (reader: Reader) => string[]> = {
 const OF_CALLS: Record<string, (reader: Reader) => string[]> = {
   method: reader => reader.signatures('call').flatMap(({ event }) => event?.name ?? []),
   callType: reader => [...reader.names()],
+  revertReason: reader => [...reader.names()],
+  revertName: reader => [...reader.names()],
   'args.name': reader => inputsOf(reader, 'call').map(({ name }) => name),
   'args.value.type': reader => inputsOf(reader, 'call').map(fullType),
 }

@@ -35,6 +35,8 @@ const TRACE = {
   value: index('action.value'),
   callType: index('callType'),
   path: index('traceAddress'),
+  revertReason: index('revertReason'),
+  revertName: index('revertName'),
 }
 const TX_VALUE = columnIndex('tx', 'value')
 const VALUE = RECORD_COLUMNS.trace[TRACE.value]!
@@ -113,6 +115,14 @@ export const createCallShow = (context: Context): Show => {
       }
     }
 
+  /** What only a trace tells, where it does. */
+  const traced =
+    (column: number): ((plan: FieldPlan) => Write) =>
+    plan => {
+      const write = values.value(RECORD_COLUMNS.trace[column]!, plan)
+      return out => (bytes !== undefined && trace.offsets[column]! >= 0 ? write(out, inTrace(column)) : false)
+    }
+
   const writeNull = (out: ByteWriter, { single }: FieldPlan): boolean => {
     if (single) out.bytes(NULL)
     return single
@@ -169,6 +179,8 @@ export const createCallShow = (context: Context): Show => {
       else writeJson(out, result.error)
       return true
     },
+    revertReason: traced(TRACE.revertReason),
+    revertName: traced(TRACE.revertName),
     str: () => out => {
       if (by) show.text(out, by, decodedOnce())
       else out.bytes(NULL)

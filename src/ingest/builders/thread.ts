@@ -25,7 +25,7 @@ export const runBuilder = async (data: BuilderData) => {
   const { network, store, abis, chainId, limits, memory, bloom, traces } = data
   const db = openForReading(store, nativeBinding())
   const stored = createStoredDictionaries(db)
-  const { registry, functions, list } = openSignatures()
+  const { registry, functions, errors, list } = openSignatures()
   const tokens = createTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
     stored: createTokenLookup(db),
@@ -33,7 +33,7 @@ export const runBuilder = async (data: BuilderData) => {
     log: silent,
   })
   const decoding = createAbiWatch({ folder: abis, network, log: silent }, own => ({
-    ...createDecoding(registry, functions, own),
+    ...createDecoding(registry, functions, errors, own),
     version: versionOf(own),
   }))
   let current = decoding()
@@ -47,6 +47,7 @@ export const runBuilder = async (data: BuilderData) => {
     decodeLog: (log, at) => current.log(log, at),
     methodOf: (input, to, at) => current.methodOf(input, to, at),
     decodeCall: (to, input, at) => current.call(to, input, at),
+    decodeRevert: (address, data, at) => current.revert(address, data, at),
     traces,
   })
   const build = createBuilder({ context, decode, pack: chainId === undefined ? { limits } : { chainId, limits } })

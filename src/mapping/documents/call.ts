@@ -32,6 +32,15 @@ export const call = {
     blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     error: is.keyword('What is wrong with the call data, null where nothing is.', { origin: 'decoded' }),
+    revertReason: is.text('What the contract said when it reverted, decoded. Needs traces.', {
+      origin: 'decoded',
+      column: 58,
+    }),
+    revertName: is.keyword('Name of the error that it reverted with. Needs traces.', {
+      origin: 'decoded',
+      column: 59,
+      indexed: 22,
+    }),
     str: is.keyword('The call written with its arguments.', { origin: 'decoded' }),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
     probability: is.double('How sure the decoding is: 1 for an ABI that was given, less where it was guessed.', {

@@ -32,6 +32,12 @@ export const trace = {
     'result.address': is.address('Contract that a creation made.', { indexed: 15 }),
     'result.code': is.hex('Code of the created contract.', { words: true }),
     error: is.keyword('Why the step failed, null where it did not.', { column: 45, indexed: 16 }),
+    revertReason: is.text('What the contract said when it reverted, decoded.', { origin: 'decoded', column: 47 }),
+    revertName: is.keyword('Name of the error that it reverted with: `Error`, `Panic`, or that of a custom error.', {
+      origin: 'decoded',
+      column: 48,
+      indexed: 21,
+    }),
     subtraces: is.long('Number of steps directly below.'),
     traceAddress: is.integers('Way to the step: its place below each step above it.'),
     transactionHash: is.hex('Transaction of the step.', { origin: 'transaction', bytes: 32 }),

@@ -70,5 +70,27 @@ export const tx = {
       indexed: 9,
       identifier: true,
     }),
+    error: is.text(
+      'Why the transaction failed: what the contract said, or else how the step ended in which the failure began. Only of a transaction that failed.',
+      { origin: 'decoded', column: 25 },
+    ),
+    revertReason: is.text('What the contract said when it reverted, decoded. Needs traces.', {
+      origin: 'decoded',
+      column: 26,
+    }),
+    revertName: is.keyword('Name of the error: `Error`, `Panic`, or that of a custom error. Needs traces.', {
+      origin: 'decoded',
+      column: 27,
+      indexed: 19,
+    }),
+    revertData: is.hex('What the contract returned when it reverted. Needs traces.', { origin: 'decoded' }),
+    revertAddress: is.address('Contract in whose code the failure began. Needs traces.', {
+      origin: 'decoded',
+      column: 28,
+      indexed: 20,
+    }),
+    revertTrace: is.integers('Trace address of the step in which the failure began. Needs traces.', {
+      origin: 'decoded',
+    }),
   },
 } satisfies DocumentMapping

@@ -1,4 +1,5 @@
 import type { RpcReceipt, RpcTransaction } from '../../../chain/wire.ts'
+import type { Failure } from '../../../documents/failures.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { isList, MAPPING, wireName } from '../../../mapping/index.ts'
 import { RECORD_COLUMNS } from '../forms.ts'
@@ -11,6 +12,8 @@ export interface TxInput {
   receipt: RpcReceipt
   /** Name of the function that it calls, undefined where unknown. */
   method: string | undefined
+  /** Why it failed, where that is known. */
+  failure: Failure | undefined
   /** The bloom filter of its logs, as `0x` hex. */
   bloom: unknown
 }
@@ -21,7 +24,8 @@ const COLUMNS = RECORD_COLUMNS.tx
 export const txReader = (field: string): ((input: TxInput) => unknown) => {
   const declaration = MAPPING.tx.fields[field]!
   const wire = wireName(field, declaration)
-  if (declaration.origin === 'decoded') return ({ method }) => method
+  if (field === 'method') return ({ method }) => method
+  if (declaration.origin === 'decoded') return ({ failure }) => failure?.[field as keyof Failure]
   if (!isList(declaration) && declaration.bloom)
     return ({ receipt, bloom }) => {
       const stated = receipt[wire]

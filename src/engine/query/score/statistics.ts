@@ -1,14 +1,16 @@
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import { analyze } from '../../../query/analysis.ts'
 import type { Value } from '../../../query/ast.ts'
-import type { SearchRequest } from '../../../query/request.ts'
+import type { Run, SearchRequest } from '../../../query/request.ts'
 import { exists, isIn } from '../../../query/simplify.ts'
 import type { Statistics } from '../../../query/statistics.ts'
+import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
+import { columnOf } from '../../index/column-fields.ts'
 import type { Reader } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
 import { among } from '../among.ts'
 import { type Evaluation, evaluate } from '../evaluate.ts'
-import { isRowKind } from '../places.ts'
+import { isRowKind, numberedAs } from '../places.ts'
 import { planQuery } from '../plan.ts'
 import { EVERYTHING, type Plan } from '../plan-type.ts'
 import type { Context } from '../segment-matcher.ts'
@@ -165,6 +167,8 @@ const averageLength = (kind: Kind, field: FieldPath, reader: Reader, coverage: C
   if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader, coverage))
   if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader, coverage))
   if (field.kind !== 'text' || field.encoding !== '') return 1
+  const column = columnOf(kind, field)
+  if (column) return averageInColumn(kind, column.number, reader, coverage)
   const lengths = isRowKind(kind)
     ? lengthsOfRows(kind, field.field, reader, coverage)
     : lengthsOfNames(kind, reader, coverage)
@@ -208,6 +212,41 @@ const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number
   return lengths.flatMap(([id, length]) => (length === 0 ? [] : [[length, counts.get(id) ?? 0] as [number, number]]))
 }
 
+/** Of texts that the documents themselves have. What a segment holds is read once. */
+const averageInColumn = (kind: Kind, column: number, reader: Reader, coverage: Coverage): number => {
+  const counts = countsFor(reader, `words ${column}`)
+  let [words, documents] = [0, 0]
+  for (const segment of reader.segments()) {
+    const covered = coverage.of(segment)
+    if (covered === 'none') continue
+    const place = `${segment.id} ${segment.revised}`
+    if (covered === 'some' || !counts.has(place)) {
+      reader.check()
+      const data = reader.columns.data(segment, column)
+      const runs = covered === 'all' ? undefined : coverage.ordinals(segment, numberedAs(kind))
+      const ids = presentIn(data, runs)
+      const sum = ids.reduce((total, id) => total + analyze(reader.name(id)).length, 0)
+      if (covered === 'some') {
+        words += sum
+        documents += ids.length
+        continue
+      }
+      counts.set(place, sum)
+      counts.set(`${place} documents`, ids.length)
+    }
+    words += counts.get(place)!
+    documents += counts.get(`${place} documents`)!
+  }
+  return documents === 0 ? 1 : Math.fround(words / documents)
+}
+
+const presentIn = (data: ColumnData | undefined, runs: readonly Run[] = [[0, data?.count ?? 0]]): number[] =>
+  runs.flatMap(([from, to]) =>
+    Array.from({ length: Math.max(0, Math.min(to, data?.count ?? 0) - from) }, (_, i) =>
+      valueAt(data!, from + i),
+    ).filter(id => id !== MISSING),
+  )
+
 const lengthsOfRows = (
   kind: 'contract' | 'token',
   field: string,
@@ -233,7 +272,7 @@ export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean
   // Of a list each document has as many words as elements.
   if (field.list && !field.list.nested) return false
   if (field.kind !== 'text') return true
-  if (isRowKind(kind)) return false
+  if (isRowKind(kind) || columnOf(kind, field)) return false
   const of = kind === 'call' ? 'call' : 'log'
   return remembered(reader, `one word ${of}`, () =>
     reader.signatures(of).every(({ event }) => !event || analyze(event.name).length <= 1),

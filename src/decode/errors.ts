@@ -1,0 +1,119 @@
+import { stop } from '../lib/errors.ts'
+import { renderEvent, renderText } from './abi.ts'
+import { createCallDecoder } from './calls.ts'
+import { createFunctionDeclarations, type LinksOf, type OwnAbi, REGISTRY_PROBABILITY } from './declarations.ts'
+import type { FunctionCandidate, Functions } from './functions.ts'
+import { parseSignature } from './signature.ts'
+
+/** What a contract said when it reverted. */
+export interface Revert {
+  /** Name of the error, null where it is not known. */
+  name: string | null
+  /** The error in words, null where it is not known. */
+  reason: string | null
+}
+
+/** Decodes what a contract returned when it reverted, at a position of the chain. Null where it returned nothing. */
+export type RevertDecoder = (address: string, data: string, at?: number) => Revert | null
+
+/** Errors by their selectors. */
+export type Errors = Pick<Functions, 'find'>
+
+/** What Solidity itself reverts with: `require(…, "…")`, and failed checks. */
+const ERROR = '0x08c379a0'
+const PANIC = '0x4e487b71'
+
+const PANICS: ReadonlyMap<bigint, string> = new Map([
+  [0x00n, 'generic panic of the compiler'],
+  [0x01n, 'assertion failed'],
+  [0x11n, 'arithmetic overflow or underflow'],
+  [0x12n, 'division or modulo by zero'],
+  [0x21n, 'value outside of the enum'],
+  [0x22n, 'storage byte array encoded wrongly'],
+  [0x31n, 'pop of an empty array'],
+  [0x32n, 'array index out of bounds'],
+  [0x41n, 'out of memory'],
+  [0x51n, 'call of an uninitialised internal function'],
+])
+
+const BUILT_IN: ReadonlyMap<string, readonly FunctionCandidate[]> = new Map(
+  [[ERROR, 'Error(string message)'] as const, [PANIC, 'Panic(uint256 code)'] as const].map(([selector, text]) => [
+    selector,
+    [{ function: parseSignature(text, 'function'), probability: 1 }],
+  ]),
+)
+
+/** By the user's ABIs, those for the contract first, then the registry. Lists of signatures do not tell errors from functions. */
+export const createRevertDecoder = (registry: Errors, own: readonly OwnAbi[], linksOf?: LinksOf): RevertDecoder => {
+  const mine = own.map(({ errors = [], functions, ...abi }) => ({
+    ...abi,
+    functions: abi.probability < 1 ? [...errors, ...functions] : errors,
+  }))
+  const declared = createFunctionDeclarations(registry, mine, linksOf)
+  const decode = createCallDecoder({
+    find: selector => BUILT_IN.get(selector) ?? declared.find(selector),
+    ...ownOf(declared.own),
+  })
+
+  return (address, data, at) => {
+    if (data.length <= 2) return null
+    const { selector, function: error, args } = decode(address, data, at)
+    // Of data that do not decode, the selector is there by chance.
+    if (error === null || args === null) return UNKNOWN
+    if (selector === ERROR) return { name: error.name, reason: renderText(args[0]!.hex, LONGEST) }
+    if (selector === PANIC) return { name: error.name, reason: panicOf(args[0]!.int!) }
+    return { name: error.name, reason: renderEvent(error, args) }
+  }
+}
+
+const UNKNOWN: Revert = { name: null, reason: null }
+
+type Own = ReturnType<typeof createFunctionDeclarations>['own']
+
+const ownOf = (own: Own): { own?: NonNullable<Own> } =>
+  own === undefined ? {} : { own: (to, selector, at) => (BUILT_IN.has(selector) ? [] : own(to, selector, at)) }
+
+/** Characters of a message. */
+const LONGEST = 1000
+
+/** `Panic(0x11): arithmetic overflow or underflow` */
+const panicOf = (code: bigint): string =>
+  `Panic(0x${code.toString(16).padStart(2, '0')}): ${PANICS.get(code) ?? 'unknown code'}`
+
+/**
+ * Reads the text of `data/errors.txt`: a selector and a declaration a line, `#` before comments. Declarations are read when they are first
+ * asked for.
+ */
+export const createErrors = (text: string): Errors & { readonly size: number } => {
+  const bySelector = new Map<string, string[]>()
+  let size = 0
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line === '' || line.startsWith('#')) continue
+    if (!LINE.test(line))
+      throw stop(
+        'registry_broken_line',
+        `data/errors.txt, line ${i + 1}: expected a selector and a declaration, such as 0x118cdaa7 OwnableUnauthorizedAccount(address account). Write the file again with node scripts/registry/build.ts or restore the original one`,
+      )
+    const selector = line.slice(0, 10)
+    const known = bySelector.get(selector)
+    if (known) known.push(line.slice(11))
+    else bySelector.set(selector, [line.slice(11)])
+    size++
+  }
+  const answers = new Map<string, readonly FunctionCandidate[]>()
+  return {
+    size,
+    find(selector) {
+      const declared = bySelector.get(selector)
+      if (!declared) return []
+      let answer = answers.get(selector)
+      if (!answer) {
+        answer = declared.map(one => ({ function: parseSignature(one, 'function'), probability: REGISTRY_PROBABILITY }))
+        answers.set(selector, answer)
+      }
+      return answer
+    },
+  }
+}
+
+const LINE = /^0x[0-9a-f]{8} [A-Za-z_$][\w$]*\([^#]*\)$/
