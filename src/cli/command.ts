@@ -307,6 +307,8 @@ export interface Command<O extends Table = Table> {
   defaults?: Flags
   /** Flags of its own. */
   options: O
+  /** Whether it stands in the audit trail. What changes tokens and rules writes there itself. */
+  audited?: true
   /** How many positional arguments it takes. */
   arity: readonly [least: number, most: number]
   /** Exit code 0 unless it says otherwise. */
@@ -319,6 +321,11 @@ export const SERVER = [
   'port',
   'logRequests',
   'metrics',
+  'tlsCert',
+  'tlsKey',
+  'trustProxy',
+  'proxyHeader',
+  'corsOrigin',
   'queryDeadline',
   'readers',
   'limit',
@@ -331,7 +338,7 @@ export const SERVER = [
   'keepDeliveries',
 ] as const satisfies readonly (keyof typeof SETTINGS)[]
 /** What is kept of old data. */
-export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts'] as const satisfies readonly SettingName[]
+export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts', 'keepAudit'] as const satisfies readonly SettingName[]
 export const NODE = [
   'network',
   'rpc',

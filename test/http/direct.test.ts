@@ -74,6 +74,9 @@ const ask = async ({ url }: HttpServer, { path = PATH, ...rest }: Asked) => {
   delete reply.headers.date
   // That of each request is another one.
   const id = reply.headers['x-request-id']
+  // Each request leaves one less.
+  const left = reply.headers.ratelimit
+  if (left !== undefined) reply.headers.ratelimit = String(left).replace(/r=\d+;t=\d+/, 'counted')
   if (id !== undefined) reply.headers['x-request-id'] = String(id).replace(/^[\da-f]{8}-[\da-f-]{27}$/, 'made up')
   // Each fault of the server is logged by a number of its own.
   return { ...reply, text: reply.text.replace(/[\da-f]{8}-[\da-f-]{27}/g, '') }

@@ -4,7 +4,7 @@ import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { networkOf, type Rules } from '../../rules/store.ts'
 import { sendAnswer } from '../answer.ts'
-import type { Handler } from '../context.ts'
+import { actorOf, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import { checkIfMatch, etagOf, isKnown, readRule, ruleOf } from './request.ts'
@@ -31,7 +31,7 @@ export const createRule =
     const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
     const rule = rules.together(() => {
       checkRoom(rules.sizeOf(id), input, limits)
-      return rules.create(id, input, start)
+      return rules.create(id, input, start, actorOf(c))
     })
     await rules.synced()
     return answer({ service }, rule, 201, { location: `/alerting/rules/${rule.id}/` })
@@ -72,7 +72,11 @@ export const updateRule =
       const after = rules.together(() => {
         if (grown > 0 && rules.sizeOf(before.account).bytes + grown > limits.ruleBytes)
           throw overLimit('ruleBytes', limits)
-        return rules.update(before.account, before.id, input, { ifRevision: before.revision, startBlock: start })
+        return rules.update(before.account, before.id, input, {
+          ifRevision: before.revision,
+          startBlock: start,
+          by: actorOf(c),
+        })
       })
       // Somebody else's change came between reading and writing: this one is made to what that has left.
       if (after === 'absent' || after === 'changed') continue
@@ -93,7 +97,7 @@ export const removeRule =
     for (;;) {
       const rule = ruleOf(c, alerting)
       checkIfMatch(c, rule)
-      if (rules.remove(rule.account, rule.id, rule.revision) !== 'removed') continue
+      if (rules.remove(rule.account, rule.id, rule.revision, actorOf(c)) !== 'removed') continue
       await rules.synced()
       return new Response(null, { status: 204 })
     }
