@@ -33,11 +33,11 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
     if (incoming) factsOf(incoming).account = caller.name
     const left = rates.take(caller.token)
     if (left !== undefined) {
-      if (outgoing) tellRate(outgoing, rates.policy, left)
+      if (outgoing) tellRate(outgoing, left)
       return caller
     }
-    const { header, error } = rates.exceeded(caller.token)
-    if (outgoing) tellRate(outgoing, rates.policy, header)
+    const { headers, error } = rates.exceeded(caller.token)
+    if (outgoing) tellRate(outgoing, headers)
     throw error
   },
 

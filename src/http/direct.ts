@@ -10,7 +10,7 @@ import type { Bodies } from './body.ts'
 import type { Exchange } from './context.ts'
 import { renderError } from './errors.ts'
 import { totalsFor } from './es/dialect.ts'
-import { factsOf, nameRequest, RATE_LIMIT, RATE_POLICY, REQUEST_ID, tellRate } from './facts.ts'
+import { factsOf, nameRequest, REQUEST_ID, tellRate } from './facts.ts'
 import { PRODUCT } from './json.ts'
 import { nodeListener } from './node-listener.ts'
 import type { Rates } from './rates.ts'
@@ -77,12 +77,11 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
     } catch {
       return false
     }
-    const left = rates.take(account.token)
-    if (left === undefined) {
+    const rate = rates.take(account.token)
+    if (rate === undefined) {
       held.close()
       return false
     }
-    const rate: Rate = { policy: rates.policy, left }
 
     const exchange: Exchange = {
       req: { method: incoming.method!, path: incoming.url!, raw: { signal: signalOf(incoming.socket) } },
@@ -122,31 +121,25 @@ const PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$
 const OTHER_FORMS = /csv|ndjson/i
 const BEARER = /^Bearer ([\w-]+)$/
 
-interface Rate {
-  policy: string
-  left: string
-}
-
 const sendWhole = (
   { incoming, outgoing }: Exchange['env'] & {},
-  { policy, left }: Rate,
+  rate: readonly string[],
   status: number,
   body: Uint8Array,
 ) => {
   const { id } = factsOf(incoming!)
   const length = String(body.length)
-  const own = [REQUEST_ID, id, RATE_POLICY, policy, RATE_LIMIT, left, 'content-length', length]
-  outgoing!.writeHead(status, [...PRODUCT_HEADERS, ...own])
+  outgoing!.writeHead(status, [...PRODUCT_HEADERS, REQUEST_ID, id, ...rate, 'content-length', length])
   outgoing!.end(body)
 }
 
 const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
 
 /** Sends what is no plain answer as the app does. */
-const respond = async ({ env }: Exchange, { policy, left }: Rate, response: Response): Promise<void> => {
+const respond = async ({ env }: Exchange, rate: readonly string[], response: Response): Promise<void> => {
   const toListener = await nodeListener()
   nameRequest(env!.incoming!, env!.outgoing!)
-  tellRate(env!.outgoing!, policy, left)
+  tellRate(env!.outgoing!, rate)
   await toListener(() => response)(env!.incoming!, env!.outgoing!)
 }
 

@@ -26,11 +26,10 @@ export const nameRequest = (incoming: IncomingMessage, outgoing: ServerResponse)
   if (!outgoing.headersSent) outgoing.setHeader(REQUEST_ID, factsOf(incoming).id)
 }
 
-/** Tells the client how many requests it has left. */
-export const tellRate = (outgoing: ServerResponse, policy: string, left: string) => {
+/** Tells the client how many requests it has left, by names and values of headers. */
+export const tellRate = (outgoing: ServerResponse, headers: readonly string[]) => {
   if (outgoing.headersSent) return
-  outgoing.setHeader(RATE_POLICY, policy)
-  outgoing.setHeader(RATE_LIMIT, left)
+  for (let i = 0; i < headers.length; i += 2) outgoing.setHeader(headers[i]!, headers[i + 1]!)
 }
 
 const FACTS = Symbol('facts')

@@ -1,13 +1,15 @@
-import { type Limits, overNow } from '../limits/index.ts'
+import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
+import { RATE_LIMIT, RATE_POLICY } from './facts.ts'
 
 /** Counts the requests of tokens, and refusals of addresses, by windows of a minute that begin with the first one. */
 export interface Rates {
-  /** Counts a request of a token: the header `RateLimit`, or undefined where it has no more. */
-  take(token: number): string | undefined
-  /** The header of a token that has no more, and the error to tell. */
-  exceeded(token: number): { header: string; error: Error }
-  /** `RateLimit-Policy`, the same for all. */
-  policy: string
+  /**
+   * Counts a request of a token: names and values of headers that tell what is left, or undefined where it has no more. There are none
+   * where the operator sets no quota: the default is more than a server answers.
+   */
+  take(token: number): readonly string[] | undefined
+  /** The same headers of a token that has no more, and the error to tell. */
+  exceeded(token: number): { headers: readonly string[]; error: Error }
   /** Counts a refused request of an address: the error to tell where there were too many. */
   refused(address: string): Error | undefined
 }
@@ -17,6 +19,7 @@ interface Window {
   endsAt: number
 }
 
+const NONE: readonly string[] = []
 const WINDOW_MS = 60_000
 /** Addresses that are known at once; beyond them, the oldest are forgotten. */
 const MAX_ADDRESSES = 10_000
@@ -34,23 +37,27 @@ export const createRates = (limits: Limits, now: () => number = () => performanc
     }
     return window
   }
-  const header = ({ left, endsAt }: Window, at: number) =>
-    `"requests";r=${left};t=${Math.max(1, Math.ceil((endsAt - at) / 1_000))}`
+  const hasQuota = limits.requestsByToken < DEFAULT_LIMITS.requestsByToken
+  const policy = `"requests";q=${limits.requestsByToken};w=${WINDOW_MS / 1_000}`
+  const headersOf = ({ left, endsAt }: Window, at: number): readonly string[] => {
+    if (!hasQuota) return NONE
+    const seconds = Math.max(1, Math.ceil((endsAt - at) / 1_000))
+    return [RATE_POLICY, policy, RATE_LIMIT, `"requests";r=${left};t=${seconds}`]
+  }
 
   return {
-    policy: `"requests";q=${limits.requestsByToken};w=${WINDOW_MS / 1_000}`,
     take(token) {
       const at = now()
       const window = windowOf(tokens, token, limits.requestsByToken, at)
       if (window.left === 0) return undefined
       window.left--
-      return header(window, at)
+      return headersOf(window, at)
     },
     exceeded(token) {
       const at = now()
       const window = windowOf(tokens, token, limits.requestsByToken, at)
       const error = overNow('requestsByToken', limits, undefined, { retryAfterMs: Math.max(1, window.endsAt - at) })
-      return { header: header(window, at), error }
+      return { headers: headersOf(window, at), error }
     },
     refused(address) {
       const at = now()

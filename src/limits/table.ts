@@ -60,7 +60,7 @@ export const LIMITS = {
     6_000_000,
     REJECTED,
     ['a token', 'requests in a minute'],
-    'Wait until the minute is over, as Retry-After says. The header RateLimit of each answer tells what is left.',
+    'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
   ),
   refusalsByAddress: count(
     120,
