@@ -1,11 +1,25 @@
 import { hash, randomBytes } from 'node:crypto'
 import { refuse } from '../lib/errors.ts'
+import { type Actor, createTrail, type Trail, thisUser } from './audit.ts'
 import { connect } from './file.ts'
+import { createRefusals, type Refusals } from './refusals.ts'
 import { keepReserve, withReserve } from './reserve.ts'
+import { readScopes, type Scope, USUAL_SCOPES, writeScopes } from './scopes.ts'
+
+export type { Actor, AuditEntry, Trail } from './audit.ts'
+export type { Refusals } from './refusals.ts'
+export { SCOPES, type Scope } from './scopes.ts'
 
 export interface Account {
   id: number
   name: string
+}
+
+/** An account as one of its tokens shows it. */
+export interface Caller extends Account {
+  /** Number of the token. */
+  token: number
+  scopes: ReadonlySet<Scope>
 }
 
 /** What may be told of a token; the token itself is known to its holder alone. Times are epoch milliseconds. */
@@ -14,23 +28,48 @@ export interface TokenInfo {
   account: string
   /** Its first letters, by which its holder can tell which one is meant. */
   hint: string
+  scopes: Scope[]
   createdAt: number
   expiresAt: number | null
   revokedAt: number | null
   /** To the minute, once a minute has passed. */
   lastUsedAt: number | null
+  /** The token that was made in its place. */
+  replacedBy: number | null
+}
+
+export interface TokenOptions {
+  /** Milliseconds. */
+  expiresIn?: number | undefined
+  scopes?: readonly Scope[] | undefined
+  /** Who makes it; by default, whoever sits at the command line. */
+  by?: Actor | undefined
+}
+
+export interface Rotated {
+  id: number
+  token: string
+  /** Until then the old one is valid. */
+  oldUntil: number
 }
 
 export interface Accounts {
-  /** Makes a token for the account of that name, which is made where it does not exist. `expiresIn` in milliseconds. */
-  createToken(account: string, options?: { expiresIn?: number | undefined }): string
+  /** Makes a token for the account of that name, which is made where it does not exist. */
+  createToken(account: string, options?: TokenOptions): string
+  /**
+   * Makes a token of the same account and scopes, valid for as long as the old one was, and has the old one expire after `graceMs`.
+   */
+  rotate(id: number, options: { graceMs: number; expiresIn?: number | undefined; by?: Actor | undefined }): Rotated
   /** The account whose valid token this is. */
-  verify(token: string): Account | undefined
+  verify(token: string): Caller | undefined
   list(): TokenInfo[]
   /** All of them, in the order in which they were made. */
   accounts(): Account[]
   /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
-  revoke(id: number): void
+  revoke(id: number, by?: Actor): void
+  trail: Trail
+  /** Counts refusals for the trail. */
+  refusals: Refusals
   close(): void
 }
 
@@ -49,24 +88,32 @@ export const openAccounts = (
   keepReserve(folder)
   const insertAccount = db.prepare('INSERT INTO accounts (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertToken = db.prepare(
-    'INSERT INTO tokens (account, hash, hint, created_at, expires_at) SELECT id, ?, ?, ?, ? FROM accounts WHERE name = ?',
+    'INSERT INTO tokens (account, hash, hint, created_at, expires_at, scopes) SELECT id, ?, ?, ?, ?, ? FROM accounts WHERE name = ?',
   )
-  const findToken = db.prepare<[Buffer], { id: number; account: number; name: string; expiresAt: number | null }>(
-    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt FROM tokens t JOIN accounts a ON a.id = t.account
+  const findToken = db.prepare<[Buffer], TokenRow>(
+    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes FROM tokens t JOIN accounts a ON a.id = t.account
      WHERE t.hash = ? AND t.revoked_at IS NULL`,
   )
-  const listTokens = db.prepare<[], TokenInfo>(
-    `SELECT t.id, a.name AS account, t.hint, t.created_at AS createdAt, t.expires_at AS expiresAt,
-       t.revoked_at AS revokedAt, t.used_at AS lastUsedAt
+  const listTokens = db.prepare<[], Omit<TokenInfo, 'scopes'> & { scopes: string }>(
+    `SELECT t.id, a.name AS account, t.hint, t.scopes, t.created_at AS createdAt, t.expires_at AS expiresAt,
+       t.revoked_at AS revokedAt, t.used_at AS lastUsedAt, t.replaced_by AS replacedBy
      FROM tokens t JOIN accounts a ON a.id = t.account ORDER BY t.id`,
   )
   const listAccounts = db.prepare<[], Account>('SELECT id, name FROM accounts ORDER BY id')
   const revokeToken = db.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?')
+  const replaceToken = db.prepare('UPDATE tokens SET replaced_by = ?, expires_at = ? WHERE id = ?')
   const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
   // Changes when another connection has committed, and costs a look at shared memory.
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
 
-  const valid = new Map<string, { token: number; account: Account; expiresAt: number }>()
+  const trail = createTrail(db, now)
+  const refusals = createRefusals(refused => {
+    db.transaction(() => {
+      for (const { by, act } of refused) trail.record(by, act)
+    })()
+  }, now)
+
+  const valid = new Map<string, { caller: Caller; expiresAt: number }>()
   let version = dataVersion.get()
   let checkedAt = now()
   const used = new Map<number, number>()
@@ -94,19 +141,60 @@ export const openAccounts = (
     version = current
   }
 
+  const listed = (): TokenInfo[] => listTokens.all().map(row => ({ ...row, scopes: readScopes(row.scopes) }))
+
+  /** Commits at once what `work` changes of tokens. */
+  const together = <T>(work: () => T): T => {
+    const done = db.transaction(work).immediate()
+    valid.clear()
+    return done
+  }
+
+  const addToken = (account: string, scopes: string, expiresIn: number | undefined) => {
+    const token = `cs_${randomBytes(32).toString('base64url')}`
+    const at = now()
+    const expiresAt = expiresIn === undefined ? null : at + expiresIn
+    const hint = token.slice(0, 'cs_'.length + 4)
+    const added = insertToken.run(Buffer.from(digest(token), 'hex'), hint, at, expiresAt, scopes, account)
+    return { id: Number(added.lastInsertRowid), token }
+  }
+
   return {
-    createToken: (account, { expiresIn } = {}) => {
+    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, by = thisUser() } = {}) => {
       checkName(account)
-      const bytes = randomBytes(32).toString('base64url')
-      const token = `cs_${bytes}`
-      const at = now()
-      const expiresAt = expiresIn === undefined ? null : at + expiresIn
-      db.transaction(() => {
-        insertAccount.run(account, at)
-        insertToken.run(Buffer.from(digest(token), 'hex'), token.slice(0, 'cs_'.length + 4), at, expiresAt, account)
-      }).immediate()
-      return token
+      return together(() => {
+        insertAccount.run(account, now())
+        const made = addToken(account, writeScopes(scopes), expiresIn)
+        trail.record(by, {
+          action: 'token create',
+          target: String(made.id),
+          detail: { account, scopes: scopes.join() },
+        })
+        return made.token
+      })
     },
+
+    rotate: (id, { graceMs, expiresIn, by = thisUser() }) =>
+      together(() => {
+        const old = listed().find(token => token.id === id)
+        const at = now()
+        if (!old) throw unknownToken(id)
+        if (old.replacedBy !== null)
+          throw refuse('token_replaced', `Token ${id} was replaced by token ${old.replacedBy}: rotate that one.`)
+        const end = old.expiresAt ?? Number.POSITIVE_INFINITY
+        if (old.revokedAt !== null || end <= at)
+          throw refuse(
+            'token_invalid',
+            `Token ${id} is ${old.revokedAt === null ? 'expired' : 'revoked'}: create a new one with chainsieve token create.`,
+          )
+        const lifetime = expiresIn ?? (old.expiresAt === null ? undefined : old.expiresAt - old.createdAt)
+        const made = addToken(old.account, writeScopes(old.scopes), lifetime)
+        const oldUntil = Math.min(end, at + graceMs)
+        replaceToken.run(made.id, oldUntil, id)
+        const detail = { account: old.account, replacedBy: made.id, oldUntil: new Date(oldUntil).toISOString() }
+        trail.record(by, { action: 'token rotate', target: String(id), detail })
+        return { ...made, oldUntil }
+      }),
 
     verify: token => {
       if (!TOKEN.test(token)) return undefined
@@ -117,34 +205,53 @@ export const openAccounts = (
       if (!known) {
         const row = findToken.get(Buffer.from(key, 'hex'))
         if (!row) return undefined
-        const account = { id: row.account, name: row.name }
-        known = { token: row.id, account, expiresAt: row.expiresAt ?? Number.POSITIVE_INFINITY }
+        const { id, account, name, expiresAt, scopes } = row
+        const caller = { id: account, name, token: id, scopes: new Set(readScopes(scopes)) }
+        known = { caller, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY }
         if (valid.size >= MAX_CACHED) valid.clear()
         valid.set(key, known)
       }
       if (at >= known.expiresAt) return undefined
-      used.set(known.token, at)
+      used.set(known.caller.token, at)
       flushing ??= setTimeout(flushUses, USE_FLUSH_MS).unref()
-      return known.account
+      return known.caller
     },
 
-    list: () => listTokens.all(),
+    list: listed,
 
     accounts: () => listAccounts.all(),
 
-    revoke: id => {
-      if (withReserve(folder, () => revokeToken.run(now(), id)).changes === 0)
-        throw refuse('unknown_token', `There is no token ${id}: chainsieve token list shows all tokens.`)
-      valid.clear()
+    revoke: (id, by = thisUser()) => {
+      withReserve(folder, () =>
+        together(() => {
+          if (revokeToken.run(now(), id).changes === 0) throw unknownToken(id)
+          trail.record(by, { action: 'token revoke', target: String(id) })
+        }),
+      )
     },
 
+    trail,
+    refusals,
+
     close: () => {
+      refusals.close()
       if (used.size > 0) flushUses()
       clearTimeout(flushing)
       db.close()
     },
   }
 }
+
+interface TokenRow {
+  id: number
+  account: number
+  name: string
+  expiresAt: number | null
+  scopes: string
+}
+
+const unknownToken = (id: number) =>
+  refuse('unknown_token', `There is no token ${id}: chainsieve token list shows all tokens.`)
 
 // A token has 256 random bits: a plain hash cannot be guessed backwards, and comparing by index tells nothing of use.
 const digest = (token: string) => hash('sha256', token, 'hex')

@@ -48,4 +48,21 @@ export const MIGRATIONS: readonly string[] = [
      expires_at INTEGER
    ) STRICT;
    CREATE INDEX webhook_secrets_by_account ON webhook_secrets (account)`,
+  // A token could do everything before there were scopes. Entries of the audit trail are added and, when they are old, removed; none is changed.
+  `ALTER TABLE tokens ADD COLUMN scopes TEXT NOT NULL DEFAULT 'search,rules,admin';
+   ALTER TABLE tokens ADD COLUMN replaced_by INTEGER REFERENCES tokens;
+   CREATE TABLE audit (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     at INTEGER NOT NULL,
+     account INTEGER REFERENCES accounts,
+     token INTEGER,
+     user TEXT,
+     address TEXT,
+     action TEXT NOT NULL,
+     target TEXT,
+     detail TEXT,
+     count INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX audit_by_account ON audit (account, id);
+   CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is not changed'); END`,
 ]

@@ -399,6 +399,8 @@ export interface Command<O extends Table = Table> {
   defaults?: Flags
   /** Flags of its own. */
   options: O
+  /** Whether it stands in the audit trail. What changes tokens and rules writes there itself. */
+  audited?: true
   /** How many positional arguments it takes. */
   arity: readonly [least: number, most: number]
   /** Exit code 0 unless it says otherwise. */
@@ -411,6 +413,11 @@ export const SERVER = [
   'port',
   'logRequests',
   'metrics',
+  'tlsCert',
+  'tlsKey',
+  'trustProxy',
+  'proxyHeader',
+  'corsOrigin',
   'queryDeadline',
   'readers',
   'limit',
@@ -423,7 +430,7 @@ export const SERVER = [
   'keepDeliveries',
 ] as const satisfies readonly (keyof typeof SETTINGS)[]
 /** What is kept of old data. */
-export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts'] as const satisfies readonly SettingName[]
+export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts', 'keepAudit'] as const satisfies readonly SettingName[]
 export const NODE = [
   'network',
   'rpc',

@@ -5,6 +5,7 @@ import { createScreen, progressBar, progressLines, type Screen } from '../lib/pr
 import { redact } from '../lib/secret.ts'
 import { createShutdown, type ShutdownOptions } from '../lib/shutdown.ts'
 import { type Typed, understand } from './arguments.ts'
+import { noteAct } from './audited.ts'
 import { type Context, MISUSED, type Services, type Streams } from './command.ts'
 import { overview, usageOf } from './usage.ts'
 import { widthOf } from './wrap.ts'
@@ -82,7 +83,10 @@ export const run = async (
   const progress = (label: string) =>
     stderr.isTTY && !config.json ? progressBar(screen, { label }) : progressLines(log, { label })
   try {
-    return (await command.run({ config, options, args, services, streams, cwd, log, shutdown, print, progress })) ?? 0
+    const code =
+      (await command.run({ config, options, args, services, streams, cwd, log, shutdown, print, progress })) ?? 0
+    if (command.audited) noteAct(services, config.data, typed, log)
+    return code
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0
     if (shutdown.signal.aborted && (error as Error).name === 'AbortError')

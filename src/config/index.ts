@@ -56,10 +56,13 @@ export const loadConfig = ({
   const raw = { ...common, ...named }
   const values = check(SETTINGS, raw)
   const { config: _, limit, ...settings } = values
+  const fileOf = (name: 'tlsCert' | 'tlsKey') => values[name] && resolve(raw[name]?.base ?? cwd, values[name])
   return {
     ...settings,
     limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limit) },
     data: resolve(raw.data?.base ?? cwd, values.data),
+    tlsCert: fileOf('tlsCert'),
+    tlsKey: fileOf('tlsKey'),
     file: file?.path,
     ...checkNetworks(networks, pick(NETWORK_SETTINGS, named)),
   }

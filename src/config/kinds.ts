@@ -190,6 +190,16 @@ export const cidr: Kind<string> = {
   placeholder: 'CIDR',
 }
 
+/** An origin of web pages as browsers send it, or `*` for all. */
+export const origin: Kind<string> = {
+  schema: v.pipe(
+    v.string(),
+    v.check(text => text === '*' || (URL.canParse(text) && new URL(text).origin === text)),
+  ),
+  takes: 'an origin without a slash at its end, such as https://app.example, or *',
+  placeholder: 'ORIGIN',
+}
+
 /** One limit with its new value, `name=value`. */
 export const limit: Kind<readonly [name: LimitName, most: number]> = {
   schema: v.pipe(

@@ -21,6 +21,20 @@ export const SETTINGS = {
     'local',
     'Who may read /metrics without a token: callers on this machine, everyone, or no one.',
   ),
+  tlsCert: setting(
+    kinds.text('a file', 'FILE'),
+    undefined,
+    'Certificate of the server with its chain, in PEM. The server speaks HTTPS with it.',
+  ),
+  tlsKey: setting(kinds.text('a file', 'FILE'), undefined, 'Private key of that certificate, in PEM.'),
+  trustProxy: list(kinds.cidr, 'Addresses of reverse proxies that tell where requests come from.'),
+  proxyHeader: setting(
+    kinds.oneOf(['x-forwarded-for', 'forwarded']),
+    'x-forwarded-for',
+    'The header by which these proxies tell it.',
+  ),
+  corsOrigin: list(kinds.origin, 'Origin of web pages that may ask the server from a browser.'),
+  keepAudit: setting(kinds.duration, '365d', 'How long entries of the audit trail are kept.'),
   queryDeadline: setting(kinds.duration, '10s', 'Deadline of a query. A query that takes longer fails.'),
   readers: setting(kinds.readers, 'auto', 'Threads that answer queries.'),
   indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build the index.'),
@@ -154,6 +168,6 @@ export function setting<T, const F extends string | undefined>(kind: Kind<T>, fa
   return { kind, fallback, meaning, list: false as const }
 }
 
-function list<T>(kind: Kind<T>, meaning: string) {
+export function list<T>(kind: Kind<T>, meaning: string) {
   return { kind, fallback: undefined, meaning, list: true as const }
 }

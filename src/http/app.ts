@@ -1,5 +1,4 @@
 import { Hono } from 'hono'
-import type { Account } from '../accounts/index.ts'
 import type { Status } from '../ingest/status.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
@@ -11,7 +10,7 @@ import { createRule, getRule, listRules, removeRule, updateRule } from './alerti
 import type { Alerting } from './alerting/service.ts'
 import { simulate, simulateRule } from './alerting/simulate.ts'
 import { testRule } from './alerting/test.ts'
-import { authenticate } from './auth.ts'
+import { authenticate, createDoor, type DoorOptions, needs } from './auth.ts'
 import { type Bodies, limitBodies } from './body.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
@@ -20,11 +19,14 @@ import { ENDPOINTS } from './es/index.ts'
 import { info } from './es/info.ts'
 import { metrics, type ServedMetrics } from './metrics.ts'
 import { openApi } from './openapi/serve.ts'
+import { createRates, type Rates } from './rates.ts'
 import { health, ready, status } from './status.ts'
 
 export interface Services {
   search: SearchService
-  accounts: { verify(token: string): Account | undefined }
+  accounts: DoorOptions['accounts']
+  /** Shared with what answers before the app. */
+  rates?: Rates | undefined
   status(): Status | Promise<Status>
   /** Absent where none are served. */
   metrics?: ServedMetrics | undefined
@@ -45,6 +47,7 @@ export const createApp = ({
   bodies,
   limits,
   log,
+  rates = createRates(limits),
 }: Services): Hono<Env> => {
   const app = new Hono<Env>({ getPath: pathOf })
   app.onError(renderError(log))
@@ -59,27 +62,25 @@ export const createApp = ({
 
   route(['GET'], '/health', health)
   route(['GET'], '/ready', ready(statusOf))
-  if (served)
-    route(
-      ['GET'],
-      '/metrics',
-      metrics(served, token => accounts.verify(token)),
-    )
+  const door = createDoor({ accounts, rates })
+  if (served) route(['GET'], '/metrics', metrics(served, door))
 
   const api = openApi({ rules: alerting !== undefined, metrics: served !== undefined })
   route(['GET'], '/openapi.json', api.json)
   route(['GET'], '/openapi', api.page)
 
-  app.use(authenticate(token => accounts.verify(token)))
+  app.use(authenticate(door))
   app.use(limitBodies(bodies))
   route(['GET'], '/status', status(statusOf))
   route(['GET'], '/', info)
 
   // Paths below it have a table of their own, with what Elasticsearch answers there.
+  app.use('/:technology/:blockchain/:network/es/*', needs(door, 'search'))
   app.all('/:technology/:blockchain/:network/es/*', dispatch(ENDPOINTS, { service, limits, log }))
 
   if (alerting) {
     const rules = '/alerting/rules'
+    app.use(`${rules}/*`, needs(door, 'rules'))
     const gate = createGate(limits)
     const rule = `${rules}/:id`
     resource(rules, { GET: listRules(alerting, log), POST: createRule(alerting, limits) })

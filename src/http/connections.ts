@@ -4,8 +4,9 @@ import { mostFiles, openFiles } from '../lib/files.ts'
 import type { Log } from '../lib/log.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { rawError } from './errors.ts'
+import { NO_PROXIES, type Proxies } from './proxies.ts'
 
-/** One address has this share of all connections at most; so has this machine itself, for a proxy on it. */
+/** One address has this share of all connections at most; so has a trusted proxy, and this machine itself for a proxy on it. */
 const LARGEST_SHARE = 3 / 4
 /** The share of the files that the process may still open: stores, nodes and receivers need some, too. */
 const SHARE_OF_FILES = 1 / 2
@@ -13,7 +14,12 @@ const FEWEST = 8
 const TELL_MS = 60_000
 
 /** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
-export const limitConnections = (server: Server, limits: Limits, log: Log): void => {
+export const limitConnections = (
+  server: Server,
+  limits: Limits,
+  log: Log,
+  { isTls = false, trusts = NO_PROXIES.trusts }: { isTls?: boolean; trusts?: Proxies['trusts'] } = {},
+): void => {
   const most = mostConnections(limits)
   if (most < limits.connections)
     log.info('The limit of open files is low (ulimit -n), accepts fewer connections', {
@@ -30,12 +36,15 @@ export const limitConnections = (server: Server, limits: Limits, log: Log): void
   const [serve] = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
-    const from = originOf(socket.remoteAddress ?? '')
-    const allowed = mostFrom(from, limits, most)
+    const address = socket.remoteAddress ?? ''
+    const from = originOf(address)
+    const allowed = mostFrom(from === THIS_MACHINE || trusts(address), limits, most)
     const already = open.get(from) ?? 0
     if (already >= allowed) {
       tell({ connectionsByAddress: allowed, address: from })
       const { message } = overLimit('connectionsByAddress', { ...limits, connectionsByAddress: allowed })
+      // Nothing can be told before a handshake, which takes more than it is worth.
+      if (isTls) return socket.destroy()
       socket.on('error', () => {})
       socket.write(rawError(429, 'es_rejected_execution_exception', message))
       return socket.destroySoon()
@@ -57,9 +66,10 @@ const mostConnections = (limits: Limits): number => {
   return Math.min(limits.connections, Math.max(FEWEST, Math.floor(free * SHARE_OF_FILES)))
 }
 
-const mostFrom = (origin: string, limits: Limits, most: number): number => {
+/** `isTrusted`: it may ask for many. */
+const mostFrom = (isTrusted: boolean, limits: Limits, most: number): number => {
   const share = Math.ceil(most * LARGEST_SHARE)
-  return origin === THIS_MACHINE ? share : Math.min(limits.connectionsByAddress, share)
+  return isTrusted ? share : Math.min(limits.connectionsByAddress, share)
 }
 
 export const THIS_MACHINE = 'this machine'

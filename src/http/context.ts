@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context as HonoContext } from 'hono'
-import type { Account } from '../accounts/index.ts'
+import type { Actor, Caller } from '../accounts/index.ts'
+import { factsOf } from './facts.ts'
 
 export interface Env {
   /** Node's own request and response; absent, or even without `env` around them, where the app is called without a socket. */
   Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
-  Variables: { account: Account; held: Held }
+  Variables: { account: Caller; held: Held }
 }
 
 /** What a request holds of the bytes that bodies may have at once, in all and by account. */
@@ -51,6 +52,14 @@ export const header = (c: Context, name: HeaderName): string | undefined =>
 
 /** Who asks, and for how long. */
 export const askedBy = (c: Context) => ({ account: c.get('account').id, signal: whileConnected(c) })
+
+/** Who asks, for the audit trail. */
+export const actorOf = (c: Context): Actor => {
+  const caller: Caller | undefined = c.get('account')
+  const incoming = c.env?.incoming
+  const address = incoming && (factsOf(incoming).address ?? incoming.socket.remoteAddress)
+  return { account: caller?.id, token: caller?.token, address }
+}
 
 /** Aborts when the client goes away before it has the whole answer. */
 export const whileConnected = (c: Context): AbortSignal => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Account } from '../accounts/index.ts'
+import type { Caller } from '../accounts/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
@@ -10,10 +10,11 @@ import type { Bodies } from './body.ts'
 import type { Exchange } from './context.ts'
 import { renderError } from './errors.ts'
 import { totalsFor } from './es/dialect.ts'
-import { factsOf, nameRequest, REQUEST_ID } from './facts.ts'
+import { factsOf, nameRequest, REQUEST_ID, tellRate } from './facts.ts'
 import { PRODUCT } from './json.ts'
 import { nodeListener } from './node-listener.ts'
 import { sendPieces } from './pieces.ts'
+import type { Rates } from './rates.ts'
 
 /**
  * The short way of a search: what most clients ask most of the time is answered without the router, whose requests, responses and streams
@@ -24,13 +25,14 @@ export type Direct = (incoming: IncomingMessage, outgoing: ServerResponse) => bo
 
 export interface DirectOptions {
   search: Pick<SearchService, 'networks' | 'search'>
-  accounts: { verify(token: string): Account | undefined }
+  accounts: { verify(token: string): Caller | undefined }
+  rates: Rates
   bodies: Bodies
   limits: Pick<Limits, 'body'>
   log: Log
 }
 
-export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOptions): Direct => {
+export const createDirect = ({ search, accounts, rates, bodies, limits, log }: DirectOptions): Direct => {
   const toError = renderError(log)
   const most = Math.min(limits.body, SMALL)
 
@@ -54,7 +56,7 @@ export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOp
     return size > 0 && size <= most ? size : undefined
   }
 
-  const accountOf = ({ headers: { authorization } }: IncomingMessage): Account | undefined => {
+  const callerOf = ({ headers: { authorization } }: IncomingMessage): Caller | undefined => {
     const [, token] = BEARER.exec(authorization ?? '') ?? []
     try {
       return token === undefined ? undefined : accounts.verify(token)
@@ -66,14 +68,19 @@ export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOp
   return (incoming, outgoing) => {
     const size = sizeOf(incoming)
     const target = size === undefined ? undefined : targetOf(incoming.url ?? '')
-    const account = target && accountOf(incoming)
-    if (size === undefined || target === undefined || account === undefined) return false
+    const account = target && callerOf(incoming)
+    if (size === undefined || target === undefined || !account?.scopes.has('search')) return false
     factsOf(incoming).account = account.name
     const held = bodies.open(account.id)
     try {
       held.check(size)
       held.add(size)
     } catch {
+      return false
+    }
+    const rate = rates.take(account.token)
+    if (rate === undefined) {
+      held.close()
       return false
     }
 
@@ -86,13 +93,14 @@ export const createDirect = ({ search, accounts, bodies, limits, log }: DirectOp
         const { id } = account
         const dialect = { totals: totalsFor(exchange.req.path, incoming.headers['user-agent']), typedKeys: false }
         const found = await search.search({ ...target, body, dialect, account: id, signal: exchange.req.raw.signal })
-        if (found.body instanceof Uint8Array && found.status === 200) sendWhole(exchange.env!, found.status, found.body)
+        if (found.body instanceof Uint8Array && found.status === 200)
+          sendWhole(exchange.env!, rate, found.status, found.body)
         else if (found.pieces) {
-          outgoing.writeHead(found.status, [...PRODUCT_HEADERS, REQUEST_ID, factsOf(incoming).id])
+          outgoing.writeHead(found.status, headersOf(incoming, rate))
           await sendPieces(outgoing, found.pieces, { log, path: exchange.req.path })
-        } else await respond(exchange, sendAnswer(exchange, log, found))
+        } else await respond(exchange, rate, sendAnswer(exchange, log, found))
       } catch (error) {
-        await respond(exchange, toError(error, exchange))
+        await respond(exchange, rate, toError(error, exchange))
       } finally {
         held.close()
       }
@@ -117,18 +125,29 @@ const PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$
 const OTHER_FORMS = /csv|ndjson/i
 const BEARER = /^Bearer ([\w-]+)$/
 
-const sendWhole = ({ incoming, outgoing }: Exchange['env'] & {}, status: number, body: Uint8Array) => {
-  const { id } = factsOf(incoming!)
-  outgoing!.writeHead(status, [...PRODUCT_HEADERS, REQUEST_ID, id, 'content-length', String(body.length)])
+const sendWhole = (
+  { incoming, outgoing }: Exchange['env'] & {},
+  rate: readonly string[],
+  status: number,
+  body: Uint8Array,
+) => {
+  outgoing!.writeHead(status, [...headersOf(incoming!, rate), 'content-length', String(body.length)])
   outgoing!.end(body)
 }
+
+const headersOf = (incoming: IncomingMessage, rate: readonly string[]): string[] => [
+  ...PRODUCT_HEADERS,
+  ...[REQUEST_ID, factsOf(incoming).id],
+  ...rate,
+]
 
 const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
 
 /** Sends what is no plain answer as the app does. */
-const respond = async ({ env }: Exchange, response: Response): Promise<void> => {
+const respond = async ({ env }: Exchange, rate: readonly string[], response: Response): Promise<void> => {
   const toListener = await nodeListener()
   nameRequest(env!.incoming!, env!.outgoing!)
+  tellRate(env!.outgoing!, rate)
   await toListener(() => response)(env!.incoming!, env!.outgoing!)
 }
 

@@ -17,9 +17,13 @@ export const errorResponse = (
 ) =>
   new Response(JSON.stringify(errorOf(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
 
+/** Its body. */
+export const errorText = (status: number, type: string, reason: string): string =>
+  JSON.stringify(errorOf(status, type, reason))
+
 /** The same as bytes, for a connection that no request was read from. */
 export const rawError = (status: number, type: string, reason: string): string => {
-  const body = JSON.stringify(errorOf(status, type, reason))
+  const body = errorText(status, type, reason)
   const headers = [`content-length: ${Buffer.byteLength(body)}`, ...Object.entries(JSON_TYPE).map(it => it.join(': '))]
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'connection: close', ...headers, '', body].join('\r\n')
 }

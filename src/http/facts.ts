@@ -1,25 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What is known of a request beside what it says, for the log. */
+/** What is known of a request beside what it says, for the log and the audit trail. */
 export interface Facts {
   /** The client's own, or one that is made up. */
   readonly id: string
+  /** Where it comes from; `listen` may know better than its socket. */
+  address: string | undefined
   /** Name of the account that asks, once it is known. */
   account: string | undefined
 }
 
 export const REQUEST_ID = 'x-request-id'
+export const RATE_LIMIT = 'ratelimit'
+export const RATE_POLICY = 'ratelimit-policy'
 
 export const factsOf = (incoming: IncomingMessage): Facts => {
   const known = incoming as IncomingMessage & { [FACTS]?: Facts }
-  known[FACTS] ??= { id: idOf(incoming), account: undefined }
+  known[FACTS] ??= { id: idOf(incoming), address: undefined, account: undefined }
   return known[FACTS]
 }
 
 /** Tells the client under which id its request is logged. */
 export const nameRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
   if (!outgoing.headersSent) outgoing.setHeader(REQUEST_ID, factsOf(incoming).id)
+}
+
+/** Tells the client how many requests it has left, by names and values of headers. */
+export const tellRate = (outgoing: ServerResponse, headers: readonly string[]) => {
+  if (outgoing.headersSent) return
+  for (let i = 0; i < headers.length; i += 2) outgoing.setHeader(headers[i]!, headers[i + 1]!)
 }
 
 const FACTS = Symbol('facts')

@@ -1,6 +1,5 @@
-import type { Account } from '../accounts/index.ts'
 import { EXPOSITION_TYPE } from '../lib/exposition.ts'
-import { checkToken } from './auth.ts'
+import type { Door } from './auth.ts'
 import { originOf, THIS_MACHINE } from './connections.ts'
 import type { Context, Handler } from './context.ts'
 
@@ -13,9 +12,12 @@ export interface ServedMetrics {
 
 /** `GET /metrics`: it tells of all accounts together, and names networks and hosts of nodes. */
 export const metrics =
-  ({ text, access }: ServedMetrics, verify: (token: string) => Account | undefined): Handler =>
+  ({ text, access }: ServedMetrics, door: Door): Handler =>
   async c => {
-    if (access === 'token' || (access === 'local' && !isLocal(c))) checkToken(c, verify)
+    if (access === 'token' || (access === 'local' && !isLocal(c))) {
+      const caller = door.enter(c)
+      if (!caller.scopes.has('admin')) return door.forbid(c, caller, 'admin')
+    }
     return new Response(await text(), { headers: { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' } })
   }
 

@@ -17,11 +17,18 @@ export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
   }
   return (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const began = log ? performance.now() : 0
+    // A socket that is closed has none.
+    const address = log && (factsOf(incoming).address ?? incoming.socket.remoteAddress)
     outgoing.once('close', () => {
       // 499: the client went away before it had the whole answer.
       const status = outgoing.writableFinished ? outgoing.statusCode : 499
       count(status)
-      log?.info('Answered a request', { ...described(incoming), status, ms: rounded(performance.now() - began) })
+      log?.info('Answered a request', {
+        ...described(incoming),
+        address,
+        status,
+        ms: rounded(performance.now() - began),
+      })
     })
   }
 }
@@ -29,8 +36,8 @@ export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
 /** Without the query of the URL, where tokens may stand. */
 const described = (incoming: IncomingMessage) => {
   const { id, account } = factsOf(incoming)
-  const { method, url = '', socket } = incoming
-  return { request: id, method, path: url.split('?', 1)[0], account, address: socket.remoteAddress }
+  const { method, url = '' } = incoming
+  return { request: id, method, path: url.split('?', 1)[0], account }
 }
 
 const rounded = (ms: number) => Math.round(ms * 10) / 10

@@ -1,5 +1,14 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { Hono } from 'hono'
 import { messageOf, stop } from '../lib/errors.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -7,15 +16,20 @@ import { type Log, silent } from '../lib/log.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { limitConnections } from './connections.ts'
 import type { Env } from './context.ts'
+import type { Cors } from './cors.ts'
 import type { Direct } from './direct.ts'
 import { errorResponse, rawError } from './errors.ts'
-import { nameRequest } from './facts.ts'
+import { factsOf, nameRequest } from './facts.ts'
 import { nodeListener } from './node-listener.ts'
+import { NO_PROXIES, type Proxies } from './proxies.ts'
+import type { Certificate } from './tls.ts'
 
 export interface HttpServer {
   /** Where it can be reached from this machine, without a slash at the end. */
   url: string
   port: number
+  /** Reads the files of the certificate again; absent without TLS. */
+  reload?: (() => void) | undefined
   /** Takes no more requests, lets those under way finish for `graceMs`, then breaks them off. */
   close(graceMs?: number): Promise<void>
 }
@@ -27,6 +41,11 @@ export interface ListenOptions {
   port: number
   limits?: Limits
   log?: Log
+  /** The server speaks HTTPS with it. */
+  certificate?: Certificate | undefined
+  /** Answers preflights. */
+  cors?: Cors | undefined
+  proxies?: Proxies
   /** Told of each request when it comes. */
   onRequest?: (incoming: IncomingMessage, outgoing: ServerResponse) => void
 }
@@ -36,10 +55,9 @@ const LOAD_AFTER_MS = 100
 /** How often it is looked for clients that take too long. */
 const CHECK_MS = 2_000
 
-export const listen = async (
-  app: Hono<Env>,
-  { direct = () => false, host, port, limits = DEFAULT_LIMITS, log = silent, onRequest = () => {} }: ListenOptions,
-): Promise<HttpServer> => {
+export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<HttpServer> => {
+  const { direct = () => false, host, port, limits = DEFAULT_LIMITS, log = silent, onRequest = () => {} } = options
+  const { certificate, cors, proxies = NO_PROXIES } = options
   const loadListener = lazy(async () => {
     const toListener = await nodeListener()
     return toListener((request, env) => app.fetch(request, env as Env['Bindings']), {
@@ -52,7 +70,13 @@ export const listen = async (
     nameRequest(incoming, outgoing)
     return (await loadListener())(incoming, outgoing)
   }
-  const server = createServer(
+  const begin = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
+    if (proxies !== NO_PROXIES) factsOf(incoming).address = proxies.addressOf(incoming)
+    onRequest(incoming, outgoing)
+    return cors?.(incoming, outgoing) ?? false
+  }
+  const server = await createFor(
+    certificate,
     {
       // Longer than load balancers keep their connections, so that it is never we who close one that is about to be used.
       keepAliveTimeout: 75_000,
@@ -62,17 +86,17 @@ export const listen = async (
       maxHeaderSize: limits.headers,
     },
     (incoming, outgoing) => {
-      onRequest(incoming, outgoing)
+      if (begin(incoming, outgoing)) return
       void (direct(incoming, outgoing) || listener(incoming, outgoing))
     },
   )
   // Whether a client may send on is said when its body is about to be read.
   server.on('checkContinue', (incoming, outgoing) => {
-    onRequest(incoming, outgoing)
+    if (begin(incoming, outgoing)) return
     void listener(incoming, outgoing)
   })
   answerUnreadable(server, limits)
-  limitConnections(server, limits, log)
+  limitConnections(server, limits, log, { isTls: certificate !== undefined, trusts: proxies.trusts })
   await new Promise<void>((resolve, reject) => {
     server.once('error', error => reject(explain(error, host, port)))
     server.listen(port, host, resolve)
@@ -80,11 +104,14 @@ export const listen = async (
   server.on('error', error => log.warn('Failed to accept a connection', { error }))
   setTimeout(() => void loadListener(), LOAD_AFTER_MS).unref()
   const bound = (server.address() as AddressInfo).port
+  const following = certificate?.follow(pair => (server as TlsServer).setSecureContext({ ...pair }))
   return {
-    url: `http://${hostOf(host)}:${bound}`,
+    url: `${certificate ? 'https' : 'http'}://${hostOf(host)}:${bound}`,
     port: bound,
+    reload: following?.reload,
     close: (graceMs = 5_000) =>
       new Promise(resolve => {
+        following?.stop()
         const breakOff = setTimeout(() => server.closeAllConnections(), graceMs)
         // Connections that are kept alive become idle one by one.
         const hangUp = setInterval(() => server.closeIdleConnections(), 10)
@@ -95,6 +122,18 @@ export const listen = async (
         })
       }),
   }
+}
+
+const createFor = async (
+  certificate: Certificate | undefined,
+  options: ServerOptions,
+  handler: RequestListener,
+): Promise<Server> => {
+  if (!certificate) return createServer(options, handler)
+  // A start without TLS does not load it.
+  const https = await import('node:https')
+  const tls = { ...certificate.current(), ALPNProtocols: ['http/1.1'], handshakeTimeout: 20_000 }
+  return https.createServer({ ...options, ...tls }, handler)
 }
 
 /** What Node cannot read as a request, and what does not come in time, is answered as all other errors are. */
@@ -116,6 +155,8 @@ const answerUnreadable = (server: Server, limits: Limits) => {
   ])
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }) => {
     const begun = socket._httpMessage?.headersSent === true
+    // Without a handshake nothing can be told.
+    if ('encrypted' in socket && !(socket as TLSSocket).getProtocol()) return socket.destroy()
     if (error.code === 'ECONNRESET' || !socket.writable || begun) return socket.destroy()
     const malformed = () =>
       rawError(400, 'illegal_argument_exception', `This is not an HTTP request: ${messageOf(error)}`)

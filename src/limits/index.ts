@@ -47,8 +47,12 @@ export const overLimit = (name: LimitName, limits: Limits, at?: string): Chainsi
   refuse(LIMITS[name].code, told(name, limits, at))
 
 /** The same of what has too much at this moment, and may ask again later. */
-export const overNow = (name: LimitName, limits: Limits, at?: string): ChainsieveError =>
-  retry(LIMITS[name].code, told(name, limits, at))
+export const overNow = (
+  name: LimitName,
+  limits: Limits,
+  at?: string,
+  wait: { retryAfterMs?: number } = {},
+): ChainsieveError => retry(LIMITS[name].code, told(name, limits, at), wait)
 
 const told = (name: LimitName, limits: Limits, at?: string): string => {
   const { unit, who, what, remedy } = LIMITS[name]

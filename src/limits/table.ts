@@ -56,6 +56,18 @@ export const LIMITS = {
     ['an address', 'connections'],
     'Keep connections open and reuse them. IPv6 addresses count by their first 64 bits. The machine of the server itself may have three quarters of all connections, for a proxy on it.',
   ),
+  requestsByToken: count(
+    6_000_000,
+    REJECTED,
+    ['a token', 'requests in a minute'],
+    'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
+  ),
+  refusalsByAddress: count(
+    120,
+    REJECTED,
+    ['an address', 'refused tokens in a minute'],
+    'Send a valid token: requests with one are answered meanwhile. IPv6 addresses count by their first 64 bits.',
+  ),
   headers: bytes(
     '32kB',
     'too_long_http_header_exception',
@@ -158,6 +170,12 @@ export const LIMITS = {
     REJECTED,
     ['an account', 'waiting searches'],
     'Wait for answers before you send more, or combine searches.',
+  ),
+  dearSearches: count(
+    64,
+    REJECTED,
+    ['an account', 'searches under way that take longer than some 20 milliseconds'],
+    'Further ones wait for their turn. However high it is, one thread of --readers stays free of them, and another one for other accounts.',
   ),
   waitingBytes: bytes(
     '64MB',
@@ -290,6 +308,12 @@ export const LIMITS = {
   ),
 
   // Files.
+  auditEntries: count(
+    100_000,
+    REJECTED,
+    ['an account', 'entries in the audit trail'],
+    'The oldest ones are removed. So are those of refused tokens, which count together.',
+  ),
   abiFile: bytes(
     '128MB',
     'bad_abi',

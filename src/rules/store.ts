@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { type Actor, createTrail, thisUser } from '../accounts/audit.ts'
 import { ACCOUNTS_FILE, connect } from '../accounts/file.ts'
 import { createSynced, syncLog } from '../accounts/synced.ts'
 import { messageOf } from '../lib/errors.ts'
@@ -26,8 +27,11 @@ export interface Rules {
   find(id: number): StoredRule | undefined
   /** Costs far less than to read all of it. */
   revisionOf(id: number): number | undefined
-  /** `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. */
-  create(account: number, input: RuleInput, startBlock: number | null): StoredRule
+  /**
+   * `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. `by`, here and below: who does it,
+   * for the audit trail; by default, whoever sits at the command line.
+   */
+  create(account: number, input: RuleInput, startBlock: number | null, by?: Actor): StoredRule
   /**
    * Puts a whole valid `input` in the place of the stored one: `changed` where the rule is no longer of `ifRevision`, so that nothing is
    * lost that another has written meanwhile. Without `startBlock` it stays as it is.
@@ -36,11 +40,13 @@ export interface Rules {
     account: number,
     id: number,
     input: RuleInput,
-    options?: { ifRevision?: number | undefined; startBlock?: number | null | undefined },
+    options?: { ifRevision?: number | undefined; startBlock?: number | null | undefined; by?: Actor | undefined },
   ): StoredRule | 'absent' | 'changed'
-  remove(account: number, id: number, ifRevision?: number): 'removed' | 'absent' | 'changed'
+  remove(account: number, id: number, ifRevision?: number, by?: Actor): 'removed' | 'absent' | 'changed'
   /** What happened to the rules of a network after `since`; 0: all that it has. Paused rules are among them. */
   changes(network: string, since: number): RuleChanges
+  /** Notes something else that was done with a rule. */
+  note(by: Actor, id: number, action: string): void
   /** Where the rule has no start yet. */
   fixStart(id: number, startBlock: number): void
   /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
@@ -98,6 +104,7 @@ export const openRules = (
   const leave = db.prepare('INSERT OR REPLACE INTO rules_gone (network, rule, seq) VALUES (?, ?, ?)')
   const enter = db.prepare('DELETE FROM rules_gone WHERE network = ? AND rule = ?')
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+  const trail = createTrail(db, now)
   let written = 0
 
   const toRule = (row: Row): StoredRule => readRow(row, limits)
@@ -126,7 +133,7 @@ export const openRules = (
     find,
     revisionOf: id => revision.get(id),
 
-    create: (account, input, startBlock) =>
+    create: (account, input, startBlock, by = thisUser()) =>
       write(() => {
         const at = now()
         const rule: Omit<StoredRule, 'id'> = {
@@ -141,10 +148,12 @@ export const openRules = (
           updatedAt: at,
         }
         const { lastInsertRowid } = insert.run({ ...toRow(rule), seq: nextSeq.get() })
-        return { id: Number(lastInsertRowid), ...rule }
+        const id = Number(lastInsertRowid)
+        trail.record(by, actOn('create', id, input))
+        return { id, ...rule }
       }),
 
-    update: (account, id, input, { ifRevision, startBlock } = {}) =>
+    update: (account, id, input, { ifRevision, startBlock, by = thisUser() } = {}) =>
       write(() => {
         const row = byId.get(id)
         if (row?.account !== account) return 'absent'
@@ -167,16 +176,18 @@ export const openRules = (
           leave.run(before.network, id, seq)
           enter.run(rule.network, id)
         }
+        trail.record(by, actOn('update', id, input))
         return rule
       }),
 
-    remove: (account, id, ifRevision) =>
+    remove: (account, id, ifRevision, by = thisUser()) =>
       write(() => {
         const rule = get(account, id)
         if (!rule) return 'absent'
         if (ifRevision !== undefined && rule.revision !== ifRevision) return 'changed'
         drop.run(id)
         leave.run(rule.network, id, nextSeq.get())
+        trail.record(by, actOn('delete', id, rule.input))
         return 'removed'
       }),
 
@@ -186,6 +197,8 @@ export const openRules = (
         changed: changedSince.all(network, since).map(toRule),
         removed: goneSince.all(network, since),
       }))(),
+
+    note: (by, id, action) => write(() => trail.record(by, { action, target: String(id) })),
 
     fixStart: (id, startBlock) =>
       write(() => {
@@ -202,6 +215,12 @@ export const openRules = (
     close: () => void db.close(),
   }
 }
+
+/** What the audit trail tells of a change of a rule. */
+const actOn = (change: string, id: number, { name, enabled }: RuleInput) => ({
+  ...{ action: `rule ${change}`, target: String(id) },
+  detail: { name, ...(enabled === false && { enabled }) },
+})
 
 /** `technology/blockchain/network` of a rule. */
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>

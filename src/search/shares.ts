@@ -14,6 +14,8 @@ export interface Shares {
 
 export interface SharesOptions {
   threads: number
+  /** Dear tasks of an account at once; by default, what the threads allow. */
+  most?: number
   /** From then on a task is dear. */
   cheapMs: number
   now?(): number
@@ -34,11 +36,16 @@ const WEIGHT = 0.1
 /** An account that has asked nothing for so long needs no thread left. */
 const ACTIVE_MS = 60_000
 
-export const createShares = ({ threads, cheapMs, now = () => performance.now() }: SharesOptions): Shares => {
+export const createShares = ({
+  threads,
+  most = threads,
+  cheapMs,
+  now = () => performance.now(),
+}: SharesOptions): Shares => {
   const accounts = new Map<number, Share>()
   /** One thread is left to cheap tasks and, where there are enough, one of the others to other accounts. */
   const mostDear = Math.max(1, threads - 1)
-  const mostDearOfOne = Math.max(1, mostDear - 1)
+  const mostDearOfOne = Math.min(most, Math.max(1, mostDear - 1))
   let dear = 0
 
   const shareOf = (account: number): Share => {

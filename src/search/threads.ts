@@ -112,7 +112,7 @@ const YOUNG_MB = 12
 export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions): Threads => {
   let threads: Running[] = []
   const queue = createFairQueue<Task>()
-  const shares = createShares({ threads: size, cheapMs: CHEAP_MS[0] })
+  const shares = createShares({ threads: size, most: limits.dearSearches, cheapMs: CHEAP_MS[0] })
   let closed = false
   let lost = 0
   let startFault: string | null = null

@@ -6,7 +6,10 @@ import { type Delivery, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
 import { createBodies } from '../http/body.ts'
+import { createCors } from '../http/cors.ts'
 import { createDirect } from '../http/direct.ts'
+import { createProxies, NO_PROXIES } from '../http/proxies.ts'
+import { createRates } from '../http/rates.ts'
 import { watchRequests } from '../http/requests.ts'
 import { type HttpServer, listen } from '../http/server.ts'
 import type { NodeOptions } from '../ingest/messages.ts'
@@ -22,6 +25,8 @@ import { createAlerting } from './alerting.ts'
 import { createContracts } from './contracts.ts'
 import { createServerMetrics } from './metrics.ts'
 import { createStores } from './stores.ts'
+import { openTls } from './tls.ts'
+import { keepTrail } from './trail.ts'
 
 /** What a server has open while it runs. */
 export interface Parts {
@@ -35,6 +40,7 @@ export interface Parts {
 export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
   const accounts = openAccounts(config.data, nativeOption(config.data))
   shutdown.add('accounts', accounts.close)
+  shutdown.add('audit trail', keepTrail(accounts.trail, config, log))
   const pool = openPool(config, shutdown, log)
   const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
   shutdown.add('rules', rules.close)
@@ -68,12 +74,21 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
   const alerting = createAlerting({ config, networks, indexings, pool, delivery })
   const { limits } = config
   const search = measuredSearch(pool, metrics)
-  const shared = { search, accounts, bodies: createBodies(limits), limits, log }
+  const shared = { search, accounts, rates: createRates(limits), bodies: createBodies(limits), limits, log }
   const served = { text, access: config.metrics }
   const app = createApp({ ...shared, status, metrics: served, alerting: { rules, service: alerting } })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)
-  const server = await listen(app, { ...config, direct: createDirect(shared), log, onRequest })
+  const server = await listen(app, {
+    ...{ host: config.host, port: config.port, limits, direct: createDirect(shared), log, onRequest },
+    certificate: await openTls(config, log),
+    cors: createCors(config.corsOrigin),
+    proxies: config.trustProxy.length === 0 ? NO_PROXIES : createProxies(config.trustProxy, config.proxyHeader),
+  })
   shutdown.add('server', () => server.close())
+  if (server.reload) {
+    process.on('SIGHUP', server.reload)
+    shutdown.add('reloading', () => process.off('SIGHUP', server.reload!))
+  }
   log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
   return server
 }

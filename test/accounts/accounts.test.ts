@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { openAccounts } from '../../src/accounts/index.ts'
+import { type Caller, openAccounts, type Scope } from '../../src/accounts/index.ts'
+import { MIGRATIONS } from '../../src/accounts/migrations.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'chainsieve-accounts-'))
 after(() => rmSync(root, { recursive: true }))
@@ -18,6 +20,11 @@ const open = (folder = newFolder(), time = { now: 1_000_000 }) => {
   return { accounts, folder, time }
 }
 
+const caller = (id: number, name: string, token: number, scopes: Scope[] = ['search', 'rules']): Caller => ({
+  ...{ id, name, token },
+  scopes: new Set(scopes),
+})
+
 test('a token is shown once, is kept as a hash alone, and names its account', () => {
   const { accounts, folder } = open()
   const token = accounts.createToken('alice')
@@ -26,22 +33,19 @@ test('a token is shown once, is kept as a hash alone, and names its account', ()
   assert.match(token, /^cs_[\w-]{43}$/)
   assert.deepEqual(
     [token, other, second].map(token => accounts.verify(token)),
-    [
-      { id: 1, name: 'alice' },
-      { id: 2, name: 'bob' },
-      { id: 1, name: 'alice' },
-    ],
+    [caller(1, 'alice', 1), caller(2, 'bob', 2), caller(1, 'alice', 3)],
   )
   assert.deepEqual(accounts.accounts(), [
     { id: 1, name: 'alice' },
     { id: 2, name: 'bob' },
   ])
   const hint = (token: string) => token.slice(0, 7)
-  const common = { createdAt: 1_000_000, expiresAt: null, revokedAt: null, lastUsedAt: null }
+  const common = { createdAt: 1_000_000, expiresAt: null, revokedAt: null, lastUsedAt: null, replacedBy: null }
+  const scopes: Scope[] = ['search', 'rules']
   assert.deepEqual(accounts.list(), [
-    { id: 1, account: 'alice', hint: hint(token), ...common },
-    { id: 2, account: 'bob', hint: hint(other), ...common },
-    { id: 3, account: 'alice', hint: hint(second), ...common },
+    { id: 1, account: 'alice', hint: hint(token), scopes, ...common },
+    { id: 2, account: 'bob', hint: hint(other), scopes, ...common },
+    { id: 3, account: 'alice', hint: hint(second), scopes, ...common },
   ])
   accounts.close()
   assert.equal(readFileSync(join(folder, 'accounts.sqlite')).includes(token.slice(8)), false)
@@ -63,16 +67,16 @@ test('what is no token of ours is nobody', () => {
     "' OR 1=1",
   ])
     assert.equal(accounts.verify(wrong), undefined, wrong)
-  assert.deepEqual(accounts.verify(token), { id: 1, name: 'alice' })
+  assert.deepEqual(accounts.verify(token), caller(1, 'alice', 1))
   accounts.close()
 })
 
 test('a token expires, also one whose verdict is remembered', () => {
   const { accounts, time } = open()
   const token = accounts.createToken('alice', { expiresIn: MINUTE })
-  assert.deepEqual(accounts.verify(token), { id: 1, name: 'alice' })
+  assert.deepEqual(accounts.verify(token), caller(1, 'alice', 1))
   time.now += MINUTE - 1
-  assert.deepEqual(accounts.verify(token), { id: 1, name: 'alice' })
+  assert.deepEqual(accounts.verify(token), caller(1, 'alice', 1))
   time.now += 1
   assert.equal(accounts.verify(token), undefined)
   assert.equal(accounts.list()[0]?.expiresAt, 1_000_000 + MINUTE)
@@ -84,7 +88,7 @@ test('a revoked token is refused at once here, and within a second in another pr
   const tokens = [accounts.createToken('alice'), accounts.createToken('alice')] as const
   accounts.revoke(1)
   assert.equal(accounts.verify(tokens[0]), undefined)
-  assert.deepEqual(accounts.verify(tokens[1]), { id: 1, name: 'alice' })
+  assert.deepEqual(accounts.verify(tokens[1]), caller(1, 'alice', 2))
 
   const script = `
     import { openAccounts } from ${JSON.stringify(new URL('../../src/accounts/index.ts', import.meta.url).href)}
@@ -95,7 +99,7 @@ test('a revoked token is refused at once here, and within a second in another pr
   const made = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).trim()
   time.now += 1_000
   assert.equal(accounts.verify(tokens[1]), undefined)
-  assert.deepEqual(accounts.verify(made), { id: 2, name: 'carol' })
+  assert.deepEqual(accounts.verify(made), caller(2, 'carol', 3))
   // Revoking again keeps the first time.
   const revokedAt = accounts.list()[0]?.revokedAt
   time.now += 1_000
@@ -154,7 +158,7 @@ test('a file that a newer version wrote is refused', () => {
     next: 'stop',
     code: 'accounts_newer',
     message:
-      `${join(folder, 'accounts.sqlite')} was written by a newer version of Chainsieve (accounts version 7, this one knows 2): ` +
+      `${join(folder, 'accounts.sqlite')} was written by a newer version of Chainsieve (accounts version 7, this one knows 3): ` +
       'run that version, or choose another data folder with --data.',
   })
 })
@@ -204,4 +208,65 @@ test('a read-only folder is refused with the remedy', () => {
   } finally {
     if (isRoot) process.seteuid?.(0)
   }
+})
+
+test('a token has the scopes that it was made with, and one from before there were scopes has all', () => {
+  const folder = newFolder()
+  mkdirSync(folder)
+  const db = new Database(join(folder, 'accounts.sqlite'))
+  for (const migration of MIGRATIONS.slice(0, 2)) db.exec(migration)
+  db.pragma('user_version = 2')
+  const old = `cs_${'a'.repeat(43)}`
+  db.exec("INSERT INTO accounts (name, created_at) VALUES ('alice', 1)")
+  db.prepare("INSERT INTO tokens (account, hash, hint, created_at) VALUES (1, ?, 'cs_aaaa', 1)").run(
+    createHash('sha256').update(old).digest(),
+  )
+  db.close()
+  const { accounts } = open(folder)
+  assert.deepEqual(accounts.verify(old), caller(1, 'alice', 1, ['search', 'rules', 'admin']))
+  const token = accounts.createToken('alice', { scopes: ['admin', 'search', 'admin'] })
+  assert.deepEqual(accounts.verify(token), caller(1, 'alice', 2, ['search', 'admin']))
+  assert.throws(() => accounts.createToken('alice', { scopes: [] }), { code: 'no_scope' })
+  accounts.close()
+})
+
+test('a token that is rotated works for a grace time beside the new one, which is of the same kind', () => {
+  const { accounts, time } = open()
+  const old = accounts.createToken('alice', { scopes: ['search'], expiresIn: 10 * MINUTE })
+  time.now += MINUTE
+  const { id, token, oldUntil } = accounts.rotate(1, { graceMs: 2 * MINUTE })
+  assert.deepEqual([id, oldUntil], [2, time.now + 2 * MINUTE])
+  assert.deepEqual(accounts.verify(old), caller(1, 'alice', 1, ['search']))
+  assert.deepEqual(accounts.verify(token), caller(1, 'alice', 2, ['search']))
+  time.now += 2 * MINUTE - 1
+  assert.ok(accounts.verify(old))
+  time.now += 1
+  assert.equal(accounts.verify(old), undefined)
+  assert.ok(accounts.verify(token))
+  assert.deepEqual(
+    accounts.list().map(({ replacedBy, expiresAt }) => [replacedBy, expiresAt]),
+    [
+      [2, 1_000_000 + 3 * MINUTE],
+      // For as long as the old one was valid, from now on.
+      [null, 1_000_000 + 11 * MINUTE],
+    ],
+  )
+  // The grace time makes no token live longer.
+  assert.equal(accounts.rotate(2, { graceMs: 60 * MINUTE }).oldUntil, 1_000_000 + 11 * MINUTE)
+  const now = accounts.rotate(3, { graceMs: 0, expiresIn: MINUTE })
+  assert.equal(accounts.list()[3]!.expiresAt, time.now + MINUTE)
+  assert.ok(accounts.verify(now.token))
+
+  accounts.revoke(4)
+  const wrong: [id: number, code: string, message: string][] = [
+    [1, 'token_replaced', 'Token 1 was replaced by token 2: rotate that one.'],
+    [4, 'token_invalid', 'Token 4 is revoked: create a new one with chainsieve token create.'],
+    [9, 'unknown_token', 'There is no token 9: chainsieve token list shows all tokens.'],
+  ]
+  for (const [id, code, message] of wrong)
+    assert.throws(() => accounts.rotate(id, { graceMs: 0 }), { next: 'refuse', code, message })
+  accounts.createToken('alice', { expiresIn: 1 })
+  time.now += 1
+  assert.throws(() => accounts.rotate(5, { graceMs: 0 }), { code: 'token_invalid', message: /^Token 5 is expired: / })
+  accounts.close()
 })

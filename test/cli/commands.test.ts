@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
@@ -39,7 +40,7 @@ test('token create prints the token and nothing else, and it is good', async () 
   assert.match(out, /^cs_[\w-]{43}\n$/)
   const expiring = await chainsieve(['token', 'create', '--account', 'bob', '--expires', '30d', '--data', 'tokens'])
   const accounts = openAccounts(join(folder, 'tokens'))
-  assert.deepEqual(accounts.verify(out.trim()), { id: 1, name: 'alice' })
+  assert.equal(accounts.verify(out.trim())?.name, 'alice')
   const [first, second] = accounts.list()
   accounts.close()
   assert.equal(second!.expiresAt! - second!.createdAt, 30 * 86_400_000)
@@ -52,9 +53,9 @@ test('token create prints the token and nothing else, and it is good', async () 
   assert.equal(
     table,
     [
-      'ID  ACCOUNT  TOKEN     STATE    CREATED               EXPIRES               LAST USED',
-      `1   alice    ${out.slice(0, 7)}…  revoked  ${time(first!.createdAt)}  -                     ${used}`,
-      `2   bob      ${expiring.out.slice(0, 7)}…  valid    ${time(second!.createdAt)}  ${time(second!.expiresAt)}  -`,
+      'ID  ACCOUNT  TOKEN     SCOPES        STATE    CREATED               EXPIRES               LAST USED',
+      `1   alice    ${out.slice(0, 7)}…  search,rules  revoked  ${time(first!.createdAt)}  -                     ${used}`,
+      `2   bob      ${expiring.out.slice(0, 7)}…  search,rules  valid    ${time(second!.createdAt)}  ${time(second!.expiresAt)}  -`,
       '',
     ].join('\n'),
   )
@@ -66,6 +67,39 @@ test('token create prints the token and nothing else, and it is good', async () 
       [2, 'bob', expiring.out.slice(0, 7)],
     ],
   )
+})
+
+test('token rotate prints the new token and nothing else, and audit tells who did what', async () => {
+  const ask = (...args: string[]) => chainsieve([...args, '--data', 'rotated'])
+  await ask('token', 'create', '--account', 'alice', '--scope', 'rules', '--scope', 'search')
+  const { code, out, err } = await ask('token', 'rotate', '1', '--overlap', '0s')
+  assert.deepEqual([code, err], [0, ''])
+  assert.match(out, /^cs_[\w-]{43}\n$/)
+  assert.match((await ask('token', 'list')).out, /^1 .* search,rules {2}expired, replaced by 2 .*\n2 .* valid /m)
+  assert.match((await ask('token', 'rotate', '1')).err, /Token 1 was replaced by token 2: rotate that one\.\n/)
+  assert.equal((await ask('token', 'rotate', 'x')).code, 2)
+  const wrong = await ask('token', 'create', '--account', 'a', '--scope', 'all')
+  assert.match(wrong.err, /--scope takes search or rules or admin, not "all"/)
+
+  await chainsieve(['abi', 'remove', 'x', '--data', 'rotated'], { removeAbis: async () => [] })
+  const entries = JSON.parse((await ask('audit', '--json')).out) as Record<string, unknown>[]
+  assert.deepEqual(
+    entries.map(({ action, target }) => [action, target]),
+    [
+      ['abi remove', 'x'],
+      ['token rotate', '1'],
+      ['token create', '1'],
+    ],
+  )
+  const { user, at, account, address, detail, count } = entries[2]!
+  assert.deepEqual([user, account, address, count], [userInfo().username, null, null, 1])
+  assert.deepEqual(detail, { account: 'alice', scopes: 'rules,search' })
+  assert.match(String(at), /^\d{4}-.*Z$/)
+  const table = (await ask('audit', '--action', 'token', '--limit', '1')).out
+  assert.match(table, /^WHEN +WHO .*\n\S+Z +\S+ \(command line\) +- +this machine +token rotate +1 +account: alice, /)
+  assert.match(table, /\nThere are older entries: --limit N lists more\.\n$/)
+  assert.equal((await ask('audit', '--action', 'toke')).out, 'There are no such entries.\n')
+  assert.equal((await chainsieve(['audit', '--data', 'nowhere'])).code, 1)
 })
 
 test('tokens that are not there are told of, and no folder is made by looking', async () => {

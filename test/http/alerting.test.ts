@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../../src/limits/index.t
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
-import { appOf } from './support.ts'
+import { ALICE, appOf } from './support.ts'
 
 type Json = Record<string, unknown>
 
@@ -73,7 +73,7 @@ const serve = (limits: Partial<Limits> = {}) => {
   }
   const app = appOf({
     accounts: {
-      verify: token => ({ cs_alice: { id: 1, name: 'alice' }, cs_bob: { id: 2, name: 'bob' } })[token],
+      verify: token => ({ cs_alice: { ...ALICE, id: 1 }, cs_bob: { ...ALICE, id: 2, name: 'bob' } })[token],
     },
     alerting: { rules, service },
     limits: { ...DEFAULT_LIMITS, body: 100_000, ...limits },

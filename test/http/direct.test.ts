@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Services } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { ChainsieveError, refuse, retry } from '../../src/lib/errors.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []
@@ -13,7 +14,10 @@ after(() => Promise.all(servers.map(server => server.close(0))))
 
 /** Two servers: one answers by the app alone, the other directly where it can; `taken` tells of each request whether it did. */
 const start = async (services: Partial<Services> = {}) => {
-  const { app, direct } = bothOf(services)
+  const { app, direct } = bothOf({
+    limits: { ...DEFAULT_LIMITS, body: 1_000, requestsByToken: 5_000_000 },
+    ...services,
+  })
   const taken: boolean[] = []
   const plain = await listen(app, { host: '127.0.0.1', port: 0 })
   const quick = await listen(app, {
@@ -74,6 +78,9 @@ const ask = async ({ url }: HttpServer, { path = PATH, ...rest }: Asked) => {
   delete reply.headers.date
   // That of each request is another one.
   const id = reply.headers['x-request-id']
+  // Each request leaves one less.
+  const left = reply.headers.ratelimit
+  if (left !== undefined) reply.headers.ratelimit = String(left).replace(/r=\d+;t=\d+/, 'counted')
   if (id !== undefined) reply.headers['x-request-id'] = String(id).replace(/^[\da-f]{8}-[\da-f-]{27}$/, 'made up')
   // Each fault of the server is logged by a number of its own.
   return { ...reply, text: reply.text.replace(/[\da-f]{8}-[\da-f-]{27}/g, '') }

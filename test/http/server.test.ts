@@ -8,7 +8,7 @@ import type { Services } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
-import { appOf, bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
+import { ALICE, appOf, bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []
 after(() => Promise.all(servers.map(server => server.close(0))))
@@ -133,7 +133,9 @@ test('a client that asks first is told before it sends a large body', async () =
 })
 
 test('bodies that are held at once are bounded, by account and in all, and given back', async () => {
-  const accounts = new Map([TOKEN, 'cs_other', 'cs_third'].map((token, id) => [token, { id, name: token }]))
+  const accounts = new Map(
+    [TOKEN, 'cs_other', 'cs_third'].map((token, id) => [token, { ...ALICE, id, name: token, token: id }]),
+  )
   const held = Promise.withResolvers<void>()
   const { search } = await start({
     accounts: { verify: token => accounts.get(token) },

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
+import type { Caller } from '../../src/accounts/index.ts'
 import { createApp, type Services } from '../../src/http/app.ts'
 import { createBodies } from '../../src/http/body.ts'
 import { createDirect } from '../../src/http/direct.ts'
+import { createRates, type Rates } from '../../src/http/rates.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { byKind, KINDS } from '../../src/mapping/index.ts'
@@ -11,7 +13,7 @@ import { NATIVE } from '../../src/search/dialect.ts'
 import type { Answer, Asking, SearchService } from '../../src/search/service.ts'
 
 export const TOKEN = 'cs_good'
-export const ALICE = { id: 1, name: 'alice' }
+export const ALICE: Caller = { id: 1, name: 'alice', token: 7, scopes: new Set(['search', 'rules', 'admin']) }
 export const MAINNET = 'ethereum/ethereum/mainnet'
 
 const json = (value: unknown, status = 200): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) })
@@ -55,7 +57,7 @@ const asked = <T extends Asking>({ signal: _, account, ...call }: T) => {
   return call
 }
 
-const servicesOf = (services: Partial<Services>): Services => {
+const servicesOf = (services: Partial<Services>): Services & { rates: Rates } => {
   const limits = services.limits ?? { ...DEFAULT_LIMITS, body: 1_000 }
   return {
     search: echo,
@@ -64,6 +66,7 @@ const servicesOf = (services: Partial<Services>): Services => {
     bodies: createBodies(limits),
     log: silent,
     ...services,
+    rates: services.rates ?? createRates(limits),
     limits,
   }
 }

@@ -72,6 +72,8 @@ test('every limit says in plain words what is too much, and what to do', () => {
     `
 The server has more than 4096 connections. Further connections are closed at once: keep connections open and reuse them. If the process may have few files open (ulimit -n), half of those are the limit.
 An address has more than 512 connections. Keep connections open and reuse them. IPv6 addresses count by their first 64 bits. The machine of the server itself may have three quarters of all connections, for a proxy on it.
+A token has more than 6000000 requests in a minute. Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.
+An address has more than 120 refused tokens in a minute. Send a valid token: requests with one are answered meanwhile. IPv6 addresses count by their first 64 bits.
 A request has more than 32kB of headers. Send long values in the body of the request.
 A request has more than 16MB of data in its body. Send less in one request.
 The server has more than 128MB of request bodies under way. Try again in a moment.
@@ -93,6 +95,7 @@ An answer has more than 65536 buckets. Ask for longer intervals, a smaller size 
 A search has more than 300MB of data to aggregate. Narrow the query, or aggregate by a field with fewer values.
 The server has more than 256MB of data that it keeps in memory for the next search. The oldest data is forgotten: dashboards over much data take longer.
 An account has more than 256 waiting searches. Wait for answers before you send more, or combine searches.
+An account has more than 64 searches under way that take longer than some 20 milliseconds. Further ones wait for their turn. However high it is, one thread of --readers stays free of them, and another one for other accounts.
 An account has more than 64MB of waiting searches. Wait for answers before you send more, or send smaller bodies.
 An account has more than 16 answers to "size": -1 under way. Read one to its end, or close its connection, before you start the next.
 A request has more than 1000 searches (_msearch). Spread them over several requests.
@@ -121,6 +124,7 @@ An answer to eth_call, eth_getCode or eth_getStorageAt has more than 256kB of JS
 A line of a block pack has more than 128MB of JSON. A line holds one block: check that this is a block pack, with one JSON object on each line.
 A block has more than 256kB of extraData. Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.
 An input, output, code or log has more than 16MB of data. No known chain has gas for more in one block: use another node.
+An account has more than 100000 entries in the audit trail. The oldest ones are removed. So are those of refused tokens, which count together.
 An ABI file has more than 128MB of text. From a list of signatures, keep those that your contracts use.
 A file that a command reads has more than 16MB of text. Split it: a command takes several files.
 `,

@@ -17,7 +17,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     'README.md',
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook', 'rules-in-git'],
-      ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'commands', 'settings'],
+      ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'tls', 'commands', 'settings'],
       ...['operating', 'monitoring', 'data', 'threats', 'speed', 'api', 'doctor', 'soak'],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),

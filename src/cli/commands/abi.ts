@@ -22,6 +22,7 @@ export const addAbis = command({
     ),
     redecode: setting(toggle, 'false', 'Also decodes stored blocks again, in the running server or in the next one.'),
   },
+  audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, options: { address, codeHash, redecode }, print }) => {
     check(address, codeHash)
@@ -56,6 +57,7 @@ export const removeAbis = command({
     address: setting(text('an address', 'ADDRESS'), undefined, 'Address of the contract that the ABI was added for.'),
     codeHash: setting(text('a hash', 'HASH'), undefined, 'Hash of the code that the ABI was added for.'),
   },
+  audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, options: { address, codeHash }, print }) => {
     check(address, codeHash)

@@ -11,6 +11,7 @@ export const backup = command({
     'Copies all stored data to a folder, also beside a running server. Into an existing backup, writes only what has changed.',
   settings: [],
   options: { full: setting(toggle, 'false', 'Copies everything, whether or not it has changed.') },
+  audited: true,
   arity: [1, 1],
   run: async ({ services, config, options, args: [folder], cwd, log, shutdown, progress, print }) => {
     const done = await services.backup(config, resolve(cwd, folder!), options.full, { log, shutdown, progress })

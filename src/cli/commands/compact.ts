@@ -7,6 +7,7 @@ export const compact = command({
   summary: 'Returns the free space inside the files to the disk. No server may use the data folder meanwhile.',
   settings: [],
   options: {},
+  audited: true,
   arity: [0, 1],
   run: async ({ services, config, args: [network], log, shutdown, print }) => {
     const done = await services.compact(config, network, { log, shutdown })

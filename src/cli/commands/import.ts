@@ -8,6 +8,7 @@ export const importPacks = command({
   summary: 'Imports block packs: NDJSON, plain or .gz, with one {"chainId","block","receipts"} per line.',
   settings: ['network', 'storeBatch', 'indexers', 'limit'],
   options: {},
+  audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
   run: async ({ services, config, args, log, shutdown, progress, print }) => {
     const { network } = networkOf(config)

@@ -1,4 +1,5 @@
 import { addAbis, listAbis, removeAbis } from './abi.ts'
+import { audit } from './audit.ts'
 import { backup } from './backup.ts'
 import { compact } from './compact.ts'
 import { completion } from './completion.ts'
@@ -23,7 +24,7 @@ import { search } from './search.ts'
 import { serve } from './serve.ts'
 import { stats } from './stats.ts'
 import { status } from './status.ts'
-import { createToken, listTokens, revokeToken } from './token.ts'
+import { createToken, listTokens, revokeToken, rotateToken } from './token.ts'
 import { verify } from './verify.ts'
 
 /** Every command, in the order of the help text. */
@@ -59,7 +60,9 @@ export const COMMANDS = [
   signingSecret,
   createToken,
   listTokens,
+  rotateToken,
   revokeToken,
+  audit,
   addAbis,
   listAbis,
   removeAbis,

@@ -9,6 +9,7 @@ export const prune = command({
   summary: 'Removes old blocks and old alerts, also beside a running server.',
   settings: ['network', ...KEPT],
   options: { before: setting(count(0), undefined, 'Blocks below this one are removed, and are not indexed again.') },
+  audited: true,
   arity: [0, 0],
   run: async ({ services, config, options: { before }, log, shutdown, print }) => {
     const network = networkOf(config)

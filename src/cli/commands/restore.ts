@@ -13,6 +13,7 @@ export const restore = command({
     force: setting(toggle, 'false', 'Moves the present content of the data folder into a folder inside it.'),
     check: setting(toggle, 'false', 'Checks the backup, and restores nothing.'),
   },
+  audited: true,
   arity: [1, 1],
   run: async ({ services, config, options, args: [backup], cwd, log, shutdown, progress, print }) => {
     const done = await services.restore(config, resolve(cwd, backup!), options, { log, shutdown, progress })

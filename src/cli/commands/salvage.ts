@@ -7,6 +7,7 @@ export const salvage = command({
   summary: 'Makes a new store from the undamaged parts of a damaged one, and names the lost blocks.',
   settings: [],
   options: {},
+  audited: true,
   arity: [1, 1],
   run: async ({ services, config, args: [network], log, shutdown, print }) => {
     const done = await services.salvage(config, network!, { log, shutdown })

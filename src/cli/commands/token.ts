@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ACCOUNTS_FILE } from '../../accounts/file.ts'
-import type { TokenInfo } from '../../accounts/index.ts'
-import { duration, text } from '../../config/kinds.ts'
-import { setting } from '../../config/settings.ts'
+import { SCOPES, type TokenInfo } from '../../accounts/index.ts'
+import { duration, oneOf, text } from '../../config/kinds.ts'
+import { list, setting } from '../../config/settings.ts'
 import { refuse } from '../../lib/errors.ts'
 import { command, misused, type Services } from '../command.ts'
 import { showTable, showTime } from '../show.ts'
 
 export const createToken = command({
   name: 'token create',
-  usage: '--account NAME [--expires TIME]',
+  usage: '--account NAME [--scope SCOPE]… [--expires TIME]',
   summary: 'Creates a token and prints it, and nothing else. It cannot be shown again.',
   settings: [],
   options: {
@@ -20,13 +20,17 @@ export const createToken = command({
       undefined,
       'How long the token is valid, such as 30d. The default is until you revoke it.',
     ),
+    scope: list(
+      oneOf(SCOPES),
+      'What the token may be used for: to search, to manage rules, to read metrics. The default is search and rules.',
+    ),
   },
   arity: [0, 0],
-  run: async ({ services, config, options: { account, expires }, print }) => {
+  run: async ({ services, config, options: { account, expires, scope }, print }) => {
     if (account === undefined) throw misused('Whose token? Add --account NAME.')
     const accounts = services.openAccounts(config.data)
     try {
-      print(accounts.createToken(account, { expiresIn: expires }))
+      print(accounts.createToken(account, { expiresIn: expires, ...(scope.length > 0 && { scopes: scope }) }))
     } finally {
       accounts.close()
     }
@@ -36,7 +40,7 @@ export const createToken = command({
 export const listTokens = command({
   name: 'token list',
   usage: '',
-  summary: 'Lists tokens by number, account, state and last use, without the tokens themselves.',
+  summary: 'Lists tokens by number, account, scopes, state and last use, without the tokens themselves.',
   settings: [],
   options: {},
   arity: [0, 0],
@@ -44,6 +48,32 @@ export const listTokens = command({
     const accounts = openExisting(services, config.data)
     try {
       print(config.json ? JSON.stringify(accounts.list()) : showTokens(accounts.list()))
+    } finally {
+      accounts.close()
+    }
+  },
+})
+
+export const rotateToken = command({
+  name: 'token rotate',
+  usage: 'ID [--overlap TIME] [--expires TIME]',
+  summary:
+    'Creates a token to replace another one and prints it, and nothing else. The old one expires after --overlap.',
+  settings: [],
+  options: {
+    overlap: setting(duration, undefined, 'How long the old token is also valid. The default is 24h.'),
+    expires: setting(
+      duration,
+      undefined,
+      'How long the new token is valid. The default is as long as the old one was.',
+    ),
+  },
+  arity: [1, 1],
+  run: async ({ services, config, args: [id = ''], options: { overlap, expires }, print }) => {
+    const number = numberOf(id, 'rotated')
+    const accounts = openExisting(services, config.data)
+    try {
+      print(accounts.rotate(number, { graceMs: overlap ?? DAY_MS, expiresIn: expires }).token)
     } finally {
       accounts.close()
     }
@@ -58,19 +88,26 @@ export const revokeToken = command({
   options: {},
   arity: [1, 1],
   run: async ({ services, config, args: [id = ''], print }) => {
-    if (!/^\d{1,15}$/.test(id)) throw misused('A token is revoked by its number, which chainsieve token list shows.')
+    const number = numberOf(id, 'revoked')
     const accounts = openExisting(services, config.data)
     try {
-      accounts.revoke(Number(id))
-      print(config.json ? JSON.stringify({ revoked: Number(id) }) : `Token ${id} is revoked.`)
+      accounts.revoke(number)
+      print(config.json ? JSON.stringify({ revoked: number }) : `Token ${id} is revoked.`)
     } finally {
       accounts.close()
     }
   },
 })
 
+const DAY_MS = 86_400_000
+
+const numberOf = (id: string, done: string): number => {
+  if (!/^\d{1,15}$/.test(id)) throw misused(`A token is ${done} by its number, which chainsieve token list shows.`)
+  return Number(id)
+}
+
 // Looking must not make a data folder where somebody mistyped its name.
-const openExisting = (services: Services, folder: string) => {
+export const openExisting = (services: Services, folder: string) => {
   if (!existsSync(join(folder, ACCOUNTS_FILE)))
     throw refuse(
       'no_accounts',
@@ -79,14 +116,20 @@ const openExisting = (services: Services, folder: string) => {
   return services.openAccounts(folder)
 }
 
+const stateOf = ({ expiresAt, revokedAt }: Pick<TokenInfo, 'expiresAt' | 'revokedAt'>, now: number): string => {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
+}
+
 const showTokens = (tokens: TokenInfo[], now = Date.now()): string =>
   showTable(
-    ['ID', 'ACCOUNT', 'TOKEN', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'],
-    tokens.map(({ id, account, hint, createdAt, expiresAt, revokedAt, lastUsedAt }) => [
+    ['ID', 'ACCOUNT', 'TOKEN', 'SCOPES', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'],
+    tokens.map(({ id, account, hint, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, replacedBy }) => [
       String(id),
       account,
       `${hint}…`,
-      revokedAt !== null ? 'revoked' : expiresAt !== null && expiresAt <= now ? 'expired' : 'valid',
+      scopes.join(),
+      stateOf({ expiresAt, revokedAt }, now) + (replacedBy === null ? '' : `, replaced by ${replacedBy}`),
       showTime(createdAt),
       showTime(expiresAt),
       showTime(lastUsedAt),

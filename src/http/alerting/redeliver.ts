@@ -1,7 +1,7 @@
 import { parseTime } from '../../lib/time.ts'
 import type { Limits } from '../../limits/index.ts'
 import { boolean, expected, filled, type Place } from '../../rules/place.ts'
-import type { Handler } from '../context.ts'
+import { actorOf, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import { readMembers, ruleOf } from './request.ts'
@@ -14,7 +14,9 @@ export const redeliver =
     const rule = ruleOf(c, alerting)
     const body = await readMembers(c, limits, ['alert', 'from', 'to', 'dead'], whichAt)
     if (!('members' in body)) return invalid(body.faults)
-    return json(await alerting.service.redeliver(rule, body.members))
+    const done = await alerting.service.redeliver(rule, body.members)
+    alerting.rules.note(actorOf(c), rule.id, 'rule redeliver')
+    return json(done)
   }
 
 const whichAt = (place: Place): Redelivery => {

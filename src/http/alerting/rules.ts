@@ -5,7 +5,7 @@ import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { networkOf } from '../../rules/store.ts'
 import { sendAnswer } from '../answer.ts'
-import type { Handler } from '../context.ts'
+import { actorOf, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import { checkIfMatch, etagOf, isKnown, readRule, ruleOf } from './request.ts'
@@ -32,7 +32,7 @@ export const createRule =
     const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
     const rule = rules.together(() => {
       checkRoom(rules, id, input, limits)
-      return rules.create(id, input, start)
+      return rules.create(id, input, start, actorOf(c))
     })
     await rules.synced()
     return answer({ service }, rule, { status: 201, headers: { location: `/alerting/rules/${rule.id}/` } })
@@ -68,7 +68,11 @@ export const updateRule =
       const start = startBlock ?? (await startAfterMove(service, before, input))
       const after = rules.together(() => {
         checkGrowth(rules, before, input, limits)
-        return rules.update(before.account, before.id, input, { ifRevision: before.revision, startBlock: start })
+        return rules.update(before.account, before.id, input, {
+          ifRevision: before.revision,
+          startBlock: start,
+          by: actorOf(c),
+        })
       })
       // Somebody else's change came between reading and writing: this one is made to what that has left.
       if (after === 'absent' || after === 'changed') continue
@@ -95,7 +99,7 @@ export const removeRule =
     for (;;) {
       const rule = ruleOf(c, alerting)
       checkIfMatch(c, rule)
-      if (rules.remove(rule.account, rule.id, rule.revision) !== 'removed') continue
+      if (rules.remove(rule.account, rule.id, rule.revision, actorOf(c)) !== 'removed') continue
       await rules.synced()
       const cancelled = await service.cancel(rule, 'deleted', since)
       return new Response(null, { status: 204, headers: cancelled === null ? {} : { [CANCELLED]: String(cancelled) } })

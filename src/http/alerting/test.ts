@@ -1,6 +1,6 @@
 import type { Limits } from '../../limits/index.ts'
 import { filled } from '../../rules/place.ts'
-import { type Handler, whileConnected } from '../context.ts'
+import { actorOf, type Handler, whileConnected } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { json } from '../json.ts'
 import type { Gate } from './gate.ts'
@@ -18,5 +18,6 @@ export const testRule =
     })
     if (!('members' in body)) return invalid(body.faults)
     const { members } = body
+    alerting.rules.note(actorOf(c), rule.id, 'rule test')
     return json(await gate(rule.account, () => alerting.service.test(rule, members, whileConnected(c))))
   }

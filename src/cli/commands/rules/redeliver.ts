@@ -15,6 +15,7 @@ export const redeliver = command({
     after: setting(moment, undefined, 'Deliveries created at that time or later, such as 2024-05-17T12:00:00Z.'),
     before: setting(moment, undefined, 'Deliveries created at that time or earlier.'),
   },
+  audited: true,
   arity: [0, Number.POSITIVE_INFINITY],
   run: async ({ services, config, log, shutdown, args, options: { rule, alert, dead, after, before }, print }) => {
     const ids = args.map(idOf)

@@ -18,6 +18,7 @@ export const signingSecret = command({
       'How long the old secret also signs webhooks after --rotate. The default is 24h.',
     ),
   },
+  audited: true,
   arity: [0, 0],
   run: async ({ services, config, log, shutdown, options: { account, rotate, overlap }, print }) => {
     if (account === undefined) throw misused('Whose secret? Add --account NAME.')

@@ -1,0 +1,123 @@
+import { userInfo } from 'node:os'
+import type Database from 'better-sqlite3'
+import { lazy } from '../lib/lazy.ts'
+
+/** Who did something: a token of an account over HTTP, or a user of the machine at the command line. */
+export interface Actor {
+  account?: number | undefined
+  token?: number | undefined
+  /** User of the operating system. */
+  user?: string | undefined
+  /** Where the request came from. */
+  address?: string | undefined
+}
+
+/** What was done, in the words of the command line, such as `token create`. */
+export interface Act {
+  action: string
+  /** What it was done to: the number of a token or rule, names of files. */
+  target?: string | undefined
+  detail?: Readonly<Record<string, unknown>> | undefined
+  /** How often, where several are told as one, and when the first one was. */
+  count?: number
+  at?: number
+}
+
+export interface AuditEntry {
+  id: number
+  /** Epoch milliseconds; of several, when the first one was. */
+  at: number
+  account: string | null
+  token: number | null
+  user: string | null
+  address: string | null
+  action: string
+  target: string | null
+  detail: Record<string, unknown> | null
+  count: number
+}
+
+export interface AuditFilter {
+  account?: string | undefined
+  token?: number | undefined
+  /** An action, or the word that it begins with. */
+  action?: string | undefined
+  /** Epoch milliseconds, both inclusive. */
+  after?: number | undefined
+  before?: number | undefined
+  limit: number
+}
+
+export interface AuditKeeping {
+  /** Older entries are removed. */
+  keepMs: number
+  /** Entries that an account may have; more of them are removed from the oldest on. */
+  most: number
+}
+
+/** The audit trail, in the file of the accounts: an act and its entry are committed together. */
+export interface Trail {
+  record(by: Actor, act: Act): void
+  /** The newest first. */
+  list(filter: AuditFilter): AuditEntry[]
+  /** Removes some of what is not to be kept: whether there may be more. */
+  prune(keeping: AuditKeeping): boolean
+}
+
+/** Entries that are removed at once. */
+const STEP = 2_000
+
+export const createTrail = (db: Database.Database, now: () => number = Date.now): Trail => {
+  const insert = db.prepare(
+    `INSERT INTO audit (at, account, token, user, address, action, target, detail, count)
+     VALUES (@at, @account, @token, @user, @address, @action, @target, @detail, @count)`,
+  )
+  const select = db.prepare<[Record<string, unknown>], Omit<AuditEntry, 'detail'> & { detail: string | null }>(
+    `SELECT audit.id, at, accounts.name AS account, token, user, address, action, target, detail, count
+     FROM audit LEFT JOIN accounts ON accounts.id = audit.account
+     WHERE (@account IS NULL OR accounts.name = @account) AND (@token IS NULL OR token = @token)
+       AND (@action IS NULL OR action = @action OR substr(action, 1, length(@action) + 1) = @action || ' ')
+       AND (@after IS NULL OR at >= @after) AND (@before IS NULL OR at <= @before)
+     ORDER BY audit.id DESC LIMIT @limit`,
+  )
+  const dropOld = db.prepare(
+    `DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ${STEP}) AND at < ?`,
+  )
+  const accounts = db.prepare<[], number | null>('SELECT DISTINCT account FROM audit').pluck()
+  // What is done without an account needs none to be refused, or is done at the command line, which is kept.
+  const dropMany = db.prepare(
+    `DELETE FROM audit WHERE id IN (
+       SELECT id FROM audit WHERE account IS @account AND user IS NULL AND id <= (
+         SELECT id FROM audit WHERE account IS @account AND user IS NULL ORDER BY id DESC LIMIT 1 OFFSET @most
+       ) ORDER BY id LIMIT ${STEP})`,
+  )
+
+  return {
+    record: ({ account, token, user, address }, { action, target, detail, count = 1, at = now() }) => {
+      insert.run({
+        ...{ at, account: account ?? null, token: token ?? null, user: user ?? null },
+        ...{ address: address ?? null, action, target: target ?? null, count },
+        detail: detail === undefined ? null : JSON.stringify(detail),
+      })
+    },
+    list: ({ account = null, token = null, action = null, after = null, before = null, limit }) =>
+      select
+        .all({ account, token, action, after, before, limit })
+        .map(row => ({ ...row, detail: row.detail === null ? null : JSON.parse(row.detail) })),
+    prune: ({ keepMs, most }) => {
+      let dropped = dropOld.run(now() - keepMs).changes
+      for (const account of accounts.all()) dropped += dropMany.run({ account, most }).changes
+      return dropped >= STEP
+    },
+  }
+}
+
+/** Whoever sits at the command line. */
+export const thisUser = lazy((): Actor => {
+  try {
+    return { user: userInfo().username }
+  } catch {
+    // A container may run as a user that has no name.
+    return { user: String(process.getuid?.() ?? 'unknown') }
+  }
+})

@@ -1,0 +1,102 @@
+import { createHash, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { messageOf, stop } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+
+export interface CertificateFiles {
+  /** Certificates in PEM, that of the server first. */
+  cert: string
+  /** Its private key in PEM. */
+  key: string
+}
+
+/** What a server shows: contents of the files, and the oldest version that it speaks. */
+export interface Pair {
+  cert: Buffer
+  key: Buffer
+  minVersion: 'TLSv1.2'
+}
+
+/** A certificate whose files may be replaced while the server runs. */
+export interface Certificate {
+  current(): Pair
+  /** Looks at the files now and from time to time, and tells of a new certificate. */
+  follow(use: (pair: Pair) => void): { reload(): void; stop(): void }
+}
+
+const LOOK_MS = 2_000
+/** A certificate and its key are not replaced at the same moment: so many looks may find them apart. */
+const PATIENCE = 3
+
+export interface CertificateOptions {
+  log: Log
+  lookMs?: number
+}
+
+/** Refuses files that no server can be run with. */
+export const openCertificate = (
+  files: CertificateFiles,
+  { log, lookMs = LOOK_MS }: CertificateOptions,
+): Certificate => {
+  let pair = readPair(files)
+  warnOfEnd(pair, files, log)
+
+  return {
+    current: () => pair,
+    follow(use) {
+      let tried = digestOf(pair)
+      let failures = 0
+      const look = (isAsked: boolean) => {
+        try {
+          const found = readPair(files)
+          const digest = digestOf(found)
+          failures = 0
+          if (digest === tried && !isAsked) return
+          tried = digest
+          pair = found
+          use(pair)
+          log.info('Took the TLS certificate', { file: files.cert, until: endOf(pair) })
+          warnOfEnd(pair, files, log)
+        } catch (error) {
+          failures++
+          if (isAsked || failures === PATIENCE) log.error('Kept the old TLS certificate', { error })
+        }
+      }
+      const timer = setInterval(() => look(false), lookMs).unref()
+      return { reload: () => look(true), stop: () => clearInterval(timer) }
+    },
+  }
+}
+
+const readPair = (files: CertificateFiles): Pair => {
+  const cert = read(files.cert, 'certificate', '--tls-cert')
+  const pair: Pair = { cert, key: read(files.key, 'key', '--tls-key'), minVersion: 'TLSv1.2' }
+  try {
+    createSecureContext({ ...pair })
+    return pair
+  } catch (error) {
+    throw stop(
+      'tls_unusable',
+      `${files.cert} and ${files.key} cannot be used for TLS (${messageOf(error)}): --tls-cert takes a certificate in PEM with its chain, --tls-key the private key of that certificate, in PEM and not encrypted.`,
+      error,
+    )
+  }
+}
+
+const read = (file: string, what: string, flag: string): Buffer => {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw stop('tls_unreadable', `The TLS ${what} of ${flag} cannot be read: ${messageOf(error)}.`, error)
+  }
+}
+
+const digestOf = ({ cert, key }: Pair): string => createHash('sha256').update(cert).update(key).digest('hex')
+
+const endOf = ({ cert }: Pair): string => new Date(new X509Certificate(cert).validTo).toISOString()
+
+const warnOfEnd = (pair: Pair, { cert }: CertificateFiles, log: Log) => {
+  const until = endOf(pair)
+  if (Date.parse(until) <= Date.now()) log.warn('The TLS certificate has expired', { file: cert, until })
+}
