@@ -529,7 +529,7 @@ test('an account has so many rules, and so many bytes of them, and another one i
     await bodyOf(call('POST', RULES, rule()), 400),
     error(400, 'validation_exception', overLimit('rules', limits).message),
   )
-  await bodyOf(call('DELETE', `${RULES}1`))
+  await bodyOf(call('DELETE', `${RULES}1`), 204)
   await bodyOf(call('POST', RULES, rule()), 201)
 })
 

@@ -202,7 +202,7 @@ const keyMaker = (
     }
   }
   if (field.encoding === 'coin') return (number, position) => coin(integer(number, position))
-  if (field.kind === 'keyword') return reader.name
+  if (field.kind === 'keyword' || field.kind === 'text') return reader.name
   if (field.kind === 'address' || field.kind === 'hex') {
     const interpret = interpreterOf(field, reader)
     return (number, position) => {

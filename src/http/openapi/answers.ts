@@ -85,6 +85,7 @@ export const answerSchemas = (): Record<string, Schema> => ({
       terminated_early: flag,
     },
   ),
+  RenderedTemplate: closed({ template_output: { type: 'object' } }),
   MultiSearchAnswer: closed({
     took: whole,
     responses: listOf({

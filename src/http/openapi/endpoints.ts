@@ -26,6 +26,7 @@ import { search } from '../es/search.ts'
 import { similar } from '../es/similar.ts'
 import { stats } from '../es/stats.ts'
 import { suggest } from '../es/suggest.ts'
+import { msearchTemplate, renderTemplate, searchTemplate } from '../es/template.ts'
 import { validate } from '../es/validate.ts'
 import { type Body, JSON_BODY, type Operation, type Tag, type Told, told } from './operations.ts'
 import { closed, listOf, ref, type Schema, text } from './schema.ts'
@@ -39,6 +40,7 @@ interface Shape {
 
 const bodyOf = (schema: Schema): Body => ({ schema })
 const names: Schema = { anyOf: [text, listOf(text)] }
+const template = closed({}, { source: { anyOf: [text, { type: 'object' }] }, params: { type: 'object' } })
 const ok = (schema: string): Operation['answers'] => ({ 200: told(ref(schema)) })
 
 const lines = (types: Record<string, Schema>): Told => ({
@@ -103,6 +105,19 @@ const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
       answers: ok('MultiSearchAnswer'),
     },
   ],
+  [searchTemplate, { body: { schema: template, required: true }, answers: ok('SearchAnswer') }],
+  [
+    msearchTemplate,
+    {
+      body: {
+        schema: { type: 'string', description: 'Two lines for each search: a header, and a template.' },
+        type: 'application/x-ndjson',
+        required: true,
+      },
+      answers: ok('MultiSearchAnswer'),
+    },
+  ],
+  [renderTemplate, { body: { schema: template, required: true }, answers: ok('RenderedTemplate') }],
   [count, { tag: 'Search', body: bodyOf(ref('QueryBody')), answers: ok('CountAnswer') }],
   [get, { tag: 'Search', answers: document }],
   [

@@ -161,4 +161,5 @@ const QUERY: ReadonlyMap<string, string> = new Map([
   ['keep_alive', 'How long a point in time is kept, such as 1m.'],
   ['before', '`next` of the page before.'],
   ['state', 'Only alerts in this state.'],
+  ['replace', 'Whether the body replaces the whole rule.'],
 ])

@@ -79,8 +79,8 @@ const RULES: readonly Operation[] = [
   },
   {
     ...{ method: 'put', path: RULE, tag: 'Rules' },
-    doc: 'Changes what the body has, and keeps the rest.',
-    query: EVERYWHERE,
+    doc: 'Changes what the body has, and keeps the rest; with `replace`, the body is the whole rule.',
+    query: ['replace', ...EVERYWHERE],
     headers: ['If-Match'],
     body: json(ref('RuleChange')),
     answers: { 200: told(ref('StoredRule')) },
