@@ -39,11 +39,16 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
         ]),
         ...['', '/{index}', '/{index}/{type}'].flatMap(at => [
           [`${ES}${at}/_msearch ${method}`, { path: doc, body: msearch }],
+          [`${ES}${at}/_search/template ${method}`, { path: doc, body: { source: query } }],
+          [`${ES}${at}/_msearch/template ${method}`, { path: doc, body: '{}\n{"source":{"size":1}}\n' }],
           [`${ES}${at}/_mget ${method}`, { path: doc, body: { docs: [{ _index: 'tx', _id: tx }] } }],
           [`${ES}${at}/_validate/query ${method}`, { path: doc, body: query }],
           [`${ES}${at}/_field_caps ${method}`, { path: doc, body: { fields: ['*'] } }],
           [`${ES}${at}/_analyze ${method}`, { path: doc, body: { text: 'One two' } }],
         ]),
+        [`${ES}/_render/template ${method}`, { body: { source: query } }],
+        // None are stored.
+        [`${ES}/_render/template/{id} ${method}`, { path: { id: 'mine' }, body: { source: query }, status: 400 }],
         [`${ES}/{index}/_explain/{id} ${method}`, { path: doc, body: query }],
         [`${ES}/{index}/{type}/{id}/_explain ${method}`, { path: doc, body: query }],
       ]),
