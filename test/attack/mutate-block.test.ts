@@ -76,10 +76,20 @@ const untouched = ({ path }: Pick<Mutation<RawBlock>, 'path'>, all: All): unknow
       const isOwn = list === undefined ? kind === 'block' : kind === 'tx' && place === Number(at)
       const isLog = list === 'receipts' && member === 'logs' && (kind === 'log' || kind === 'event')
       if (isLog) return { ...document, _source: { ...document._source, ...LOG_CONTENT }, decoding: undefined }
-      if (!isOwn) return document
-      return { ...document, _source: { ...document._source, [field]: undefined, method: undefined } }
+      // Why a transaction failed comes from its receipt and its traces.
+      const failure = kind === 'tx' && (isOwn || path.startsWith('traces')) ? FAILURE : {}
+      if (!isOwn) return { ...document, _source: { ...document._source, ...failure } }
+      return { ...document, _source: { ...document._source, ...failure, [field]: undefined, method: undefined } }
     }),
   )
+}
+const FAILURE = {
+  error: undefined,
+  revertReason: undefined,
+  revertName: undefined,
+  revertData: undefined,
+  revertAddress: undefined,
+  revertTrace: undefined,
 }
 const LOG_CONTENT = {
   topics: undefined,
