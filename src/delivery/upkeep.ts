@@ -29,6 +29,7 @@ const KEEP_DEAD_MS = 90 * DAY_MS
 /** Of a rule that is gone: for as long as a block may still be reorganised away. */
 const KEEP_GONE_MS = DAY_MS
 const PRUNE_EVERY_MS = 3_600_000
+const MIN_PRUNE_EVERY_MS = 30_000
 const AT_ONCE = 500
 const CANCEL_AT_ONCE = 2_000
 /** Looking takes a tenth of the time at most, however often rules change. */
@@ -43,6 +44,8 @@ export const ENDED: Readonly<Record<Ended, string>> = {
 }
 
 export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }: UpkeepOptions): Upkeep => {
+  // What is kept for minutes does not stay for an hour.
+  const pruneEveryMs = Math.min(PRUNE_EVERY_MS, Math.max(MIN_PRUNE_EVERY_MS, keepMs / 4))
   let known: number | undefined
   let lookAt = 0
   let ended: { id: number; why: Ended }[] = []
@@ -115,7 +118,7 @@ export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }
       if (now < pruneAt) return
       const before = { settledBefore: now - keepMs, deadBefore: now - Math.max(keepMs, KEEP_DEAD_MS) }
       const isDone = store.prune(before, AT_ONCE) < AT_ONCE
-      if (pruneGone(now) && isDone) pruneAt = now + PRUNE_EVERY_MS
+      if (pruneGone(now) && isDone) pruneAt = now + pruneEveryMs
     },
   }
 }
