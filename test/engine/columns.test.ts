@@ -84,7 +84,7 @@ describe('a column', () => {
         damaged[at]! ^= 4
         assert.throws(
           () => decodeColumn(damaged, 'the column of tx.gas'),
-          /the column of tx\.gas is not what was written/,
+          /the column of tx\.gas does not match its checksum/,
         )
       }
       assert.throws(

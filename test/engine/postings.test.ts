@@ -196,7 +196,7 @@ const createModel = (seed: number) => {
       segment.revised++
     },
     restart,
-    /** Each row in turn is not what was written. */
+    /** Each row in turn does not match its checksum. */
     checkDamage() {
       const rows = db.prepare('SELECT id, bytes FROM post').all() as { id: number; bytes: Buffer }[]
       const set = db.prepare('UPDATE post SET bytes = ? WHERE id = ?')

@@ -241,7 +241,7 @@ const places = fc
   ])
   .map(list => list.sort((a, b) => a - b))
 
-const damage = { next: 'stop', code: 'store_damaged', message: /block 7 in the table "log" is not what was written/ }
+const damage = { next: 'stop', code: 'store_damaged', message: /block 7 in the table "log" does not match its checksum/ }
 
 describe('rows of records', () => {
   it('give every record back by its position, and nothing where none is', () => {
