@@ -743,6 +743,10 @@ for (const { block, receipts, story } of blocks) {
           },
         ),
         ...(method !== undefined && { method }),
+        // Without traces, gas alone tells.
+        ...(receipt.status === '0x0' && {
+          error: receipt.gasUsed === tx.gas ? 'Out of gas, or bad instruction' : 'Reverted',
+        }),
       },
     })
     for (const [l, wire] of (receipt.logs as Wire[]).entries()) {

@@ -354,8 +354,8 @@ describe('records', () => {
           const offsets = new Int32Array(columns.length)
           locate('tx', bytes, start, offsets)
           assert.equal(cursor.at, end)
-          const model = due(columns, ({ origin, wire }) =>
-            origin === 'decoded' ? input.method : origin === 'receipt' ? receipt[wire] : tx[wire],
+          const model = due(columns, ({ origin, wire, field }) =>
+            origin === 'decoded' ? (field === 'method' ? input.method : undefined) : origin === 'receipt' ? receipt[wire] : tx[wire],
           )
           if (follows && typeof receipt.logsBloom === 'string') model.logsBloom = 'follows'
           else if (model.logsBloom === '0x') model.logsBloom = 'follows'

@@ -137,9 +137,10 @@ test('a damaged store is salvaged, and the damaged file is kept', async t => {
   const bytes = readFileSync(store)
   bytes[(page - 1) * 4096 + 3000]! ^= 1
   writeFileSync(store, bytes)
-  assert.equal((await faults(config)).length, 1)
+  assert.notDeepEqual(await faults(config), [])
   const done = await running(run => salvage(config, NETWORK, run))
-  assert.equal(done.lost.length, 1)
+  // The page may have parts of two segments.
+  assert.ok([1, 2].includes(done.lost.length), JSON.stringify(done.lost))
   assert.ok(existsSync(done.aside))
   assert.deepEqual(await faults(config), [])
   assert.deepEqual(
