@@ -47,10 +47,19 @@ export const openCertificate = (
     follow(use) {
       let tried = digestOf(pair)
       let failures = 0
+      let refused: { digest: string; error: unknown } | undefined
       const look = (isAsked: boolean) => {
         try {
-          const found = readPair(files)
+          const found = readFiles(files)
           const digest = digestOf(found)
+          // A pair that failed fails again, and trying it beside a handshake can hold that one up.
+          if (digest === refused?.digest) throw refused.error
+          try {
+            checkPair(found, files)
+          } catch (error) {
+            refused = { digest, error }
+            throw error
+          }
           failures = 0
           if (digest === tried && !isAsked) return
           tried = digest
@@ -70,11 +79,20 @@ export const openCertificate = (
 }
 
 const readPair = (files: CertificateFiles): Pair => {
-  const cert = read(files.cert, 'certificate', '--tls-cert')
-  const pair: Pair = { cert, key: read(files.key, 'key', '--tls-key'), minVersion: 'TLSv1.2' }
+  const pair = readFiles(files)
+  checkPair(pair, files)
+  return pair
+}
+
+const readFiles = (files: CertificateFiles): Pair => ({
+  cert: read(files.cert, 'certificate', '--tls-cert'),
+  key: read(files.key, 'key', '--tls-key'),
+  minVersion: 'TLSv1.2',
+})
+
+const checkPair = (pair: Pair, files: CertificateFiles) => {
   try {
     createSecureContext({ ...pair })
-    return pair
   } catch (error) {
     throw stop(
       'tls_unusable',
