@@ -45,6 +45,7 @@ const open = async (port: number, options: ConnectionOptions = {}): Promise<TLSS
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
   after(() => socket.destroy())
   socket.on('error', () => {})
+  socket.setTimeout(5_000, () => socket.destroy())
   await Promise.race([once(socket, 'secureConnect'), once(socket, 'close').then(() => Promise.reject(new Error('no')))])
   return socket
 }
@@ -112,7 +113,7 @@ test('a new certificate is shown to new connections, and open ones go on', async
 
 test('a pair that does not fit is not taken, and is told of once', async () => {
   const files = copy(one)
-  const { server, lines } = await start(files, { lookMs: 10 })
+  const { server, lines } = await start(files, { lookMs: 50 })
   copyFileSync(two.cert, files.cert)
   for (let i = 0; i < 200 && lines.length === 0; i++) await new Promise(resolve => setTimeout(resolve, 20))
   await new Promise(resolve => setTimeout(resolve, 100))
