@@ -156,7 +156,6 @@ test('passes over what no topic or selector tells', () => {
     'event Odd(uint7 x)',
     'event Open(uint256 x',
     'function f(uint256 x) { return x }',
-    'error Failed(uint256 x)',
   ]) {
     assert.deepEqual(human(text), [], text)
   }
