@@ -23,11 +23,7 @@ export const compileExplanation = ({ node, score }: Scored, known: Statistics, l
       const parts = score.of.map(part => gated(part, known, list))
       return (source, document) => {
         const details = parts.flatMap(part => part(source, document) ?? [])
-        return told(
-          details.reduce((sum, { value }) => sum + value, 0),
-          'sum of:',
-          details,
-        )
+        return sumOf(details)
       }
     }
     case 'best': {
@@ -64,6 +60,13 @@ const gated = (part: Scored, known: Statistics, list: string | undefined) => {
   return (source: Source, document: Document): Explanation | undefined =>
     test(source, document) ? explain(source, document) : undefined
 }
+
+export const sumOf = (details: Explanation[]): Explanation =>
+  told(
+    details.reduce((sum, { value }) => sum + value, 0),
+    'sum of:',
+    details,
+  )
 
 export const bestOf = (details: readonly Explanation[], tie: number): Explanation => {
   const most = Math.max(0, ...details.map(({ value }) => value))

@@ -88,7 +88,7 @@ const startAfterMove = (service: AlertingService, before: StoredRule, input: Rul
   networkOf(input) === before.network ? undefined : service.startBlockOf(networkOf(input))
 
 /** How many deliveries a deletion cancelled. The answer has no body, as clients of old expect. */
-export const CANCELLED = 'cancelled-deliveries'
+const CANCELLED = 'cancelled-deliveries'
 
 /** `DELETE /alerting/rules/<id>/`: what is queued for it is cancelled. */
 export const removeRule =

@@ -1,4 +1,4 @@
-import { bestOf, compileExplanation, loweredTo } from '../../../query/explain-predicate.ts'
+import { bestOf, compileExplanation, loweredTo, sumOf } from '../../../query/explain-predicate.ts'
 import { type Explanation, told } from '../../../query/explanation.ts'
 import type { Scored } from '../../../query/score.ts'
 import type { Segment } from '../../reader.ts'
@@ -21,11 +21,7 @@ const build = ({ node, score }: Scored, options: ScorerOptions): Explain => {
       const parts = score.of.map(part => gated(part, options))
       return (segment, ordinal) => {
         const details = parts.flatMap(part => part(segment, ordinal) ?? [])
-        return told(
-          details.reduce((sum, { value }) => sum + value, 0),
-          'sum of:',
-          details,
-        )
+        return sumOf(details)
       }
     }
     case 'best': {
