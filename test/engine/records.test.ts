@@ -241,7 +241,11 @@ const places = fc
   ])
   .map(list => list.sort((a, b) => a - b))
 
-const damage = { next: 'stop', code: 'store_damaged', message: /block 7 in the table "log" does not match its checksum/ }
+const damage = {
+  next: 'stop',
+  code: 'store_damaged',
+  message: /block 7 in the table "log" does not match its checksum/,
+}
 
 describe('rows of records', () => {
   it('give every record back by its position, and nothing where none is', () => {
@@ -355,7 +359,13 @@ describe('records', () => {
           locate('tx', bytes, start, offsets)
           assert.equal(cursor.at, end)
           const model = due(columns, ({ origin, wire, field }) =>
-            origin === 'decoded' ? (field === 'method' ? input.method : undefined) : origin === 'receipt' ? receipt[wire] : tx[wire],
+            origin === 'decoded'
+              ? field === 'method'
+                ? input.method
+                : undefined
+              : origin === 'receipt'
+                ? receipt[wire]
+                : tx[wire],
           )
           if (follows && typeof receipt.logsBloom === 'string') model.logsBloom = 'follows'
           else if (model.logsBloom === '0x') model.logsBloom = 'follows'
