@@ -6,22 +6,26 @@ import { periodsOf } from './aggs/offsets.ts'
 import { type JsonNode, show, where } from './json-node.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 
-/** A date as text, from milliseconds since 1970. */
-export type DateWriter = (instant: number) => string
+/** A date as text, from milliseconds since 1970, and nanoseconds within the last one. */
+export type DateWriter = (instant: number, nanoseconds?: number) => string
 
 /** The writer of a format: Elasticsearch's names, and patterns of Java letters. Of alternatives (`a||b`) the first one writes. */
 export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateWriter => {
   const first = format.split('||', 1)[0]!
   if (first === 'epoch_millis') return epochMillis
   if (first === 'epoch_second') return epochSecond
-  const pattern = PATTERNS.get(first.startsWith('strict_') ? first.slice(7) : first) ?? first
-  const known = recent.get(pattern)
+  const name = first.startsWith('strict_') ? first.slice(7) : first
+  const pattern = PATTERNS.get(name) ?? first
+  const known = name === FINEST ? finest : recent.get(pattern)
   const parts = known ?? partsOf(place, pattern)
   if (!known) recent.set(pattern, parts)
   const periods = periodsOf(zone)
-  return given => {
-    const instant = Number(longOf(given))
-    const time = localTimeOf(instant, periods(instant).offset)
+  return (given, nanoseconds = 0) => {
+    const long = longOf(given)
+    const instant = Number(long)
+    const { offset } = periods(instant)
+    const time = Number.isSafeInteger(instant) ? localTimeOf(instant, offset) : farTimeOf(long, offset)
+    time.nanoseconds = nanoseconds
     return parts.map(part => (typeof part === 'string' ? part : part(time))).join('')
   }
 }
@@ -30,17 +34,19 @@ export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateW
 export const longOf = (value: number): bigint =>
   Number.isNaN(value) ? 0n : value >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(Math.max(value, -(2 ** 63))))
 
-const epochMillis: DateWriter = instant => {
+const epochMillis: DateWriter = (instant, nanoseconds = 0) => {
   const millis = Math.trunc(instant)
-  return Number.isSafeInteger(millis) ? String(millis) : String(longOf(instant))
+  return withFraction(Number.isSafeInteger(millis) ? millis : longOf(instant), nanoseconds, 6)
 }
 
-const epochSecond: DateWriter = instant => {
+const epochSecond: DateWriter = (instant, nanoseconds = 0) => {
   const millis = longOf(instant)
   const rest = ((millis % 1000n) + 1000n) % 1000n
-  const seconds = String((millis - rest) / 1000n)
-  return rest === 0n ? seconds : `${seconds}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`
+  return withFraction((millis - rest) / 1000n, Number(rest) * 1e6 + nanoseconds, 9)
 }
+
+const withFraction = (whole: number | bigint, fraction: number, digits: number): string =>
+  fraction === 0 ? String(whole) : `${whole}.${String(fraction).padStart(digits, '0').replace(/0+$/, '')}`
 
 interface Time {
   local: number
@@ -48,24 +54,44 @@ interface Time {
   year: number
   month: number
   day: number
+  /** Years that `local` lacks. */
+  shift: number
+  /** Within the last millisecond. */
+  nanoseconds: number
 }
 
 const localTimeOf = (instant: number, offset: number): Time => {
   const local = instant + offset
   const month = monthOf(local)
   const year = Math.floor(month / 12)
-  return { local, offset, year, month: month - year * 12 + 1, day: Math.floor((local - startOfMonth(month)) / DAY) + 1 }
+  const day = Math.floor((local - startOfMonth(month)) / DAY) + 1
+  return { local, offset, year, month: month - year * 12 + 1, day, shift: 0, nanoseconds: 0 }
+}
+
+/** After so many years weekdays and leap years are the same again. */
+const CYCLE_YEARS = 400
+const CYCLE = 146_097n * BigInt(DAY)
+
+/** Of an instant that a double does not tell to the millisecond. */
+const farTimeOf = (instant: bigint, offset: number): Time => {
+  const within = ((instant % CYCLE) + CYCLE) % CYCLE
+  const time = localTimeOf(Number(within), offset)
+  const shift = Number((instant - within) / CYCLE) * CYCLE_YEARS
+  return { ...time, year: time.year + shift, shift }
 }
 
 const DATE = 'uuuu-MM-dd'
 const TIME = 'HH:mm:ss.SSSXXX'
+
+/** Its fraction has three digits, or as many more as there are. */
+const FINEST = 'date_optional_time_nanos'
 
 /** Each also with `strict_` before it. */
 const PATTERNS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     date_optional_time: `${DATE}'T'${TIME}`,
     dateOptionalTime: `${DATE}'T'${TIME}`,
-    date_optional_time_nanos: `${DATE}'T'${TIME}`,
+    [FINEST]: `${DATE}'T'${TIME}`,
     iso8601: `${DATE}'T'${TIME}`,
     date_time: `${DATE}'T'${TIME}`,
     date_time_no_millis: `${DATE}'T'HH:mm:ssXXX`,
@@ -152,7 +178,7 @@ const quarter = (count: number): Part | undefined =>
 
 const inDay = ({ local }: Time) => local - Math.floor(local / DAY) * DAY
 const hourOf = (time: Time) => Math.floor(inDay(time) / HOUR)
-const dayOfYear = ({ local, year }: Time) => Math.floor((local - startOfMonth(year * 12)) / DAY) + 1
+const dayOfYear = ({ local, year, shift }: Time) => Math.floor((local - startOfMonth((year - shift) * 12)) / DAY) + 1
 /** Days since Sunday. */
 const weekday = ({ local }: Time) => {
   const days = Math.floor(local / DAY) + THURSDAY
@@ -164,17 +190,12 @@ const THURSDAY = 4
 /** Weeks of Java without a language begin on Sundays, the first one of a year holds 1 January. */
 const weekOf = (time: Time): { year: number; week: number } => {
   const saturday = localTimeOf(time.local + (6 - weekday(time)) * DAY, 0)
-  return { year: saturday.year, week: Math.ceil(dayOfYear(saturday) / 7) }
+  return { year: saturday.year + time.shift, week: Math.ceil(dayOfYear(saturday) / 7) }
 }
 
-const fraction = (count: number): Part | undefined =>
-  count > 9
-    ? undefined
-    : time =>
-        String(inDay(time) % SECOND)
-          .padStart(3, '0')
-          .padEnd(9, '0')
-          .slice(0, count)
+const fraction = (count: number): Part | undefined => (count > 9 ? undefined : time => fractionOf(time).slice(0, count))
+
+const fractionOf = (time: Time): string => String((inDay(time) % SECOND) * 1e6 + time.nanoseconds).padStart(9, '0')
 
 const offsetText = (offset: number, colon: string, minutes: 'always' | 'needed', withSeconds = false): string => {
   const size = Math.abs(offset)
@@ -229,3 +250,9 @@ const LETTERS = new Map<string, (count: number) => Part | undefined>([
     count => (count <= 3 ? ({ offset }) => offsetText(offset, '', 'always') : count === 5 ? offset('Z')(5) : zoneName),
   ],
 ])
+
+const finest: Part[] = [
+  ...partsOf({ path: FINEST, value: FINEST }, `${DATE}'T'HH:mm:ss.`),
+  time => fractionOf(time).replace(/0{1,6}$/, ''),
+  ...partsOf({ path: FINEST, value: FINEST }, 'XXX'),
+]

@@ -5,6 +5,7 @@ import { integer, type JsonNode, known, list, scalar, string, unexpected, where 
 import type { After, Collapse, Place, SearchRequest, Slice, Sort } from './request.ts'
 import type { SortScope } from './sort.ts'
 import { readScore, readSortValue } from './sort-value.ts'
+import { sortDateWriter, standInOf, standsForMissing } from './stand-in.ts'
 
 /** Keys of the body that say from where on hits are looked for, and those that do not go with them. */
 export type PagingKeys = Partial<
@@ -121,9 +122,18 @@ const valueIn = (sort: Sort, place: JsonNode, scope: PagingScope): Value | null 
       return readScore(place)
     case 'field': {
       const [field] = Object.values(sort.fields)
-      return field ? readSortValue(place, { field, format: sort.format, as: sort.as }, scope) : null
+      if (!field || isShownForMissing(place.value, sort)) return null
+      const value = readSortValue(place, { field, format: sort.format, as: sort.as }, scope)
+      return value === null || standsForMissing(value, sort) ? null : value
     }
   }
+}
+
+/** A format may write it so that it cannot be read. */
+const isShownForMissing = (value: unknown, sort: Sort): boolean => {
+  const standIn = standInOf(sort)
+  if (typeof value !== 'string' || sort.format === undefined || typeof standIn !== 'bigint') return false
+  return value === sortDateWriter(sort.format, sort.as)(standIn)
 }
 
 const readPlace = (place: JsonNode): bigint => {

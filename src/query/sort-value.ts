@@ -14,10 +14,7 @@ export interface SortValueOptions extends Pick<Sort, 'format' | 'as'> {
   missing?: boolean
 }
 
-/**
- * A value among those that hits are sorted by, as Elasticsearch reads those of `search_after`; null where it stands for none: it is null, or
- * what a hit without a value shows in its place.
- */
+/** A value among those that hits are sorted by, as Elasticsearch reads those of `search_after`. */
 export const readSortValue = (
   place: JsonNode,
   { field, format, as, missing = false }: SortValueOptions,
@@ -27,7 +24,7 @@ export const readSortValue = (
   if (value === null) return null
   if (isObject(value) || Array.isArray(value)) throw unparsed(place, field)
   if (as === 'double') return readDouble(place, field)
-  if (as === 'long' || as === 'date_nanos') return readLong(place, field)
+  if (as === 'long' || (as === 'date_nanos' && (missing || typeof value !== 'string'))) return readLong(place, field)
   switch (field.compare) {
     case 'long':
       return readLong(place, field)
@@ -39,15 +36,13 @@ export const readSortValue = (
       if (value === true || value === 'true') return true
       if (value === false || value === 'false') return false
       const number = readLong(place, field)
-      return number === null ? null : number > 0n
+      return number === 0n || number === 1n ? number === 1n : number
     }
     case 'instant': {
       // As a missing value, text is milliseconds, too.
-      if (typeof value !== 'string' || missing) {
-        const number = readLong(place, field)
-        return number === null ? null : Number(number)
-      }
-      return dateOf(place, value, format ?? (field.kind === 'seconds' ? 'epoch_second' : undefined), scope)
+      if (typeof value !== 'string' || missing) return Number(readLong(place, field))
+      const date = dateOf(place, value, format ?? (field.kind === 'seconds' ? 'epoch_second' : undefined), scope)
+      return as === 'date_nanos' ? nanosecondsOf(place, date) : date
     }
     case 'hex': {
       const text = textOf(place).toLowerCase()
@@ -73,11 +68,23 @@ const dateOf = (
     false,
   )
 
-/** Cut off at the point, and at the bounds of a long, as Java does. Both bounds stand for none. */
-const readLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint | null => {
+/** A long of nanoseconds holds these years only. */
+const nanosecondsOf = (place: JsonNode, date: number): bigint => {
+  const nanoseconds = BigInt(date) * 1_000_000n
+  if (nanoseconds >= 0n && nanoseconds <= GREATEST_LONG) return nanoseconds
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: date ${show(place.value)} is not between 1970 and 2262-04-11T23:47:16.854775807, and cannot be told in nanoseconds.`,
+  )
+}
+
+/** Cut off at the point, and at the bounds of a long, as Java does. */
+const readLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
   const number = truncated(place)
   if (number === undefined) throw unparsed(place, field)
-  return number >= GREATEST_LONG || number <= LEAST_LONG ? null : number
+  if (number < LEAST_LONG) return LEAST_LONG
+  if (number > GREATEST_LONG) return GREATEST_LONG
+  return number
 }
 
 /** Of any size. */
@@ -101,14 +108,15 @@ const truncated = ({ value }: JsonNode): bigint | undefined => {
 const DOUBLE = /^[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?$/
 
 /** A score. */
-export const readScore = (place: JsonNode): number => readDouble(place, { path: '_score' }) ?? 0
+export const readScore = (place: JsonNode): number => {
+  const score = place.value === null ? 0 : readDouble(place, { path: '_score' })
+  return Number.isFinite(score) ? score : 0
+}
 
-const readDouble = (place: JsonNode, field: Pick<FieldPath, 'path'>): number | null => {
+const readDouble = (place: JsonNode, field: Pick<FieldPath, 'path'>): number => {
   const text = typeof place.value === 'boolean' ? '' : textOf(place).trim()
-  if (/^[+-]?Infinity$/.test(text)) return null
-  if (!DOUBLE.test(text)) throw unparsed(place, field)
-  const number = Number(text)
-  return Number.isFinite(number) ? number : null
+  if (!/^[+-]?Infinity$/.test(text) && !DOUBLE.test(text)) throw unparsed(place, field)
+  return Number(text)
 }
 
 const unparsed = (place: JsonNode, field: Pick<FieldPath, 'path'>) =>

@@ -8,6 +8,7 @@ import { parseNested } from './nested-sort.ts'
 import type { Sort, SortMode } from './request.ts'
 import { checkKnown, type Scope } from './scope.ts'
 import { readSortValue } from './sort-value.ts'
+import { standsForMissing } from './stand-in.ts'
 import { UTC } from './time-zone.ts'
 
 /** What sort keys are read against. */
@@ -87,7 +88,7 @@ const sortBy = (name: string, place: JsonNode, given: Options, scope: SortScope)
   const as = given.numeric_type && castOf(given.numeric_type, field)
   const format = given.format && field && formatOf(given.format, field)
   return {
-    ...{ by: 'field', fields, order, missing: missingOf(given.missing, { field, as }, scope) },
+    ...{ by: 'field', fields, order, missing: missingOf(given.missing, { field, as, order }, scope) },
     ...(mode && { mode }),
     ...(nested && { nested }),
     ...(format !== undefined && { format }),
@@ -111,14 +112,17 @@ const plainMissing = (place: JsonNode | undefined): '_last' | '_first' => {
 /** A value counts as that of documents without one. */
 const missingOf = (
   place: JsonNode | undefined,
-  { field, as }: { field: FieldPath | undefined; as: Sort['as'] },
+  { field, as, order }: { field: FieldPath | undefined; as: Sort['as']; order: Sort['order'] },
   scope: SortScope,
 ): Sort['missing'] => {
   if (place === undefined || place.value === null || place.value === '_last') return '_last'
   if (place.value === '_first') return '_first'
   if (field === undefined) throw unexpected(place, '"_last" or "_first" for a field that no entity of the search has')
   const value = readSortValue(place, { field, as, missing: true }, scope)
-  return value === null ? '_last' : { value }
+  if (value === null) return '_last'
+  const isSame = (missing: '_last' | '_first') =>
+    standsForMissing(value, { fields: { [scope.kinds[0]!]: field }, order, missing, as })
+  return isSame('_last') ? '_last' : isSame('_first') ? '_first' : { value }
 }
 
 const MODES: readonly string[] = ['min', 'max', 'sum', 'avg', 'median'] satisfies SortMode[]

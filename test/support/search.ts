@@ -1,5 +1,5 @@
 import { type FieldPath, KINDS, type Kind } from '../../src/mapping/index.ts'
-import { compareValues, type Value } from '../../src/query/ast.ts'
+import { compareValues } from '../../src/query/ast.ts'
 import { compile, type Document, type Relatives, valuesOf } from '../../src/query/predicate.ts'
 import type { SearchRequest, Sort } from '../../src/query/request.ts'
 import { compileScore } from '../../src/query/score-predicate.ts'
@@ -85,11 +85,15 @@ const compareBy = (sort: Sort, a: Found, b: Found): number => {
 }
 
 /** Of several values the least counts in an ascending sort and the greatest in a descending one. */
-const sortValue = ({ order }: Sort, field: FieldPath | undefined, { _source }: Document): Value | undefined =>
-  field &&
-  valuesOf(field, _source)
+const sortValue = ({ order, missing }: Sort, field: FieldPath | undefined, { _source }: Document) => {
+  if (!field) return undefined
+  const value = valuesOf(field, _source)
     .toSorted(compareValues)
     .at(order === 'asc' ? 0 : -1)
+  // Of longs, a missing one is the greatest or the least.
+  const missingLong = (order === 'asc') === (missing === '_last') ? 2n ** 63n - 1n : -(2n ** 63n)
+  return field.es === 'long' && value === missingLong ? undefined : value
+}
 
 const chainOrder = (kind: Kind, { _source }: Document, place: number): number => {
   const { num } = (_source.blockNumber ?? _source.number ?? _source.firstSeen) as { num: number | bigint }

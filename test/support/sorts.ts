@@ -3,7 +3,10 @@ import { type Kind, queryPaths } from '../../src/mapping/index.ts'
 
 /** Sort keys of all sorts for searches over these kinds, as the body has them. */
 export const arbitrarySort = (kinds: readonly Kind[]): fc.Arbitrary<unknown[]> => {
-  const paths = [...new Set(kinds.flatMap(kind => [...queryPaths(kind).values()]))].filter(({ es }) => es !== 'text')
+  const all = kinds.flatMap(kind => [...queryPaths(kind).values()])
+  // One kind may have as text what another one has as a keyword.
+  const texts = new Set(all.flatMap(({ path, es }) => (es === 'text' ? [path] : [])))
+  const paths = all.filter(({ path }) => !texts.has(path))
   const order = fc.constantFrom('asc', 'desc')
   const missing = fc.constantFrom('_last', '_last', '_first')
   const byField = fc.constantFrom(...paths).chain(({ path, es, list }) => {
@@ -20,9 +23,16 @@ export const arbitrarySort = (kinds: readonly Kind[]): fc.Arbitrary<unknown[]> =
   const chained = fc.constantFrom('timestamp', 'blockNumber.num', 'number.num').map(name => ({
     [name]: { unmapped_type: 'long' },
   }))
+  const nanoseconds = fc.constantFrom({}, { format: 'epoch_second' }, { format: 'strict_date_optional_time_nanos' })
   const key = fc.oneof(
     { arbitrary: byField, weight: 6 },
     { arbitrary: fc.tuple(chained, order).map(([key, order]) => ordered(key, order)), weight: 2 },
+    {
+      arbitrary: fc.tuple(nanoseconds, order).map(([format, order]) => ({
+        timestamp: { unmapped_type: 'date', numeric_type: 'date_nanos', order, ...format },
+      })),
+      weight: 1,
+    },
     { arbitrary: order.map(order => ({ _doc: { order } })), weight: 1 },
     { arbitrary: fc.constant('_score'), weight: 1 },
   )

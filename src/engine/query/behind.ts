@@ -128,7 +128,7 @@ const around = (block: number, descending: boolean): Blocks => ({
 /** By the value of a first key that follows the chain: what has none comes behind all of them, or before. */
 const blocksAt = (
   value: Value | null,
-  { by, fields, order, missing }: Sort,
+  { by, fields, order, missing, as }: Sort,
   { parts }: Order,
   reader: Reader,
 ): Blocks => {
@@ -138,8 +138,9 @@ const blocksAt = (
   const number = Number(value)
   if (isByPlace({ by })) return around(Math.floor(number / PLACES), descending)
   if (fields[parts[0]!.kind]!.field !== 'timestamp') return around(number, descending)
-  const from = firstBlock(reader, time => time >= number / 1000)
-  const end = firstBlock(reader, time => time > number / 1000)
+  const seconds = number / (as === 'date_nanos' ? 1e9 : 1000)
+  const from = firstBlock(reader, time => time >= seconds)
+  const end = firstBlock(reader, time => time > seconds)
   return { here: [from, end - 1], beyond: descending ? [0, from - 1] : [end, Number.POSITIVE_INFINITY] }
 }
 

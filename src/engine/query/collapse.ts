@@ -87,7 +87,7 @@ const groupReader = (
   const readers = new Map(
     KINDS.map(kind => {
       const by = { by: 'field', fields, order: 'asc', missing: '_last' } as const
-      return [kind, keyReader(kind, by, { reader, documents: exact, last: false, kinds: KINDS })]
+      return [kind, keyReader(kind, by, { reader, documents: exact, last: false, apart: true, kinds: KINDS })]
     }),
   )
   let at: Segment | undefined

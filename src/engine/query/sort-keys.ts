@@ -5,6 +5,7 @@ import { numberOfPlace } from '../../query/paging.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { Sort } from '../../query/request.ts'
 import { GREATEST_LONG } from '../../query/simplify.ts'
+import { standInOf } from '../../query/stand-in.ts'
 import { valueReader } from '../documents/record-values.ts'
 import type { ColumnBounds } from '../index/column-cache.ts'
 import { type ColumnData, MISSING, valueAt } from '../index/column-codec.ts'
@@ -49,19 +50,27 @@ export interface KeyOptions {
   documents: Documents
   /** Whether no other key decides between equal ones. */
   last: boolean
+  /** Whether a value that sorts like a missing one is told from it. */
+  apart?: boolean
   /** Where scores differ. */
   scoring?: Scoring | undefined
   /** Those of the search. */
   kinds: readonly Kind[]
 }
 
+interface ColumnOptions extends Omit<KeyOptions, 'kinds'> {
+  /** The value that is sorted like a missing one. */
+  standIn: ReturnType<typeof standInOf>
+}
+
 /** Fields that follow the chain. */
 export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
 
 export const keyReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
-  const plain = plainReader(kind, sort, options)
   const { missing } = sort
-  if (typeof missing === 'string') return plain
+  if (typeof missing === 'string') return plainReader(kind, sort, options)
+  // What stands for missing values is compared with what the field holds, as a query reads it.
+  const plain = plainReader(kind, sort, { ...options, last: false })
   const instead = plain.keyOf(missing.value)
   return {
     ...plain,
@@ -87,8 +96,10 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
   if (by === '_score')
     return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null, keyOf: asItIs }
   if (!field) return { in: () => () => null, keyOf: asItIs }
+  const standIn = options.apart ? undefined : standInOf(sort)
+  const known = (value: Value | undefined): Key | null => (value === undefined || value === standIn ? null : value)
   const chosen = chosenReader(kind, sort, documents)
-  if (chosen) return { in: () => (_, position) => chosen(position) ?? null, keyOf: asItIs }
+  if (chosen) return { in: () => (_, position) => known(chosen(position)), keyOf: asItIs }
   if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), keyOf: asItIs }
   if (field.field === 'timestamp')
     return {
@@ -98,7 +109,7 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
       },
       keyOf: value => Number(value) / 1000,
     }
-  const column = columnReader(kind, field, options)
+  const column = columnReader(kind, field, { ...options, standIn })
   if (column) return column
   const ofRow = isRowKind(kind) ? sparseReader(kind, field, reader) : undefined
   const ofRecord =
@@ -109,7 +120,7 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
       const [document] = ofRow ? [] : documents.load(kind, [position])
       return extreme(ofRow?.(position) ?? (document ? valuesOf(field, document._source) : []), order)
     })
-  return { in: () => (_, position) => key(position) ?? null, keyOf: asItIs }
+  return { in: () => (_, position) => known(key(position)), keyOf: asItIs }
 }
 
 const scoreKeys = (kind: Kind, scoring: Scoring): KeyReader => ({
@@ -139,12 +150,12 @@ export const extreme = (values: readonly Value[], order: Sort['order']): Value |
 const columnReader = (
   kind: Kind,
   field: FieldPath,
-  { reader, documents, last }: Omit<KeyOptions, 'kinds'>,
+  { reader, documents, last, standIn }: ColumnOptions,
 ): KeyReader | undefined => {
   const source = columnSource(kind, field, reader)
   if (!source) return undefined
   const numbered = numberedAs(kind)
-  const keyOf = keyMaker(kind, field, { reader, documents, last })
+  const keyOf = keyMaker(kind, field, { reader, documents, last, standIn })
   const numbersIn = (segment: Segment): ((ordinal: number) => number) => {
     const data = source.data(viewOf(segment, numbered, reader))
     return data ? ordinal => valueAt(data, ordinal) : () => MISSING
@@ -190,7 +201,7 @@ const isLong = ({ encoding }: FieldPath): boolean => encoding === 'num'
 const keyMaker = (
   kind: Kind,
   field: FieldPath,
-  { reader, documents, last }: Omit<KeyOptions, 'kinds'>,
+  { reader, documents, last, standIn }: ColumnOptions,
 ): ((number: number, position: number) => Key | null) => {
   const integer = (number: number, position: number): number | bigint =>
     number < INEXACT ? number : exactInteger(kind, field, position, reader)
@@ -198,7 +209,9 @@ const keyMaker = (
     if (!isLong(field)) return number => number
     return (number, position) => {
       if (number < LONGS_END) return number
-      return number === LONGS_END && integer(number, position) <= GREATEST_LONG ? number : null
+      if (number > LONGS_END) return null
+      const exact = integer(number, position)
+      return exact <= GREATEST_LONG && exact !== standIn ? number : null
     }
   }
   if (field.encoding === 'coin') return (number, position) => coin(integer(number, position))

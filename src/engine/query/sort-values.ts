@@ -1,12 +1,11 @@
 import { asJson, long } from '../../documents/show.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Value } from '../../query/ast.ts'
-import { dateWriterOf } from '../../query/date-text.ts'
 import { hasImplicitKey, numberOfPlace } from '../../query/paging.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import type { After, SearchRequest, Sort } from '../../query/request.ts'
 import { asFloat } from '../../query/similarity.ts'
-import { UTC } from '../../query/time-zone.ts'
+import { type StandInSort, sortDateWriter, standInOf, standsForMissing } from '../../query/stand-in.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { chosenReader } from './chosen.ts'
@@ -44,7 +43,10 @@ export const sortValues = (request: Sorted, from: ValuesFrom): ((one: Scored) =>
 
 /** Where a page that ends with this hit is gone on with. */
 export const endOf = (request: Sorted, last: Scored, from: ValuesFrom): After => ({
-  values: rawValues(request, from)(last).map(value => value ?? null),
+  values: rawValues(
+    request,
+    from,
+  )(last).map((value, i) => (value === undefined || standsForMissing(value, request.sort[i]!) ? null : value)),
   place: { kind: last.kind, position: last.position },
 })
 
@@ -55,14 +57,16 @@ const shardDoc = (place: Scored, kinds: readonly Kind[]): number | string => {
 }
 
 const showing = (sort: Sort): ((value: Value | undefined) => unknown) => {
-  const { format, fields } = sort
-  const print = format === undefined ? undefined : dateWriterOf({ path: 'sort', value: null }, format, UTC)
+  const { format, fields, as } = sort
+  const print = format === undefined ? undefined : sortDateWriter(format, as)
   const isWide = Object.values(fields)[0]?.compare === 'integer'
+  const missing = missingValue(sort)
   return value => {
-    if (value === undefined) return missingValue(sort)
+    if (value === undefined) return missing
+    if (print && (typeof value === 'number' || typeof value === 'bigint')) return print(value)
     if (typeof value === 'boolean') return Number(value)
     if (typeof value === 'bigint') return isWide ? String(value) : long(value, asJson)
-    return print && typeof value === 'number' ? print(value) : value
+    return value
   }
 }
 
@@ -118,25 +122,10 @@ const valueReader = (
   }
 }
 
-/** What stands for a missing value: numbers show the end of their range that comes last, or first. */
-export const missingValue = ({
-  fields,
-  order,
-  missing,
-  as,
-  unmapped,
-}: Pick<Sort, 'fields' | 'order' | 'missing' | 'as' | 'unmapped'>): unknown => {
-  const isGreatest = (order === 'asc') === (missing !== '_first')
-  const [field] = Object.values(fields)
-  switch (as ?? field?.es ?? unmapped) {
-    case 'long':
-    case 'date':
-    case 'date_nanos':
-    case 'boolean':
-      return asJson(isGreatest ? 2n ** 63n - 1n : -(2n ** 63n))
-    case 'double':
-      return isGreatest ? 'Infinity' : '-Infinity'
-    default:
-      return null
-  }
+/** What is shown for a missing value: numbers show the end of their range that comes last, or first. */
+export const missingValue = (sort: StandInSort & Pick<Sort, 'format'>): unknown => {
+  const standIn = standInOf(sort)
+  if (typeof standIn === 'number') return String(standIn)
+  if (typeof standIn !== 'bigint') return null
+  return sort.format === undefined ? asJson(standIn) : sortDateWriter(sort.format, sort.as)(standIn)
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { openSearchIndex } from '../../../scripts/scenario-mapping.ts'
 import { createSearcher, type Searcher } from '../../../src/engine/query/execute.ts'
 import type { Hit } from '../../../src/engine/query/hits.ts'
+import { missingValue } from '../../../src/engine/query/sort-values.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
 import { type ParseOptions, parseSearch } from '../../../src/query/parse.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
@@ -12,7 +13,7 @@ import { arbitrarySort } from '../../support/sorts.ts'
 import { createTestStore, demoEvents, generatedBlocks } from '../../support/store.ts'
 
 /** `CASES=5000 npm test -- query/search-after` looks further. */
-const CASES = Number(process.env.CASES ?? 24)
+const CASES = Number(process.env.CASES ?? 60)
 const SEED = Number(process.env.SEED ?? 1)
 
 const ELASTIC = process.env.ELASTICSEARCH_7 ?? 'http://127.0.0.1:9717'
@@ -111,6 +112,38 @@ describe('pages joined are the whole', () => {
   }
 })
 
+// As Elasticsearch 7.17 shows them.
+const MISSING_DATES: [options: object, shown: unknown][] = [
+  [{}, 9223372036854775807n],
+  [{ format: 'strict_date_optional_time' }, '+292278994-08-17T07:12:55.807Z'],
+  [{ format: 'strict_date_optional_time', order: 'desc' }, '-292275055-05-16T16:47:04.192Z'],
+  [{ format: 'epoch_second', order: 'desc' }, '-9223372036854776.192'],
+  [{ format: 'yyyy D e HH:mm', order: 'desc' }, '+292275056 136 1 16:47'],
+  [{ format: 'uuuu D e HH:mm YYYY w' }, '+292278994 229 1 07:12 +292278994 34'],
+  [{ numeric_type: 'date_nanos' }, 9223372036854775807n],
+  [{ numeric_type: 'date_nanos', order: 'desc' }, 0],
+  [{ numeric_type: 'date_nanos', format: 'strict_date_optional_time' }, '2262-04-11T23:47:16.854Z'],
+  [{ numeric_type: 'date_nanos', format: 'strict_date_optional_time_nanos' }, '2262-04-11T23:47:16.854775807Z'],
+  [{ numeric_type: 'date_nanos', format: 'epoch_millis' }, '9223372036854.775807'],
+  [{ numeric_type: 'date_nanos', format: 'epoch_second' }, '9223372036.854775807'],
+  [{ numeric_type: 'date_nanos', format: 'strict_date_optional_time', order: 'desc' }, '1970-01-01T00:00:00.000Z'],
+]
+
+it('documents without a date show what stands for it', () => {
+  for (const [options, shown] of MISSING_DATES) {
+    const [sort] = parseSearch(JSON.stringify({ sort: [{ timestamp: options }] }), ['block'], 0).sort
+    assert.deepStrictEqual(parseLossless(stringifyLossless([missingValue(sort!)])), [shown])
+  }
+})
+
+it('dates that nanoseconds cannot tell are refused', () => {
+  for (const date of ['1969-12-31', '2262-04-12'])
+    assert.throws(
+      () => ask(['event'], { sort: [{ timestamp: { numeric_type: 'date_nanos' } }], search_after: [date] }),
+      /not between 1970 and 2262/,
+    )
+})
+
 it('slices part the hits', () => {
   for (const kinds of KINDS) {
     const ids = (body: object) => ask(kinds, { size: 10_000, ...body }, { cursor: 'hidden' }).map(idOf)
@@ -157,7 +190,31 @@ describe('sorts, sort values and pages are those of Elasticsearch 7.17', {
     ['block', { sort: [{ timestamp: { format: 'strict_date_optional_time' } }, 'hash'] }],
     ['block', { sort: [{ timestamp: { format: 'yyyy/MM/dd HH:mm' } }, 'hash'] }],
     ['block', { sort: [{ timestamp: { numeric_type: 'date_nanos' } }, 'hash'] }],
+    ...[
+      ...['strict_date_optional_time', 'strict_date_optional_time_nanos', 'epoch_millis', 'epoch_second'],
+      'uuuu/MM/dd HH:mm:ss.SSSSSSSSS',
+    ].map((format): [Kind, object] => [
+      'block',
+      { sort: [{ timestamp: { numeric_type: 'date_nanos', order: 'desc', format } }, 'hash'] },
+    ]),
     ['block', { sort: [{ transactions: { mode: 'max' } }, 'hash'] }],
+    ...(['asc', 'desc'] as const).flatMap(order =>
+      (['_first', '_last', '9223372036854775807', '-9223372036854775808'] as const).map((missing): [Kind, object] => [
+        'event',
+        {
+          sort: [
+            { 'args.value.num': { order, missing, nested: { path: 'args' } } },
+            ...['event.raw', 'transactionHash', 'logIndex.num'],
+          ],
+        },
+      ]),
+    ),
+    ...(['asc', 'desc'] as const).flatMap(order =>
+      ['_first', '_last', 1.5].map((missing): [Kind, object] => [
+        'tx',
+        { sort: [{ 'gasUsed.num': { order, missing } }, { 'value.coin': { order, missing } }, 'hash'] },
+      ]),
+    ),
     ['log', { sort: [{ topics: 'asc' }, 'transactionHash', 'logIndex.num'] }],
     ['log', { sort: [{ topics: 'desc' }, 'transactionHash', 'logIndex.num'] }],
     ['log', { sort: [{ topics: { order: 'desc', mode: 'min' } }, 'transactionHash', 'logIndex.num'] }],
