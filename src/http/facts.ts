@@ -9,6 +9,16 @@ export interface Facts {
   address: string | undefined
   /** Name of the account that asks, once it is known. */
   account: string | undefined
+  /** Of the server that it came to. */
+  ending?: Ending
+}
+
+/** What a server that stops tells the answers under way. */
+export interface Ending {
+  /** It stops: nothing more should be begun. */
+  readonly begun: AbortSignal
+  /** Connections are about to be closed. */
+  readonly soon: AbortSignal
 }
 
 export const REQUEST_ID = 'x-request-id'

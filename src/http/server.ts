@@ -19,7 +19,7 @@ import type { Env } from './context.ts'
 import type { Cors } from './cors.ts'
 import type { Direct } from './direct.ts'
 import { errorResponse, rawError } from './errors.ts'
-import { factsOf, nameRequest } from './facts.ts'
+import { type Ending, factsOf, nameRequest } from './facts.ts'
 import { nodeListener } from './node-listener.ts'
 import { NO_PROXIES, type Proxies } from './proxies.ts'
 import type { Certificate } from './tls.ts'
@@ -70,8 +70,12 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
     nameRequest(incoming, outgoing)
     return (await loadListener())(incoming, outgoing)
   }
+  const [begun, soon] = [new AbortController(), new AbortController()]
+  const ending: Ending = { begun: begun.signal, soon: soon.signal }
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
-    if (proxies !== NO_PROXIES) factsOf(incoming).address = proxies.addressOf(incoming)
+    const facts = factsOf(incoming)
+    facts.ending = ending
+    if (proxies !== NO_PROXIES) facts.address = proxies.addressOf(incoming)
     onRequest(incoming, outgoing)
     return cors?.(incoming, outgoing) ?? false
   }
@@ -112,10 +116,13 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
     close: (graceMs = 5_000) =>
       new Promise(resolve => {
         following?.stop()
+        begun.abort()
+        const hurry = setTimeout(() => soon.abort(), graceMs * HURRY)
         const breakOff = setTimeout(() => server.closeAllConnections(), graceMs)
         // Connections that are kept alive become idle one by one.
         const hangUp = setInterval(() => server.closeIdleConnections(), 10)
         server.close(() => {
+          clearTimeout(hurry)
           clearTimeout(breakOff)
           clearInterval(hangUp)
           resolve()
@@ -123,6 +130,9 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
       }),
   }
 }
+
+/** Part of the time to stop after which answers are told to end. */
+const HURRY = 0.6
 
 const createFor = async (
   certificate: Certificate | undefined,

@@ -90,6 +90,37 @@ test('the server stops at the first signal, and lets requests under way finish',
   }
 })
 
+test('searches of one request are answered or refused, each of them, when the server stops', async t => {
+  const server = await serve(t, join(tempFolder(t), 'data'), [])
+  await until(
+    () => server.total('ethereum/demo/local', 'block'),
+    total => total > 400,
+  )
+  const body = JSON.stringify({ size: 100, query: { query_string: { query: '*a* OR *b*' } } })
+  const searches = 100
+  const response = await fetch(`${server.url}/ethereum/demo/local/es/event/_msearch`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/x-ndjson' },
+    body: `{}\n${body}\n`.repeat(searches),
+  })
+  const chunks: Uint8Array[] = []
+  for await (const chunk of response.body!) {
+    if (chunks.length === 0) server.signal('SIGTERM')
+    chunks.push(chunk as Uint8Array)
+  }
+  const { responses } = JSON.parse(Buffer.concat(chunks).toString()) as {
+    responses: { status: number; hits?: { hits: unknown[] }; error?: { reason: string } }[]
+  }
+  assert.equal(responses.length, searches)
+  for (const { status, hits, error } of responses)
+    if (status === 200) assert.equal(hits!.hits.length, 100)
+    else assert.match(`${status} ${error!.reason}`, /^429 The server stops/)
+  assert.equal(responses[0]!.status, 200)
+  assert.equal(responses.at(-1)!.status, 429)
+  const { code, err } = await server.ended
+  assert.equal(code, 0, err)
+})
+
 test('a back-fill that is stopped keeps what it has, says so with exit code 1, and goes on the next time', async t => {
   const folder = tempFolder(t)
   const chain = [...generateBlocks({ seed: 5, count: 120 })]

@@ -1,4 +1,4 @@
-import { refuse } from '../../lib/errors.ts'
+import { refuse, retry } from '../../lib/errors.ts'
 import { filterJson } from '../../lib/filter-json.ts'
 import { overLimit } from '../../limits/index.ts'
 import { parseJson } from '../../query/json.ts'
@@ -8,6 +8,7 @@ import { findTarget, type Target } from '../../search/target.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { renderError } from '../errors.ts'
+import { type Ending, factsOf } from '../facts.ts'
 import { dialectOf } from './dialect.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { isOn, namesIn, OF_SHARDS } from './parameters.ts'
@@ -39,7 +40,9 @@ export const searchesWith = async (call: Call, read: (line: Uint8Array) => Asked
   const started = performance.now()
   const items = itemsOf(call, await bodyOf(call))
   const { signal } = askedBy(c)
-  const answers = inOrder(items, atOnce(call), item => answerOf(call, item, { read, signal }))
+  const ending = c.env?.incoming && factsOf(c.env.incoming).ending
+  const until = ending ? AbortSignal.any([signal, ending.soon]) : signal
+  const answers = inOrder(items, atOnce(call), item => answerOf(call, item, { read, signal: until, ending }))
   const wanted = filterPath.length > 0 ? filtered(answers, filterPath) : answers
   return sendAnswer(c, log, { status: 200, body: streamed(wanted, started, filterPath) })
 }
@@ -90,10 +93,11 @@ const isBlank = (bytes: Uint8Array): boolean => bytes.every(byte => byte === NEW
 const answerOf = async (
   call: Call,
   { header, body: line }: Item,
-  { read, signal }: { read(line: Uint8Array): Asked; signal: AbortSignal },
+  { read, signal, ending }: { read(line: Uint8Array): Asked; signal: AbortSignal; ending: Ending | undefined },
 ): Promise<Uint8Array> => {
   const { c, service } = call
   try {
+    if (ending?.begun.aborted) throw stopping()
     const target = headerOf(call, header)
     const { body, parameters = [] } = read(line)
     // In memory of its own, which can be handed to a thread.
@@ -106,9 +110,13 @@ const answerOf = async (
     await answer.body.cancel()
     throw refuse('illegal_argument_exception', 'All hits ("size": -1) are available in _search, not in _msearch.')
   } catch (error) {
-    return new Uint8Array(await renderError(call.log)(error, c).arrayBuffer())
+    const told = ending?.soon.aborted ? stopping() : error
+    return new Uint8Array(await renderError(call.log)(told, c).arrayBuffer())
   }
 }
+
+const stopping = () =>
+  retry('es_rejected_execution_exception', 'The server stops, and does not answer this search: send it again.')
 
 /** `{"took": …}` with a member more. */
 const withStatus = (json: Uint8Array, status: number): Uint8Array =>
