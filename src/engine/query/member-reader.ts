@@ -14,7 +14,7 @@ import { blockOf } from '../schema.ts'
 import { createFields, hashesOf } from './fields.ts'
 
 /** Forms that one value cannot stand for, and that the record tells alone. */
-const FORMS: ReadonlySet<Form> = new Set(['words', 'hashes', 'list', 'integers'])
+const FORMS: ReadonlySet<Form> = new Set(['words', 'hashes', 'list', 'integers', 'bloom'])
 
 /**
  * Reads the values of a field that is a list, or packed data, from the record of the document at a position; undefined where the field takes
@@ -35,6 +35,9 @@ export const memberReader = (
     return valuesOf(field, source as Record<string, unknown>)
   }
 }
+
+/** In place of a filter that follows from logs: each is too long to be compared with. */
+const FILTER = `0x${'0'.repeat(512)}`
 
 /** Reads a member of `_source`. */
 type Member = (position: number) => unknown
@@ -58,9 +61,9 @@ const ofRecord = (kind: FieldwiseKind, name: string, reader: Reader): Member | u
       return packed && unpack(packed.bytes.subarray(packed.start, packed.end), reader.addressDigits)
     }
   const index = columnIndex(kind, name)
-  if (!FORMS.has(RECORD_COLUMNS[kind][index]?.form ?? 'bloom')) return undefined
-  // Bloom filters are none of these forms.
-  const { show } = createFields({ reader, big: asBigint, bloomAt: () => '' })
+  const form = RECORD_COLUMNS[kind][index]?.form
+  if (form === undefined || !FORMS.has(form)) return undefined
+  const { show } = createFields({ reader, big: asBigint, bloomAt: () => FILTER })
   const offsetIn = kind === 'trace' ? traceOffset(index) : offsetOf(kind, index)
   return position => {
     const view = kind === 'block' ? records.blockRecord(blockOf(position)) : records.find(kind, position)

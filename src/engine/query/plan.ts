@@ -142,6 +142,7 @@ export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader):
 
 const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const { field } = leaf
+  if (leaf.op === 'in' && field.kind === 'address' && !leaf.values.some(isAddress)) return NOTHING
   // What is found by numbers knows no shape of their digits.
   const isShape = leaf.op === 'pattern' && field.compare === 'integer'
   const special = isShape
@@ -163,6 +164,8 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const condition = conditionOf(leaf, reader)
   return condition === 'never' ? NOTHING : { by: 'columns', source, condition, node: leaf }
 }
+
+const isAddress = (value: Value): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
 
 /** A condition on what all documents of a block, or of a transaction, show of it. */
 const ofWhole = (kind: 'block' | 'tx', leaf: Leaf, reader: Reader): Plan => {

@@ -27,11 +27,13 @@ import { queryString } from './query-string.ts'
 import { range } from './range.ts'
 import { regexp } from './regexp.ts'
 import { simpleQueryString } from './simple-query-string.ts'
+import { spanTerm } from './span-term.ts'
 import { term } from './term.ts'
 import { terms } from './terms.ts'
 import { type } from './type.ts'
 import { REFUSED_CLAUSES } from './unsupported.ts'
 import { wildcard } from './wildcard.ts'
+import { wrapper } from './wrapper.ts'
 
 /** Every clause that a query may hold, by its name in the body. */
 export const CLAUSES = {
@@ -61,6 +63,8 @@ export const CLAUSES = {
   constant_score: constantScore,
   dis_max: disMax,
   boosting,
+  span_term: spanTerm,
+  wrapper,
   type,
 } satisfies Record<string, Clause>
 

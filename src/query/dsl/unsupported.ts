@@ -14,10 +14,9 @@ export const REFUSED_CLAUSES: ReadonlyMap<string, string> = new Map([
   ['more_like_this', 'write what the documents have in common as clauses of a bool.'],
   ['percolate', 'stored queries are alert rules: see /alerting/rules/.'],
   ['pinned', 'write ids in the should of a bool, with a boost.'],
-  ['wrapper', 'write the query itself, as JSON.'],
   ['combined_fields', 'write multi_match with the type cross_fields.'],
   ['intervals', SPANS],
-  ...['containing', 'field_masking', 'first', 'multi', 'near', 'not', 'or', 'term', 'within'].map(
+  ...['containing', 'field_masking', 'first', 'multi', 'near', 'not', 'or', 'within'].map(
     name => [`span_${name}`, SPANS] as const,
   ),
   ...['bounding_box', 'distance', 'grid', 'polygon', 'shape'].map(name => [`geo_${name}`, PLACES] as const),
