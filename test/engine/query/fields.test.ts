@@ -19,7 +19,6 @@ import {
  * record.
  */
 const ASKED = [
-  'tx logsBloom exists',
   'contract transactionHash range',
   'event args.value.dec range',
   'event args.value.hex range',
