@@ -23,7 +23,7 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
       cursor: { y: false, drag: { x: true, y: false, setScale: false } },
       scales: { y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
       axes: [
-        { ...axis, font, size: 24 },
+        { ...axis, font, size: 36 },
         { ...axis, font, size: 48, values: (_, splits) => splits.map(it => (it % 1 === 0 ? it.toLocaleString() : '')) },
       ],
       series: [

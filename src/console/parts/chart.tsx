@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** Counts over time as bars. What draws it is loaded when it is first needed. */
-export const Chart = ({ label, series, height = 96, onSelect }: Props) => {
+export const Chart = ({ label, series, height = 112, onSelect }: Props) => {
   const box = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn>(undefined)
   const latest = useRef({ series, onSelect })

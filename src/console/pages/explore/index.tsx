@@ -2,8 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { getStatus } from '../../api/index.ts'
 import { at } from '../../api/json.ts'
 import { useAsk } from '../../api/use-ask.ts'
-import type { SearchAnswer } from '../../api/wire.ts'
-import { KINDS } from '../../api/wire.ts'
+import { KINDS, type Kind, type SearchAnswer } from '../../api/wire.ts'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
@@ -32,7 +31,7 @@ const Explore = () => {
   const [to] = useQueryState('to')
   const [open] = useQueryState('open')
 
-  const { question, error } = useMemo(() => understand(text), [text])
+  const { question, error } = useMemo(() => understand(text, kinds), [text, kindText])
   const query: Asked | undefined =
     question && kinds.length > 0 ? { query: question.query, from: millis(from), to: millis(to) } : undefined
   const found = useHits(network, kinds, query)
@@ -183,9 +182,9 @@ const Sum = ({ question, answer, busy, isCut }: SumProps) => (
   </p>
 )
 
-const understand = (text: string): { question?: Question; error?: unknown } => {
+const understand = (text: string, kinds: readonly Kind[]): { question?: Question; error?: unknown } => {
   try {
-    return { question: readQuestion(text) }
+    return { question: readQuestion(text, kinds) }
   } catch (error) {
     return { error }
   }

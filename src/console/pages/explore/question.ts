@@ -1,4 +1,5 @@
 import { membersOf, parseJson, toJson } from '../../api/json.ts'
+import type { Kind } from '../../api/wire.ts'
 
 /** What a text in the box asks for. */
 export interface Question {
@@ -9,13 +10,13 @@ export interface Question {
 }
 
 /** Throws an error whose message says what is wrong with the text. */
-export const readQuestion = (text: string): Question => {
+export const readQuestion = (text: string, kinds: readonly Kind[]): Question => {
   const typed = text.trim()
   if (typed === '') return { query: undefined, as: 'everything' }
   if (typed.startsWith('{')) return { query: clauseOf(typed), as: 'a query in JSON' }
-  if (/^0x[0-9a-f]{40}$/i.test(typed)) return { query: toJson(ofAddress(typed)), as: 'an address' }
-  if (/^0x[0-9a-f]{64}$/i.test(typed)) return { query: toJson(ofHash(typed)), as: 'a hash' }
-  if (/^\d{1,10}$/.test(typed)) return { query: toJson(anyOf(HEIGHTS, typed)), as: 'a block number' }
+  if (/^0x[0-9a-f]{40}$/i.test(typed)) return { query: toJson(ofAddress(typed, kinds)), as: 'an address' }
+  if (/^0x[0-9a-f]{64}$/i.test(typed)) return { query: toJson(anyOf(HASHES, kinds, typed)), as: 'a hash' }
+  if (/^\d{1,10}$/.test(typed)) return { query: toJson(anyOf(HEIGHTS, kinds, typed)), as: 'a block number' }
   return { query: toJson({ query_string: { query: typed } }), as: 'a query string' }
 }
 
@@ -38,23 +39,40 @@ const parse = (text: string) => {
   }
 }
 
-const anyOf = (fields: readonly string[], value: string) => ({
-  bool: { should: fields.map(field => ({ term: { [field]: value } })), minimum_should_match: 1 },
-})
+type Fields = Readonly<Record<Kind, readonly string[]>>
 
-const HEIGHTS = ['number.num', 'blockNumber.num', 'firstSeen.num']
+/** A field that none of the kinds has would be refused. */
+const anyOf = (fields: Fields, kinds: readonly Kind[], value: string) => {
+  const names = new Set(kinds.flatMap(kind => fields[kind]))
+  return { bool: { should: [...names].map(name => ({ term: { [name]: value } })), minimum_should_match: 1 } }
+}
 
-const ofHash = (hash: string) => anyOf(['hash', 'blockHash', 'transactionHash', 'topics', 'codeHash'], hash)
+const [OF_BLOCK, OF_TX] = [['blockHash'], ['blockHash', 'transactionHash']]
 
-const ADDRESSES = [
-  ...['address', 'from', 'to', 'contractAddress', 'miner', 'creator', 'origin', 'implementation'],
-  ...['action.from', 'action.to', 'action.address', 'action.refundAddress', 'action.author', 'result.address'],
-]
+const HEIGHTS: Fields = {
+  ...{ block: ['number.num'], tx: ['blockNumber.num'], event: ['blockNumber.num'], log: ['blockNumber.num'] },
+  ...{ call: ['blockNumber.num'], trace: ['blockNumber.num'], contract: ['blockNumber.num'], token: ['firstSeen.num'] },
+}
 
-const ofAddress = (address: string) => {
-  const { bool } = anyOf(ADDRESSES, address)
-  const inArguments = {
-    nested: { path: 'args', query: { term: { 'args.value.hex': address } }, ignore_unmapped: true },
-  }
-  return { bool: { ...bool, should: [...bool.should, inArguments] } }
+const HASHES: Fields = {
+  ...{ block: ['hash'], tx: ['hash', ...OF_BLOCK], event: OF_TX, log: [...OF_TX, 'topics'] },
+  ...{ call: OF_TX, trace: OF_TX, contract: [...OF_TX, 'codeHash'], token: OF_BLOCK },
+}
+
+const ADDRESSES: Fields = {
+  block: ['miner', 'withdrawals.address'],
+  tx: ['from', 'to', 'contractAddress'],
+  event: ['address'],
+  log: ['address'],
+  call: ['from', 'to'],
+  trace: ['from', 'to', 'address', 'refundAddress', 'author'].map(name => `action.${name}`).concat('result.address'),
+  contract: ['address', 'creator', 'origin', 'implementation'],
+  token: ['address'],
+}
+
+const ofAddress = (address: string, kinds: readonly Kind[]) => {
+  const { bool } = anyOf(ADDRESSES, kinds, address)
+  const hasArguments = kinds.includes('event') || kinds.includes('call')
+  const inArguments = { nested: { path: 'args', query: { term: { 'args.value.hex': address } } } }
+  return { bool: { ...bool, should: [...bool.should, ...(hasArguments ? [inArguments] : [])] } }
 }
