@@ -2,6 +2,7 @@ import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type BuildOptions, build } from 'esbuild'
+import { buildConsole } from './scripts/console/build.ts'
 
 /**
  * `node build.ts` builds what the npm package has: `dist/chainsieve.mjs`, which any Node runs, and what it starts, which needs nothing of
@@ -104,4 +105,5 @@ const buildExecutable = async (args: string[]) => {
 }
 
 const [what, ...args] = process.argv.slice(2)
+await buildConsole(version)
 await (what === 'executable' ? buildExecutable(args) : buildBundle())

@@ -1,6 +1,7 @@
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
+import { PACK } from '../console/build.ts'
 import { makeExecutable, makeWorkerAssets } from './make.ts'
 import { native, PLATFORMS, type Platform } from './platforms.ts'
 
@@ -39,6 +40,7 @@ export const buildExecutables = async (common: BuildOptions, targets: readonly T
         script,
         assets: {
           ...data,
+          'console.pack': PACK,
           'worker.js': worker.source,
           'worker.cache': worker.cache,
           'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,

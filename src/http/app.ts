@@ -12,6 +12,7 @@ import { simulate, simulateRule } from './alerting/simulate.ts'
 import { testRule } from './alerting/test.ts'
 import { authenticate, createDoor, type DoorOptions, needs } from './auth.ts'
 import { type Bodies, limitBodies } from './body.ts'
+import { consolePages, leadsToConsole } from './console.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { dispatch } from './es/dispatch.ts'
@@ -32,6 +33,8 @@ export interface Services {
   metrics?: ServedMetrics | undefined
   /** Absent where this process serves no rules. */
   alerting?: Alerting | undefined
+  /** Whether the console is served. */
+  console?: boolean
   bodies: Bodies
   limits: Limits
   log: Log
@@ -44,6 +47,7 @@ export const createApp = ({
   status: statusOf,
   metrics: served,
   alerting,
+  console: hasConsole = false,
   bodies,
   limits,
   log,
@@ -68,6 +72,13 @@ export const createApp = ({
   const api = openApi({ rules: alerting !== undefined, metrics: served !== undefined })
   route(['GET'], '/openapi.json', api.json)
   route(['GET'], '/openapi', api.page)
+
+  if (hasConsole) {
+    const pages = consolePages()
+    app.get('/', leadsToConsole)
+    route(['GET'], '/console', pages)
+    route(['GET'], '/console/*', pages)
+  }
 
   app.use(authenticate(door))
   app.use(limitBodies(bodies))

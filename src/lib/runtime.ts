@@ -46,6 +46,15 @@ export const readAsset = (name: string): Buffer => {
   }
 }
 
+/** The content of a file that the build makes in `dist/`; undefined where it was not built, as in a fresh checkout. */
+export const readBuilt = (name: string): Buffer | undefined => {
+  try {
+    return form === 'executable' ? Buffer.from(getAsset(name)) : readFileSync(new URL(`dist/${name}`, root))
+  } catch {
+    return undefined
+  }
+}
+
 /** The content of a text file of `data/`, which is UTF-8. */
 export const readTextAsset = (name: string): string => readAsset(name).toString('utf8')
 

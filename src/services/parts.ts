@@ -76,7 +76,13 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
   const search = measuredSearch(pool, metrics)
   const shared = { search, accounts, rates: createRates(limits), bodies: createBodies(limits), limits, log }
   const served = { text, access: config.metrics }
-  const app = createApp({ ...shared, status, metrics: served, alerting: { rules, service: alerting } })
+  const app = createApp({
+    ...shared,
+    status,
+    metrics: served,
+    alerting: { rules, service: alerting },
+    console: !config.noConsole,
+  })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)
   const server = await listen(app, {
     ...{ host: config.host, port: config.port, limits, direct: createDirect(shared), log, onRequest },
