@@ -63,6 +63,8 @@ export interface Accounts {
   /** The account whose valid token this is. */
   verify(token: string): Caller | undefined
   list(): TokenInfo[]
+  /** What may be told of one token. */
+  token(id: number): TokenInfo | undefined
   /** All of them, in the order in which they were made. */
   accounts(): Account[]
   /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
@@ -218,6 +220,7 @@ export const openAccounts = (
     },
 
     list: listed,
+    token: id => listed().find(token => token.id === id),
 
     accounts: () => listAccounts.all(),
 

@@ -23,6 +23,7 @@ import { measuredSearch } from '../search/measured.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { createAlerting } from './alerting.ts'
 import { createContracts } from './contracts.ts'
+import { createManagement } from './manage/index.ts'
 import { createServerMetrics } from './metrics.ts'
 import { createStores } from './stores.ts'
 import { openTls } from './tls.ts'
@@ -72,6 +73,9 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
   shutdown.add('status', publishStatus(config.data, status, log))
   const { metrics, text } = createServerMetrics({ data: config.data, status, pool, indexings, watching, delivery, log })
   const alerting = createAlerting({ config, networks, indexings, pool, delivery })
+  const asked = { config, accounts, pool, networks, indexings, watching, status, log }
+  const { stop, ...management } = createManagement(asked)
+  shutdown.add('rates', stop)
   const { limits } = config
   const search = measuredSearch(pool, metrics)
   const shared = { search, accounts, rates: createRates(limits), bodies: createBodies(limits), limits, log }
@@ -81,6 +85,7 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
     status,
     metrics: served,
     alerting: { rules, service: alerting },
+    management,
     console: !config.noConsole,
   })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)

@@ -70,6 +70,20 @@ const serve = (limits: Partial<Limits> = {}) => {
       calls.push({ redeliver: id, ...which })
       return { redelivered: 2 }
     },
+    deliveries: async filter => {
+      calls.push({ deliveries: filter })
+      return { deliveries: [], next: null }
+    },
+    delivery: async (account, id) => (account === 1 && id === 5 ? { id, attempts: [] } : undefined),
+    destinations: async account => ({ complete: true, destinations: [{ account }] }),
+    redeliverAll: async (account, which) => {
+      calls.push({ redeliverAll: account, ...which })
+      return { redelivered: 3 }
+    },
+    series: async (rules, parts) => {
+      calls.push({ series: rules.map(({ id }) => id), ...parts })
+      return { rules: [] }
+    },
   }
   const app = appOf({
     accounts: {
