@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { createStore, useStore } from '../shell/store.ts'
 
 interface Props {
@@ -12,7 +12,7 @@ interface Props {
 export const Dialog = ({ title, onClose, children }: Props) => {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => element.current!.showModal(), [])
+  useLayoutEffect(() => element.current!.showModal(), [])
   return (
     <dialog ref={element} aria-labelledby={id} onClose={onClose}>
       <header>

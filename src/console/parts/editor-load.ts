@@ -3,7 +3,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { json, jsonParseLinter } from '@codemirror/lang-json'
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { type LintSource, linter, lintGutter, lintKeymap } from '@codemirror/lint'
-import { EditorState } from '@codemirror/state'
+import { EditorState, Transaction } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
@@ -27,6 +27,8 @@ interface Current {
 export const openEditor = (box: HTMLElement, label: string, current: () => Current): Edited => {
   const root = box.shadowRoot ?? box.attachShadow({ mode: 'open' })
   const parse = jsonParseLinter()
+  /** What was typed and has not come back as the value yet: it is behind what is typed meanwhile. */
+  const told: string[] = []
   const submit = () => {
     current().onSubmit?.()
     return current().onSubmit !== undefined
@@ -60,15 +62,23 @@ export const openEditor = (box: HTMLElement, label: string, current: () => Curre
         EditorView.contentAttributes.of({ 'aria-label': label }),
         EditorView.lineWrapping,
         EditorView.updateListener.of(update => {
-          if (update.docChanged) current().onChange(update.state.doc.toString())
+          if (!update.docChanged || update.transactions.some(it => it.annotation(Transaction.remote))) return
+          const typed = update.state.doc.toString()
+          told.push(typed)
+          current().onChange(typed)
         }),
       ],
     }),
   })
   return {
     set(value) {
+      const at = told.indexOf(value)
+      if (at >= 0) return void told.splice(0, at + 1)
+      told.length = 0
       const { doc } = view.state
-      if (value !== doc.toString()) view.dispatch({ changes: { from: 0, to: doc.length, insert: value } })
+      if (value === doc.toString()) return
+      const changes = { from: 0, to: doc.length, insert: value }
+      view.dispatch({ changes, annotations: Transaction.remote.of(true) })
     },
     remove: () => view.destroy(),
   }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 export interface Item {
   title: string
@@ -11,7 +11,7 @@ export const Menu = ({ label, items }: { label: string; items: readonly Item[] }
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open) return
     root.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
     const close = (event: Event) => root.current!.contains(event.target as Node) || setOpen(false)
