@@ -54,12 +54,17 @@ test('a server is managed over HTTP: ABIs, decoding again, deliveries across rul
   const idle = () => get<{ redecodings: Info[] }>('/redecodings')
   await until(idle, ({ redecodings }) => redecodings.length === 0)
   assert.equal(await harbors(), 27)
-  const known = await get<{ abis: Info[] }>(`/${DEMO}/abi/${HARBOR}`)
-  const { abis, ...told } = known
+  const known = await get<{ abis: Info[]; implementations: { through: string }[] }>(`/${DEMO}/abi/${HARBOR}`)
+  const { abis, implementations, ...told } = known
   assert.deepEqual(told, {
     ...{ network: DEMO, address: HARBOR, source: 'address', name: 'Harbor', probability: 1 },
-    ...{ codeHash: (before.codeHash ?? null) as string | null, implementations: [] },
+    ...{ codeHash: before.codeHash as string },
   })
+  // It runs the code of another contract.
+  assert.deepEqual(
+    implementations.map(({ through }) => through),
+    [HARBOR],
+  )
   assert.deepEqual(abis, [{ ...abi!, source: 'address', of: HARBOR }])
 
   const receiver = await startReceiver(t, () => ({ status: 500, body: 'Not today' }))
