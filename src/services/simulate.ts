@@ -52,8 +52,9 @@ export const simulate = async (
   }
   const hitsIn = (text: string) => (readSource(text) as unknown as Found).hits
   const timeOf = async (order: 'asc' | 'desc'): Promise<number | undefined> => {
-    const [hit] = hitsIn(await ask(edgeOf(from, to, order))).hits as { _source: { timestamp: string } }[]
-    return hit && Date.parse(hit._source.timestamp)
+    const { hits } = JSON.parse(await ask(edgeOf(from, to, order))) as { hits: { hits: BlockHit[] } }
+    const [hit] = hits.hits
+    return hit && Number(hit._source.timestamp) * 1_000
   }
 
   if (buckets === undefined) {
@@ -72,6 +73,11 @@ export const simulate = async (
     buckets: parts.starts.map(start => ({ from: new Date(start).toISOString(), count: counts.get(start) ?? 0 })),
   }
   return { total: hits.total, ...whole, hits: hits.hits, series }
+}
+
+/** A block tells its time in seconds. */
+interface BlockHit {
+  _source: { timestamp: number }
 }
 
 interface Found {

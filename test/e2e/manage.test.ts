@@ -15,7 +15,9 @@ interface Info {
   [more: string]: unknown
 }
 
-test('a server is managed over HTTP: ABIs, decoding again, deliveries across rules, series, storage', { timeout: 120_000 }, async t => {
+test('a server is managed over HTTP: ABIs, decoding again, deliveries across rules, series, storage', {
+  timeout: 120_000,
+}, async t => {
   const data = tempFolder(t)
   const token = tokenOf(data, SCOPES)
   const program = start(t, ['serve', '--port', '0', '--allow-target', '127.0.0.1'], { data })
@@ -75,9 +77,10 @@ test('a server is managed over HTTP: ABIs, decoding again, deliveries across rul
   const rule = ruleBody({ technology, blockchain, network, config, maxConfirmationCount: 0 })
 
   const started = performance.now()
-  const simulated = await call<{ total: number; series: { intervalMs: number; buckets: { from: string; count: number }[] } }>(
-    ...(['POST', '/alerting/rules/simulate', { ...rule, lastBlocks: 421, buckets: 60, size: 5 }] as const),
-  )
+  const simulated = await call<{
+    total: number
+    series: { intervalMs: number; buckets: { from: string; count: number }[] }
+  }>(...(['POST', '/alerting/rules/simulate', { ...rule, lastBlocks: 421, buckets: 60, size: 5 }] as const))
   const took = performance.now() - started
   assert.equal(simulated.status, 200, JSON.stringify(simulated.body))
   const { buckets } = simulated.body.series
