@@ -15,9 +15,8 @@ export interface Parts {
 /** At most `most` parts that hold every moment from the first to the last, and begin at multiples of their length. */
 export const partsBetween = (first: number, last: number, most: number): Parts => {
   const countOf = (length: number) => Math.floor(last / length) - Math.floor(first / length) + 1
-  const longest = LENGTHS.at(-1)!
-  const intervalMs =
-    LENGTHS.find(length => countOf(length) <= most) ?? longest * (Math.ceil((last - first) / longest / most) + 1)
+  let intervalMs = LENGTHS.find(length => countOf(length) <= most) ?? LENGTHS.at(-1)!
+  while (countOf(intervalMs) > most) intervalMs *= 2
   const start = Math.floor(first / intervalMs) * intervalMs
   return { intervalMs, starts: Array.from({ length: countOf(intervalMs) }, (_, n) => start + n * intervalMs) }
 }

@@ -44,26 +44,30 @@ export const simulate = async (
   const none = { total: 0, ...whole, hits: [] }
   if (ranges.length === 0) return buckets === undefined ? none : { ...none, series: null }
 
-  const ask = async (request: Parameters<Pool['request']>[0]['request']): Promise<Answered> => {
+  const ask = async (request: Parameters<Pool['request']>[0]['request']): Promise<string> => {
     const { status, body } = await pool.request({ network, request, ...asking })
     const text = Buffer.from(body as Uint8Array).toString()
     if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
-    return readSource(text) as unknown as Answered
+    return text
   }
+  const hitsIn = (text: string) => (readSource(text) as unknown as Found).hits
   const timeOf = async (order: 'asc' | 'desc'): Promise<number | undefined> => {
-    const [hit] = (await ask(edgeOf(from, to, order))).hits.hits as { _source: { timestamp: string } }[]
-    return hit && Date.parse(hit._source.timestamp)
+    const { hits } = JSON.parse(await ask(edgeOf(from, to, order))) as { hits: { hits: BlockHit[] } }
+    const [hit] = hits.hits
+    return hit && Number(hit._source.timestamp) * 1_000
   }
 
   if (buckets === undefined) {
-    const { hits } = await ask(request)
+    const hits = hitsIn(await ask(request))
     return { total: hits.total, ...whole, hits: hits.hits }
   }
   const [first, last] = [await timeOf('asc'), await timeOf('desc')]
   if (first === undefined || last === undefined) return { ...none, series: null }
   const parts = partsBetween(first, last, buckets)
-  const { hits, aggregations } = await ask(withSeries(request, parts))
-  const counts = new Map(aggregations!.series.buckets.map(({ key, doc_count }) => [Number(key), Number(doc_count)]))
+  const text = await ask(withSeries(request, parts))
+  const hits = hitsIn(text)
+  const { aggregations } = JSON.parse(text) as Aggregated
+  const counts = new Map(aggregations.series.buckets.map(({ key, doc_count }) => [key, doc_count]))
   const series: SimulationSeries = {
     intervalMs: parts.intervalMs,
     buckets: parts.starts.map(start => ({ from: new Date(start).toISOString(), count: counts.get(start) ?? 0 })),
@@ -71,9 +75,17 @@ export const simulate = async (
   return { total: hits.total, ...whole, hits: hits.hits, series }
 }
 
-interface Answered {
+/** A block tells its time in seconds. */
+interface BlockHit {
+  _source: { timestamp: number }
+}
+
+interface Found {
   hits: { total: number; hits: unknown[] }
-  aggregations?: { series: { buckets: { key: number; doc_count: number }[] } }
+}
+
+interface Aggregated {
+  aggregations: { series: { buckets: { key: number; doc_count: number }[] } }
 }
 
 /** One end that is given may lie outside of what is stored. */

@@ -9,7 +9,8 @@ import { absent, readParameters } from './request.ts'
 import type { Alerting } from './service.ts'
 
 const DAY_MS = 86_400_000
-const BUCKETS = 48
+/** Half hours of a day, which may begin in the middle of one. */
+const BUCKETS = 49
 const MOST_BUCKETS = 500
 
 /** `GET /alerting/series/`: how many alerts rules had, by time; of all rules of the account, or of some. */

@@ -47,9 +47,11 @@ const rangeAt = (place: Place): SimulationRange => {
   const lastBlocks = at('lastBlocks', { min: 1 })
   if (lastBlocks !== undefined && (fromBlock !== undefined || toBlock !== undefined))
     place.member('lastBlocks').fault('lastBlocks stands in place of fromBlock and toBlock: give either.')
+  const size = at('size', { min: 0, max: MAX_HITS })
+  const buckets = at('buckets', { min: 1, max: MAX_BUCKETS })
   return {
-    ...{ fromBlock, toBlock, lastBlocks },
-    size: at('size', { min: 0, max: MAX_HITS }),
-    buckets: at('buckets', { min: 1, max: MAX_BUCKETS }),
+    ...{ fromBlock, toBlock, size },
+    ...(lastBlocks !== undefined && { lastBlocks }),
+    ...(buckets !== undefined && { buckets }),
   }
 }

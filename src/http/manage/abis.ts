@@ -1,9 +1,9 @@
-import { refuse } from '../../lib/errors.ts'
+import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/record.ts'
-import { type Limits, overLimit } from '../../limits/index.ts'
+import { LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { filled, object, optional, type Place, placeOf } from '../../rules/place.ts'
 import type { Fault } from '../../rules/schema.ts'
-import { readJson, readParameters } from '../alerting/request.ts'
+import { readParameters } from '../alerting/request.ts'
 import { readBody } from '../body.ts'
 import { actorOf, type Context, type Handler } from '../context.ts'
 import { invalid } from '../errors.ts'
@@ -90,15 +90,15 @@ const readNew = async (
   around: Around,
 ): Promise<{ abis: NewAbi[]; faults: readonly Fault[] }> => {
   const bounded = { ...limits, body: Math.min(limits.body, limits.abiUpload) }
-  if (Number(c.req.header('content-length') ?? 0) > limits.abiUpload) throw overLimit('abiUpload', limits)
-  const isJson = /json/i.test(c.req.header('content-type') ?? 'json')
-  if (!isJson) {
-    const text = new TextDecoder().decode(await readBody(c, bounded))
-    return { abis: [newAbi(text, 'The body', around, {})], faults: [] }
-  }
-  const body = await readJson(c, bounded)
-  if (body === undefined)
+  const bytes = await readBody(c, bounded).catch(error => {
+    throw error instanceof ChainsieveError && error.code === LIMITS.body.code ? overLimit('abiUpload', limits) : error
+  })
+  if (bytes === undefined)
     throw refuse('parsing_exception', 'The body is missing: send a JSON ABI, an artifact, or {"abis": […]}.')
+  const text = new TextDecoder().decode(bytes)
+  // Tools send JSON under many a content type; lists of signatures begin otherwise.
+  if (!/^\s*[[{]/.test(text)) return { abis: [newAbi(text, 'The body', around, {})], faults: [] }
+  const body = parsed(text)
   if (!isRecord(body) || !Array.isArray(body.abis)) {
     const single = isRecord(body) && ONE.some(key => Object.hasOwn(body, key)) ? { abis: [body] } : undefined
     return single
@@ -106,6 +106,14 @@ const readNew = async (
       : { abis: [newAbi(JSON.stringify(body), 'The body', around, {})], faults: [] }
   }
   return severalIn(body, around)
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw refuse('parsing_exception', `The body is not JSON: ${messageOf(error)}`, error)
+  }
 }
 
 /** What tells an entry from an artifact: that has none of them. */

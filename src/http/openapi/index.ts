@@ -174,7 +174,7 @@ const QUERY: ReadonlyMap<string, string> = new Map([
   ['since', 'Only deliveries created from this time on.'],
   ['until', 'Only deliveries created up to this time.'],
   ['to', 'End of the series; by default now.'],
-  ['buckets', 'How many parts the time has at most; by default 48.'],
+  ['buckets', 'How many parts the time has at most; by default 49.'],
   ['network', 'Only this network: technology/blockchain/network.'],
   ['address', 'Contract that the ABI is for.'],
   ['codeHash', 'Hash of the code that the ABI is for.'],

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AbiInfo, AbiShelf } from '../../http/manage/service.ts'
@@ -14,7 +15,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
 
   const infoOf = async (file: string): Promise<AbiInfo | undefined> => {
     const before = known.get(file)
-    if (before) return before
+    if (before && existsSync(join(folder, file))) return before
     try {
       const handle = await open(join(folder, file))
       try {

@@ -21,6 +21,8 @@ export const createRates = (status: () => Promise<Status>, log: Log) => {
     }
     for (const name of samples.keys()) if (!networks.some(({ network }) => network === name)) samples.delete(name)
   }
+  // Whoever looks early sees something; what is wrong with it, the next one tells.
+  take().catch(() => {})
   return {
     stop: every(EVERY_MS, take, { log, doing: 'note how fast networks are indexed' }),
     take,
