@@ -28,11 +28,14 @@ export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
   return listed(sorted.subarray(0, kept))
 }
 
-/** The same set, in no more bytes than a bit for each ordinal below `size` takes. */
+/** A list that takes few bytes is not worth being made smaller. */
+const SMALL = 1024
+
+/** The same set, in no more bytes than a bit for each ordinal below `size` takes, or in few. */
 export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
   if (set.form !== 'list') return set
   const { list } = set
-  if (list.length * DENSE > size) return collected(list, size)
+  if (list.length > SMALL && list.length * DENSE > size) return collected(list, size)
   // It may be the begin of a larger array.
   return list.buffer.byteLength > list.byteLength ? listed(list.slice()) : set
 }
