@@ -71,10 +71,20 @@ const buildBundle = async () => {
   for (const path of ['./chainsieve.cjs', ...Object.values(PARTS)])
     if (readFileSync(join('dist', path)).some(byte => byte > 127))
       throw new Error(`dist/${path} is not ASCII: write other characters as escapes`)
+  await makeDemo()
   const { manPage } = await import('./src/cli/man.ts')
   writeFileSync('dist/chainsieve.1', manPage(version))
   // Without the executable bit npx says "Permission denied".
   chmodSync('dist/chainsieve.mjs', 0o755)
+}
+
+/** The store of the demo chain, which both forms ship, so that a first start need not import it. */
+const makeDemo = async (): Promise<string> => {
+  const { makeDemoStore } = await import('./scripts/demo/store.ts')
+  const { DEMO_STORE } = await import('./src/services/demo-store.ts')
+  const output = `dist/${DEMO_STORE}`
+  await makeDemoStore(output)
+  return output
 }
 
 /** Parts in files of their own. The clients are half of the text, and the thread that answers needs none of them; SQLite finds its native part beside it. */
@@ -100,7 +110,7 @@ const buildExecutable = async (args: string[]) => {
         output: `dist/release/chainsieve-${version}-${platform}${PLATFORMS[platform].suffix}`,
       }))
     : [{ platform: native!, output: `dist/chainsieve${PLATFORMS[native!].suffix}` }]
-  await buildExecutables(common('executable'), targets)
+  await buildExecutables(common('executable'), targets, { 'demo-store.zst': await makeDemo() })
 }
 
 const [what, ...args] = process.argv.slice(2)

@@ -9,8 +9,12 @@ export interface Target {
   output: string
 }
 
-/** Builds executables: `common` is what esbuild is told for each form of the program. */
-export const buildExecutables = async (common: BuildOptions, targets: readonly Target[]) => {
+/** Builds executables: `common` is what esbuild is told for each form of the program; `built`: name in them to file that was made before. */
+export const buildExecutables = async (
+  common: BuildOptions,
+  targets: readonly Target[],
+  built: Readonly<Record<string, string>>,
+) => {
   const folder = mkdtempSync('dist/script-')
   try {
     const script = join(folder, 'chainsieve.cjs')
@@ -39,6 +43,7 @@ export const buildExecutables = async (common: BuildOptions, targets: readonly T
         script,
         assets: {
           ...data,
+          ...built,
           'worker.js': worker.source,
           'worker.cache': worker.cache,
           'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,

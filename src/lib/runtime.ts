@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { getAsset } from 'node:sea'
+import { getAsset, getRawAsset } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } from 'node:worker_threads'
 import { compileCacheFolder } from './compile-cache.ts'
@@ -43,6 +43,22 @@ export const readAsset = (name: string): Buffer => {
     return form === 'executable' ? Buffer.from(getAsset(name)) : readFileSync(new URL(`data/${name}`, root))
   } catch (error) {
     throw missing(name, error)
+  }
+}
+
+/** The content of a file that was made when the program was built; undefined where it was not, as in a checkout. */
+export const readBuilt = (name: string): Buffer | undefined => {
+  if (form === 'executable') return isAsset(name) ? Buffer.from(getAsset(name)) : undefined
+  const path = new URL(`dist/${name}`, root)
+  return form === 'bundle' && existsSync(path) ? readFileSync(path) : undefined
+}
+
+const isAsset = (name: string): boolean => {
+  try {
+    getRawAsset(name)
+    return true
+  } catch {
+    return false
   }
 }
 
