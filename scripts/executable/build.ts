@@ -1,7 +1,8 @@
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
-import { makeExecutable, makeWorkerAssets } from './make.ts'
+import { FROM_ASSETS } from '../../src/lib/runtime.ts'
+import { makeExecutable, makeProgramAssets } from './make.ts'
 import { native, PLATFORMS, type Platform } from './platforms.ts'
 
 export interface Target {
@@ -35,21 +36,17 @@ export const buildExecutables = async (
         },
       ],
     })
+    const main = join(folder, 'main.cjs')
+    writeFileSync(main, FROM_ASSETS)
     const data = Object.fromEntries(globSync('data/*.{txt,json,gz,bin}').map(file => [basename(file), file]))
     for (const { platform, output } of targets) {
-      const worker = makeWorkerAssets(script, platform)
-      makeExecutable({
-        platform,
-        script,
-        assets: {
-          ...data,
-          ...built,
-          'worker.js': worker.source,
-          'worker.cache': worker.cache,
-          'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,
-        },
-        output,
-      })
+      const assets = {
+        ...data,
+        ...built,
+        'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,
+      }
+      const program = makeProgramAssets(script, platform, assets)
+      makeExecutable({ platform, script: main, assets: { ...assets, ...program }, output })
       console.log(`${output}${platform === native ? '' : `: ${untested(platform)}`}`)
     }
   } finally {

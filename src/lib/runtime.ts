@@ -15,7 +15,6 @@ import { join, resolve } from 'node:path'
 import { getAsset, getRawAsset } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } from 'node:worker_threads'
-import { compileCacheFolder } from './compile-cache.ts'
 import { messageOf, stop } from './errors.ts'
 
 /**
@@ -121,10 +120,10 @@ export const getBinding = (): unknown => {
   return loadAddon(path)
 }
 
-/** Compiling the script takes ten times as long as reading what V8 made of it when the executable was built. */
-const FROM_ASSETS = `
+/** What the executable runs in each thread. Compiling the script takes ten times as long as reading what V8 made of it when it was built. */
+export const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
-  const [source, cachedData] = ['worker.js', 'worker.cache'].map(name => Buffer.from(getRawAsset(name)))
+  const [source, cachedData] = ['program.js', 'program.cache'].map(name => Buffer.from(getRawAsset(name)))
   // An executable that was made on another platform has none.
   const cache = cachedData.length > 0 ? { cachedData } : {}
   // It is ASCII, which takes half the memory and no decoding this way.
@@ -133,11 +132,7 @@ const FROM_ASSETS = `
 `
 
 /** As `start.ts` does it in the main thread. */
-const fromBundle = (): string => {
-  const folder = compileCacheFolder()
-  const keep = folder === undefined ? '' : `require('node:module').enableCompileCache?.(${JSON.stringify(folder)})\n`
-  return `${keep}require(${JSON.stringify(fileURLToPath(import.meta.url))})`
-}
+const fromBundle = (): string => `require(${JSON.stringify(fileURLToPath(new URL('dist/load.cjs', root)))})`
 
 const NATIVE = 'better_sqlite3.node'
 const unfolded = new Map<string, string>()
