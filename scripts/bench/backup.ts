@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { rmSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -20,6 +21,10 @@ const NETWORK = 'ethereum/bench/backup'
 /** Between an answer and the next question of a client. */
 const GAP_MS = 5
 const LEAST_MS = 10_000
+/** No query may take longer because of a backup. */
+const SLOW_MS = 50
+
+type Asked = Times & { slow: number }
 
 /** Pages that nobody asks for: a backup copies them like all others, and they are made in a hundredth of the time. */
 const padStore = (store: string, bytes: number) => {
@@ -45,7 +50,7 @@ const CHEAP: readonly Request[] = [
 ]
 
 /** Asks until the work is done; each answer's milliseconds. */
-const askWhile = async (url: string, token: string, clients: number, work: Promise<unknown>): Promise<Times> => {
+const askWhile = async (url: string, token: string, clients: number, work: Promise<unknown>): Promise<Asked> => {
   let goesOn = true
   const ended = work.finally(() => {
     goesOn = false
@@ -62,12 +67,12 @@ const askWhile = async (url: string, token: string, clients: number, work: Promi
     await way.close()
   }
   await Promise.all([ended, ...Array.from({ length: clients }, (_, i) => client(i))])
-  return timesOf(times)
+  return { ...timesOf(times), slow: times.filter(time => time > SLOW_MS).length }
 }
 
-const show = (name: string, { runs, p50, p99, max }: Times) =>
+const show = (name: string, { runs, p50, p99, max, slow }: Asked) =>
   console.log(
-    `${name}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, most ${max.toFixed(1)} ms, of ${runs} queries`,
+    `${name}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, most ${max.toFixed(1)} ms, ${slow} over ${SLOW_MS} ms, of ${runs} queries; load ${loadavg()[0]!.toFixed(1)}`,
   )
 
 const main = async () => {
@@ -94,7 +99,7 @@ const main = async () => {
     const server = await startServer(program, ['--data', data, '--port', '0'])
     const ask = (work: Promise<unknown>) => askWhile(server.url, token, Number(values.clients), work)
     await ask(sleep(LEAST_MS / 5))
-    for (const round of [1, 2]) {
+    for (const round of [1, 2, 3]) {
       show(`${round}: without a backup`, await ask(sleep(LEAST_MS)))
       const start = performance.now()
       const backup = startProgram(program, ['backup', '--full', join(folder, 'backup'), '--data', data])
