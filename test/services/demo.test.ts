@@ -25,7 +25,9 @@ const answersOf = (path: string): string[] => {
       deadline: Number.POSITIVE_INFINITY,
     })
     assert.ok(answer instanceof Uint8Array)
-    return Buffer.from(answer).toString().replace(/"took":\d+/, '"took":0')
+    return Buffer.from(answer)
+      .toString()
+      .replace(/"took":\d+/, '"took":0')
   }
   try {
     return [
