@@ -165,7 +165,8 @@ export const ROOMS: Record<string, Room> = {
     ],
     types: ['cli'],
   },
-  'start.ts': { is: 'what the bundle is started by: has Node keep what V8 compiled of the program', may: ['lib'] },
+  'start.ts': { is: 'what the bundle is started by: has a Node that is recent enough load it', may: ['lib'] },
+  'load.ts': { is: 'runs the bundle in each thread, from what V8 made of it when it was built', may: ['lib'] },
   'main.ts': {
     is: 'the one entry: the command line in the main thread, and each worker thread in its role',
     may: ['lib', 'search', 'ingest', 'delivery', 'cli', 'services'],

@@ -113,6 +113,8 @@ export interface Ledger {
    * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
    */
   prune(before: { settledBefore: number; deadBefore: number }, limit: number): number
+  /** Gives back some room of the file that nothing is in, but for what is soon filled again; whether there is more. */
+  shrink(): boolean
   /** The next rule by its number that there are deliveries of. */
   nextRule(after: number): number | undefined
   /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
@@ -124,6 +126,10 @@ export const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action
     CASE d.state WHEN 'queued' THEN d.next_at END AS nextAt, d.created_at AS createdAt, d.delivered_at AS deliveredAt,
     d.last_status AS lastStatus, d.last_error AS lastError
   FROM delivery d JOIN receiver r ON r.id = d.receiver`
+
+/** Pages of 4 kB: what stays free at least, and what is moved together, which takes some 10 ms. */
+const LEAST_FREE = 256
+const SHRINK_AT_ONCE = 1_024
 
 export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger => {
   const attempts = db.prepare<[number], AttemptInfo>(
@@ -180,6 +186,8 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
   const forgetCount = db.prepare('DELETE FROM rule_count WHERE rule = ?')
   const forgetDisabled = db.prepare('DELETE FROM disabled WHERE rule = ?')
   const forget = createForget(db)
+  const pageCount = db.prepare<[], number>('PRAGMA page_count').pluck()
+  const freePages = db.prepare<[], number>('PRAGMA freelist_count').pluck()
 
   return {
     deliveriesOf: (rule, alerts) =>
@@ -275,6 +283,15 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
           return rows.length
         })
         .immediate(),
+
+    shrink() {
+      const [pages, free] = [pageCount.get()!, freePages.get()!]
+      const keep = Math.max(LEAST_FREE, Math.ceil((pages - free) / 4))
+      if (free <= keep) return false
+      db.pragma(`incremental_vacuum(${Math.min(free - keep, SHRINK_AT_ONCE)})`)
+      // A file of an older version cannot give room back.
+      return freePages.get()! < free && free - keep > SHRINK_AT_ONCE
+    },
 
     nextRule: after => nextRule.get(after) ?? undefined,
 

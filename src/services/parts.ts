@@ -41,7 +41,7 @@ export interface Parts {
 export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
   const accounts = openAccounts(config.data, nativeOption(config.data))
   shutdown.add('accounts', accounts.close)
-  shutdown.add('audit trail', keepTrail(accounts.trail, config, log))
+  shutdown.add('audit trail', keepTrail(accounts, config, log))
   const pool = openPool(config, shutdown, log)
   const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
   shutdown.add('rules', rules.close)
