@@ -20,6 +20,8 @@ export interface Caller extends Account {
   /** Number of the token. */
   token: number
   scopes: ReadonlySet<Scope>
+  /** Requests that the token may make in a minute; absent where the limit of all tokens holds. */
+  rate?: number
 }
 
 /** What may be told of a token; the token itself is known to its holder alone. Times are epoch milliseconds. */
@@ -29,6 +31,8 @@ export interface TokenInfo {
   /** Its first letters, by which its holder can tell which one is meant. */
   hint: string
   scopes: Scope[]
+  /** Requests in a minute; null where the limit of all tokens holds. */
+  rate: number | null
   createdAt: number
   expiresAt: number | null
   revokedAt: number | null
@@ -42,7 +46,9 @@ export interface TokenOptions {
   /** Milliseconds. */
   expiresIn?: number | undefined
   scopes?: readonly Scope[] | undefined
-  /** Who makes it; by default, whoever sits at the command line. */
+  /** Requests in a minute. */
+  rate?: number | undefined
+  /** Who creates it; by default, whoever sits at the command line. */
   by?: Actor | undefined
 }
 
@@ -56,12 +62,12 @@ export interface Rotated {
 export interface Accounts {
   /** Makes a token for the account of that name, which is made where it does not exist. */
   createToken(account: string, options?: TokenOptions): string
-  /**
-   * Makes a token of the same account and scopes, valid for as long as the old one was, and has the old one expire after `graceMs`.
-   */
+  /** Creates a token with the account, scopes, limit and lifetime of the old one, which expires after `graceMs`. */
   rotate(id: number, options: { graceMs: number; expiresIn?: number | undefined; by?: Actor | undefined }): Rotated
   /** The account whose valid token this is. */
   verify(token: string): Caller | undefined
+  /** Sets how many requests a minute a token may make; null gives it the limit of all tokens. Takes effect as `revoke` does. */
+  setRate(id: number, rate: number | null, by?: Actor): void
   list(): TokenInfo[]
   /** All of them, in the order in which they were made. */
   accounts(): Account[]
@@ -88,20 +94,21 @@ export const openAccounts = (
   keepReserve(folder)
   const insertAccount = db.prepare('INSERT INTO accounts (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertToken = db.prepare(
-    'INSERT INTO tokens (account, hash, hint, created_at, expires_at, scopes) SELECT id, ?, ?, ?, ?, ? FROM accounts WHERE name = ?',
+    'INSERT INTO tokens (account, hash, hint, created_at, expires_at, scopes, rate) SELECT id, ?, ?, ?, ?, ?, ? FROM accounts WHERE name = ?',
   )
   const findToken = db.prepare<[Buffer], TokenRow>(
-    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes FROM tokens t JOIN accounts a ON a.id = t.account
+    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes, t.rate FROM tokens t JOIN accounts a ON a.id = t.account
      WHERE t.hash = ? AND t.revoked_at IS NULL`,
   )
   const listTokens = db.prepare<[], Omit<TokenInfo, 'scopes'> & { scopes: string }>(
-    `SELECT t.id, a.name AS account, t.hint, t.scopes, t.created_at AS createdAt, t.expires_at AS expiresAt,
+    `SELECT t.id, a.name AS account, t.hint, t.scopes, t.rate, t.created_at AS createdAt, t.expires_at AS expiresAt,
        t.revoked_at AS revokedAt, t.used_at AS lastUsedAt, t.replaced_by AS replacedBy
      FROM tokens t JOIN accounts a ON a.id = t.account ORDER BY t.id`,
   )
   const listAccounts = db.prepare<[], Account>('SELECT id, name FROM accounts ORDER BY id')
   const revokeToken = db.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?')
   const replaceToken = db.prepare('UPDATE tokens SET replaced_by = ?, expires_at = ? WHERE id = ?')
+  const limitToken = db.prepare('UPDATE tokens SET rate = ? WHERE id = ?')
   const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
   // Changes when another connection has committed, and costs a look at shared memory.
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
@@ -150,25 +157,26 @@ export const openAccounts = (
     return done
   }
 
-  const addToken = (account: string, scopes: string, expiresIn: number | undefined) => {
+  const addToken = (account: string, { scopes, rate, expiresIn }: NewToken) => {
     const token = `cs_${randomBytes(32).toString('base64url')}`
     const at = now()
     const expiresAt = expiresIn === undefined ? null : at + expiresIn
     const hint = token.slice(0, 'cs_'.length + 4)
-    const added = insertToken.run(Buffer.from(digest(token), 'hex'), hint, at, expiresAt, scopes, account)
+    const key = Buffer.from(digest(token), 'hex')
+    const added = insertToken.run(key, hint, at, expiresAt, writeScopes(scopes), rate, account)
     return { id: Number(added.lastInsertRowid), token }
   }
 
   return {
-    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, by = thisUser() } = {}) => {
+    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, rate, by = thisUser() } = {}) => {
       checkName(account)
       return together(() => {
         insertAccount.run(account, now())
-        const made = addToken(account, writeScopes(scopes), expiresIn)
+        const made = addToken(account, { scopes, rate: rate ?? null, expiresIn })
         trail.record(by, {
           action: 'token create',
           target: String(made.id),
-          detail: { account, scopes: scopes.join() },
+          detail: { account, scopes: scopes.join(), ...(rate !== undefined && { rate }) },
         })
         return made.token
       })
@@ -188,7 +196,7 @@ export const openAccounts = (
             `Token ${id} is ${old.revokedAt === null ? 'expired' : 'revoked'}: create a new one with chainsieve token create.`,
           )
         const lifetime = expiresIn ?? (old.expiresAt === null ? undefined : old.expiresAt - old.createdAt)
-        const made = addToken(old.account, writeScopes(old.scopes), lifetime)
+        const made = addToken(old.account, { scopes: old.scopes, rate: old.rate, expiresIn: lifetime })
         const oldUntil = Math.min(end, at + graceMs)
         replaceToken.run(made.id, oldUntil, id)
         const detail = { account: old.account, replacedBy: made.id, oldUntil: new Date(oldUntil).toISOString() }
@@ -205,8 +213,9 @@ export const openAccounts = (
       if (!known) {
         const row = findToken.get(Buffer.from(key, 'hex'))
         if (!row) return undefined
-        const { id, account, name, expiresAt, scopes } = row
-        const caller = { id: account, name, token: id, scopes: new Set(readScopes(scopes)) }
+        const { id, account, name, expiresAt, scopes, rate } = row
+        const caller: Caller = { id: account, name, token: id, scopes: new Set(readScopes(scopes)) }
+        if (rate !== null) caller.rate = rate
         known = { caller, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY }
         if (valid.size >= MAX_CACHED) valid.clear()
         valid.set(key, known)
@@ -216,6 +225,12 @@ export const openAccounts = (
       flushing ??= setTimeout(flushUses, USE_FLUSH_MS).unref()
       return known.caller
     },
+
+    setRate: (id, rate, by = thisUser()) =>
+      together(() => {
+        if (limitToken.run(rate, id).changes === 0) throw unknownToken(id)
+        trail.record(by, { action: 'token limit', target: String(id), detail: { rate } })
+      }),
 
     list: listed,
 
@@ -248,6 +263,13 @@ interface TokenRow {
   name: string
   expiresAt: number | null
   scopes: string
+  rate: number | null
+}
+
+interface NewToken {
+  scopes: readonly Scope[]
+  rate: number | null
+  expiresIn: number | undefined
 }
 
 const unknownToken = (id: number) =>

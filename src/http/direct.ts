@@ -78,7 +78,7 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
     } catch {
       return false
     }
-    const rate = rates.take(account.token)
+    const rate = rates.take(account)
     if (rate === undefined) {
       held.close()
       return false

@@ -71,7 +71,11 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
     return (await loadListener())(incoming, outgoing)
   }
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
-    if (proxies !== NO_PROXIES) factsOf(incoming).address = proxies.addressOf(incoming)
+    if (proxies !== NO_PROXIES) {
+      const facts = factsOf(incoming)
+      facts.origin = proxies.originOf(incoming)
+      facts.address = facts.origin.address
+    }
     onRequest(incoming, outgoing)
     return cors?.(incoming, outgoing) ?? false
   }

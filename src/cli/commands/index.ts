@@ -24,7 +24,7 @@ import { search } from './search.ts'
 import { serve } from './serve.ts'
 import { stats } from './stats.ts'
 import { status } from './status.ts'
-import { createToken, listTokens, revokeToken, rotateToken } from './token.ts'
+import { createToken, limitToken, listTokens, revokeToken, rotateToken } from './token.ts'
 import { verify } from './verify.ts'
 
 /** Every command, in the order of the help text. */
@@ -61,6 +61,7 @@ export const COMMANDS = [
   createToken,
   listTokens,
   rotateToken,
+  limitToken,
   revokeToken,
   audit,
   addAbis,
