@@ -168,7 +168,7 @@ const toMessage = (question: StateQuestion): Message =>
  * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it
  * in words only. All ways in which a contract can fail must be among them: it would be asked for ever, and with it all that is asked beside it.
  */
-const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
+export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
   code === 3 ||
   code === -32015 ||
   /revert|invalid (opcode|jump)|opcode|out of gas|stack (under|over)flow|stack limit|out of bounds|gas uint64 overflow|write protection|call depth|execution aborted|(vm|evm)\b.*(error|exception)|outofgas|gas required exceeds/i.test(

@@ -21,6 +21,8 @@ export interface Services {
   serve(config: Config, run: Run): Promise<void>
   /** Follows a node for development until it is asked to stop, and tells what happens on it. */
   dev(config: Config, network: NetworkConfig, run: Run & DevOptions): Promise<void>
+  /** Runs a transaction of a node again, and tells what happened in it. */
+  replay(config: Config, network: NetworkConfig, hash: string, run: Run & ReplayOptions): Promise<void>
   /** Back-fills one network. */
   index(config: Config, network: NetworkConfig, run: Run & { progress: Progress }): Promise<Summary>
   importPacks(config: Config, network: string, files: string[], run: Run & { progress: Progress }): Promise<Summary>
@@ -240,6 +242,12 @@ export interface DevOptions {
   tell(news: DevNews): void
 }
 
+export interface ReplayOptions {
+  /** Where the project of the contracts is. */
+  folder: string
+  tell(news: DevNews): void
+}
+
 /** What a developer of contracts is told. Times are ISO 8601, amounts decimal; a contract is named where a transaction was seen to create it. */
 export type DevNews =
   | { type: 'serving'; url: string; network: string; token: string }
@@ -278,6 +286,8 @@ export type DevNews =
       steps: DevStep[]
     }
   | (DevLog & { type: 'event'; event: string; text: string | null; error: string | null; probability: number })
+  /** Why the inside of a transaction is not known, and where the reason for its failure comes from instead. */
+  | { type: 'untraced'; why: string }
   /** A log that nothing is known to decode. */
   | (DevLog & { type: 'log'; topics: string[]; data: string })
 

@@ -23,6 +23,7 @@ export type {
   Range,
   Received,
   ReceiveOptions,
+  ReplayOptions,
   RestoreDone,
   RestoreHow,
   RuleBook,

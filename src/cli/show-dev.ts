@@ -47,6 +47,8 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
       return `The node at ${news.node} is back.`
     case 'node':
       return `Follows chain ${news.chainId} at ${news.node} from block ${news.from} on${news.fork === null ? '' : `, a fork at block ${news.fork}`}; its head is block ${news.head}.`
+    case 'untraced':
+      return yellow(news.why)
     case 'rollback':
       return yellow(
         news.to < 0

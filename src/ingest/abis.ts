@@ -38,14 +38,7 @@ export const addAbis = (
   where: Where,
   limits: Limits = DEFAULT_LIMITS,
 ): StoredAbi[] => {
-  const abis = files.flatMap(filesIn).map((file): StoredAbi => {
-    const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(
-      readText(file, limits),
-      file,
-    )
-    const { address, codeHash } = lowerCase(where)
-    return { name, address, codeHash, network: where.network, ...abi }
-  })
+  const abis = files.flatMap(filesIn).map(file => readAbiFile(file, where, limits))
   makePrivateFolder(folder)
   for (const abi of abis) {
     const path = join(folder, abiFile(abi))
@@ -53,6 +46,13 @@ export const addAbis = (
     renameSync(`${path}.new`, path)
   }
   return abis
+}
+
+/** Reads one ABI file. */
+export const readAbiFile = (file: string, where: Where, limits: Limits = DEFAULT_LIMITS): StoredAbi => {
+  const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(readText(file, limits), file)
+  const { address, codeHash } = lowerCase(where)
+  return { name, address, codeHash, network: where.network, ...abi }
 }
 
 /** A file itself; of a folder the artifacts below it. */

@@ -58,6 +58,8 @@ export const services: Services = {
 
   dev: async (...asked) => (await import('./dev.ts')).serveDev(...asked),
 
+  replay: async (...asked) => (await import('./replay.ts')).replay(...asked),
+
   async index(config, network, run) {
     const node = nodeOptions(network)
     const { from, to, order, finality, storeBatch } = network

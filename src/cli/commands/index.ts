@@ -10,6 +10,7 @@ import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
 import { prune } from './prune.ts'
 import { receive } from './receive.ts'
+import { replay } from './replay.ts'
 import { restore } from './restore.ts'
 import { applyRules, createRules } from './rules/apply.ts'
 import { checkRules } from './rules/check.ts'
@@ -31,6 +32,7 @@ import { verify } from './verify.ts'
 export const COMMANDS = [
   serve,
   dev,
+  replay,
   indexBlocks,
   importPacks,
   search,
