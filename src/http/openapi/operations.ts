@@ -29,6 +29,8 @@ export const TAGS = {
 export interface Body {
   schema: Schema
   required?: boolean
+  /** One that works with the demo chain, whatever the rest of the request is. */
+  example?: unknown
   /** Default: JSON. */
   type?: string
 }
