@@ -129,7 +129,7 @@ describe('a client that is made from the description', { timeout: 120_000 }, () 
         )
           continue
         for (const { $ref } of parameters) {
-          const { name, schema } = api.components.parameters[$ref.split('/').at(-1)!] as Parameter
+          const { name, schema } = api.components.parameters[$ref.split('/').at(-1)!] as unknown as Parameter
           const ask = (value: string) =>
             `${target}?${new URLSearchParams({ ...(path.endsWith('_field_caps') && { fields: '*' }), q: 'a', [name]: value })}`
           if (schema.enum === undefined) continue
