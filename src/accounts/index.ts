@@ -24,7 +24,7 @@ export interface Caller extends Account {
   rate?: number
 }
 
-/** What may be told of a token; the token itself is known to its holder alone. Times are epoch milliseconds. */
+/** What others may know about a token; only its holder knows the token itself. Times are epoch milliseconds. */
 export interface TokenInfo {
   id: number
   account: string
@@ -38,7 +38,7 @@ export interface TokenInfo {
   revokedAt: number | null
   /** To the minute, once a minute has passed. */
   lastUsedAt: number | null
-  /** The token that was made in its place. */
+  /** The token that replaced it. */
   replacedBy: number | null
 }
 
@@ -60,7 +60,7 @@ export interface Rotated {
 }
 
 export interface Accounts {
-  /** Makes a token for the account of that name, which is made where it does not exist. */
+  /** Creates a token for the account of that name, and the account if it does not exist. */
   createToken(account: string, options?: TokenOptions): string
   /** Creates a token with the account, scopes, limit and lifetime of the old one, which expires after `graceMs`. */
   rotate(id: number, options: { graceMs: number; expiresIn?: number | undefined; by?: Actor | undefined }): Rotated
@@ -69,7 +69,7 @@ export interface Accounts {
   /** Sets how many requests a minute a token may make; null gives it the limit of all tokens. Takes effect as `revoke` does. */
   setRate(id: number, rate: number | null, by?: Actor): void
   list(): TokenInfo[]
-  /** All of them, in the order in which they were made. */
+  /** All of them, in the order in which they were created. */
   accounts(): Account[]
   /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
   revoke(id: number, by?: Actor): void
@@ -135,7 +135,7 @@ export const openAccounts = (
       })()
       used.clear()
     } catch {
-      // Who used a token when is nice to know, no reason to fail; it is written with the next uses.
+      // The last use of a token is not worth a failure; it is written with the next uses.
     }
     keepReserve(folder)
   }

@@ -140,7 +140,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   }
 }
 
-/** What a contract refuses is an answer, and so is what it answers at too great length; what the node cannot do now is not. */
+/** A revert counts as an answer, and so does an answer that is too long; a failure of the node does not. */
 const toCallResult = (answer: Answer, method: string): string | null => {
   if (answer.error !== undefined && (answer.error.code === ANSWER_TOO_LARGE || isRevert(answer.error))) return null
   return toHex(answer, method)

@@ -95,7 +95,7 @@ const showArtifacts = ({ projects, contracts, again }: Extract<DevNews, { type: 
   return `${again ? 'Loaded the rebuilt ABIs' : 'Decodes by the ABIs'} of ${count(contracts, 'contract')} in ${from}.`
 }
 
-/** Of wei, from a millionth of an ether on in ether. */
+/** An amount of wei; in ether from a millionth of an ether upwards. */
 const amountOf = (wei: string): string => {
   if (wei.length <= 12) return `${wei} wei`
   const digits = wei.padStart(19, '0')

@@ -20,7 +20,7 @@ export const connect = (folder: string, native: string | undefined): Db => {
     makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('journal_mode = WAL')
-    // What a kill leaves is whole; a power cut may take the last commits, whose deliveries are then made again.
+    // A kill leaves the file whole; a power cut may take the last commits, and their deliveries are sent again.
     db.pragma('synchronous = NORMAL')
     db.pragma('foreign_keys = ON')
     db.pragma('cache_size = -32768')

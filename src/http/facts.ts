@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Origin } from './proxies.ts'
 
-/** What is known of a request beside what it says, for the log and the audit trail. */
+/** Facts about a request besides its content, for the log and the audit trail. */
 export interface Facts {
-  /** The client's own, or one that is made up. */
+  /** The client's own id, or a random one. */
   readonly id: string
   /** Where it comes from; `listen` may know better than its socket. */
   address: string | undefined

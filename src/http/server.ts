@@ -52,7 +52,7 @@ export interface ListenOptions {
 
 /** The first answers go before what most others need. */
 const LOAD_AFTER_MS = 100
-/** How often it is looked for clients that take too long. */
+/** How often the server looks for clients that take too long. */
 const CHECK_MS = 2_000
 
 export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<HttpServer> => {

@@ -160,7 +160,7 @@ const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
     }
   })
 
-/** The JSON files in a folder, none where there is no folder. */
+/** The JSON files in a folder; none if the folder does not exist. */
 export const fileNames = (folder: string): string[] => {
   try {
     return readdirSync(folder)

@@ -36,7 +36,7 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
   await fill(work, from, to, job.order)
 }
 
-/** Begins anew after whatever passes; each time it goes by what is stored then. */
+/** Starts again after every passing error, from what is stored at that time. */
 export const keepFollowing = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
   const { signal, log, state } = work
   for (;;) {

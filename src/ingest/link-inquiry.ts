@@ -23,7 +23,7 @@ export type LinkInquiry = (
   signal: AbortSignal,
 ) => Promise<Map<string, Pick<LearntLink, 'codeHash' | 'delegation'>>>
 
-/** Undefined where there is no node to be asked. */
+/** Undefined without a node to ask. */
 export const createLinkInquiry = ({ state, call, readCode }: LinkInquiryOptions): LinkInquiry | undefined => {
   if (!state || !call) return undefined
 

@@ -144,7 +144,7 @@ export interface Report {
   withoutTraces: string | null
   /** Alerts that came into each state, by target type. */
   alerts: AlertCounts
-  /** What is decoded anew, null where nothing is. */
+  /** The state of decoding again; null if there is none. */
   redecoding: RedecodingReport | null
   /** What the threads count. */
   metrics: MetricSnapshot[]

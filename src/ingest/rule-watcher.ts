@@ -40,7 +40,7 @@ export interface RuleWatcher {
   /** Histories that rules asked for and that are still to be gone through. */
   readonly scans: ReadonlyMap<number, Scan>
   rule(id: number): StoredRule | undefined
-  /** The head is known now: rules that were made before begin above it, also those that are read later. */
+  /** The head is known now: rules that were created before begin above it, even if they are read later. */
   fixStarts(head: number): void
   /** What is waited for, null where nothing is. */
   readonly waiting: string | null
@@ -113,7 +113,7 @@ export const createRuleWatcher = ({
   const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
     if (startBlock === null) return
     const before = scans.get(id)
-    // Its conditions may have changed: that is no reason to go through history again.
+    // Its conditions may have changed, but that does not require another scan of history.
     if (before?.start === startBlock) return
     const last = held.at(-1)?.to ?? -1
     const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }

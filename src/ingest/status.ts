@@ -81,7 +81,7 @@ export interface NetworkStatus {
   lag: number | null
   /** The newest block of the chain that was taken, with its own time; null where there is none. Times are ISO-8601 UTC. */
   lastBlock: LastBlock | null
-  /** Seconds since the chain made its newest block that is known here. */
+  /** Seconds since the chain's newest known block. */
   headAge: number | null
   /** Seconds that the chain takes for a block; null where it is not followed, or not known. */
   blockTime: number | null
@@ -95,7 +95,7 @@ export interface NetworkStatus {
   endpoints: EndpointStatus[]
   /** Alerts that came into each state since the server started, by target type. */
   alerts: AlertCounts
-  /** Where what is stored is decoded anew: by which ABI, and how much is left. */
+  /** Set while stored data is decoded again: by which ABI, and how much is left. */
   redecoding?: RedecodingReport
 }
 

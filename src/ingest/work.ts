@@ -55,7 +55,7 @@ const HEAD_GAP_MS = 15
 /** Longest wait: a head that never rests must not stop others for good. */
 const MAX_PATIENCE_MS = 1000
 
-/** Before each step of decoding anew: blocks of the head go first. */
+/** Called before each step of decoding again: blocks of the head go first. */
 export const yieldToHead = async (state: State, signal: AbortSignal) => {
   await yieldToEventLoop()
   const until = performance.now() + MAX_PATIENCE_MS

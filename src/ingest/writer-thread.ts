@@ -199,5 +199,5 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   })
 }
 
-/** What is decoded anew takes its turn with a back-fill. */
+/** Decoding again takes turns with a back-fill. */
 const laneOf = (task: Task): LaneName => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')

@@ -78,6 +78,6 @@ const PASSING: ReadonlySet<string> = new Set([
   'data_folder_not_writable',
 ])
 
-/** Whether it makes sense to begin anew after an error: a bug may not show again either. */
+/** Whether it makes sense to start again after an error: a bug may not show a second time, either. */
 export const mayPass = (error: unknown): boolean =>
   !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING.has(error.code)

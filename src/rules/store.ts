@@ -7,7 +7,7 @@ import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleInput, StoredRule } from './rule.ts'
 
-/** What has become of a network's rules: those made or changed, and the ids of those that are gone from it. */
+/** The changes of a network's rules: those created or changed, and the ids of those that left it. */
 export interface RuleChanges {
   /** Ask with it the next time. */
   seq: number
@@ -232,7 +232,7 @@ interface Row extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   input: string | null
 }
 
-/** One that cannot be read is paused, and says why: it is no reason to leave others undone. */
+/** A rule that cannot be read is paused, and says why: others must not suffer from it. */
 const readRow = (row: Row, limits: Limits): StoredRule => {
   if (row.input === null) return unfitRule(row, overLimit('rule', limits).message)
   try {

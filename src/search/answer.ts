@@ -126,7 +126,7 @@ export const answerRequest = (
   const { dialect = NATIVE } = options
   const request = resuming(countedFor(asked, dialect), index)
   if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
-  /** Without a greatest score it is 1; null where there are no hits. */
+  /** 1 if no greatest score is known; null without hits. */
   const head = ({ text, total, any, maxScore = 1 }: Led) =>
     headOf({
       ...{ started, lead: text, total: totalOf(total, asked, dialect) },

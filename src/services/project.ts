@@ -105,7 +105,7 @@ const rangesIn = (references: unknown): DeployedCode['immutables'] => {
 /** What the compiler leaves for the address of a library that is linked in later. */
 const LIBRARY = /__.{36}__/g
 
-/** Tells which contract is made by a creation transaction's input: its creation code, with the arguments of the constructor behind it. */
+/** Tells which contract the input of a creation transaction deploys: its creation code, followed by the constructor's arguments. */
 export const createNaming = (artifacts: readonly Artifact[]) => {
   const known = artifacts
     .filter(({ creation }) => creation !== undefined)

@@ -68,7 +68,7 @@ const verifyInside = async (
     }
   } catch (error) {
     signal.throwIfAborted()
-    // A store that was made and has got no block yet holds nothing.
+    // A new store without a block holds nothing.
     if (error instanceof ChainsieveError && error.code === 'store_empty') return []
     return [messageOf(error)]
   } finally {

@@ -130,7 +130,7 @@ const numberOf = (id: string, done: string): number => {
   return Number(id)
 }
 
-// Looking must not make a data folder where somebody mistyped its name.
+// A mistyped name of a data folder must not create it.
 export const openExisting = (services: Services, folder: string) => {
   if (!existsSync(join(folder, ACCOUNTS_FILE)))
     throw refuse(

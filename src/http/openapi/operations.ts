@@ -37,7 +37,7 @@ export interface Body {
 
 export interface Told {
   description: string
-  /** By media type; none where there is no body. */
+  /** By media type; absent without a body. */
   content?: Readonly<Record<string, Schema>>
 }
 

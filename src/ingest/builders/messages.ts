@@ -35,7 +35,7 @@ export type ToBuilder =
   | { type: 'giveBack'; id: number }
   | { type: 'drop'; id: number }
 
-/** Undefined where nothing could be made of it: then the blocks are to be taken one by one. */
+/** Undefined if it could not be built: then the blocks must be taken one by one. */
 export type FromBuilder = Built | Read | Piece | Uint8Array | undefined
 
 /** What was read of an answer. */
