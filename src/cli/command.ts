@@ -128,7 +128,7 @@ export interface RulesService {
   deliveries(filter: ListFilter): DeliveryInfo[]
   /** Returns how many are queued again. */
   redeliver(filter: RedeliverFilter): number
-  /** The secret that signs an account's webhooks, created if there is none; `rotation` creates another one and keeps the old ones valid for so long. */
+  /** The secret that signs an account's webhooks, created if needed; `rotation` creates another one, and keeps the old ones valid for so long. */
   secret(account: string, rotation?: { overlapMs: number }): string
   /** Whether a server runs on the folder, which sends what is queued. */
   serving(): boolean

@@ -21,7 +21,7 @@ export interface CodeAnalysis {
   topics: string[]
   /** The token or contract standard that it implements, null where none is recognised. */
   standard: string | null
-  /** The target of a proxy. */
+  /** How it delegates, if it is a proxy. */
   proxy: {
     kind: ProxyKind
     /** Address that the code itself names, in lower case: of clones, and of EIP-7702. */

@@ -68,7 +68,7 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
   const starts = new Uint32Array(blocks + 1)
   starts[0] = groups + 2 * size
   for (let i = 0; i < blocks; i++) starts[i + 1] = starts[i]! + view.getUint32(at + 4 * i, true)
-  /** Offsets of the selectors by their upper half. */
+  /** Index of the first selector with each upper half. */
   const firsts = new Uint32Array(65537)
   for (let i = 0; i < 65536; i++) firsts[i + 1] = firsts[i]! + view.getUint16(counts + 2 * i, true)
   if (starts[blocks] !== bytes.length || firsts[65536] !== size) throw broken('its index does not add up')

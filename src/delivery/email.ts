@@ -157,7 +157,7 @@ const open = (server: URL, timeoutMs: number, encrypted = false) => {
   } as Parameters<typeof createTransport>[0] & { pool: true })
 }
 
-/** The code of nodemailer. */
+/** An error of nodemailer. */
 interface Fault {
   code?: string
   /** The code of the system, if `code` is the library's. */

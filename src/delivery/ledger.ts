@@ -55,7 +55,7 @@ export interface ListFilter {
   limit: number
 }
 
-/** Selects deliveries to send again; all given members must hold, and at least one must be given. `from` and `to`: when a delivery was created, inclusive. */
+/** Selects deliveries to send again; all given members must hold, at least one. `from` and `to`: when a delivery was created, inclusive. */
 export interface RedeliverFilter {
   rule?: number | undefined
   alert?: string | undefined

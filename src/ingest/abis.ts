@@ -67,7 +67,7 @@ const filesIn = (path: string): string[] => {
   return found
 }
 
-/** Whatever else compilers leave among artifacts is JSON, too. */
+/** Compilers also leave other JSON files among artifacts. */
 const holdsAbi = (file: string): boolean => {
   try {
     const { abi } = JSON.parse(readFileSync(file, 'utf8')) as { abi?: unknown }

@@ -36,9 +36,9 @@ export interface Pipeline {
   /** Alerts that came into each state since the start. */
   alerts(): AlertCounts
   added(): Range[]
-  /** What the writer waits for. */
+  /** Why the writer waits. */
   readonly stuck: Omit<Waiting, 'since'> | undefined
-  /** What the writer counts. */
+  /** Metrics of the writer. */
   readonly metrics: readonly MetricSnapshot[]
   /** Hands on hits in what is stored already. */
   tell(update: AlertUpdate): Promise<void>

@@ -69,7 +69,7 @@ export interface NetworkStatus {
    * is stored where there is no source; `stored` where no server runs; `restarting` after `error`, `stopped` by it.
    */
   state: 'following' | 'filling' | 'waiting' | 'serving' | 'stored' | 'restarting' | 'stopped'
-  /** What it waits for, and since when. */
+  /** The reason for waiting, and since when. */
   waiting?: Waiting
   /** That its threads ended by a fault, and were started again. */
   restarts?: RestartStatus
@@ -106,7 +106,7 @@ export interface LastBlock {
   receivedAt: string | null
 }
 
-/** What a store holds: ranges of blocks, and its newest block with its time in seconds. */
+/** The content of a store: ranges of blocks, and its newest block with its time in seconds. */
 export interface Held {
   ranges: Range[]
   newest: { number: number; time: number } | null
@@ -213,7 +213,7 @@ export const publishStatus = (data: string, status: () => Promise<Status>, log: 
   }
 }
 
-/** What a running server published last; undefined where none runs on this data folder. */
+/** The last status that a running server published; undefined if none runs on this data folder. */
 export const readStatus = (data: string): Status | undefined => {
   try {
     const path = join(data, FILE)

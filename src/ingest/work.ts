@@ -21,7 +21,7 @@ export interface State {
   head: number | null
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
-  /** What a back-fill was asked for. */
+  /** The range that a back-fill was asked for. */
   asked: Range | null
   /** The pack that is being read. */
   reading: string | null

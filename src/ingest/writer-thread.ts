@@ -92,7 +92,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   /** Undefined where nothing waits of the head: then merging goes before a back-fill. */
   const nextLane = (): LaneName | undefined => {
     if (tasks.head.length === 0) return undefined
-    // What rules and reorganisations change holds for all that is written after it.
+    // Changes of rules and reorganisations apply to everything that is written after them.
     const isPlain = tasks.fill.length > 0 && tasks.head.every(({ type }) => type === 'batch')
     return isPlain ? shares.next() : 'head'
   }

@@ -10,7 +10,7 @@ export class ChainsieveError extends Error {
   readonly code: string
   /** For `retry`: the least number of milliseconds to wait, where the other side said so. */
   readonly retryAfterMs: number | undefined
-  /** What is told beside the message, by the names that its readers know. */
+  /** Further facts for the caller, by the names that it knows. */
   readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(

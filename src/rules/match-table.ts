@@ -1,4 +1,4 @@
-/** What is found by keys, of which nearly all that are asked for are not there. */
+/** Values by keys, for look-ups that nearly always find nothing. */
 export interface Table<T extends object> {
   /** Number of keys. */
   readonly size: number

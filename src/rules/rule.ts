@@ -72,9 +72,9 @@ export interface RuleInput {
   enabled?: boolean
   /** First block that the rule looks at; by default the one above all blocks that are known when the rule is created. */
   startBlock?: number | null
-  /** Also tells of a match while it is pending. */
+  /** Also notifies of a match while it is pending. */
   notifyPending?: boolean
-  /** Whatever else its owner keeps with it. */
+  /** Other properties that its owner keeps with it. */
   [further: string]: unknown
 }
 

@@ -53,7 +53,7 @@ export const checkRule = (
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MAX_LEVELS} levels deep: make it flatter.`)
     return { faults }
   }
-  // What is too large is not looked through either.
+  // A value that is too large is not checked further.
   if (bytesOf(kept) > limits.rule) {
     rule.fault(overLimit('rule', limits, rule.label).message)
     return { faults }

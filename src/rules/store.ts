@@ -72,7 +72,7 @@ export const openRules = (
 ): Rules => {
   // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
   const db = connect(folder, native, { lasting: false })
-  // What is larger than a rule may be was stored by another version, and would fill the memory.
+  // A rule beyond the limit was stored by another version, and would fill the memory.
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
     created_at AS createdAt, updated_at AS updatedAt FROM rules`
@@ -216,7 +216,7 @@ export const openRules = (
   }
 }
 
-/** What the audit trail tells of a change of a rule. */
+/** The entry of the audit trail for a change of a rule. */
 const actOn = (change: string, id: number, { name, enabled }: RuleInput) => ({
   ...{ action: `rule ${change}`, target: String(id) },
   detail: { name, ...(enabled === false && { enabled }) },

@@ -13,7 +13,7 @@ export interface ChainNewsOptions {
   signal: AbortSignal
 }
 
-/** What has come into a network's store, or has gone from it, since one looked last. */
+/** Changes of a network's store since the last look. */
 export interface ChainNews {
   /** In the order of the chain; a rollback goes before what replaces the blocks. */
   look(): Promise<DevNews[]>

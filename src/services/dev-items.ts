@@ -17,7 +17,7 @@ export interface Sources {
   logs: readonly Source[]
 }
 
-/** What a contract was created with, and in which block. */
+/** The creation code of a contract, and its block. */
 export interface Creation {
   block: number
   input: string
@@ -32,7 +32,7 @@ export interface Telling {
   onCreated(address: string, creation: Creation): void
 }
 
-/** What a developer is told of some blocks, in the order of the chain. */
+/** News about some blocks for a developer, in the order of the chain. */
 export const itemsOf = (
   { txs: sources, calls, traces, events: decoded, logs: all }: Sources,
   telling: Telling,

@@ -130,7 +130,7 @@ export const services: Services = {
   listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
 }
 
-/** What is stored is served also without a node, but nothing new comes; and without both there is nothing to serve. */
+/** Stored blocks are served without a node, but no new ones come; without both there is nothing to serve. */
 const checkSources = ({ data, networks }: Config, log: Run['log']) => {
   const stored = new Set(storedNetworks(data))
   for (const { network } of networks.filter(({ rpc }) => rpc.length === 0)) {
@@ -187,7 +187,7 @@ const runToEnd = async (
     const missing = asked ? gapsIn(held, asked.from, asked.to) : []
     const unread =
       job.type === 'import' ? unreadOf(job.files, reading, failure !== undefined || shutdown.signal.aborted) : []
-    // What was refused before anything was done is told alone.
+    // An error before any work is reported alone.
     if (failure && blocks === 0 && missing.length === 0 && reading === null) throw failure
     return { blocks, logs, events, added, held, missing, unread, failure }
   } finally {

@@ -11,7 +11,7 @@ export interface Project {
 
 const HARDHAT = /^hardhat\.config\.[cm]?[jt]s$/
 
-/** Of what is in a folder itself; some projects are built by both tools. */
+/** Projects in the folder itself; some are built by both tools. */
 export const findProjects = (folder: string): Project[] => {
   const projects: Project[] = []
   const toml = join(folder, 'foundry.toml')
@@ -102,7 +102,7 @@ const rangesIn = (references: unknown): DeployedCode['immutables'] => {
   )
 }
 
-/** What the compiler leaves for the address of a library that is linked in later. */
+/** The compiler's placeholder for the address of a library that is linked later. */
 const LIBRARY = /__.{36}__/g
 
 /** Tells which contract the input of a creation transaction deploys: its creation code, followed by the constructor's arguments. */

@@ -86,7 +86,7 @@ const faultsOf = (pages: readonly number[], total: number): string[] => {
   ]
 }
 
-/** What is small is checked by SQLite itself. */
+/** SQLite itself checks the small files. */
 const verifySmall = ({ data }: Config): Verified[] => {
   const native = nativeBinding(data)
   const checks: [string, typeof checkAccounts][] = [

@@ -4,6 +4,7 @@ import { createRpc } from '../../chain/rpc.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { createDecoding } from '../../decode/decoding.ts'
 import { createBlockDocuments } from '../../documents/build.ts'
+import type { Document } from '../../documents/document.ts'
 import { asBigint } from '../../documents/show.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { silent } from '../../lib/log.ts'
@@ -83,13 +84,13 @@ const decode = (raw: RawBlock, own: readonly StoredAbi[]) => {
   const decoded = decoder(raw)
   const unknown = { contracts: [], tokens: [], decimals: () => undefined }
   const documents = createBlockDocuments({ ...decoded, ...unknown }, asBigint)
-  const sourcesOf = (all: readonly unknown[], kind: 'call' | 'trace' | 'log'): Source[] =>
-    all.map((_, index) => documents[kind](index)._source)
+  const sourcesOf = (all: readonly unknown[], build: (index: number) => Document): Source[] =>
+    all.map((_, index) => build(index)._source)
   return {
     txs: [documents.tx(0)._source],
-    calls: sourcesOf(decoded.calls, 'call'),
-    traces: sourcesOf(decoded.traces, 'trace'),
-    logs: sourcesOf(decoded.logs, 'log'),
+    calls: sourcesOf(decoded.calls, documents.call),
+    traces: sourcesOf(decoded.traces, documents.trace),
+    logs: sourcesOf(decoded.logs, documents.log),
     events: decoded.logs.flatMap((_, index): Source[] => {
       const event = documents.event(index)
       return event ? [event._source] : []
@@ -97,7 +98,7 @@ const decode = (raw: RawBlock, own: readonly StoredAbi[]) => {
   }
 }
 
-/** Of what is called and of what emits, as of the transaction's block; of nodes that keep no old states, as of now. */
+/** Codes of the contracts that are called or emit, as of the transaction's block, or as of now if the node keeps no old states. */
 const codesOf = async (
   endpoint: Endpoint,
   { block }: RawBlock,

@@ -22,7 +22,7 @@ export const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: Askin
   for (const { method, params, read } of METHODS) {
     const [answer] = await endpoint.send([{ method, params: [hash, ...params] }], asking.signal)
     try {
-      // Where a node counts places from differs, and there is one transaction here.
+      // Here the block has one transaction, whatever its place is.
       const transactionPosition = Number(raw.block.transactions[0]!.transactionIndex)
       const traces = read(raw, resultOf(answer!, method), asking.limits).map(it => ({ ...it, transactionPosition }))
       checkTraces({ ...raw, traces: traces as RpcTrace[] }, asking.limits)
@@ -78,7 +78,7 @@ const callOf = ({ block }: RawBlock, before: number): Call => {
   return { method: 'eth_call', params: [call, toQuantity(before)] }
 }
 
-/** What a contract returned, wherever the node puts it. */
+/** The bytes that a contract returned, wherever the node puts them. */
 const revertDataIn = ({ data }: Pick<RpcError, 'data'>): string | undefined => {
   for (let at: unknown = data, depth = 0; depth < 4; depth++) {
     // Parity: "Reverted 0x…".
