@@ -5,9 +5,9 @@ import { type AlertRow, STATES, TYPES, toAlert } from './rows.ts'
 
 /** The alerts of one network's store, for whoever tells receivers of them. */
 export interface Outbox {
-  /** Of this very file: another one under its name, made anew, counts from the beginning. */
+  /** Identifies this file: a new file under the same name counts from the beginning. */
   readonly identity: string
-  /** What is to be told behind number `n`, in order. */
+  /** Messages after number `n`, in order. */
   after(n: number, limit: number): OutboxEntry[]
   /** Number of the last entry that there ever was in it. */
   last(): number

@@ -55,7 +55,7 @@ export interface ListFilter {
   limit: number
 }
 
-/** What is to be delivered again; all that is given must hold, and something must be. `from` and `to`: when it was made, inclusive. */
+/** Selects deliveries to send again; all given members must hold, at least one. `from` and `to`: when a delivery was created, inclusive. */
 export interface RedeliverFilter {
   account?: number | undefined
   rule?: number | undefined
@@ -66,7 +66,7 @@ export interface RedeliverFilter {
   delivery?: number | undefined
   from?: number | undefined
   to?: number | undefined
-  /** Dead ones alone. */
+  /** Only dead deliveries. */
   dead?: boolean | undefined
 }
 
@@ -81,14 +81,14 @@ export interface Failed {
   error: string
   /** HTTP status of its last answer, null where there was none. */
   status: number | null
-  /** Of the first failure since it last took something. */
+  /** Time of the first failure since the last success. */
   since: number
-  /** Of the last failure. */
+  /** Text of the last failure. */
   at: number
 }
 
 export interface Ledger {
-  /** What became of alerts, with every attempt; in the order in which it was made. */
+  /** What became of alerts, with every attempt, in order of creation. */
   deliveriesOf(rule: number, alerts: readonly string[]): DeliveryRecord[]
   /** The newest first. */
   list(filter: ListFilter): DeliveryInfo[]
@@ -103,7 +103,7 @@ export interface Ledger {
   counts(rules?: readonly number[]): Map<number, number>
   /** How many deliveries are in each state, by channel. */
   states(): { channel: Action['type']; state: DeliveryState; count: number }[]
-  /** What is queued, by channel, and when the first of it was due. */
+  /** Queued deliveries by channel, and when the earliest was due. */
   waiting(): { channel: Action['type']; count: number; dueAt: number }[]
   /** How many were given up. */
   dead(): number
@@ -244,7 +244,7 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
           db.prepare(
             `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
           ).run(values)
-          // Whoever asks for what a paused rule found gets it.
+          // A request for alerts of a paused rule is served.
           db.prepare(`INSERT OR IGNORE INTO pause_done (rule) SELECT DISTINCT rule FROM delivery WHERE ${where}`).run(
             values,
           )

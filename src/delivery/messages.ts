@@ -11,7 +11,7 @@ import type { TestResult } from './sender.ts'
 import type { Series, SeriesWanted } from './series.ts'
 import type { Ended } from './upkeep.ts'
 
-/** What the main thread and the one that delivers tell each other. */
+/** Messages between the main thread and the delivering thread. */
 
 export interface DeliveryData {
   data: string

@@ -199,7 +199,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
       post({ type: 'ask', id, question: { about, ask } as Question })
     })
 
-  // What is wrong with the file is the operator's to hear, once.
+  // The operator is told once what is wrong with the file.
   openDeliveries(data, { native: nativeBinding() }).close()
   const starting = setTimeout(started, START_AFTER_MS)
   return {

@@ -48,7 +48,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     rules: ruleOf,
     rulesVersion: rules.version,
     channels,
-    // Whoever never asked for their secret may do so later, and then verify what came before.
+    // An account may ask for its secret later, and then verify earlier deliveries.
     secrets(account) {
       const current = secrets.current(account)
       return current.length > 0 ? current : [secrets.ensure(account)]

@@ -44,7 +44,7 @@ export const ENDED: Readonly<Record<Ended, string>> = {
 }
 
 export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }: UpkeepOptions): Upkeep => {
-  // What is kept for minutes does not stay for an hour.
+  // Data that is kept for minutes must not stay for an hour.
   const pruneEveryMs = Math.min(PRUNE_EVERY_MS, Math.max(MIN_PRUNE_EVERY_MS, keepMs / 4))
   let known: number | undefined
   let lookAt = 0

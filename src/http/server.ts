@@ -52,7 +52,7 @@ export interface ListenOptions {
 
 /** The first answers go before what most others need. */
 const LOAD_AFTER_MS = 100
-/** How often it is looked for clients that take too long. */
+/** How often the server looks for clients that take too long. */
 const CHECK_MS = 2_000
 
 export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<HttpServer> => {
@@ -71,7 +71,11 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
     return (await loadListener())(incoming, outgoing)
   }
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
-    if (proxies !== NO_PROXIES) factsOf(incoming).address = proxies.addressOf(incoming)
+    if (proxies !== NO_PROXIES) {
+      const facts = factsOf(incoming)
+      facts.origin = proxies.originOf(incoming)
+      facts.address = facts.origin.address
+    }
     onRequest(incoming, outgoing)
     return cors?.(incoming, outgoing) ?? false
   }

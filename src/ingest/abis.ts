@@ -38,9 +38,7 @@ export const addAbis = (
   where: Where,
   limits: Limits = DEFAULT_LIMITS,
 ): StoredAbi[] => {
-  const abis = files
-    .flatMap(filesIn)
-    .map(file => abiIn(readText(file, limits), file, where, basename(file).replace(/\.(?:json|abi|txt|csv)$/, '')))
+  const abis = files.flatMap(filesIn).map(file => readAbiFile(file, where, limits))
   keepAbis(folder, abis)
   return abis
 }
@@ -51,6 +49,10 @@ export const abiIn = (text: string, place: string, where: Where, name: string): 
   const { address, codeHash } = lowerCase(where)
   return { name: own, address, codeHash, network: where.network, ...abi }
 }
+
+/** Reads one ABI file. */
+export const readAbiFile = (file: string, where: Where, limits: Limits = DEFAULT_LIMITS): StoredAbi =>
+  abiIn(readText(file, limits), file, where, basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''))
 
 export const keepAbis = (folder: string, abis: readonly StoredAbi[]) => {
   makePrivateFolder(folder)
@@ -73,7 +75,7 @@ const filesIn = (path: string): string[] => {
   return found
 }
 
-/** Whatever else compilers leave among artifacts is JSON, too. */
+/** Compilers also leave other JSON files among artifacts. */
 const holdsAbi = (file: string): boolean => {
   try {
     const { abi } = JSON.parse(readFileSync(file, 'utf8')) as { abi?: unknown }
@@ -159,7 +161,7 @@ const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
     return abi ? [{ path: join(folder, name), abi }] : []
   })
 
-/** The JSON files in a folder, none where there is no folder. */
+/** The JSON files in a folder; none if the folder does not exist. */
 export const fileNames = (folder: string): string[] => {
   try {
     return readdirSync(folder)

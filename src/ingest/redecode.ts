@@ -36,7 +36,7 @@ export interface RedecodeOptions {
 const FIRST = 64
 const STEP_MS = 15
 const MOST = 10_000
-/** Time for which what could not be decoded anew is left alone. */
+/** How long to wait before decoding again is retried after a failure. */
 const AGAIN_MS = 60_000
 
 /**

@@ -92,7 +92,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   /** Undefined where nothing waits of the head: then merging goes before a back-fill. */
   const nextLane = (): LaneName | undefined => {
     if (tasks.head.length === 0) return undefined
-    // What rules and reorganisations change holds for all that is written after it.
+    // Changes of rules and reorganisations apply to everything that is written after them.
     const isPlain = tasks.fill.length > 0 && tasks.head.every(({ type }) => type === 'batch')
     return isPlain ? shares.next() : 'head'
   }
@@ -199,5 +199,5 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   })
 }
 
-/** What is decoded anew takes its turn with a back-fill. */
+/** Decoding again takes turns with a back-fill. */
 const laneOf = (task: Task): LaneName => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')

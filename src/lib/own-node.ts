@@ -39,7 +39,7 @@ export const runByOwnNode = async (script: string): Promise<void> => {
 export const stopWithStarter = () => {
   if (process.argv0 !== STARTED || process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  // Nothing else is to be heard, so the channel is no reason to stay.
+  // No further message will come, so the channel must not keep the process alive.
   process.channel?.unref()
 }
 

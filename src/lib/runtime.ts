@@ -123,11 +123,11 @@ export const getBinding = (): unknown => {
   return loadAddon(path)
 }
 
-/** What the executable runs in each thread. Compiling the script takes ten times as long as reading what V8 made of it when it was built. */
+/** What the executable runs in each thread. Compiling the script takes ten times as long as reading the code cache that the build wrote. */
 export const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
   const [source, cachedData] = ['program.js', 'program.cache'].map(name => Buffer.from(getRawAsset(name)))
-  // An executable that was made on another platform has none.
+  // An executable that was built on another platform has none.
   const cache = cachedData.length > 0 ? { cachedData } : {}
   // It is ASCII, which takes half the memory and no decoding this way.
   const script = new (require('node:vm').Script)(source.latin1Slice(), { filename: 'chainsieve', ...cache })
@@ -206,7 +206,7 @@ const cached: Place = (folder, name, content, use) => {
   const home = join(folder, `.chainsieve-${hash.slice(0, 32)}`)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const state = lstatSync(home)
-  // In a shared folder somebody else may have made it first, and could exchange what is in it.
+  // In a shared folder somebody else may have created it first, and could exchange its content.
   if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
     throw new Error(`${home} belongs to another user`)
   const path = join(home, name)

@@ -62,6 +62,12 @@ export const LIMITS = {
     ['a token', 'requests in a minute'],
     'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
   ),
+  requestsByAccount: count(
+    6_000_000,
+    REJECTED,
+    ['an account', 'requests in a minute with all of its tokens'],
+    'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
+  ),
   refusalsByAddress: count(
     120,
     REJECTED,

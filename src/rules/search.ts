@@ -27,7 +27,7 @@ export interface SimulationRange {
   size?: number | undefined
 }
 
-/** What a rule would have done in stored history. */
+/** The result of running a rule over stored history. */
 export interface Simulation {
   /** How often the rule would have fired. */
   total: number

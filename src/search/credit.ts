@@ -83,7 +83,7 @@ interface Loss {
   isOver(): boolean
 }
 
-/** What was lost, which is made up for as time passes. */
+/** The debt, which shrinks as time passes. */
 const createLoss = ({ share, burstMs }: { share: number; burstMs: number }, now: () => number): Loss => {
   let lost = 0
   let at = now()

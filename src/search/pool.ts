@@ -12,9 +12,9 @@ import { createThreads, type Message, type ThreadsState } from './threads.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
 export interface Pool extends SearchService {
-  /** As `search`, of what is no body but was read already. */
+  /** As `search`, for a request that was parsed already. */
   request(request: Asking & { request: SearchRequest }): Promise<Answer>
-  /** Ranges of blocks that a network's store holds; none where there is no store. They go before everything else. */
+  /** Ranges of blocks that a network's store holds; none without a store. They go before everything else. */
   ranges(network: string): Promise<HeldBlocks['ranges']>
   /** The same with the newest block. */
   held(network: string): Promise<HeldBlocks>
@@ -29,7 +29,7 @@ export interface PoolOptions {
   /** Contracts of a network that were given names. */
   contracts?(network: string): Promise<readonly NamedContract[]>
   threads: number
-  /** Time that a query may run; that of a long answer begins anew with each of its parts. */
+  /** Time that a query may run; it restarts with each part of a long answer. */
   deadlineMs: number
   /** Time that the main thread itself may take for a query; with 0, threads answer all. */
   inlineMs?: number

@@ -76,7 +76,7 @@ export type Search = {
 
 export type FromReader =
   | { type: 'ready' }
-  /** `isApart`: parts can be made without those before them. */
+  /** `isApart`: each part can be built without those before it. */
   | ({
       type: 'answer'
       id: number
@@ -89,7 +89,7 @@ export type FromReader =
   | { type: 'part'; id: number; body: Uint8Array | number; more: boolean; at: Cursor | undefined }
   /** The part at work will end with this hit: what comes behind it may be asked for elsewhere. */
   | { type: 'reached'; id: number; at: Cursor }
-  /** The task has made room for others, and is to be asked anew. */
+  /** The task has made room for others, and must be started again. */
   | { type: 'yielded'; id: number }
   | ({ type: 'held'; id: number } & HeldBlocks)
   | { type: 'holdings'; id: number; holdings: Holdings }

@@ -33,7 +33,7 @@ export interface Searching {
   parameters?: Parameters | undefined
   /** That of `…/search/` by default. */
   dialect?: Dialect | undefined
-  /** What is told of what is found: the hits by default. */
+  /** What an answer contains: the hits by default. */
   form?: Form | undefined
   /** Whether the path names what is searched, as it does by default; a point in time says so itself. */
   isNamed?: boolean | undefined

@@ -61,6 +61,8 @@ export const services: Services = {
 
   dev: async (...asked) => (await import('./dev.ts')).serveDev(...asked),
 
+  replay: async (...asked) => (await import('./replay.ts')).replay(...asked),
+
   async index(config, network, run) {
     const node = nodeOptions(network)
     const { from, to, order, finality, storeBatch } = network
@@ -131,7 +133,7 @@ export const services: Services = {
   listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
 }
 
-/** What is stored is served also without a node, but nothing new comes; and without both there is nothing to serve. */
+/** Stored blocks are served without a node, but no new ones come; without both there is nothing to serve. */
 const checkSources = ({ data, networks }: Config, log: Run['log']) => {
   const stored = new Set(storedNetworks(data))
   for (const { network } of networks.filter(({ rpc }) => rpc.length === 0)) {
@@ -188,7 +190,7 @@ const runToEnd = async (
     const missing = asked ? gapsIn(held, asked.from, asked.to) : []
     const unread =
       job.type === 'import' ? unreadOf(job.files, reading, failure !== undefined || shutdown.signal.aborted) : []
-    // What was refused before anything was done is told alone.
+    // An error before any work is reported alone.
     if (failure && blocks === 0 && missing.length === 0 && reading === null) throw failure
     return { blocks, logs, events, added, held, missing, unread, failure }
   } finally {

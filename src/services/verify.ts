@@ -65,7 +65,7 @@ const verifyInside = async (
     }
   } catch (error) {
     signal.throwIfAborted()
-    // A store that was made and has got no block yet holds nothing.
+    // A new store without a block holds nothing.
     if (error instanceof ChainsieveError && error.code === 'store_empty') return []
     return [messageOf(error)]
   } finally {
@@ -83,7 +83,7 @@ const faultsOf = (pages: readonly number[], total: number): string[] => {
   ]
 }
 
-/** What is small is checked by SQLite itself. */
+/** SQLite itself checks the small files. */
 const verifySmall = ({ data }: Config): Verified[] => {
   const native = nativeBinding(data)
   const checks: [string, typeof checkAccounts][] = [

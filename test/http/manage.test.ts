@@ -25,7 +25,7 @@ const serve = ({ limits = {}, scopes }: { limits?: Partial<Limits>; scopes?: rea
   const management: Management = {
     token: id => ({
       ...{ id, account: 'alice', hint: 'cs_good', scopes: ['search'], createdAt: 0, expiresAt: 1_000 },
-      ...{ revokedAt: null, lastUsedAt: null, replacedBy: null },
+      ...{ rate: 90, revokedAt: null, lastUsedAt: null, replacedBy: null },
     }),
     note: (by, act) => {
       assert.deepEqual([by.account, by.token], [ALICE.id, ALICE.token])
@@ -92,7 +92,7 @@ test('an account is told what its token may do, and what the server has', async 
     account: 'alice',
     token: {
       ...{ id: 7, hint: 'cs_good', scopes: ['search'] },
-      ...{ createdAt: '1970-01-01T00:00:00.000Z', expiresAt: '1970-01-01T00:00:01.000Z' },
+      ...{ createdAt: '1970-01-01T00:00:00.000Z', expiresAt: '1970-01-01T00:00:01.000Z', rate: 90 },
     },
   })
   assert.deepEqual(limits, DEFAULT_LIMITS)

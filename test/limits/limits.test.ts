@@ -73,6 +73,7 @@ test('every limit says in plain words what is too much, and what to do', () => {
 The server has more than 4096 connections. Further connections are closed at once: keep connections open and reuse them. If the process may have few files open (ulimit -n), half of those are the limit.
 An address has more than 512 connections. Keep connections open and reuse them. IPv6 addresses count by their first 64 bits. The machine of the server itself may have three quarters of all connections, for a proxy on it.
 A token has more than 6000000 requests in a minute. Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.
+An account has more than 6000000 requests in a minute with all of its tokens. Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.
 An address has more than 120 refused tokens in a minute. Send a valid token: requests with one are answered meanwhile. IPv6 addresses count by their first 64 bits.
 A request has more than 32kB of headers. Send long values in the body of the request.
 A request has more than 16MB of data in its body. Send less in one request.

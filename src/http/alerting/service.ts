@@ -7,7 +7,7 @@ import type { Rules } from '../../rules/store.ts'
 
 export type { Simulation, SimulationRange } from '../../rules/search.ts'
 
-/** What the routes below `/alerting/rules` work with. */
+/** The services that the routes below `/alerting/rules` use. */
 export interface Alerting {
   rules: Rules
   service: AlertingService
@@ -75,15 +75,15 @@ export interface AlertsWanted {
 
 export interface AlertPage {
   alerts: unknown[]
-  /** Where the next page begins; null: this was the last. */
+  /** Where the next page begins; null after the last page. */
   next: string | null
 }
 
 /** Deliveries that fulfil all of what is given. */
 export interface Redelivery {
-  /** Of this alert alone. */
+  /** Only this alert. */
   alert?: string | undefined
-  /** Of alerts from this time on (epoch milliseconds). */
+  /** Alerts from this time on (epoch milliseconds). */
   from?: number | undefined
   /** Up to this time. */
   to?: number | undefined

@@ -23,6 +23,7 @@ export const account =
         scopes: [...caller.scopes],
         createdAt: iso(token?.createdAt),
         expiresAt: iso(token?.expiresAt),
+        rate: token?.rate ?? null,
       },
       limits,
       server: { version, features, networks: management.networks() },

@@ -38,9 +38,10 @@ interface Shape {
   answers: Operation['answers']
 }
 
-const bodyOf = (schema: Schema): Body => ({ schema })
+const bodyOf = (schema: Schema, example?: unknown): Body => ({ schema, example })
 const names: Schema = { anyOf: [text, listOf(text)] }
 const template = closed({}, { source: { anyOf: [text, { type: 'object' }] }, params: { type: 'object' } })
+const anything = { query: { match_all: {} } }
 const ok = (schema: string): Operation['answers'] => ({ 200: told(ref(schema)) })
 
 const lines = (types: Record<string, Schema>): Told => ({
@@ -64,7 +65,7 @@ const document: Operation['answers'] = {
 /** Every endpoint. One that is missing here is told with an answer of any kind, which a test refuses. */
 const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
   [about, { answers: ok('Information') }],
-  [search, { tag: 'Search', body: bodyOf(ref('SearchBody')), answers: { 200: found } }],
+  [search, { tag: 'Search', body: bodyOf(ref('SearchBody'), { ...anything, size: 1 }), answers: { 200: found } }],
   [
     scroll,
     { tag: 'Search', body: bodyOf(closed({}, { scroll: text, scroll_id: names })), answers: ok('SearchAnswer') },
@@ -99,26 +100,34 @@ const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
           type: 'string',
           description: 'Two lines for each search: a header such as {"index":"tx"}, and a body.',
         },
+        example: '{"index":"tx"}\n{"size":1}\n',
         type: 'application/x-ndjson',
         required: true,
       },
       answers: ok('MultiSearchAnswer'),
     },
   ],
-  [searchTemplate, { body: { schema: template, required: true }, answers: ok('SearchAnswer') }],
+  [
+    searchTemplate,
+    { body: { schema: template, required: true, example: { source: anything } }, answers: ok('SearchAnswer') },
+  ],
   [
     msearchTemplate,
     {
       body: {
         schema: { type: 'string', description: 'Two lines for each search: a header, and a template.' },
+        example: '{"index":"tx"}\n{"source":{"size":"{{n}}"},"params":{"n":1}}\n',
         type: 'application/x-ndjson',
         required: true,
       },
       answers: ok('MultiSearchAnswer'),
     },
   ],
-  [renderTemplate, { body: { schema: template, required: true }, answers: ok('RenderedTemplate') }],
-  [count, { tag: 'Search', body: bodyOf(ref('QueryBody')), answers: ok('CountAnswer') }],
+  [
+    renderTemplate,
+    { body: { schema: template, required: true, example: { source: anything } }, answers: ok('RenderedTemplate') },
+  ],
+  [count, { tag: 'Search', body: bodyOf(ref('QueryBody'), anything), answers: ok('CountAnswer') }],
   [get, { tag: 'Search', answers: document }],
   [
     source,
@@ -141,19 +150,28 @@ const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
   [
     explain,
     {
-      body: bodyOf(ref('QueryBody')),
+      body: bodyOf(ref('QueryBody'), anything),
       answers: {
         200: told(ref('Explanation')),
         404: told({ anyOf: [ref('Explanation'), ref('Error')] }, 'It is not there.'),
       },
     },
   ],
-  [validate, { body: bodyOf(ref('QueryBody')), answers: ok('Validity') }],
-  [analyze, { body: bodyOf(closed({}, { analyzer: text, field: text, text: names })), answers: ok('Tokens') }],
+  [validate, { body: bodyOf(ref('QueryBody'), anything), answers: ok('Validity') }],
+  [
+    analyze,
+    {
+      body: bodyOf(closed({}, { analyzer: text, field: text, text: names }), { text: 'One two' }),
+      answers: ok('Tokens'),
+    },
+  ],
   [indices, { answers: ok('ByIndex') }],
   [mapping, { answers: ok('ByIndex') }],
   [fieldMapping, { answers: ok('ByIndex') }],
-  [fieldCaps, { body: bodyOf(closed({}, { fields: names })), answers: ok('FieldCapabilities') }],
+  [
+    fieldCaps,
+    { body: bodyOf(closed({}, { fields: names }), { fields: ['timestamp'] }), answers: ok('FieldCapabilities') },
+  ],
   [settings, { answers: ok('ByIndex') }],
   [alias, { answers: ok('ByIndex') }],
   [resolve, { answers: ok('ResolvedIndexes') }],

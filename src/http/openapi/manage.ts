@@ -116,6 +116,7 @@ export const managementSchemas = (): Record<string, Schema> => ({
     token: closed({
       ...{ id: whole, hint: orNull(text), scopes: listOf(text) },
       ...{ createdAt: orNull(time), expiresAt: orNull(time) },
+      rate: described('Requests in a minute, where the token has a limit of its own.', orNull(whole)),
     }),
     limits: described('Counts, bytes and milliseconds, by the names of limits.', mapOf(whole)),
     server: closed({

@@ -10,6 +10,8 @@ export interface Operation {
   open?: true
   /** Names of URL parameters. */
   query?: readonly string[]
+  /** Values of URL parameters that mean something else in other operations. */
+  values?: Readonly<Record<string, Schema>>
   /** Names of headers of the request. */
   headers?: readonly string[]
   body?: Body
@@ -33,13 +35,15 @@ export const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'fi
 export interface Body {
   schema: Schema
   required?: boolean
+  /** One that works with the demo chain, whatever the rest of the request is. */
+  example?: unknown
   /** Default: JSON. */
   type?: string
 }
 
 export interface Told {
   description: string
-  /** By media type; none where there is no body. */
+  /** By media type; absent without a body. */
   content?: Readonly<Record<string, Schema>>
 }
 

@@ -1,7 +1,7 @@
-import type { AlertState } from '../../alerts/alert.ts'
 import { RECEIVERS } from '../../rules/check-alerts.ts'
 import { OPERATORS, type Operator, TARGET_TYPES } from '../../rules/rule.ts'
 import type { SERVERS } from '../../rules/schema.ts'
+import { STATES } from '../alerting/alerts.ts'
 import { closed, described, flag, listOf, oneOf, open, orNull, ref, type Schema, text, whole } from './schema.ts'
 
 const atLeast = (minimum: number): Schema => ({ ...whole, minimum })
@@ -72,8 +72,6 @@ const ADDED: Record<(typeof SERVERS)[number], Schema> = {
   warnings: listOf(text),
 }
 
-const STATES = { pending: 1, confirmed: 1, withdrawn: 1, retracted: 1 } satisfies Record<AlertState, 1>
-
 const RANGE: Record<string, Schema> = {
   fromBlock: atLeast(0),
   toBlock: atLeast(0),
@@ -133,7 +131,7 @@ export const ruleSchemas = (): Record<string, Schema> => ({
     ),
   }),
   Alerts: closed({
-    alerts: listOf(open({ id: text, state: oneOf(Object.keys(STATES)) })),
+    alerts: listOf(open({ id: text, state: oneOf(STATES) })),
     next: described('`before` of the next page; null on the last one.', orNull(text)),
   }),
   Redelivery: closed({}, { alert: text, from: time, to: time, dead: flag }),

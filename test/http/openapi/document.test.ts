@@ -10,7 +10,7 @@ import { describeApi } from '../../../src/http/openapi/index.ts'
 import { AGGREGATIONS } from '../../../src/query/aggs/kinds/index.ts'
 import { PIPELINES } from '../../../src/query/aggs/pipelines/index.ts'
 import { CLAUSES } from '../../../src/query/dsl/index.ts'
-import { createChecker } from '../../support/openapi.ts'
+import { createChecker, responseOf } from '../../support/openapi.ts'
 import { appOf } from '../support.ts'
 
 const WHOLE = { rules: true, metrics: true, management: true }
@@ -55,8 +55,27 @@ test('operations have ids of their own, paths do not hide each other, and every 
   const shapes = Object.keys(api.paths).map(path => path.replace(/\{\w+\}/g, '{}'))
   assert.equal(new Set(shapes).size, shapes.length)
   for (const { path, method, operation } of operations)
-    for (const [status, { content }] of Object.entries(operation.responses))
-      assert.ok(content || ['204', '304'].includes(status), `${method} ${path} ${status} says nothing`)
+    for (const [status, response] of Object.entries(operation.responses))
+      assert.ok(
+        responseOf(api, response).content || ['204', '304'].includes(status),
+        `${method} ${path} ${status} says nothing`,
+      )
+})
+
+test('every operation tells the errors that it may answer', () => {
+  const of = (path: string, method: string) => Object.keys(api.paths[path]![method]!.responses).join(' ')
+  assert.equal(of('/health', 'get'), '200 default')
+  assert.equal(of('/status', 'get'), '200 401 429 default')
+  assert.equal(of('/metrics', 'get'), '200 401 403 429 default')
+  assert.equal(of(`${ES}/{index}/_search`, 'post'), '200 400 401 403 404 408 413 415 429 default')
+  assert.equal(of(`${ES}/_cat/indices`, 'get'), '200 400 401 403 404 408 429 default')
+  assert.equal(of('/alerting/rules', 'post'), '201 400 401 403 413 415 429 default')
+  assert.equal(of('/alerting/rules/{id}', 'put'), '200 400 401 403 404 412 413 415 429 default')
+  assert.deepEqual(Object.keys(api.components.responses.TooMany!.headers!), [
+    'Retry-After',
+    'RateLimit',
+    'RateLimit-Policy',
+  ])
 })
 
 test('references lead to something, and every schema is led to', () => {
@@ -64,11 +83,8 @@ test('references lead to something, and every schema is led to', () => {
   const named = new Set(
     Array.from(text.matchAll(/"#\/components\/(\w+)\/([\w.-]+)"/g), ([, kind, name]) => `${kind}/${name}`),
   )
-  const { schemas, parameters } = api.components
-  const there = [
-    ...Object.keys(schemas).map(it => `schemas/${it}`),
-    ...Object.keys(parameters).map(it => `parameters/${it}`),
-  ]
+  const { securitySchemes: _, ...kinds } = api.components
+  const there = Object.entries(kinds).flatMap(([kind, all]) => Object.keys(all).map(name => `${kind}/${name}`))
   assert.deepEqual([...named].toSorted(), there.toSorted())
 })
 

@@ -70,7 +70,7 @@ export const createRules = command({
   },
 })
 
-/** What is to be done to one rule. `keep`: it is in no file, and stays. */
+/** The change to one rule. `keep`: no file has it, and it stays. */
 type Step =
   | { to: 'create'; name: string; id?: number; rule: RuleInput }
   | { to: 'update'; name: string; id: number; rule: RuleInput; changes: Change[] }
