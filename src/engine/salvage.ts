@@ -96,7 +96,6 @@ const DICTIONARIES: readonly [table: string, key: string][] = [
   ['link', 'id'],
   ['upgrade', 'pos'],
   ['similar', 'id'],
-  ['similar_signs', 'run'],
 ]
 
 const copyWhole = (db: Database.Database): SalvageResult => {
@@ -111,6 +110,8 @@ const copyWhole = (db: Database.Database): SalvageResult => {
   needed('meta', () => db.exec('DELETE FROM meta; INSERT INTO meta SELECT * FROM old.meta'))
   for (const table of tables)
     needed(table, () => db.exec(`INSERT INTO "${table}" SELECT * FROM old."${table}" NOT INDEXED`))
+  // They are made anew of the vectors.
+  db.exec("INSERT OR REPLACE INTO meta (key, value) VALUES ('similar_bits', 0)")
   needed('rule', () => db.exec('INSERT INTO rule SELECT * FROM old.rule'))
   needed('sqlite_sequence', () => {
     const counted = ['segment', 'alert', 'outbox']

@@ -394,7 +394,7 @@ test('suggestions are asked for by what was typed', async () => {
 
 test('contracts like another one are asked for by its address', async () => {
   const address = `0x${'aB'.repeat(20)}`
-  const asked = (size: number) => found({ network: MAINNET, address, size })
+  const asked = (size: number) => found({ network: MAINNET, kind: 'contract', id: address, size })
   assert.deepEqual(await call(`${ES}/contract/${address}/similar/`), asked(10))
   assert.deepEqual(await call(`${ES}/contract/${address}/similar?size=3`), asked(3))
   assert.deepEqual(
