@@ -2,6 +2,7 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { makeExecutable, makeWorkerAssets } from './make.ts'
+import { vectorsFor } from './node.ts'
 import { native, PLATFORMS, type Platform } from './platforms.ts'
 
 export interface Target {
@@ -42,6 +43,7 @@ export const buildExecutables = async (common: BuildOptions, targets: readonly T
           'worker.js': worker.source,
           'worker.cache': worker.cache,
           'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,
+          [PLATFORMS[platform].extension]: vectorsFor(platform),
         },
         output,
       })

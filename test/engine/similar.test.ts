@@ -66,9 +66,9 @@ test('the nearest are those that an exact search finds', () => {
     const asked = forkOf(families[i]!, 0.2)
     const [found, due] = [similar.nearest(asked, 5), exactly(vectors, asked, 5)]
     for (const [rank, { similarity }] of found.entries())
-      assert.ok(Math.abs(similarity - due[rank]!.similarity) < 2e-6, `${similarity}`)
+      assert.ok(Math.abs(similarity - due[rank]!.similarity) < 1e-4, `${similarity}`)
     // Those as near as the last one may stand in for each other, and so may those that differ by less than is shown.
-    const last = due.at(-1)!.similarity + 2e-6
+    const last = due.at(-1)!.similarity + 1e-4
     const sure = (list: typeof due) => new Set(list.filter(({ similarity }) => similarity > last).map(({ id }) => id))
     assert.deepEqual(sure(found), sure(due))
   }

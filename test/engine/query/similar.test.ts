@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import { readCode } from '../../../src/decode/contract-code.ts'
 import { similarityOf } from '../../../src/decode/features.ts'
 import { creationsIn } from '../../../src/documents/contracts.ts'
+import type { Document } from '../../../src/documents/document.ts'
 import { createSearcher } from '../../../src/engine/query/execute.ts'
 import { answerSimilar } from '../../../src/search/answer.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
@@ -87,5 +88,117 @@ describe('contracts like another one', () => {
       },
     )
     without.close()
+  })
+})
+
+describe('what happens at contracts like another one', () => {
+  const blocks = demoBlocks()
+  const store = createTestStore(blocks)
+  const searcher = createSearcher(store.reader)
+  after(() => store.close())
+  type Source = Record<string, string>
+  const contracts = new Map(store.all('contract').map(({ _id, _source }) => [_id, _source as Source]))
+  const logs = new Map(store.all('log').map(({ _id, _source }) => [_id.replace('_l_', '_e_'), _source as Source]))
+
+  /** By going through all of them, with the likeness that is told of their contracts. */
+  const naive = (kind: 'event' | 'call', id: string, size: number) => {
+    const fieldsOf = ({ _id, _source }: Document): (string | null | undefined)[] => {
+      const { to, selector } = _source as Source
+      const log = logs.get(_id)
+      return kind === 'call' ? [to, selector] : [log?.address, log?.signature]
+    }
+    const all = store.all(kind)
+    const [address, what] = fieldsOf(all.find(({ _id }) => _id === id)!)
+    const like = searcher.similar({ kind: 'contract', id: address!, size: 1000 }, ALWAYS)!
+    return like
+      .filter(({ similarity }) => similarity >= 0.5)
+      .flatMap(({ document, similarity }) => {
+        const found = all.filter(one => {
+          const [other, same] = fieldsOf(one)
+          return other?.toLowerCase() === document._id && same === what
+        })
+        const newest = Math.max(...found.map(({ _source }) => numberOf(_source)))
+        const ids = found.filter(({ _source }) => numberOf(_source) === newest).map(({ _id }) => _id)
+        return ids.length === 0 ? [] : [{ ids, similarity }]
+      })
+      .slice(0, size)
+  }
+  const numberOf = (source: object) => Number((source as { blockNumber: { num: number } }).blockNumber.num)
+
+  for (const kind of ['event', 'call'] as const)
+    it(`is the newest ${kind} of the same kind of each of them, the nearest first`, () => {
+      let found = 0
+      let refused = 0
+      const all = store.all(kind)
+      for (let i = 0; i < all.length; i += 17) {
+        const id = all[i]!._id
+        try {
+          const similar = searcher.similar({ kind, id, size: 5 }, ALWAYS)!
+          const due = naive(kind, id, 5)
+          assert.equal(similar.length, due.length, id)
+          for (const [rank, { document, similarity }] of similar.entries()) {
+            assert.equal(similarity, due[rank]!.similarity)
+            assert.ok(due[rank]!.ids.includes(document._id), document._id)
+          }
+          found += similar.length
+        } catch (error) {
+          assert.match((error as Error).message, /is not stored, so its code|has no selector|is not known, or has/)
+          refused++
+        }
+      }
+      assert.ok(found > 10, `${found} found`)
+      assert.ok(refused < all.length / 17, `${refused} refused`)
+      assert.ok(contracts.size > 0)
+    })
+
+  it('is not found where the document is not', () => {
+    const id = `0x${'12'.repeat(32)}_e_1`
+    assert.equal(searcher.similar({ kind: 'event', id, size: 1 }, ALWAYS), undefined)
+    assert.equal(answerSimilar(searcher, 'a-b-c', { kind: 'event', id, size: 1 }, ALWAYS).status, 404)
+  })
+
+  it('goes with the blocks that are reorganised away, and comes back with them', () => {
+    const changing = createTestStore(blocks)
+    const asking = createSearcher(changing.reader)
+    const { _id } = changing.all('contract')[0]!
+    const ids = () =>
+      asking.similar({ kind: 'contract', id: _id, size: 100 }, ALWAYS)!.map(({ document }) => document._id)
+    const before = ids()
+    changing.rollback(200)
+    const stored = new Set(changing.all('contract').map(contract => contract._id))
+    assert.ok(stored.size > 1 && stored.size < contracts.size)
+    assert.deepEqual(
+      ids(),
+      before.filter(id => stored.has(id)),
+    )
+    changing.add(blocks.filter(({ block }) => Number(block.number) > 200))
+    assert.deepEqual(ids(), before)
+    changing.close()
+  })
+
+  it('is refused with the reason, and 501, where sqlite-vec has no build, while everything else works', t => {
+    const { arch } = process
+    t.after(() => Object.defineProperty(process, 'arch', { value: arch }))
+    Object.defineProperty(process, 'arch', { value: 'riscv64' })
+    const elsewhere = createTestStore(blocks)
+    const asking = createSearcher(elsewhere.reader)
+    const [contract] = elsewhere.all('contract')
+    assert.throws(() => asking.similar({ kind: 'contract', id: contract!._id, size: 1 }, ALWAYS), {
+      next: 'refuse',
+      code: 'not_implemented_exception',
+      message: /cannot be loaded on this server \(\w+ riscv64\): the npm package sqlite-vec-\w+-riscv64, which/,
+    })
+    assert.deepEqual(asking.get('contract', contract!._id)?._id, contract!._id)
+    Object.defineProperty(process, 'arch', { value: arch })
+    // An operator may install it while the program runs.
+    assert.equal(asking.similar({ kind: 'contract', id: contract!._id, size: 1 }, ALWAYS)!.length, 1)
+    elsewhere.close()
+  })
+
+  it('is given up at the deadline', () => {
+    const { _id } = store.all('contract')[0]!
+    assert.throws(() => searcher.similar({ kind: 'contract', id: _id, size: 1 }, { deadline: 0 }), {
+      code: 'search_timeout_exception',
+    })
   })
 })
