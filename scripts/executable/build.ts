@@ -4,6 +4,7 @@ import { type BuildOptions, build } from 'esbuild'
 import { FROM_ASSETS } from '../../src/lib/runtime.ts'
 import { PACK } from '../console/build.ts'
 import { makeExecutable, makeProgramAssets } from './make.ts'
+import { vectorsFor } from './node.ts'
 import { native, PLATFORMS, type Platform } from './platforms.ts'
 
 export interface Target {
@@ -46,6 +47,7 @@ export const buildExecutables = async (
         ...built,
         'console.pack': PACK,
         'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,
+        [PLATFORMS[platform].extension]: vectorsFor(platform),
       }
       const program = makeProgramAssets(script, platform, assets)
       makeExecutable({ platform, script: main, assets: { ...assets, ...program }, output })

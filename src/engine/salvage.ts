@@ -92,7 +92,7 @@ const ownersOf = (db: Database.Database, pages: readonly number[]): number[] => 
 }
 
 /** Beside the dictionaries. */
-const NEEDED = ['contract', 'token', 'link', 'upgrade', 'similar', 'similar_signs'] as const
+const NEEDED = ['contract', 'token', 'link', 'upgrade', 'similar'] as const
 
 const copyWhole = (db: Database.Database, source: Database.Database): SalvageResult & { isLacking: boolean } => {
   const needed = (table: string, copyTable: () => void) => {
@@ -106,6 +106,8 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
   const isLacking = copyDictionaries(db, source, 'old')
   for (const table of NEEDED)
     needed(table, () => db.exec(`INSERT INTO "${table}" SELECT * FROM old."${table}" NOT INDEXED`))
+  // They are made anew of the vectors.
+  db.exec("INSERT OR REPLACE INTO meta (key, value) VALUES ('similar_bits', 0)")
   needed('rule', () => db.exec('INSERT INTO rule SELECT * FROM old.rule'))
   needed('sqlite_sequence', () => {
     const counted = ['segment', 'alert', 'outbox']

@@ -59,6 +59,7 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['precondition_failed_exception', 412],
   ['content_too_large_exception', 413],
   ['unsupported_media_type_exception', 415],
+  ['not_implemented_exception', 501],
 ])
 
 /** Errors of the operating system, without the names of files. */

@@ -45,6 +45,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const pruner = createPruner({ store, writer, alerts: createAlertPruning(db) })
   /** Pruning and what else waits take turns. */
   let pruned = false
+  let isModern = false
   const tell = (message: FromWriter) => port.postMessage(message)
 
   const metrics = createMetrics()
@@ -136,11 +137,18 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 
   const pruneSome = (): boolean => {
     try {
-      return !closing && !stopping && pruner.step()
+      return !closing && !stopping && (pruner.step() || modernizeSome())
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
       return false
     }
+  }
+
+  /** Until there is nothing more to do. */
+  const modernizeSome = (): boolean => {
+    if (isModern) return false
+    isModern = !writer.modernize()
+    return !isModern
   }
 
   const revise = async ({ revision }: Extract<Task, { type: 'revise' }>): Promise<Revised> => {

@@ -10,6 +10,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { getAsset, getRawAsset } from 'node:sea'
@@ -105,6 +106,7 @@ export const nativeBinding = (dataFolder?: string): string | undefined => {
   const known = getEnvironmentData(NATIVE)
   if (typeof known === 'string') return known
   const path = unfold(NATIVE, dataFolder, loadAddon)
+  setEnvironmentData(NATIVE_FOLDER, dataFolder)
   // Inherited by every worker thread that starts from here on.
   setEnvironmentData(NATIVE, path)
   return path
@@ -123,6 +125,35 @@ export const getBinding = (): unknown => {
   return loadAddon(path)
 }
 
+/** The npm package that brings sqlite-vec for a platform, and the file in it; package.json names those that there are. */
+export const vectorExtensionOf = (platform: string = process.platform, arch: string = process.arch) => {
+  const [system, suffix] = VECTOR_SYSTEMS.get(platform) ?? [platform, 'so']
+  return { name: `sqlite-vec-${system}-${arch}`, file: `vec0.${suffix}` }
+}
+
+/** Calls `load` with a path of sqlite-vec's native code; throws where that cannot be had or loaded. */
+export const useVectorExtension = (load: (path: string) => unknown): unknown => {
+  const { name, file } = vectorExtensionOf()
+  if (form !== 'executable') return load(vectorExtensionIn(name, file))
+  const known = unfolded.get(file)
+  if (known !== undefined) return load(known)
+  const folder = getEnvironmentData(NATIVE_FOLDER)
+  return unfolded.set(file, unfold(file, typeof folder === 'string' ? folder : undefined, load))
+}
+
+const vectorExtensionIn = (name: string, file: string): string => {
+  try {
+    return createRequire(import.meta.url).resolve(`${name}/${file}`)
+  } catch {
+    throw new Error(`the npm package ${name}, which brings it, is not installed or does not exist`)
+  }
+}
+
+const VECTOR_SYSTEMS: ReadonlyMap<string, readonly [system: string, suffix: string]> = new Map([
+  ['win32', ['windows', 'dll']],
+  ['darwin', ['darwin', 'dylib']],
+])
+
 /** What the executable runs in each thread. Compiling the script takes ten times as long as reading the code cache that the build wrote. */
 export const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
@@ -138,6 +169,8 @@ export const FROM_ASSETS = `
 const fromBundle = (): string => `require(${JSON.stringify(fileURLToPath(new URL('dist/load.cjs', root)))})`
 
 const NATIVE = 'better_sqlite3.node'
+/** The data folder, among those in which native code may be unfolded. */
+const NATIVE_FOLDER = 'native folder'
 const unfolded = new Map<string, string>()
 const addons = new Map<string, unknown>()
 

@@ -205,11 +205,17 @@ export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerO
 }
 
 /** The likeness stands in place of the score. */
-export const answerSimilar = (searcher: Searcher, index: string, request: SimilarRequest): Reply => {
+export const answerSimilar = (
+  searcher: Searcher,
+  index: string,
+  request: SimilarRequest,
+  options: SearchOptions,
+): Reply => {
   const started = performance.now()
-  const envelope = { _index: `${index}-contract`, _type: 'contract' }
-  const found = searcher.similar(request)
-  if (!found) return json(404, { ...envelope, _id: request.address, found: false })
+  const { kind, id } = request
+  const envelope = { _index: `${index}-${kind}`, _type: kind }
+  const found = searcher.similar(request, options)
+  if (!found) return json(404, { ...envelope, _id: id, found: false })
   const hits = found.map(({ document: { _id, _source }, similarity }) => ({
     ...envelope,
     _id,

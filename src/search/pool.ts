@@ -144,9 +144,9 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       const named = (await contracts?.(asking.network)) ?? []
       return answer({ type: 'suggest', id: nextId(), store, request: { q, size, contracts: named } }, asking)
     },
-    similar: async ({ address, size, ...asking }) => {
+    similar: async ({ kind, id, size, ...asking }) => {
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
-      return answer({ type: 'similar', id: nextId(), store, index, request: { address, size } }, asking)
+      return answer({ type: 'similar', id: nextId(), store, index, deadlineMs, request: { kind, id, size } }, asking)
     },
     async get(asking) {
       const { entity, id: document, source, bare } = asking

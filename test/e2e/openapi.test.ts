@@ -79,6 +79,8 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
     [`${ES}/_search/point_in_time delete`]: { body: { pit_id: [ids.pit] } },
     [`${ES}/{index}/_source/{id} get`]: { path: { index: 'event', id: event } },
     [`${ES}/contract/{id}/similar get`]: { path: { id: `0x${'00'.repeat(20)}` }, status: 404 },
+    [`${ES}/event/{id}/similar get`]: { path: { id: `0x${'00'.repeat(32)}_e_0` }, status: 404 },
+    [`${ES}/call/{id}/similar get`]: { path: { id: `0x${'00'.repeat(32)}_c` }, status: 404 },
     [`${ES}/suggest get`]: { query: 'q=trans' },
     [`${ES}/_nodes/{names} get`]: { path: { names: '_all' } },
     [`${ES}/_nodes/{name}/{names} get`]: { path: { name: '_all', names: 'http' } },

@@ -23,7 +23,7 @@ import {
 } from '../es/pit.ts'
 import { clearScroll, scroll } from '../es/scroll.ts'
 import { search } from '../es/search.ts'
-import { similar } from '../es/similar.ts'
+import { similarCalls, similarContracts, similarEvents } from '../es/similar.ts'
 import { stats } from '../es/stats.ts'
 import { suggest } from '../es/suggest.ts'
 import { msearchTemplate, renderTemplate, searchTemplate } from '../es/template.ts'
@@ -37,6 +37,15 @@ interface Shape {
   body?: Body
   answers: Operation['answers']
 }
+
+const similar = (absent: string): Shape => ({
+  tag: 'Search',
+  answers: {
+    200: told(ref('SearchAnswer')),
+    404: told({ anyOf: [ref('Document'), ref('Error')] }, absent),
+    501: told(ref('Error'), 'sqlite-vec cannot be loaded on the platform of the server.'),
+  },
+})
 
 const bodyOf = (schema: Schema, example?: unknown): Body => ({ schema, example })
 const names: Schema = { anyOf: [text, listOf(text)] }
@@ -188,16 +197,9 @@ const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
   [nodes, { answers: ok('Nodes') }],
   [searchShards, { answers: ok('SearchShards') }],
   [suggest, { tag: 'Search', answers: ok('Suggestions') }],
-  [
-    similar,
-    {
-      tag: 'Search',
-      answers: {
-        200: told(ref('SearchAnswer')),
-        404: told({ anyOf: [ref('Document'), ref('Error')] }, 'The contract is not there.'),
-      },
-    },
-  ],
+  [similarContracts, similar('The contract is not there.')],
+  [similarEvents, similar('The event is not there.')],
+  [similarCalls, similar('The call is not there.')],
 ])
 
 const NONE: Shape = { answers: { 200: { description: 'The answer.' } } }
