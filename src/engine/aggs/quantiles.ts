@@ -83,7 +83,7 @@ export const createQuantiles = (
     collect(at, batch) {
       const found = foundIn(at, batch)
       const words = wanted && found.form === 'each' && !batch.owners && found.raw && wordsOf(found.raw, batch)
-      if (words) return { words, bytes: 100 + words.byteLength } satisfies State & Words
+      if (words) return { ...words, bytes: 100 + words.words.byteLength } satisfies State & Words
       const rows = found.form === 'each' && !batch.owners ? valuesOf(found, batch) : group(found, batch, false).rows
       return { ...rows, bytes: 100 + rows.keys.length * ROW } satisfies State & Rows
     },
@@ -137,17 +137,25 @@ const rowsOf = (values: Float64Array<ArrayBuffer>): Rows => {
 }
 
 /** The values of a batch as they come; undefined where one is too large. */
-const wordsOf = ({ values, base }: RawNumbers, { count, list, from }: Batch): Uint32Array | undefined => {
+const wordsOf = ({ values, base }: RawNumbers, { count, list, from }: Batch): Words | undefined => {
   const words = new Uint32Array(count)
   let size = 0
-  for (let i = 0; i < count; i++) {
-    const word = base + values[list ? list[i]! : from + i]!
-    if (word > LARGEST) return undefined
-    // A missing value is written over by the next one.
-    words[size] = word
-    if (word !== MISSING) size++
-  }
-  return size === count ? words : words.slice(0, size)
+  let greatest = 0
+  if (!list && base !== MISSING)
+    for (; size < count; size++) {
+      const word = base + values[from + size]!
+      words[size] = word
+      if (word > greatest) greatest = word
+    }
+  else
+    for (let i = 0; i < count; i++) {
+      const word = base + values[list ? list[i]! : from + i]!
+      if (word === MISSING) continue
+      words[size++] = word
+      if (word > greatest) greatest = word
+    }
+  if (greatest > LARGEST) return undefined
+  return { words: size === count ? words : words.slice(0, size), greatest }
 }
 
 const LARGEST = 2 ** 32 - 1
@@ -163,8 +171,11 @@ const selectedIn = (parts: readonly Waiting[], wanted: readonly number[], check:
   for (const { state, owners } of parts) {
     if (owners.length !== 1 || owners[0] !== 0) return undefined
     if ('words' in state) all.push(state)
-    else if (areWords(state.keys)) all.push({ words: Uint32Array.from(state.keys), counts: state.counts })
-    else return undefined
+    else if (!areWords(state.keys)) return undefined
+    else {
+      const words = Uint32Array.from(state.keys)
+      all.push({ words, counts: state.counts, greatest: words.reduce((most, word) => Math.max(most, word), 0) })
+    }
   }
   const quantile = selected(all, wanted, check)
   if (!quantile) return undefined

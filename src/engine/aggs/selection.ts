@@ -3,6 +3,7 @@ import { hazen } from './sorted.ts'
 /** Whole numbers below 2^32 in any order, each as often as its count says; without counts each once. */
 export interface Words {
   words: Uint32Array
+  greatest: number
   counts?: Float64Array | undefined
 }
 
@@ -16,8 +17,7 @@ const MOST = 2 ** 20
 
 /** Looks up some quantiles in two passes that count, without sorting; undefined where the tables would be too large. */
 export const selected = (all: readonly Words[], parts: readonly number[], check: () => void): Selected | undefined => {
-  let greatest = 0
-  for (const { words } of all) for (let i = 0; i < words.length; i++) if (words[i]! > greatest) greatest = words[i]!
+  const greatest = all.reduce((most, one) => Math.max(most, one.greatest), 0)
   const shift = Math.max(0, 32 - Math.clz32(greatest) - BITS)
   const ends = countFirst(all, shift, (greatest >>> shift) + 1, check)
   const total = ends.at(-1)!
@@ -41,8 +41,8 @@ export const selected = (all: readonly Words[], parts: readonly number[], check:
 }
 
 /** How many values lie up to and with each stretch of values that share their first bits. */
-const countFirst = (all: readonly Words[], shift: number, stretches: number, check: () => void): Float64Array => {
-  const ends = new Float64Array(stretches)
+const countFirst = (all: readonly Words[], shift: number, stretches: number, check: () => void): Uint32Array => {
+  const ends = new Uint32Array(stretches)
   for (const { words, counts } of all) {
     check()
     if (counts) for (let i = 0; i < words.length; i++) ends[words[i]! >>> shift]! += counts[i]!
@@ -70,19 +70,18 @@ const countLast = (
   shift: number,
   slots: ReadonlyMap<number, number>,
   check: () => void,
-): Float64Array => {
+): Uint32Array => {
   const mask = 2 ** shift - 1
-  const fine = new Float64Array(slots.size * 2 ** shift)
-  /** Numbers of slots, and 1. */
-  const slotOf = new Uint32Array(Math.max(...slots.keys()) + 1)
-  for (const [stretch, slot] of slots) slotOf[stretch] = slot + 1
+  const fine = new Uint32Array(slots.size * 2 ** shift)
+  /** Where the slot of each stretch begins, and 1. */
+  const startOf = new Uint32Array(2 ** BITS)
+  for (const [stretch, slot] of slots) startOf[stretch] = (slot << shift) + 1
   for (const { words, counts } of all) {
     check()
     for (let i = 0; i < words.length; i++) {
       const word = words[i]!
-      const stretch = word >>> shift
-      const slot = stretch < slotOf.length ? slotOf[stretch]! : 0
-      if (slot !== 0) fine[((slot - 1) << shift) + (word & mask)]! += counts ? counts[i]! : 1
+      const start = startOf[word >>> shift]!
+      if (start !== 0) fine[start - 1 + (word & mask)]! += counts ? counts[i]! : 1
     }
   }
   for (let i = 1; i < fine.length; i++) if ((i & mask) !== 0) fine[i]! += fine[i - 1]!
@@ -90,7 +89,7 @@ const countLast = (
 }
 
 /** The first from `low` on, below `high`, that reaches beyond a place. */
-const placeIn = (ends: Float64Array, low: number, high: number, place: number): number => {
+const placeIn = (ends: Uint32Array, low: number, high: number, place: number): number => {
   let [from, to] = [low, high - 1]
   while (from < to) {
     const middle = (from + to) >>> 1
