@@ -32,7 +32,7 @@ export const selected = (all: readonly Words[], parts: readonly number[], check:
     if (slot === undefined) return undefined
     const before = stretch === 0 ? 0 : ends[stretch - 1]!
     const start = slot << shift
-    return (stretch << shift) + placeIn(fine, start, start + 2 ** shift, place - before) - start
+    return stretch * 2 ** shift + placeIn(fine, start, start + 2 ** shift, place - before) - start
   }
   return part => {
     if (!parts.includes(part)) return undefined
