@@ -32,7 +32,6 @@ export interface Keyed {
 
 export interface KeyedState extends State, Rows {
   inner: State[]
-  leads?: Leads | undefined
 }
 
 /** Of an order that begins with the greatest numbers, and of which the first few are wanted. */
@@ -89,10 +88,9 @@ export const createKeyed = (
     collect(at, batch): KeyedState {
       const { rows, inner: documents } = groupOf(at, batch, inner.length > 0)
       const states = documents ? collectAll(inner, at, documents) : []
-      const state = { ...rows, inner: states, bytes: bytesOf(states, rows.owners, rows.keys, rows.counts) }
-      const numbers = batch.buckets === 1 && picks ? wanted?.numbers(state) : undefined
-      const leads = numbers && leadsOf(rows, numbers, wanted!.size)
-      return leads ? { ...state, leads, bytes: state.bytes + (leads.rows?.byteLength ?? 0) } : state
+      // Perhaps also which of them lead.
+      const leads = wanted ? 2 * rows.keys.length : 0
+      return { ...rows, inner: states, bytes: leads + bytesOf(states, rows.owners, rows.keys, rows.counts) }
     },
     merge(state, owners) {
       const rows = state as KeyedState
@@ -105,10 +103,13 @@ export const createKeyed = (
     finish() {
       if (joined) merged = joined.all()
       else {
-        const leading = wanted && leadingOf(waiting, wanted, check)
+        const leading = wanted && picks ? leadingOf(waiting, wanted, check) : undefined
         if (leading) {
-          documents = waiting.reduce((sum, { rows }) => sum + rows.leads!.documents, 0)
-          waiting = waiting.map(({ rows, owners }) => ({ rows: picked(rows, placesOf(leading, rows.keys)), owners }))
+          documents = leading.documents
+          waiting = waiting.map(({ rows, owners }) => ({
+            rows: picked(rows, placesOf(leading.keys, rows.keys)),
+            owners,
+          }))
         }
         const { numbers, ...all } = mergeRows(waiting, check)
         merged = all
@@ -128,8 +129,9 @@ export const createKeyed = (
     },
     documents(owner) {
       if (documents !== undefined) return owner === 0 ? documents : 0
+      const buckets = inOne(owner)
       let sum = 0
-      for (const bucket of inOne(owner)) sum += merged.counts[bucket]!
+      for (let i = 0; i < buckets.length; i++) sum += merged.counts[buckets[i]!]!
       return sum
     },
     bytes() {
@@ -139,20 +141,32 @@ export const createKeyed = (
   }
 }
 
+/** What leads in states, which live as long as these. */
+const known = new WeakMap<KeyedState, { leads: Leads | undefined }>()
+
 /** The keys of the buckets that come first, where only one bucket lies above; undefined where leaving out the others does not pay. */
 const leadingOf = (
   waiting: readonly { rows: KeyedState; owners: Uint32Array }[],
   { size, numbers }: Wanted,
   check: () => void,
-): Set<number> | undefined => {
+): { keys: Set<number>; documents: number } | undefined => {
+  if (waiting.some(({ owners }) => owners.length !== 1 || owners[0] !== 0)) return undefined
+  if (waiting.reduce((sum, { rows }) => sum + rows.keys.length, 0) < FEW) return undefined
   const parts: Led[] = []
-  let buckets = 0
-  for (const { rows, owners } of waiting) {
-    if (!rows.leads || owners.length !== 1 || owners[0] !== 0) return undefined
-    buckets += rows.keys.length
-    parts.push({ rows, numbers: numbers(rows)!, leads: rows.leads })
+  for (const { rows } of waiting) {
+    check()
+    const own = numbers(rows)
+    if (!own) return undefined
+    let found = known.get(rows)
+    if (!found) {
+      found = { leads: leadsOf(rows, own, size) }
+      known.set(rows, found)
+    }
+    if (!found.leads) return undefined
+    parts.push({ rows, numbers: own, leads: found.leads })
   }
-  return buckets < FEW ? undefined : leadingKeys(parts, size, check)
+  const keys = leadingKeys(parts, size, check)
+  return keys && { keys, documents: parts.reduce((sum, { leads }) => sum + leads.documents, 0) }
 }
 
 const FEW = 4000

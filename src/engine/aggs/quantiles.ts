@@ -1,12 +1,11 @@
 import { type Digest, digestOf } from '../../query/aggs/metrics/digest.ts'
-import { MISSING } from '../index/column-codec.ts'
 import type { Aggregator, State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { group, type Rows } from './group.ts'
 import { inOrder, type Ordered, type Part, upTo } from './merging.ts'
-import { selected, type Words } from './selection.ts'
+import { selected, type Words, wordsOf } from './selection.ts'
 import { areWords, quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
-import { type Found, gathered, type RawNumbers } from './values.ts'
+import { type Found, gathered } from './values.ts'
 
 /** What percentiles are told from. */
 export interface Quantiles extends Pick<Digest, 'quantile' | 'rank'> {
@@ -135,30 +134,6 @@ const rowsOf = (values: Float64Array<ArrayBuffer>): Rows => {
   const { values: keys, ends } = sortedOf(values)
   return { owners: new Uint32Array(keys.length), keys, counts: countsFrom(ends) }
 }
-
-/** The values of a batch as they come; undefined where one is too large. */
-const wordsOf = ({ values, base }: RawNumbers, { count, list, from }: Batch): Words | undefined => {
-  const words = new Uint32Array(count)
-  let size = 0
-  let greatest = 0
-  if (!list && base !== MISSING)
-    for (; size < count; size++) {
-      const word = base + values[from + size]!
-      words[size] = word
-      if (word > greatest) greatest = word
-    }
-  else
-    for (let i = 0; i < count; i++) {
-      const word = base + values[list ? list[i]! : from + i]!
-      if (word === MISSING) continue
-      words[size++] = word
-      if (word > greatest) greatest = word
-    }
-  if (greatest > LARGEST) return undefined
-  return { words: size === count ? words : words.slice(0, size), greatest }
-}
-
-const LARGEST = 2 ** 32 - 1
 
 const rowsIn = (state: Rows | Words): Rows => ('keys' in state ? state : rowsOf(Float64Array.from(state.words)))
 

@@ -1,4 +1,7 @@
+import { MISSING } from '../index/column-codec.ts'
+import type { Batch } from './batch.ts'
 import { hazen } from './sorted.ts'
+import type { RawNumbers } from './values.ts'
 
 /** Whole numbers below 2^32 in any order, each as often as its count says; without counts each once. */
 export interface Words {
@@ -6,6 +9,30 @@ export interface Words {
   greatest: number
   counts?: Float64Array | undefined
 }
+
+/** The values of a batch as they come; undefined where one is too large. */
+export const wordsOf = ({ values, base }: RawNumbers, { count, list, from }: Batch): Words | undefined => {
+  const words = new Uint32Array(count)
+  let size = 0
+  let greatest = 0
+  if (!list && base !== MISSING)
+    for (; size < count; size++) {
+      const word = base + values[from + size]!
+      words[size] = word
+      if (word > greatest) greatest = word
+    }
+  else
+    for (let i = 0; i < count; i++) {
+      const word = base + values[list ? list[i]! : from + i]!
+      if (word === MISSING) continue
+      words[size++] = word
+      if (word > greatest) greatest = word
+    }
+  if (greatest > LARGEST) return undefined
+  return { words: size === count ? words : words.slice(0, size), greatest }
+}
+
+const LARGEST = 2 ** 32 - 1
 
 /** Values by the part of all values below them. Undefined where that is not known without sorting all. */
 export type Selected = (part: number) => number | undefined
