@@ -44,6 +44,8 @@ export interface TokenOptions {
   scopes?: readonly Scope[] | undefined
   /** Who makes it; by default, whoever sits at the command line. */
   by?: Actor | undefined
+  /** Default true; where it is false, nobody waits for the disk, and a power cut may take the token. */
+  lasting?: boolean
 }
 
 export interface Rotated {
@@ -63,11 +65,15 @@ export interface Accounts {
   /** The account whose valid token this is. */
   verify(token: string): Caller | undefined
   list(): TokenInfo[]
+  /** What may be told of one token. */
+  token(id: number): TokenInfo | undefined
   /** All of them, in the order in which they were made. */
   accounts(): Account[]
   /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
   revoke(id: number, by?: Actor): void
   trail: Trail
+  /** As the trail's `record`, but nobody waits for the disk: a power cut may take it. */
+  note: Trail['record']
   /** Counts refusals for the trail. */
   refusals: Refusals
   close(): void
@@ -107,6 +113,15 @@ export const openAccounts = (
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
 
   const trail = createTrail(db, now)
+  /** The next commit that is to last takes the disk what these did. */
+  const withoutWaiting = <T>(work: () => T): T => {
+    db.pragma('synchronous = NORMAL')
+    try {
+      return work()
+    } finally {
+      db.pragma('synchronous = FULL')
+    }
+  }
   const refusals = createRefusals(refused => {
     db.transaction(() => {
       for (const { by, act } of refused) trail.record(by, act)
@@ -160,9 +175,9 @@ export const openAccounts = (
   }
 
   return {
-    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, by = thisUser() } = {}) => {
+    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, by = thisUser(), lasting = true } = {}) => {
       checkName(account)
-      return together(() => {
+      const create = () => {
         insertAccount.run(account, now())
         const made = addToken(account, writeScopes(scopes), expiresIn)
         trail.record(by, {
@@ -171,7 +186,8 @@ export const openAccounts = (
           detail: { account, scopes: scopes.join() },
         })
         return made.token
-      })
+      }
+      return lasting ? together(create) : withoutWaiting(() => together(create))
     },
 
     rotate: (id, { graceMs, expiresIn, by = thisUser() }) =>
@@ -218,6 +234,7 @@ export const openAccounts = (
     },
 
     list: listed,
+    token: id => listed().find(token => token.id === id),
 
     accounts: () => listAccounts.all(),
 
@@ -231,6 +248,7 @@ export const openAccounts = (
     },
 
     trail,
+    note: (by, act) => withoutWaiting(() => trail.record(by, act)),
     refusals,
 
     close: () => {

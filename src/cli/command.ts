@@ -418,6 +418,7 @@ export const SERVER = [
   'trustProxy',
   'proxyHeader',
   'corsOrigin',
+  'noConsole',
   'queryDeadline',
   'readers',
   'limit',

@@ -19,6 +19,8 @@ export const connect = (folder: string, native: string | undefined): Db => {
     // URLs of receivers are often their password.
     makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
+    // Room that is free can be given back. An older file is written anew for that, as by chainsieve compact.
+    db.pragma('auto_vacuum = INCREMENTAL')
     db.pragma('journal_mode = WAL')
     // What a kill leaves is whole; a power cut may take the last commits, whose deliveries are then made again.
     db.pragma('synchronous = NORMAL')

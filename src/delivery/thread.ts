@@ -12,6 +12,7 @@ import { createToldRules } from '../rules/told.ts'
 import { createChannels } from './index.ts'
 import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDelivery } from './messages.ts'
 import { createOutboxes } from './outboxes.ts'
+import { countAlerts } from './series.ts'
 import { openDeliveries } from './store.ts'
 import { createTroubles } from './troubles.ts'
 import { createWaitingMetrics } from './waiting.ts'
@@ -108,6 +109,14 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
         return store.counts(ask.rules)
       case 'list':
         return store.list(ask)
+      case 'page':
+        return store.page(ask)
+      case 'delivery':
+        return store.delivery(ask.account, ask.id)
+      case 'destinations':
+        return store.destinations(ask.account)
+      case 'series':
+        return countAlerts(outboxes.get, ask)
       case 'cancel':
         return worker.cancel(ask.rule, ask.why, ask.since)
       case 'redeliver':

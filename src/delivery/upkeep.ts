@@ -118,7 +118,7 @@ export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }
       if (now < pruneAt) return
       const before = { settledBefore: now - keepMs, deadBefore: now - Math.max(keepMs, KEEP_DEAD_MS) }
       const isDone = store.prune(before, AT_ONCE) < AT_ONCE
-      if (pruneGone(now) && isDone) pruneAt = now + pruneEveryMs
+      if (pruneGone(now) && isDone && !store.shrink()) pruneAt = now + pruneEveryMs
     },
   }
 }

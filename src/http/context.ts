@@ -39,6 +39,7 @@ export const pathOf = (request: Request): string => {
 
 type HeaderName =
   | 'accept'
+  | 'accept-encoding'
   | 'authorization'
   | 'content-encoding'
   | 'content-length'

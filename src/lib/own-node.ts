@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import process from 'node:process'
 
 /** As undici, the HTTP client, has it. */
 const OLDEST = [22, 19] as const

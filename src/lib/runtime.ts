@@ -12,10 +12,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { getAsset } from 'node:sea'
+import { getAsset, getRawAsset } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } from 'node:worker_threads'
-import { compileCacheFolder } from './compile-cache.ts'
 import { messageOf, stop } from './errors.ts'
 
 /**
@@ -37,12 +36,31 @@ export const version: string =
     ? (JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }).version
     : CHAINSIEVE_VERSION
 
+/** Whether this is a build: in a checkout, what was built may be of older sources. */
+export const isBuilt = form !== 'source'
+
 /** The content of a file of `data/`. */
 export const readAsset = (name: string): Buffer => {
   try {
     return form === 'executable' ? Buffer.from(getAsset(name)) : readFileSync(new URL(`data/${name}`, root))
   } catch (error) {
     throw missing(name, error)
+  }
+}
+
+/** The content of a file that the build makes in `dist/`; undefined where it was not built, as in a fresh checkout. */
+export const readBuilt = (name: string): Buffer | undefined => {
+  if (form === 'executable') return isAsset(name) ? Buffer.from(getAsset(name)) : undefined
+  const path = new URL(`dist/${name}`, root)
+  return existsSync(path) ? readFileSync(path) : undefined
+}
+
+const isAsset = (name: string): boolean => {
+  try {
+    getRawAsset(name)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -105,10 +123,10 @@ export const getBinding = (): unknown => {
   return loadAddon(path)
 }
 
-/** Compiling the script takes ten times as long as reading what V8 made of it when the executable was built. */
-const FROM_ASSETS = `
+/** What the executable runs in each thread. Compiling the script takes ten times as long as reading what V8 made of it when it was built. */
+export const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
-  const [source, cachedData] = ['worker.js', 'worker.cache'].map(name => Buffer.from(getRawAsset(name)))
+  const [source, cachedData] = ['program.js', 'program.cache'].map(name => Buffer.from(getRawAsset(name)))
   // An executable that was made on another platform has none.
   const cache = cachedData.length > 0 ? { cachedData } : {}
   // It is ASCII, which takes half the memory and no decoding this way.
@@ -117,11 +135,7 @@ const FROM_ASSETS = `
 `
 
 /** As `start.ts` does it in the main thread. */
-const fromBundle = (): string => {
-  const folder = compileCacheFolder()
-  const keep = folder === undefined ? '' : `require('node:module').enableCompileCache?.(${JSON.stringify(folder)})\n`
-  return `${keep}require(${JSON.stringify(fileURLToPath(import.meta.url))})`
-}
+const fromBundle = (): string => `require(${JSON.stringify(fileURLToPath(new URL('dist/load.cjs', root)))})`
 
 const NATIVE = 'better_sqlite3.node'
 const unfolded = new Map<string, string>()

@@ -314,6 +314,12 @@ export const LIMITS = {
     ['an account', 'entries in the audit trail'],
     'The oldest ones are removed. So are those of refused tokens, which count together.',
   ),
+  abiUpload: bytes(
+    '4MB',
+    'content_too_large_exception',
+    ['an ABI that is uploaded', 'text'],
+    'Add a longer one at the server, with chainsieve abi add.',
+  ),
   abiFile: bytes(
     '128MB',
     'bad_abi',

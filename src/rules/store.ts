@@ -45,8 +45,8 @@ export interface Rules {
   remove(account: number, id: number, ifRevision?: number, by?: Actor): 'removed' | 'absent' | 'changed'
   /** What happened to the rules of a network after `since`; 0: all that it has. Paused rules are among them. */
   changes(network: string, since: number): RuleChanges
-  /** Notes something else that was done with a rule. */
-  note(by: Actor, id: number, action: string): void
+  /** Notes something else that was done with a rule, or with several. */
+  note(by: Actor, id: number | null, action: string, detail?: Readonly<Record<string, unknown>>): void
   /** Where the rule has no start yet. */
   fixStart(id: number, startBlock: number): void
   /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
@@ -198,7 +198,8 @@ export const openRules = (
         removed: goneSince.all(network, since),
       }))(),
 
-    note: (by, id, action) => write(() => trail.record(by, { action, target: String(id) })),
+    note: (by, id, action, detail) =>
+      write(() => trail.record(by, { action, ...(id !== null && { target: String(id) }), ...(detail && { detail }) })),
 
     fixStart: (id, startBlock) =>
       write(() => {

@@ -270,3 +270,18 @@ test('a token that is rotated works for a grace time beside the new one, which i
   assert.throws(() => accounts.rotate(5, { graceMs: 0 }), { code: 'token_invalid', message: /^Token 5 is expired: / })
   accounts.close()
 })
+
+test('a token and an act that nobody waits for are there like others', () => {
+  const { accounts, folder } = open()
+  const token = accounts.createToken('alice', { lasting: false })
+  accounts.note({ user: 'somebody' }, { action: 'serve' })
+  assert.throws(() => accounts.createToken('', { lasting: false }))
+  const seen = openAccounts(folder)
+  assert.deepEqual(seen.verify(token), caller(1, 'alice', 1))
+  assert.deepEqual(
+    seen.trail.list({ limit: 9 }).map(({ action }) => action),
+    ['serve', 'token create'],
+  )
+  seen.close()
+  accounts.close()
+})

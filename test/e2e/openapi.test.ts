@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { SCOPES } from '../../src/accounts/index.ts'
 import type { OpenApi } from '../../src/http/openapi/index.ts'
 import { createChecker } from '../support/openapi.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -7,6 +8,8 @@ import { ruleBody, ruleConfig } from '../support/rules.ts'
 import { start, tempFolder, tokenOf } from './program.ts'
 
 const ES = '/{technology}/{blockchain}/{network}/es'
+
+const ABI = [{ type: 'event', name: 'Moored', inputs: [] }]
 
 interface Asked {
   /** What stands for the parts of the path. */
@@ -26,6 +29,16 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
   const msearch = '{"index":"tx"}\n{"size":1}\n{"index":"log"}\n{"query":{"no":1}}\n'
   return {
     '/metrics get': {},
+    '/status/storage get': { query: `network=${ids.network}` },
+    '/abis post': { body: ABI, status: 201 },
+    '/abis/{id} get': { path: { id: ids.abi! } },
+    '/abis/{id} delete': { path: { id: ids.abi! }, status: 204 },
+    '/redecodings post': { body: { abis: [ids.abi] }, status: 202 },
+    // None goes on, and nothing was found yet.
+    '/redecodings/{id} delete': { path: { id: 'none' }, status: 404 },
+    '/alerting/deliveries/{id} get': { path: { id: '1000' }, status: 404 },
+    '/alerting/deliveries/redeliver post': { body: { dead: true } },
+    '/{technology}/{blockchain}/{network}/abi/{address} get': { path: { address: `0x${'00'.repeat(20)}` } },
     '/alerting/rules post': { body: rule, status: 201 },
     '/alerting/rules/simulate post': { body: { ...rule, size: 1 } },
     '/alerting/rules/{id} put': { body: { name: 'Another' } },
@@ -73,7 +86,7 @@ const DEFAULTS: Record<string, string> = { index: 'tx', type: 'tx', names: '_all
 describe('the description of a server', { timeout: 120_000 }, () => {
   it('holds of what it answers to a request of each operation', async t => {
     const data = tempFolder(t)
-    const token = tokenOf(data)
+    const token = tokenOf(data, SCOPES)
     const program = start(t, ['serve', '--port', '0', '--metrics', 'open', '--allow-target', '127.0.0.1'], { data })
     const [, url = ''] = await program.says(/Serves +url=(\S+)/)
     await program.says(/Imported|demo|Token/i).catch(() => {})
@@ -96,7 +109,11 @@ describe('the description of a server', { timeout: 120_000 }, () => {
     const es = `/${networks[0]!.network}/es`
     const first = async (kind: string) =>
       JSON.parse((await send('GET', `${es}/${kind}/_search?size=1`)).text).hits.hits[0]._id
-    const ids: Record<string, string> = { tx: await first('tx'), event: await first('event') }
+    const added = JSON.parse((await send('POST', '/abis', ABI)).text) as { abis: { id: string }[] }
+    const ids: Record<string, string> = {
+      ...{ tx: await first('tx'), event: await first('event') },
+      ...{ network: networks[0]!.network, abi: added.abis[0]!.id },
+    }
     const fresh = async () => {
       ids.scroll = JSON.parse((await send('GET', `${es}/tx/_search?scroll=1m&size=1`)).text)._scroll_id
       ids.pit = JSON.parse((await send('POST', `${es}/tx/_pit?keep_alive=1m`)).text).id

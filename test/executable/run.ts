@@ -42,6 +42,7 @@ describe('in an empty folder with an empty environment', () => {
     const token = await newToken(place)
     assert.equal((await searchOver(port, token)).hits.hits.length, 3)
     assert.equal(copiesOfSqlite(server.pid!), 1)
+    assert.equal((await run(place, ['health', '--port', String(port)])).code, 0)
     server.kill('SIGTERM')
     assert.equal(await ended(server), 0)
     assert.match(await printed, new RegExp(`http://127.0.0.1:${port}`))

@@ -125,6 +125,7 @@ A line of a block pack has more than 128MB of JSON. A line holds one block: chec
 A block has more than 256kB of extraData. Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.
 An input, output, code or log has more than 16MB of data. No known chain has gas for more in one block: use another node.
 An account has more than 100000 entries in the audit trail. The oldest ones are removed. So are those of refused tokens, which count together.
+An ABI that is uploaded has more than 4MB of text. Add a longer one at the server, with chainsieve abi add.
 An ABI file has more than 128MB of text. From a list of signatures, keep those that your contracts use.
 A file that a command reads has more than 16MB of text. Split it: a command takes several files.
 `,

