@@ -111,7 +111,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       return {
         ...{ total, hits: taking(request)(hits) },
         ...maxScore(request, parts, found, reader),
-        ...(request.aggregations && writing && { aggregations: aggregated(request, writing) }),
+        ...(request.aggregations && writing && { aggregations: aggregated(request, parts, writing) }),
         ...(request.seen && cursorAt(ordered, hits.at(-1))),
       }
     } finally {
@@ -124,9 +124,15 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     seen: request.seen === 'now' ? seenNow(reader) : request.seen,
   })
 
-  const aggregated = (request: SearchRequest, { index, totals, typedKeys = false }: Writing): string => {
+  const aggregated = (
+    request: SearchRequest,
+    parts: readonly Part[],
+    { index, totals, typedKeys = false }: Writing,
+  ): string => {
     const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
-    return aggregating({ request, aggregations: request.aggregations!, index, total, typedKeys })
+    // What was looked up to be counted is known.
+    const evaluations = parts.map(({ evaluation }, i) => (request.parts[i]!.postFilter ? undefined : evaluation))
+    return aggregating({ request, evaluations, aggregations: request.aggregations!, index, total, typedKeys })
   }
 
   /** The total is that of the hits behind the token. */

@@ -233,7 +233,8 @@ const addTo = (bits: Uint32Array, set: OrdinalSet) => {
   }
 }
 
-const counted = (bits: Uint32Array): OrdinalSet => {
+/** What the bits of some ordinals tell. */
+export const counted = (bits: Uint32Array): OrdinalSet => {
   let count = 0
   for (let i = 0; i < bits.length; i++) {
     let word = bits[i]!
