@@ -1,7 +1,9 @@
-import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { cachedDataVersionTag } from 'node:v8'
 import { type BuildOptions, build } from 'esbuild'
+import { buildConsole } from './scripts/console/build.ts'
 
 /**
  * `node build.ts` builds what the npm package has: `dist/chainsieve.mjs`, which any Node runs, and what it starts, which needs nothing of
@@ -18,14 +20,16 @@ const common = (form: 'bundle' | 'executable'): BuildOptions => ({
   platform: 'node',
   define: { CHAINSIEVE_FORM: JSON.stringify(form), CHAINSIEVE_VERSION: JSON.stringify(version) },
   legalComments: 'none',
+  // A script that is run from what V8 made of it can require parts, and cannot import them.
+  supported: { 'dynamic-import': false },
   // A text of one byte a character is read in half the time.
   charset: 'ascii',
   logLevel: 'warning',
 })
 
 /**
- * `chainsieve.mjs` only starts `chainsieve.cjs`, so that Node can keep what V8 compiled of the program: that is told before the program is
- * read. CommonJS, since an ES module that imports a part of Node's has all its members looked at, which loads parts that nobody needs.
+ * `chainsieve.mjs` looks at which Node this is, and `load.cjs` runs `chainsieve.cjs` from what V8 made of it. CommonJS, since an ES module that
+ * imports a part of Node's has all its members looked at, which loads parts that nobody needs.
  */
 const buildBundle = async () => {
   for (const [name, file] of Object.entries(PARTS))
@@ -62,19 +66,48 @@ const buildBundle = async () => {
     format: 'esm',
     // It also tells an old Node that it is too old.
     target: 'node18',
-    external: ['./chainsieve.cjs'],
+    external: ['./load.cjs'],
     outfile: 'dist/chainsieve.mjs',
     banner: { js: '#!/usr/bin/env node' },
+    logLevel: 'warning',
+  })
+  await build({
+    entryPoints: ['src/load.ts'],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node22',
+    outfile: 'dist/load.cjs',
     logLevel: 'warning',
   })
   // One letter beyond ASCII, as in a regular expression, doubles what each thread holds of the text.
   for (const path of ['./chainsieve.cjs', ...Object.values(PARTS)])
     if (readFileSync(join('dist', path)).some(byte => byte > 127))
       throw new Error(`dist/${path} is not ASCII: write other characters as escapes`)
+  await makeDemo()
+  await makeCache()
   const { manPage } = await import('./src/cli/man.ts')
   writeFileSync('dist/chainsieve.1', manPage(version))
   // Without the executable bit npx says "Permission denied".
   chmodSync('dist/chainsieve.mjs', 0o755)
+}
+
+/** The store of the demo chain, which both forms ship, so that a first start need not import it. */
+const makeDemo = async (): Promise<string> => {
+  const { makeDemoStore } = await import('./scripts/demo/store.ts')
+  const { DEMO_STORE } = await import('./src/services/demo-store.ts')
+  const output = `dist/${DEMO_STORE}`
+  await makeDemoStore(output)
+  return output
+}
+
+/** What this V8 makes of the bundle; the file's name tells which V8 that is. */
+const makeCache = async () => {
+  const { warmCache } = await import('./scripts/executable/warm.ts')
+  for (const old of globSync('dist/chainsieve-*.cache')) rmSync(old)
+  const path = resolve('dist/chainsieve.cjs')
+  const text = `(function (exports, require, module, __filename, __dirname) {${readFileSync(path, 'latin1')}\n})`
+  writeFileSync(`dist/chainsieve-${cachedDataVersionTag()}.cache`, warmCache({ text, path }))
 }
 
 /** Parts in files of their own. The clients are half of the text, and the thread that answers needs none of them; SQLite finds its native part beside it. */
@@ -100,8 +133,9 @@ const buildExecutable = async (args: string[]) => {
         output: `dist/release/chainsieve-${version}-${platform}${PLATFORMS[platform].suffix}`,
       }))
     : [{ platform: native!, output: `dist/chainsieve${PLATFORMS[native!].suffix}` }]
-  await buildExecutables(common('executable'), targets)
+  await buildExecutables(common('executable'), targets, { 'demo-store.zst': await makeDemo() })
 }
 
 const [what, ...args] = process.argv.slice(2)
+await buildConsole(version)
 await (what === 'executable' ? buildExecutable(args) : buildBundle())

@@ -124,6 +124,22 @@ export const ROOMS: Record<string, Room> = {
     types: ['ingest', 'alerts', 'delivery'],
     packages: ['hono', '@hono/node-server'],
   },
+  console: {
+    is: 'the pages in the browser, which ask the HTTP API as every client does',
+    packages: [
+      'preact',
+      'uplot',
+      '@codemirror/autocomplete',
+      '@codemirror/commands',
+      '@codemirror/lang-json',
+      '@codemirror/language',
+      '@codemirror/lint',
+      '@codemirror/state',
+      '@codemirror/view',
+      '@lezer/highlight',
+    ],
+    pure: true,
+  },
   cli: {
     is: 'the command line: one file for each command, help texts, what is printed',
     may: ['limits', 'search', 'rules', 'accounts', 'config', 'lib'],
@@ -149,7 +165,8 @@ export const ROOMS: Record<string, Room> = {
     ],
     types: ['cli'],
   },
-  'start.ts': { is: 'what the bundle is started by: has Node keep what V8 compiled of the program', may: ['lib'] },
+  'start.ts': { is: 'what the bundle is started by: has a Node that is recent enough load it', may: ['lib'] },
+  'load.ts': { is: 'runs the bundle in each thread, from what V8 made of it when it was built', may: ['lib'] },
   'main.ts': {
     is: 'the one entry: the command line in the main thread, and each worker thread in its role',
     may: ['lib', 'search', 'ingest', 'delivery', 'cli', 'services'],
@@ -263,7 +280,7 @@ const root = new URL('../', import.meta.url)
 
 export const readSources = (): Map<string, string> =>
   new Map(
-    globSync('src/**/*.ts', { cwd: root })
+    globSync('src/**/*.{ts,tsx}', { cwd: root })
       .map(path => path.replaceAll('\\', '/'))
       .sort()
       .map(path => [path, readFileSync(new URL(path, root), 'utf8')]),

@@ -29,6 +29,8 @@ const main = async () => {
       return (await import('./search/reader-thread.ts')).runReader(data as ReaderData)
     case 'checker':
       return (await import('./search/check-thread.ts')).runChecker()
+    case 'storage':
+      return (await import('./services/manage/storage.ts')).runStorage(data as { store: string })
     case 'delivery':
       return (await import('./delivery/thread.ts')).runDelivery(data as DeliveryData)
   }

@@ -1,155 +1,146 @@
-import { createSearcher } from '../../src/engine/query/execute.ts'
-import { openReader } from '../../src/engine/reader.ts'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { createSearcher } from '../../src/engine/query/execute.ts'
+import type { openReader } from '../../src/engine/reader.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import type { Kind } from '../../src/mapping/index.ts'
-import { parseSearch } from '../../src/query/parse.ts'
+import type { parseSearch } from '../../src/query/parse.ts'
+import { QUESTIONS } from './agg-questions.ts'
+import { PANELS, type Span, WHOLE } from './dashboard.ts'
+import { showTable } from './table.ts'
 
 /**
- * Processor time of aggregations over a store that is there, without HTTP:
+ * Processor time of aggregations over a store that is there, without HTTP. With --before, another checkout answers the same
+ * requests in turns:
  *
- *     node scripts/bench/aggs.ts STORE.sqlite [PART OF A NAME]
+ *     node scripts/bench/aggs.ts STORE.sqlite [PART OF A NAME] [--before CHECKOUT]
  */
-const HOUR = { date_histogram: { field: 'timestamp', fixed_interval: '1h' } }
-const QUESTIONS: readonly (readonly [name: string, kind: Kind, body: object])[] = [
-  ['terms of names', 'event', { aggs: { a: { terms: { field: 'event.raw' } } } }],
-  ['terms of emitters', 'event', { aggs: { a: { terms: { field: 'address.raw' } } } }],
-  ['terms of senders', 'tx', { aggs: { a: { terms: { field: 'from.raw' } } } }],
-  ['hourly', 'event', { aggs: { a: HOUR } }],
-  [
-    'hourly, top five names',
-    'event',
-    { aggs: { a: { ...HOUR, aggs: { b: { terms: { field: 'event.raw', size: 5 } } } } } },
-  ],
-  [
-    'hourly, top five emitters',
-    'event',
-    { aggs: { a: { ...HOUR, aggs: { b: { terms: { field: 'address.raw', size: 5 } } } } } },
-  ],
-  ['hourly, mean gas', 'tx', { aggs: { a: { ...HOUR, aggs: { b: { avg: { field: 'gasUsed.num' } } } } } }],
-  [
-    'senders by gas',
-    'tx',
-    {
-      aggs: {
-        a: { terms: { field: 'from.raw', order: { s: 'desc' } }, aggs: { s: { sum: { field: 'gasUsed.num' } } } },
-      },
-    },
-  ],
-  ['stats', 'tx', { aggs: { a: { stats: { field: 'gasUsed.num' } } } }],
-  ['percentiles', 'tx', { aggs: { a: { percentiles: { field: 'gasUsed.num' } } } }],
-  ['sum of amounts', 'tx', { aggs: { a: { sum: { field: 'value.coin' } } } }],
-  ['distinct emitters', 'event', { aggs: { a: { cardinality: { field: 'address.raw' } } } }],
-  ['distinct transactions', 'event', { aggs: { a: { cardinality: { field: 'transactionHash' } } } }],
-  ['hourly distinct senders', 'tx', { aggs: { a: { ...HOUR, aggs: { b: { cardinality: { field: 'from.raw' } } } } } }],
-  ['histogram', 'tx', { aggs: { a: { histogram: { field: 'gasUsed.num', interval: 50000 } } } }],
-  ['range', 'tx', { aggs: { a: { range: { field: 'gasUsed.num', ranges: [{ to: 30000 }, { from: 30000 }] } } } }],
-  [
-    'filters',
-    'event',
-    {
-      aggs: {
-        a: { filters: { filters: { a: { term: { 'event.raw': 'Transfer' } }, b: { term: { 'event.raw': 'Swap' } } } } },
-      },
-    },
-  ],
-  [
-    'Transfers by emitter',
-    'event',
-    { query: { term: { 'event.raw': 'Transfer' } }, aggs: { a: { terms: { field: 'address.raw' } } } },
-  ],
-  [
-    'amounts of Transfers',
-    'event',
-    {
-      query: { term: { 'event.raw': 'Transfer' } },
-      aggs: {
-        a: {
-          nested: { path: 'args' },
-          aggs: {
-            f: { filter: { term: { 'args.name': 'value' } }, aggs: { s: { sum: { field: 'args.value.scaled' } } } },
-          },
-        },
-      },
-    },
-  ],
-  [
-    'amounts of Transfers, hourly',
-    'event',
-    {
-      query: { term: { 'event.raw': 'Transfer' } },
-      aggs: {
-        h: {
-          ...HOUR,
-          aggs: {
-            a: {
-              nested: { path: 'args' },
-              aggs: {
-                f: { filter: { term: { 'args.name': 'value' } }, aggs: { s: { sum: { field: 'args.value.scaled' } } } },
-              },
-            },
-          },
-        },
-      },
-    },
-  ],
-  [
-    'composite',
-    'event',
-    { aggs: { a: { composite: { size: 100, sources: [{ n: { terms: { field: 'event.raw' } } }, { d: HOUR }] } } } },
-  ],
-  [
-    'top hits',
-    'event',
-    {
-      aggs: {
-        a: {
-          terms: { field: 'event.raw', size: 3 },
-          aggs: { h: { top_hits: { size: 1, sort: [{ timestamp: 'desc' }] } } },
-        },
-      },
-    },
-  ],
-  [
-    'receivers of Transfers',
-    'event',
-    {
-      query: {
-        bool: { filter: [{ term: { 'event.raw': 'Transfer' } }, { range: { 'blockNumber.num': { lt: 22600100 } } }] },
-      },
-      aggs: {
-        a: {
-          nested: { path: 'args' },
-          aggs: { f: { filter: { term: { 'args.name': 'to' } }, aggs: { s: { terms: { field: 'args.value.hex' } } } } },
-        },
-      },
-    },
-  ],
-]
+const USAGE = 'node scripts/bench/aggs.ts STORE.sqlite [PART OF A NAME] [--before CHECKOUT]'
 
-const [file, part = ''] = process.argv.slice(2)
-if (!file) throw new Error('node scripts/bench/aggs.ts STORE.sqlite [PART OF A NAME]')
-const reader = openReader(file)
-const searcher = createSearcher(reader)
-const out = createByteWriter(1 << 16)
-const RUNS = 5
+interface Side {
+  name: string
+  /** Milliseconds of processor time. */
+  ask(kind: Kind, body: object): { ms: number; answer: string }
+  close(): void
+}
 
-const ask = (kind: Kind, body: object): number => {
-  const text = JSON.stringify({ size: 0, track_total_hits: false, ...body })
-  const start = process.cpuUsage().user
-  out.clear()
-  searcher.write(parseSearch(text, [kind], Date.now()), { deadline: Number.POSITIVE_INFINITY }, { index: 'x', out })
-  return (process.cpuUsage().user - start) / 1000
+const sideOf = async (name: string, checkout: string, file: string): Promise<Side> => {
+  const load = (path: string): Promise<unknown> => import(pathToFileURL(resolve(checkout, path)).href)
+  const modules = await Promise.all(
+    ['src/engine/reader.ts', 'src/engine/query/execute.ts', 'src/query/parse.ts'].map(load),
+  )
+  const code = Object.assign({}, ...modules) as {
+    openReader: typeof openReader
+    createSearcher: typeof createSearcher
+    parseSearch: typeof parseSearch
+  }
+  const reader = code.openReader(file)
+  const searcher = code.createSearcher(reader)
+  const out = createByteWriter(1 << 16)
+  return {
+    name,
+    ask(kind, body) {
+      const text = JSON.stringify({ size: 0, ...body })
+      const start = process.cpuUsage().user
+      out.clear()
+      const request = code.parseSearch(text, [kind], Date.now())
+      const { aggregations, total } = searcher.write(
+        request,
+        { deadline: Number.POSITIVE_INFINITY },
+        { index: 'x', out },
+      )
+      return { ms: (process.cpuUsage().user - start) / 1000, answer: `${total} ${aggregations}` }
+    },
+    close: () => reader.close(),
+  }
 }
 
 const median = (times: readonly number[]) => times.toSorted((a, b) => a - b)[times.length >> 1]!
 
-for (const [name, kind, body] of QUESTIONS) {
-  if (!name.includes(part)) continue
-  const [aggregation] = Object.values((body as { aggs: Record<string, object> }).aggs)
-  // By a name that was not asked for before, so that nothing that is kept answers.
-  const anew = Array.from({ length: RUNS }, (_, run) => ask(kind, { ...body, aggs: { [`a${run}`]: aggregation } }))
-  const again = Array.from({ length: RUNS }, () => ask(kind, { ...body, aggs: { [`a${RUNS - 1}`]: aggregation } }))
-  const [first, usual, kept] = [anew[0]!, median(anew), median(again)].map(time => time.toFixed(1).padStart(8))
-  process.stdout.write(`${name.padEnd(32)} first ${first} ms, anew ${usual} ms, kept ${kept} ms\n`)
+const RUNS = 15
+
+/** Requests of one name: each of them another one that was not asked for before. */
+interface Asked {
+  name: string
+  kind: Kind
+  body(run: number): object
 }
-reader.close()
+
+const questions = (): Asked[] =>
+  QUESTIONS.map(([name, kind, body]) => {
+    const { aggs, ...rest } = body as { aggs: Record<string, object> }
+    // By a name that was not asked for before, so that nothing that is kept answers.
+    return { name, kind, body: run => ({ ...rest, aggs: { [`a${run}`]: Object.values(aggs)[0] } }) }
+  })
+
+/** The aggregations that are asked beside OpenSearch, in the same way. */
+const panels = (whole: Span): Asked[] => {
+  let asked = 0
+  /** Each another one, of more than half of the time. */
+  const next = (): Span => {
+    asked++
+    const length = whole.to - whole.from
+    const [before, after] = [(asked * 0.381966) % 1, (asked * 0.618034) % 1].map(share =>
+      Math.round(share * length * 0.2),
+    )
+    return { from: whole.from + before!, to: whole.to - after! }
+  }
+  return [...PANELS, ...WHOLE].map(panel => ({
+    name: `panel: ${panel.name}`,
+    kind: panel.entity,
+    body: () => panel.body(next()),
+  }))
+}
+
+const spanOf = (side: Side): Span => {
+  const aggs = { a: { min: { field: 'timestamp' } }, b: { max: { field: 'timestamp' } } }
+  const { answer } = side.ask('block', { aggs })
+  const { a, b } = JSON.parse(answer.slice(answer.indexOf('{'))) as Record<'a' | 'b', { value: number }>
+  return { from: a.value, to: b.value }
+}
+
+const measure = ({ name, kind, body }: Asked, sides: readonly Side[]): string[] => {
+  const anew = sides.map((): number[] => [])
+  const again = sides.map((): number[] => [])
+  const inTurns = (request: object, into: number[][], run: number) => {
+    // Whoever comes second may find the processor warm.
+    const order = [...sides.keys()]
+    if (run % 2 === 1) order.reverse()
+    const answers = order.map(i => {
+      const { ms, answer } = sides[i]!.ask(kind, request)
+      into[i]!.push(ms)
+      return answer
+    })
+    if (new Set(answers).size > 1) throw new Error(`${name}: answers differ\n${answers.join('\n')}`)
+  }
+  for (let run = 0; run < RUNS; run++) inTurns(body(run), anew, run)
+  const last = body(RUNS)
+  for (let run = 0; run < RUNS; run++) inTurns(last, again, run)
+  const shown = (times: readonly number[]) => median(times).toFixed(2)
+  const ratio = (times: readonly number[][]) =>
+    times.length < 2 ? [] : [(median(times[1]!) / median(times[0]!)).toFixed(2)]
+  return [
+    name,
+    ...anew.map(times => times[0]!.toFixed(2)),
+    ...anew.map(shown),
+    ...ratio(anew),
+    ...again.map(shown),
+    ...ratio(again),
+  ]
+}
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { before: { type: 'string' } } })
+const [file, part = ''] = positionals
+if (!file) throw new Error(USAGE)
+const sides = [await sideOf('now', new URL('../..', import.meta.url).pathname, file)]
+if (values.before !== undefined) sides.push(await sideOf('before', values.before, file))
+const heads = (what: string) => [
+  ...sides.map(({ name }) => `${what}, ${name}`),
+  ...(sides.length > 1 && what !== 'first' ? ['ratio'] : []),
+]
+const rows = [...questions(), ...panels(spanOf(sides[0]!))]
+  .filter(({ name }) => name.includes(part))
+  .map(asked => measure(asked, sides))
+console.log(showTable([['processor ms', ...heads('first'), ...heads('anew'), ...heads('again')], ...rows]))
+for (const side of sides) side.close()

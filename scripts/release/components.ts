@@ -17,12 +17,12 @@ export interface Bom {
   dependencies: { ref: string; dependsOn: string[] }[]
 }
 
-/** What the released files are made of, in the form of CycloneDX: what npm says of the packages that the bundler takes, and the Nodes. */
+/** What the released files are made of, in the form of CycloneDX: what npm says of the packages that the bundler takes, the Nodes, and each platform's sqlite-vec. */
 export const componentsOf = async (): Promise<Bom> => {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, { version: string }>
   }
-  const names = [...(await bundled()), ...Object.values(PLATFORMS).map(({ node }) => node)]
+  const names = [...(await bundled()), ...Object.values(PLATFORMS).flatMap(({ node, vectors }) => [node, vectors])]
   return narrowed(npmSbom(), new Set(names.map(name => `${name}@${packages[`node_modules/${name}`]!.version}`)))
 }
 

@@ -12,10 +12,10 @@ export interface Actor {
   address?: string | undefined
 }
 
-/** What was done, in the words of the command line, such as `token create`. */
+/** The action, in the words of the command line, such as `token create`. */
 export interface Act {
   action: string
-  /** What it was done to: the number of a token or rule, names of files. */
+  /** The target of the action: the number of a token or rule, names of files. */
   target?: string | undefined
   detail?: Readonly<Record<string, unknown>> | undefined
   /** How often, where several are told as one, and when the first one was. */
@@ -84,7 +84,7 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
     `DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ${STEP}) AND at < ?`,
   )
   const accounts = db.prepare<[], number | null>('SELECT DISTINCT account FROM audit').pluck()
-  // What is done without an account needs none to be refused, or is done at the command line, which is kept.
+  // Entries without an account are refused requests, or acts at the command line, which are kept.
   const dropMany = db.prepare(
     `DELETE FROM audit WHERE id IN (
        SELECT id FROM audit WHERE account IS @account AND user IS NULL AND id <= (

@@ -20,21 +20,25 @@ export interface Caller extends Account {
   /** Number of the token. */
   token: number
   scopes: ReadonlySet<Scope>
+  /** Requests that the token may make in a minute; absent where the limit of all tokens holds. */
+  rate?: number
 }
 
-/** What may be told of a token; the token itself is known to its holder alone. Times are epoch milliseconds. */
+/** What others may know about a token; only its holder knows the token itself. Times are epoch milliseconds. */
 export interface TokenInfo {
   id: number
   account: string
   /** Its first letters, by which its holder can tell which one is meant. */
   hint: string
   scopes: Scope[]
+  /** Requests in a minute; null where the limit of all tokens holds. */
+  rate: number | null
   createdAt: number
   expiresAt: number | null
   revokedAt: number | null
   /** To the minute, once a minute has passed. */
   lastUsedAt: number | null
-  /** The token that was made in its place. */
+  /** The token that replaced it. */
   replacedBy: number | null
 }
 
@@ -42,8 +46,12 @@ export interface TokenOptions {
   /** Milliseconds. */
   expiresIn?: number | undefined
   scopes?: readonly Scope[] | undefined
-  /** Who makes it; by default, whoever sits at the command line. */
+  /** Requests in a minute. */
+  rate?: number | undefined
+  /** Who creates it; by default, whoever sits at the command line. */
   by?: Actor | undefined
+  /** Default true; where it is false, nobody waits for the disk, and a power cut may take the token. */
+  lasting?: boolean
 }
 
 export interface Rotated {
@@ -54,20 +62,24 @@ export interface Rotated {
 }
 
 export interface Accounts {
-  /** Makes a token for the account of that name, which is made where it does not exist. */
+  /** Creates a token for the account of that name, and the account if it does not exist. */
   createToken(account: string, options?: TokenOptions): string
-  /**
-   * Makes a token of the same account and scopes, valid for as long as the old one was, and has the old one expire after `graceMs`.
-   */
+  /** Creates a token with the account, scopes, limit and lifetime of the old one, which expires after `graceMs`. */
   rotate(id: number, options: { graceMs: number; expiresIn?: number | undefined; by?: Actor | undefined }): Rotated
   /** The account whose valid token this is. */
   verify(token: string): Caller | undefined
+  /** Sets how many requests a minute a token may make; null gives it the limit of all tokens. Takes effect as `revoke` does. */
+  setRate(id: number, rate: number | null, by?: Actor): void
   list(): TokenInfo[]
-  /** All of them, in the order in which they were made. */
+  /** What may be told of one token. */
+  token(id: number): TokenInfo | undefined
+  /** All of them, in the order in which they were created. */
   accounts(): Account[]
   /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
   revoke(id: number, by?: Actor): void
   trail: Trail
+  /** As the trail's `record`, but nobody waits for the disk: a power cut may take it. */
+  note: Trail['record']
   /** Counts refusals for the trail. */
   refusals: Refusals
   close(): void
@@ -88,25 +100,35 @@ export const openAccounts = (
   keepReserve(folder)
   const insertAccount = db.prepare('INSERT INTO accounts (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertToken = db.prepare(
-    'INSERT INTO tokens (account, hash, hint, created_at, expires_at, scopes) SELECT id, ?, ?, ?, ?, ? FROM accounts WHERE name = ?',
+    'INSERT INTO tokens (account, hash, hint, created_at, expires_at, scopes, rate) SELECT id, ?, ?, ?, ?, ?, ? FROM accounts WHERE name = ?',
   )
   const findToken = db.prepare<[Buffer], TokenRow>(
-    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes FROM tokens t JOIN accounts a ON a.id = t.account
+    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes, t.rate FROM tokens t JOIN accounts a ON a.id = t.account
      WHERE t.hash = ? AND t.revoked_at IS NULL`,
   )
   const listTokens = db.prepare<[], Omit<TokenInfo, 'scopes'> & { scopes: string }>(
-    `SELECT t.id, a.name AS account, t.hint, t.scopes, t.created_at AS createdAt, t.expires_at AS expiresAt,
+    `SELECT t.id, a.name AS account, t.hint, t.scopes, t.rate, t.created_at AS createdAt, t.expires_at AS expiresAt,
        t.revoked_at AS revokedAt, t.used_at AS lastUsedAt, t.replaced_by AS replacedBy
      FROM tokens t JOIN accounts a ON a.id = t.account ORDER BY t.id`,
   )
   const listAccounts = db.prepare<[], Account>('SELECT id, name FROM accounts ORDER BY id')
   const revokeToken = db.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?')
   const replaceToken = db.prepare('UPDATE tokens SET replaced_by = ?, expires_at = ? WHERE id = ?')
+  const limitToken = db.prepare('UPDATE tokens SET rate = ? WHERE id = ?')
   const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
   // Changes when another connection has committed, and costs a look at shared memory.
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
 
   const trail = createTrail(db, now)
+  /** The next commit that is to last takes the disk what these did. */
+  const withoutWaiting = <T>(work: () => T): T => {
+    db.pragma('synchronous = NORMAL')
+    try {
+      return work()
+    } finally {
+      db.pragma('synchronous = FULL')
+    }
+  }
   const refusals = createRefusals(refused => {
     db.transaction(() => {
       for (const { by, act } of refused) trail.record(by, act)
@@ -128,7 +150,7 @@ export const openAccounts = (
       })()
       used.clear()
     } catch {
-      // Who used a token when is nice to know, no reason to fail; it is written with the next uses.
+      // The last use of a token is not worth a failure; it is written with the next uses.
     }
     keepReserve(folder)
   }
@@ -150,28 +172,30 @@ export const openAccounts = (
     return done
   }
 
-  const addToken = (account: string, scopes: string, expiresIn: number | undefined) => {
+  const addToken = (account: string, { scopes, rate, expiresIn }: NewToken) => {
     const token = `cs_${randomBytes(32).toString('base64url')}`
     const at = now()
     const expiresAt = expiresIn === undefined ? null : at + expiresIn
     const hint = token.slice(0, 'cs_'.length + 4)
-    const added = insertToken.run(Buffer.from(digest(token), 'hex'), hint, at, expiresAt, scopes, account)
+    const key = Buffer.from(digest(token), 'hex')
+    const added = insertToken.run(key, hint, at, expiresAt, writeScopes(scopes), rate, account)
     return { id: Number(added.lastInsertRowid), token }
   }
 
   return {
-    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, by = thisUser() } = {}) => {
+    createToken: (account, { expiresIn, scopes = USUAL_SCOPES, rate, by = thisUser(), lasting = true } = {}) => {
       checkName(account)
-      return together(() => {
+      const create = () => {
         insertAccount.run(account, now())
-        const made = addToken(account, writeScopes(scopes), expiresIn)
+        const made = addToken(account, { scopes, rate: rate ?? null, expiresIn })
         trail.record(by, {
           action: 'token create',
           target: String(made.id),
-          detail: { account, scopes: scopes.join() },
+          detail: { account, scopes: scopes.join(), ...(rate !== undefined && { rate }) },
         })
         return made.token
-      })
+      }
+      return lasting ? together(create) : withoutWaiting(() => together(create))
     },
 
     rotate: (id, { graceMs, expiresIn, by = thisUser() }) =>
@@ -188,7 +212,7 @@ export const openAccounts = (
             `Token ${id} is ${old.revokedAt === null ? 'expired' : 'revoked'}: create a new one with chainsieve token create.`,
           )
         const lifetime = expiresIn ?? (old.expiresAt === null ? undefined : old.expiresAt - old.createdAt)
-        const made = addToken(old.account, writeScopes(old.scopes), lifetime)
+        const made = addToken(old.account, { scopes: old.scopes, rate: old.rate, expiresIn: lifetime })
         const oldUntil = Math.min(end, at + graceMs)
         replaceToken.run(made.id, oldUntil, id)
         const detail = { account: old.account, replacedBy: made.id, oldUntil: new Date(oldUntil).toISOString() }
@@ -205,8 +229,9 @@ export const openAccounts = (
       if (!known) {
         const row = findToken.get(Buffer.from(key, 'hex'))
         if (!row) return undefined
-        const { id, account, name, expiresAt, scopes } = row
-        const caller = { id: account, name, token: id, scopes: new Set(readScopes(scopes)) }
+        const { id, account, name, expiresAt, scopes, rate } = row
+        const caller: Caller = { id: account, name, token: id, scopes: new Set(readScopes(scopes)) }
+        if (rate !== null) caller.rate = rate
         known = { caller, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY }
         if (valid.size >= MAX_CACHED) valid.clear()
         valid.set(key, known)
@@ -217,7 +242,14 @@ export const openAccounts = (
       return known.caller
     },
 
+    setRate: (id, rate, by = thisUser()) =>
+      together(() => {
+        if (limitToken.run(rate, id).changes === 0) throw unknownToken(id)
+        trail.record(by, { action: 'token limit', target: String(id), detail: { rate } })
+      }),
+
     list: listed,
+    token: id => listed().find(token => token.id === id),
 
     accounts: () => listAccounts.all(),
 
@@ -231,6 +263,7 @@ export const openAccounts = (
     },
 
     trail,
+    note: (by, act) => withoutWaiting(() => trail.record(by, act)),
     refusals,
 
     close: () => {
@@ -248,6 +281,13 @@ interface TokenRow {
   name: string
   expiresAt: number | null
   scopes: string
+  rate: number | null
+}
+
+interface NewToken {
+  scopes: readonly Scope[]
+  rate: number | null
+  expiresIn: number | undefined
 }
 
 const unknownToken = (id: number) =>

@@ -65,4 +65,5 @@ export const MIGRATIONS: readonly string[] = [
    ) STRICT;
    CREATE INDEX audit_by_account ON audit (account, id);
    CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is not changed'); END`,
+  'ALTER TABLE tokens ADD COLUMN rate INTEGER',
 ]

@@ -31,7 +31,7 @@ export const createRefusals = (write: (refused: Counted[]) => void, now: () => n
       write([...counted.values()])
       counted.clear()
     } catch {
-      // They are written with the next ones: a full disk is no reason to fail a request that was refused.
+      // They are written with the next ones: a full disk must not fail a request that was refused anyway.
     }
   }
 

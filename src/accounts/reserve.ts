@@ -21,7 +21,7 @@ export const keepReserve = (folder: string): void => {
       closeSync(fd)
     }
   } catch {
-    // There is no room now, or no right to write: the writer of something is told.
+    // The disk is full or not writable: the next write says so.
   }
 }
 

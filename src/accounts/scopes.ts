@@ -4,7 +4,7 @@ import { refuse } from '../lib/errors.ts'
 export const SCOPES = ['search', 'rules', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** What a token may do where nothing else is asked for: all that an account needs for itself. */
+/** The scopes of a token unless others are given: all that an account needs for itself. */
 export const USUAL_SCOPES: readonly Scope[] = ['search', 'rules']
 
 /** As they are stored: each once, in the order of the list. */

@@ -25,7 +25,7 @@ export interface AlertUpdate {
   hits: readonly RuleMatch[]
   /** Rules whose alerts do not fire for now; the whole list, where it has changed. */
   paused?: readonly number[]
-  /** Rules that are no more: their pending alerts are withdrawn. */
+  /** Rules that no longer exist: their pending alerts are withdrawn. */
   gone?: readonly number[]
   /** Rules that are looked for from here on, and the history that is still to be gone through for them. */
   scans?: readonly Scan[]
@@ -34,7 +34,7 @@ export interface AlertUpdate {
 /** A rule's history, as far as it was stored before the rule came up. */
 export interface Scan {
   rule: number
-  /** `startBlock` of the rule, by which a scan that it asked for anew is told from one that was done. */
+  /** `startBlock` of the rule: tells a scan that was requested again from one that is done. */
   start: number
   /** First block that is still to be looked at; above `last`: none is. */
   next: number
@@ -84,7 +84,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now): AlertSto
 
   const add = (hit: RuleMatch, chain: unknown, at: number) => {
     const { rule, revision, block, entity, source } = hit
-    // What was found in history may have been reorganised away since.
+    // A match in history may have been reorganised away since.
     if (blocks.hash(block) !== hit.blockHash.toLowerCase()) return
     const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
     const id = alertId(hit, chain)

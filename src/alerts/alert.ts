@@ -15,7 +15,7 @@ export interface RuleMatch {
   targetType: TargetType
   /** Blocks above the entity's own that must be stored before it fires; 0: at once. */
   confirmations: number
-  /** Also tells of it while it is pending. */
+  /** Also notifies while the alert is pending. */
   notifyPending: boolean
   block: number
   blockHash: string
@@ -34,7 +34,7 @@ export interface StoredAlert extends Omit<RuleMatch, 'notifyPending'> {
   changedAt: number
 }
 
-/** What receivers are to be told of an alert. Numbers grow, and are never used again in one store. */
+/** A message about an alert to its receivers. Numbers grow, and are never reused in one store. */
 export interface OutboxEntry {
   n: number
   type: 'pending' | 'confirmed' | 'retracted'

@@ -5,9 +5,9 @@ import { type AlertRow, STATES, TYPES, toAlert } from './rows.ts'
 
 /** The alerts of one network's store, for whoever tells receivers of them. */
 export interface Outbox {
-  /** Of this very file: another one under its name, made anew, counts from the beginning. */
+  /** Identifies this file: a new file under the same name counts from the beginning. */
   readonly identity: string
-  /** What is to be told behind number `n`, in order. */
+  /** Messages after number `n`, in order. */
   after(n: number, limit: number): OutboxEntry[]
   /** Number of the last entry that there ever was in it. */
   last(): number
@@ -15,7 +15,19 @@ export interface Outbox {
   version(): number
   /** Alerts of a rule, the newest first; `before` is the number of the last one of the page before. */
   alerts(rule: number, page: AlertsPage): { n: number; alert: StoredAlert }[]
+  /** When alerts of a rule came, the newest first. */
+  times(rule: number, before: number, limit: number): AlertTime[]
   close(): void
+}
+
+/** Times are epoch milliseconds. */
+export interface AlertTime {
+  n: number
+  id: string
+  state: AlertState
+  block: number
+  receivedAt: number
+  changedAt: number
 }
 
 export interface AlertsPage {
@@ -36,6 +48,10 @@ export const openOutbox = (store: string, native?: string): Outbox => {
   const inState = db.prepare<[number, number, number, number], AlertRow>(
     'SELECT * FROM alert WHERE rule = ? AND n < ? AND state = ? ORDER BY n DESC LIMIT ?',
   )
+  const times = db.prepare<[number, number, number], Omit<AlertTime, 'state'> & { state: number }>(
+    `SELECT n, id, state, block, received_at AS receivedAt, changed_at AS changedAt FROM alert
+     WHERE rule = ? AND n < ? ORDER BY n DESC LIMIT ?`,
+  )
   const version = db.prepare('PRAGMA data_version').pluck()
   const last = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").pluck()
   return {
@@ -49,6 +65,7 @@ export const openOutbox = (store: string, native?: string): Outbox => {
         state === undefined ? alerts.all(rule, before, size) : inState.all(rule, before, STATES.indexOf(state), size)
       return rows.map(row => ({ n: row.n, alert: toAlert(row) }))
     },
+    times: (rule, before, limit) => times.all(rule, before, limit).map(row => ({ ...row, state: STATES[row.state]! })),
     close: () => void db.close(),
   }
 }

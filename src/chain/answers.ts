@@ -42,7 +42,7 @@ export const parseBody = (body: string): unknown => {
   }
 }
 
-/** The beginning of what is no answer. */
+/** The beginning of a body that is not an answer. */
 export const excerpt = (body: string): string | undefined => body.trim().slice(0, 120) || undefined
 
 /** Answers in the order of the calls. Undefined where the body is none. */

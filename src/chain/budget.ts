@@ -5,7 +5,7 @@ export interface Budget {
   open(): Share
 }
 
-/** What one answer holds of it. */
+/** The share that one answer holds. */
 export interface Share {
   /** Takes so many bytes that have come, and resolves when more may come. Rejects with the signal's reason. */
   take(bytes: number, signal: AbortSignal): Promise<void>

@@ -89,7 +89,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
   }
   close(0)
   for (at++; at < transactions.length; at++) {
-    // What a genesis block lists was never run.
+    // The transactions of a genesis block were never run.
     if (number > 0 && !mayLackTraces(transactions[at]!)) {
       throw inconsistent(`${where} has no traces of transaction ${at} ${transactions[at]!.hash} and those after it`)
     }

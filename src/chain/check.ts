@@ -149,7 +149,7 @@ const HASH = /^0x[0-9a-f]{64}$/
 export const isHash = (value: unknown): value is Hex => typeof value === 'string' && HASH.test(value)
 
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
-/** NaN where the value is no hex quantity. */
+/** NaN if the value is not a hex quantity. */
 const parseIndex = (value: unknown): number =>
   typeof value === 'string' && QUANTITY.test(value) ? Number(value) : Number.NaN
 

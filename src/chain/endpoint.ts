@@ -173,7 +173,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
           outcome = 'ok'
           return { taken }
         }
-        // What it tells of the node's load still counts.
+        // Its outcome still tells something about the node's load.
         leave = await window.enter(signal, urgent)
         body = takeText(bytesOf(taken))
       } else body = takeText(bytes)

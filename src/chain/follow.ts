@@ -40,7 +40,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   let tip = options.tip
   /** The block that is wanted next while there is no tip. */
   let first = options.from
-  /** What was yielded but may not be stored yet, by number. */
+  /** Blocks that were yielded but may not be stored yet, by number. */
   const yielded = new Map<number, string>()
   const held = (number: number): BlockRef | undefined => {
     const hash = yielded.get(number) ?? (options.tip?.number === number ? options.tip.hash : undefined)
@@ -102,7 +102,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
    */
   async function* leave(ours: BlockRef, top: number): AsyncGenerator<ChainEvent> {
     let ancestor: number | undefined
-    // What would stop everything has to be seen twice.
+    // An error that would stop everything must be seen twice.
     for (let seen = 0; seen < 2 && ancestor === undefined; seen++) {
       if (seen > 0) await clock.sleep(SECOND_LOOK_MS, signal)
       ancestor = await rpc.attempt(endpoint => findAncestor(endpoint, ours, top), signal, { tries: BLOCK_TRIES })
@@ -185,7 +185,7 @@ const notItsParent = (block: Head, parent: Head) =>
     `block ${block.number} names ${block.parentHash} as its parent, but the node's block ${parent.number} is ${parent.hash}`,
   )
 
-/** Tries for a block that was announced, before the head is asked for again: it may be gone. */
+/** Tries for an announced block before the head is requested again: the block may be gone. */
 const BLOCK_TRIES = 4
 /** Blocks whose hashes are remembered in case that the store is not that far yet. */
 const KEPT = 1024

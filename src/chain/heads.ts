@@ -122,7 +122,7 @@ export const createHeads = ({
     attach(notify) {
       onSilence = notify
       pushedAt = clock.now()
-      // What came before the first announcement is found by a poll.
+      // A poll finds the blocks before the first announcement.
       poke()
     },
     detach() {
@@ -181,7 +181,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
           if (failures > 0) log.info('The node announces new heads again', { endpoint: name })
         })
         if (signal.aborted) return
-        // A subscription that is soon lost again is no success: it would be made anew without a rest.
+        // A subscription that is soon lost is not a success: otherwise it would be renewed without a rest.
         if (clock.now() - since >= STEADY_MS) {
           failures = 0
           loggedAt = 0

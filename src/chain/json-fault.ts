@@ -1,4 +1,4 @@
-/** Where and why a text is no JSON. */
+/** Where and why a text is not JSON. */
 export interface JsonFault {
   /** Zero-based offset in UTF-16 units. */
   offset: number

@@ -211,7 +211,7 @@ const OTHER_FORMATS = [
   { name: 'UTF-16 text', magic: [0xfe, 0xff], remedy: 'convert it to UTF-8' },
 ]
 
-/** What reading failed with, said of the file. `line` is the last one that was read whole. */
+/** The error of reading, naming the file. `line` is the last line that was read completely. */
 const readFault = (error: unknown, path: string, line: number): unknown => {
   const code = (error as NodeJS.ErrnoException | null)?.code
   const after = line === 0 ? 'before the end of its first line' : `after line ${line}`

@@ -1,7 +1,7 @@
 import { hostsOf } from '../lib/hosts.ts'
 import type { Metrics } from '../lib/metrics.ts'
 
-/** What is counted of requests to nodes. A node goes by its host: the rest of its address may hold a key. */
+/** Metrics of requests to nodes. A node is named by its host: the rest of its address may hold a key. */
 export interface RpcMetrics {
   /** `node`: its place among the addresses. */
   of(node: number): RequestCounter

@@ -140,7 +140,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   }
 }
 
-/** What a contract refuses is an answer, and so is what it answers at too great length; what the node cannot do now is not. */
+/** A revert counts as an answer, and so does an answer that is too long; a failure of the node does not. */
 const toCallResult = (answer: Answer, method: string): string | null => {
   if (answer.error !== undefined && (answer.error.code === ANSWER_TOO_LARGE || isRevert(answer.error))) return null
   return toHex(answer, method)
@@ -168,7 +168,7 @@ const toMessage = (question: StateQuestion): Message =>
  * 3 is go-ethereum's code for a revert and -32015 Parity's. Others put every failure of the EVM under a general code and tell it
  * in words only. All ways in which a contract can fail must be among them: it would be asked for ever, and with it all that is asked beside it.
  */
-const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
+export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
   code === 3 ||
   code === -32015 ||
   /revert|invalid (opcode|jump)|opcode|out of gas|stack (under|over)flow|stack limit|out of bounds|gas uint64 overflow|write protection|call depth|execution aborted|(vm|evm)\b.*(error|exception)|outofgas|gas required exceeds/i.test(

@@ -129,7 +129,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 }
 
-/** Blocks by which a head may rise before it has to be shown: what is no further off is found out when the blocks are read. */
+/** A head may rise by this many blocks without proof: reading the blocks up to it is proof enough. */
 export const STRIDE = 32
 
 /** Code of the error of a node that does not have a method at all. */

@@ -13,7 +13,7 @@ const seal = is.digits(32)
 const WITHDRAWAL = is.object({
   index: optional(is.quantity),
   validatorIndex: optional(is.quantity),
-  /** Of older nodes and exports. */
+  /** Older nodes and exports have it. */
   validator_index: optional(is.quantity),
   address: is.address,
   amount: optional(is.quantity),

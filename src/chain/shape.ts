@@ -1,7 +1,7 @@
 import { isHex, isLowerHex } from '../lib/hex.ts'
 import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
 
-/** What is wrong with a value, and where in it: a JSON path without its root, such as `.logs[3].data`. */
+/** What is wrong with a value, and where: a JSON path without its root, such as `.logs[3].data`. */
 export interface ShapeFault {
   path: string
   what: string
@@ -38,7 +38,7 @@ const leaf =
 
 const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${show(value)}, not ${due}` })
 
-/** What older chains leave out, and what nodes fill with null. */
+/** A member that older chains leave out and some nodes set to null. */
 export const optional =
   (shape: Shape): Shape =>
   (value, limits) =>

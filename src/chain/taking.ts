@@ -51,7 +51,7 @@ export const fetchTaken = async <T extends Taken>(
   signal: AbortSignal,
 ): Promise<Part<T>[]> => {
   const step = callsPerBlock({ whole: true, traceMethod: options.traces ? 'trace_block' : undefined })
-  // What one request asks for, as long as nodes bear it: an answer in pieces cannot be taken.
+  // As much as one request asks for: an answer in pieces cannot be taken.
   const most = Math.max(1, Math.floor(Math.min(...rpc.endpoints.map(it => it.batch)) / step))
   const slices: (readonly number[])[] = []
   for (let i = 0; i < numbers.length; i += most) slices.push(numbers.slice(i, i + most))

@@ -120,7 +120,11 @@ export const isMissingTraces = (method: TraceMethod, error: RpcError): boolean =
 
 const METHODS: readonly TraceMethod[] = ['trace_block', 'debug_traceBlockByNumber']
 /** Geth gives up a transaction after five seconds unless told otherwise. */
-const CALL_TRACER = { tracer: 'callTracer', timeout: '20s', tracerConfig: { onlyTopCall: false, withLog: false } }
+export const CALL_TRACER = {
+  tracer: 'callTracer',
+  timeout: '20s',
+  tracerConfig: { onlyTopCall: false, withLog: false },
+}
 
 const PRUNED = /historical state|missing trie node|state (is )?(not|un)|pruned|archive/i
 const HINT = ' (the node seems not to keep states of that age: use an archive node, begin later, or turn traces off)'

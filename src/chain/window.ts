@@ -1,4 +1,4 @@
-/** What a request told about the load that the other side can bear. */
+/** What the outcome of a request says about the load that the other side can bear. */
 export type Outcome = 'ok' | 'overload' | 'neutral'
 
 /**

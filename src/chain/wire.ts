@@ -95,7 +95,7 @@ export interface CallTrace extends TransactionTrace {
     to: Hex
     gas: Hex
     input: Hex
-    /** What a delegatecall has is its caller's, and nothing moves. */
+    /** A delegatecall shows its caller's value, and transfers nothing. */
     value: Hex
   }
   /** Null where it failed, unless by a revert: then `output` is its reason. */

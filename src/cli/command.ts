@@ -21,6 +21,8 @@ export interface Services {
   serve(config: Config, run: Run): Promise<void>
   /** Follows a node for development until it is asked to stop, and tells what happens on it. */
   dev(config: Config, network: NetworkConfig, run: Run & DevOptions): Promise<void>
+  /** Runs a transaction of a node again, and tells what happened in it. */
+  replay(config: Config, network: NetworkConfig, hash: string, run: Run & ReplayOptions): Promise<void>
   /** Back-fills one network. */
   index(config: Config, network: NetworkConfig, run: Run & { progress: Progress }): Promise<Summary>
   importPacks(config: Config, network: string, files: string[], run: Run & { progress: Progress }): Promise<Summary>
@@ -48,7 +50,7 @@ export interface Services {
   prune(config: Config, network: NetworkConfig, before: number | undefined, run: Run): Promise<PruneDone>
   /** Gives the room back that is free in the files, of one network or of all. */
   compact(config: Config, network: string | undefined, run: Run): Promise<Compacted[]>
-  /** What takes how much room. */
+  /** How much space each part of a store takes. */
   stats(config: Config, network: string | undefined): Promise<StoreStats[]>
   /** Makes a new store of what is whole of a damaged one. */
   salvage(config: Config, network: string, run: Run): Promise<Salvaged>
@@ -76,7 +78,7 @@ export interface Received {
   at: string
   method: string
   path: string
-  /** Those that tell of the message. */
+  /** The headers that describe the message. */
   headers: [name: string, value: string][]
   body: string
   signature: 'good' | 'bad' | 'unchecked'
@@ -126,13 +128,13 @@ export interface RulesService {
   deliveries(filter: ListFilter): DeliveryInfo[]
   /** Returns how many are queued again. */
   redeliver(filter: RedeliverFilter): number
-  /** What an account's webhooks are signed by, which is made where there is none; by `rotation` another, those before it being good for so long. */
+  /** The secret that signs an account's webhooks, created if needed; `rotation` creates another one, and keeps the old ones valid for so long. */
   secret(account: string, rotation?: { overlapMs: number }): string
   /** Whether a server runs on the folder, which sends what is queued. */
   serving(): boolean
 }
 
-/** What was found of one file. */
+/** The result of checking one file. */
 export interface Verified {
   file: string
   faults: string[]
@@ -184,10 +186,10 @@ export interface Compacted {
 
 export interface StoreStats {
   network: string
-  /** Of the file, and of the log beside it. */
+  /** The file together with its log. */
   bytes: number
   log: number
-  /** Of pages that nothing is in: new blocks are written there. */
+  /** Free pages: new blocks are written there. */
   free: number
   ranges: Range[]
   parts: { part: string; what: string; bytes: number; rows: number | null }[]
@@ -226,7 +228,7 @@ export type CheckedRule =
   | { rule?: undefined; faults: Fault[] }
   | { rule: RuleInput; faults: []; warnings: string[]; idle: string | undefined }
 
-/** What every piece of work is given: `shutdown.signal` asks it to stop, `shutdown.add` has what it opened closed. */
+/** What every task is given: `shutdown.signal` asks it to stop, `shutdown.add` registers what must be closed. */
 export interface Run {
   log: Log
   shutdown: Shutdown
@@ -240,10 +242,16 @@ export interface DevOptions {
   tell(news: DevNews): void
 }
 
+export interface ReplayOptions {
+  /** Where the project of the contracts is. */
+  folder: string
+  tell(news: DevNews): void
+}
+
 /** What a developer of contracts is told. Times are ISO 8601, amounts decimal; a contract is named where a transaction was seen to create it. */
 export type DevNews =
   | { type: 'serving'; url: string; network: string; token: string }
-  /** What is decoded by; `again` where it was rebuilt. */
+  /** The ABIs that decode; `again` after a rebuild. */
   | { type: 'artifacts'; projects: readonly { tool: string; artifacts: string }[]; contracts: number; again: boolean }
   | { type: 'broken'; file: string; why: string }
   | { type: 'waiting'; node: string; why: string }
@@ -278,6 +286,8 @@ export type DevNews =
       steps: DevStep[]
     }
   | (DevLog & { type: 'event'; event: string; text: string | null; error: string | null; probability: number })
+  /** Why the inside of a transaction is not known, and where the reason for its failure comes from instead. */
+  | { type: 'untraced'; why: string }
   /** A log that nothing is known to decode. */
   | (DevLog & { type: 'log'; topics: string[]; data: string })
 
@@ -361,7 +371,7 @@ export interface AbiFile {
   probability: number
   events: number
   functions: number
-  /** Where what is stored is to be decoded anew by it: of which networks, and whether a server runs that does so now. */
+  /** Set if stored data is to be decoded again by it: of which networks, and whether a running server does so now. */
   redecoding?: { networks: string[]; now: boolean }
 }
 
@@ -395,7 +405,7 @@ export interface Command<O extends Table = Table> {
   summary: string
   /** Settings that it takes as flags, beside `data`, `config` and `json`, which all take. */
   settings: readonly SettingName[]
-  /** What settings are for this command where neither flags nor the environment give them. */
+  /** Defaults of settings for this command. */
   defaults?: Flags
   /** Flags of its own. */
   options: O
@@ -418,6 +428,7 @@ export const SERVER = [
   'trustProxy',
   'proxyHeader',
   'corsOrigin',
+  'noConsole',
   'queryDeadline',
   'readers',
   'limit',
@@ -429,7 +440,7 @@ export const SERVER = [
   'deliveryRetries',
   'keepDeliveries',
 ] as const satisfies readonly (keyof typeof SETTINGS)[]
-/** What is kept of old data. */
+/** Settings of retention. */
 export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts', 'keepAudit'] as const satisfies readonly SettingName[]
 export const NODE = [
   'network',

@@ -3,7 +3,7 @@ import { COMMANDS } from './commands/index.ts'
 
 /** Commands by what they are for, in the order of the help text: whole names, or first words for all that begin with them. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'Collect blocks': ['serve', 'dev', 'index', 'import'],
+  'Collect blocks': ['serve', 'dev', 'replay', 'index', 'import'],
   'Ask and watch': ['search', 'status', 'health', 'doctor', 'stats'],
   'Look after data': ['backup', 'restore', 'verify', 'prune', 'compact', 'salvage'],
   'Alert rules': ['rules', 'receive'],

@@ -23,6 +23,7 @@ export type {
   Range,
   Received,
   ReceiveOptions,
+  ReplayOptions,
   RestoreDone,
   RestoreHow,
   RuleBook,
@@ -49,7 +50,7 @@ export const run = async (
   { version, services, streams = process, env, cwd = process.cwd(), ...rest }: Surroundings,
 ) => {
   const { stdout, stderr } = streams
-  // Whoever reads the result may have had enough of it.
+  // The reader of the output may stop reading early.
   stdout.on('error', error => {
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
   })

@@ -2,7 +2,7 @@ import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting } from '../config/se
 import { grouped } from './groups.ts'
 import { optionOf } from './usage.ts'
 
-/** The page chainsieve(1), in the language of man: made when the program is built. */
+/** The man page chainsieve(1), written when the program is built. */
 export const manPage = (version: string): string =>
   [
     `.TH CHAINSIEVE 1 "" "Chainsieve ${text(version)}" "User Commands"`,

@@ -47,6 +47,8 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
       return `The node at ${news.node} is back.`
     case 'node':
       return `Follows chain ${news.chainId} at ${news.node} from block ${news.from} on${news.fork === null ? '' : `, a fork at block ${news.fork}`}; its head is block ${news.head}.`
+    case 'untraced':
+      return yellow(news.why)
     case 'rollback':
       return yellow(
         news.to < 0
@@ -93,7 +95,7 @@ const showArtifacts = ({ projects, contracts, again }: Extract<DevNews, { type: 
   return `${again ? 'Loaded the rebuilt ABIs' : 'Decodes by the ABIs'} of ${count(contracts, 'contract')} in ${from}.`
 }
 
-/** Of wei, from a millionth of an ether on in ether. */
+/** An amount of wei; in ether from a millionth of an ether upwards. */
 const amountOf = (wei: string): string => {
   if (wei.length <= 12) return `${wei} wei`
   const digits = wei.padStart(19, '0')

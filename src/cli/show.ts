@@ -33,7 +33,7 @@ export const showText = (text: string, most = 200): string => {
   return plain.length > most ? `${plain.slice(0, most - 1).toWellFormed()}…` : plain
 }
 
-/** What a run has added, and what is missing between the blocks that are now held. */
+/** The blocks that a run added, and the holes between the blocks that are now stored. */
 export const showSummary = (network: string, summary: Summary, json: boolean): string => {
   const { failure: _, ...done } = summary
   const holes = holesOf(done.held)

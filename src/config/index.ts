@@ -68,7 +68,7 @@ export const loadConfig = ({
   }
 }
 
-/** Reads flags that are no settings but a command's own, by their table. */
+/** Reads a command's own flags, which are not settings, by their table. */
 export const readFlags = <T extends Table>(table: T, flags: Flags): Values<T> => check(table, fromFlags(flags))
 
 /** A value as it was given, and where, for error messages. */

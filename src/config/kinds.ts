@@ -73,10 +73,10 @@ const threads = (auto: () => number): Kind<number> => ({
   placeholder: 'N',
 })
 
-/** Of those that search, one per core, two at least and eight at most. */
+/** Threads that search: one per core, at least two and at most eight. */
 export const readers = threads(() => Math.min(8, Math.max(2, availableParallelism())))
 
-/** Of those that decode, one per core beside the one that writes. */
+/** Threads that decode: one per core, besides the thread that writes. */
 export const indexers = threads(() => Math.min(16, Math.max(1, availableParallelism() - 1)))
 
 const measured = (units: Record<string, number>, max: number) => {

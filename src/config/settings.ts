@@ -33,6 +33,7 @@ export const SETTINGS = {
     'x-forwarded-for',
     'The header by which these proxies tell it.',
   ),
+  noConsole: setting(kinds.toggle, 'false', 'Leaves the console, the pages at /console/, out.'),
   corsOrigin: list(kinds.origin, 'Origin of web pages that may ask the server from a browser.'),
   keepAudit: setting(kinds.duration, '365d', 'How long entries of the audit trail are kept.'),
   queryDeadline: setting(kinds.duration, '10s', 'Deadline of a query. A query that takes longer fails.'),

@@ -54,7 +54,7 @@ export const OP = {
   SELFDESTRUCT: 0xff,
 } as const
 
-/** Words that an opcode takes and gives, as `16 × taken + given`; 255 for what is no opcode. Of DUPs and SWAPs it tells nothing. */
+/** Words that an opcode pops and pushes, as `16 × popped + pushed`; 255 for a byte that is not an opcode. DUPs and SWAPs are not in it. */
 export const ARITY: Uint8Array = (() => {
   const table = new Uint8Array(256).fill(255)
   const set = (taken: number, given: number, ...opcodes: number[]) => {
@@ -135,7 +135,7 @@ export const metadataStart = (code: Uint8Array): number => {
   return code.length
 }
 
-/** Marks the places that may be jumped to: a JUMPDEST that is no data of a push. */
+/** Marks the jump destinations: each JUMPDEST that is not data of a push. */
 export const jumpTargets = (code: Uint8Array, end: number): Uint8Array => {
   const targets = new Uint8Array(code.length)
   for (let at = 0; at < end; at = nextOf(code, at)) if (code[at] === OP.JUMPDEST) targets[at] = 1

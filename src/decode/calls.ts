@@ -26,7 +26,7 @@ export interface CallDecoderOptions {
   own?(to: string, selector: string, at: number): readonly FunctionCandidate[]
 }
 
-/** What is left of a guess when bytes behind the arguments, or the arguments themselves, speak against it. */
+/** Factors of a guess if bytes after the arguments, or the arguments themselves, speak against it. */
 const SURPLUS = 0.9
 const MISFIT = 0.5
 
@@ -103,7 +103,7 @@ const fitOf = (args: DecodedArg[] | null, error: string | null): number =>
 const ownProbability = ({ probability }: FunctionCandidate, fit: number): number =>
   probability === 1 ? 1 : rounded(probability * fit)
 
-/** What the user says stands, unless the user says two things. */
+/** The user's declaration is certain, unless the user gave two that differ. */
 const probabilityOf = (best: FunctionCandidate, fitting: readonly FunctionCandidate[], fit: number): number => {
   const certain = best.probability === 1
   const own = ownProbability(best, fit)

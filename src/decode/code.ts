@@ -21,7 +21,7 @@ export interface CodeAnalysis {
   topics: string[]
   /** The token or contract standard that it implements, null where none is recognised. */
   standard: string | null
-  /** What it delegates to, where it is a proxy. */
+  /** How it delegates, if it is a proxy. */
   proxy: {
     kind: ProxyKind
     /** Address that the code itself names, in lower case: of clones, and of EIP-7702. */
@@ -60,7 +60,7 @@ const proxyOf = (delegates: readonly Value[], own: ReadonlySet<string>): CodeAna
   return null
 }
 
-/** A contract with more functions of its own hands on what it does not know, and is no mere proxy. */
+/** A contract with more functions of its own forwards unknown calls, and is not merely a proxy. */
 const MAX_OWN = 16
 /** Below lie the contracts that are built into the chain. */
 const FIRST_ADDRESS = 0x10000n
@@ -170,7 +170,7 @@ const topicsOf = ({ code, targets, instructions }: Program): string[] => {
 }
 
 const TOPIC_STEPS = 200
-/** For all words of a code together: the largest contracts need a third of them. */
+/** Steps for all words of a code together: the largest contracts need a third of them. */
 const ALL_TOPICS_STEPS = 20_000
 /** Distinct bytes that a hash of 32 has at least: one in some 10^7 has fewer. */
 const LEAST_BYTES = 20

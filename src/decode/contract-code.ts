@@ -10,7 +10,7 @@ export interface Code extends CodeAnalysis {
   size: number
   /** How the standard is known; null with it. */
   standardSource: 'selectors' | 'bytecode' | null
-  /** What it has in common with others, see `featuresOf`. */
+  /** Its features, see `featuresOf`. */
   features: Int8Array
 }
 

@@ -15,7 +15,7 @@ export interface OwnAbi {
   probability: number
   events: readonly EventAbi[]
   functions: readonly FunctionAbi[]
-  /** What they revert with. */
+  /** Their errors. */
   errors?: readonly FunctionAbi[]
 }
 
@@ -90,7 +90,7 @@ export const createDeclarations = (
   }
 }
 
-/** What calls are decoded by, in the same order. */
+/** The declarations that decode calls, in the same order. */
 export const createFunctionDeclarations = (
   registry: Pick<Functions, 'find'>,
   own: readonly OwnAbi[],
@@ -145,7 +145,7 @@ const likened = <C extends Candidate | FunctionCandidate>(
     let less = known.get(share)
     if (!less) {
       const probability = Math.round(candidate.probability * share * 1000) / 1000
-      // What logs are decoded by is told apart by its declaration.
+      // Signatures of logs are told apart by their declaration.
       less =
         'event' in candidate
           ? { ...candidate, event: { ...candidate.event }, probability }
@@ -172,7 +172,7 @@ const functionsBySelector: Entries<FunctionCandidate> = ({ functions, probabilit
 /** What the ABI is for, null for all contracts; no address is a hash. */
 export const holderOf = ({ address, codeHash = null }: OwnAbi): string | null => address ?? codeHash
 
-/** What was given for the contract, then what for its code. */
+/** ABIs for the contract come before ABIs for its code. */
 const eachOf = <T>({ address, codeHash }: Linked, byHolder: ReadonlyMap<string, T>): T[] => {
   const its = byHolder.get(address)
   const ofCode = codeHash === null ? undefined : byHolder.get(codeHash)

@@ -58,7 +58,7 @@ export const createRevertDecoder = (registry: Errors, own: readonly OwnAbi[], li
   return (address, data, at) => {
     if (data.length <= 2) return null
     const { selector, function: error, args } = decode(address, data, at)
-    // Of data that do not decode, the selector is there by chance.
+    // If the data do not decode, the selector matches by chance.
     if (error === null || args === null) return UNKNOWN
     if (selector === ERROR) return { name: error.name, reason: renderText(args[0]!.hex, LONGEST) }
     if (selector === PANIC) return { name: error.name, reason: panicOf(args[0]!.int!) }

@@ -40,7 +40,7 @@ export const STANDINGS: Readonly<Record<string, number>> = { '+': 0.9, ' ': 0.8,
  */
 export const GROUP = 16
 export const BLOCK = 1024
-/** Of a block unpacked, in bytes; a declaration has some forty. */
+/** Bytes of an unpacked block; a declaration has about forty. */
 export const BLOCK_LIMIT = 1 << 22
 
 /** Selectors in one generation of answers; two generations of them take some 6 MB. */
@@ -64,11 +64,11 @@ export const openFunctions = (bytes: Uint8Array): Functions => {
   const groups = lower + 2 * size
   if (groups + 2 * size > bytes.length) throw broken('it ends within its index')
 
-  /** Where blocks begin. */
+  /** Offsets of the blocks. */
   const starts = new Uint32Array(blocks + 1)
   starts[0] = groups + 2 * size
   for (let i = 0; i < blocks; i++) starts[i + 1] = starts[i]! + view.getUint32(at + 4 * i, true)
-  /** Where selectors with an upper half begin. */
+  /** Index of the first selector with each upper half. */
   const firsts = new Uint32Array(65537)
   for (let i = 0; i < 65536; i++) firsts[i + 1] = firsts[i]! + view.getUint16(counts + 2 * i, true)
   if (starts[blocks] !== bytes.length || firsts[65536] !== size) throw broken('its index does not add up')

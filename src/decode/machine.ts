@@ -135,7 +135,7 @@ export const explore = (code: Uint8Array, targets: Uint8Array, from: number, bud
   return steps
 }
 
-/** Of a stack: compilers leave the way to a function with a dozen. */
+/** Words on a stack: the dispatchers of compilers need a dozen. */
 const MAX_WORDS = 128
 /** Ways that wait. A hash table of functions opens one for each bucket, and another for each function. */
 const MAX_OPEN = 1024

@@ -9,7 +9,7 @@ export interface Program {
   instructions: number[]
   /** The functions that it has, as numbers of 32 bits. */
   selectors: Set<number>
-  /** What it hands whole calls on to. */
+  /** Where it forwards whole calls. */
   delegates: Value[]
 }
 
@@ -31,7 +31,7 @@ export const readProgram = (hex: string): Program => {
       hashes = true
     },
   })
-  // Where the places to jump to lie in tables, no instruction pushes them.
+  // If jump destinations are in tables, no instruction pushes them.
   const entries = [0]
   if (hashes) for (const [at, isTarget] of targets.entries()) if (isTarget === 1) entries.push(at)
   return { code, targets, instructions: reachable(code, targets, entries), selectors, delegates }

@@ -1,7 +1,7 @@
 import { keccakHex } from '../lib/keccak.ts'
 import { IMPLEMENTATION, PROXIABLE, type ProxyKind } from './code.ts'
 
-/** What a contract runs besides its own code, as far as it tells. */
+/** The code that a contract runs besides its own, as far as known. */
 export interface Delegation {
   /**
    * `fixed`: the code of its target, which no log tells to have changed. `upgradeable`: the same, until an `Upgraded` log names another one.
@@ -14,14 +14,14 @@ export interface Delegation {
 export interface Target {
   /** Lower-case. */
   address: string
-  /** Functions that are passed on to it, in lower case; of a diamond alone. */
+  /** Selectors that a diamond forwards to it, in lower case. */
   selectors?: string[]
 }
 
 const slotOf = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
 const selectorOfText = (signature: string): string => keccakHex(signature).slice(0, 10)
 
-/** What beacons tell, too. */
+/** Beacons answer this, too. */
 export const IMPLEMENTATION_CALL = selectorOfText('implementation()')
 
 interface Question {

@@ -27,7 +27,7 @@ export const readDecimals = (answer: string | null): Answered<number> => {
   return { value: null, error: `decimals() answers ${decimals}` }
 }
 
-/** Characters that are kept: what is longer is no name. */
+/** Characters that are kept: a longer text is not a name. */
 const LONGEST = 256
 
 /**

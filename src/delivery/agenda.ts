@@ -7,7 +7,7 @@ import { createPlaces, HEALTHS, type Health, type Places } from './places.ts'
  * last; among equals the accounts take turns, and none has more than its share of the places.
  */
 
-/** Where deliveries of one account go: no fault of one account holds up another's. */
+/** A destination of one account: a fault of one account holds up no other. */
 export interface Lane {
   account: number
   destination: string
@@ -54,7 +54,7 @@ export interface AgendaOptions {
   total: number
   /** Those of them that are one account's. */
   byAccount?: number
-  /** An attempt that has run longer is waited for apart, so that hanging receivers take no places. */
+  /** Longer attempts are counted separately, so that hanging receivers take no places. */
   slowMs?: number
 }
 

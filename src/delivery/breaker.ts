@@ -12,7 +12,7 @@ export interface Breaker {
   opened: number
   /** Epoch milliseconds before which nothing is sent; 0 while it is closed. */
   restUntil: number
-  /** Of the first failure in a row. */
+  /** Time of the first failure in a row. */
   failingSince: number | undefined
 }
 
@@ -44,7 +44,7 @@ export const succeeded = ({ first, again }: Breakers) => {
 
 /** `probe`: the breaker that it was to try. Failures of what was sent before that one opened change nothing more. */
 export const failed = ({ first, again }: Breakers, turn: Turn, now: number, probe?: Breaker) => {
-  // Where nothing is left that was never tried, what failed before is the probe.
+  // If every delivery was tried before, one that failed is the probe.
   const breaker = turn === 'first' || first.opened > 0 ? first : again
   breaker.failures++
   breaker.failingSince ??= now

@@ -1,6 +1,6 @@
 import type { Action, TargetType } from '../rules/rule.ts'
 
-/** What one attempt came to. `head`: the beginning of what the receiver answered, one line of at most 1,000 characters. */
+/** The outcome of one attempt. `head`: the beginning of the receiver's answer, one line of at most 1,000 characters. */
 export type Outcome =
   | { type: 'delivered'; status: number | null; head: string }
   /** Passing: try again, not before `retryAfterMs` where the receiver said so. `status` is null where none was received. */
@@ -12,7 +12,7 @@ export type Outcome =
 
 export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test'
 
-/** What is told of an alert. A channel chooses of `source` by the action's `payload`. */
+/** A message about an alert. A channel picks from `source` by the action's `payload`. */
 export interface Message {
   /** The alert's id, the same for its retraction: the `webhook-id`. */
   id: string

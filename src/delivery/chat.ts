@@ -68,5 +68,5 @@ const TOLD: Record<MessageType, (id: string, confirmations: number) => string[]>
 const longestFor = (url: string): number =>
   /(^|\.)discord(app)?\.com$/.test(parseTarget(url)?.hostname ?? '') ? 2_000 : 4_000
 
-/** Room for the line that tells of fields left out. */
+/** Room for the line about fields that were left out. */
 const MORE = 40

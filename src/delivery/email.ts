@@ -157,10 +157,10 @@ const open = (server: URL, timeoutMs: number, encrypted = false) => {
   } as Parameters<typeof createTransport>[0] & { pool: true })
 }
 
-/** Of nodemailer. */
+/** An error of nodemailer. */
 interface Fault {
   code?: string
-  /** Of the system, where `code` is the library's. */
+  /** The code of the system, if `code` is the library's. */
   originalCode?: string
   response?: string
   responseCode?: number
@@ -223,7 +223,7 @@ const remember = (partly: Map<string, Set<string>>, id: string, had: Set<string>
 const LATE = Symbol('late')
 const late = () => LATE
 const NO_ADDRESS = (text: string) => `${plain(text)}: no email address`
-/** Looser than what rules are checked by: what no command or header can be made of. */
+/** Looser than the check of rules: text that cannot form a command or a header. */
 const ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
 /** No such mailbox, not here, not a name for one. */
 const NEVER = new Set([550, 551, 553])

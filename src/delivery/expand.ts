@@ -4,10 +4,10 @@ import type { Db } from './file.ts'
 import { createForget, FORGOTTEN, type Forgotten } from './forget.ts'
 import { createTeller, type ExpandOptions, type Expansion, type RuleOf } from './teller.ts'
 
-/** Where outbox entries come from. */
+/** The source of outbox entries. */
 export interface Origin {
   network: string
-  /** Of the store file: entries of one that was made anew are numbered from the beginning. */
+  /** Identifies the store file: a new file numbers its entries from the beginning. */
   identity: string
 }
 
@@ -75,7 +75,7 @@ export const createExpander = (db: Db): Expander => {
   const forget = createForget(db)
   const { start, receiverOf, keepMessage, addDelivery } = createTeller(db)
 
-  /** Undefined where the rule is gone and nothing was ever made of the alert, so that nothing is to be done. */
+  /** Undefined if the rule is gone and the alert never led to a delivery: there is nothing to do. */
   const accountOf = ({ network }: Origin, { rule, id }: StoredAlert, ruleOf: RuleOf): number | undefined =>
     ruleOf(rule)?.account ?? accountOfAlert.get(id, network)
 

@@ -19,8 +19,10 @@ export const connect = (folder: string, native: string | undefined): Db => {
     // URLs of receivers are often their password.
     makePrivateFile(path)
     const db = new Database(path, { timeout: 5_000, ...(native ? { nativeBinding: native } : {}) })
+    // Room that is free can be given back. An older file is written anew for that, as by chainsieve compact.
+    db.pragma('auto_vacuum = INCREMENTAL')
     db.pragma('journal_mode = WAL')
-    // What a kill leaves is whole; a power cut may take the last commits, whose deliveries are then made again.
+    // A kill leaves the file whole; a power cut may take the last commits, and their deliveries are sent again.
     db.pragma('synchronous = NORMAL')
     db.pragma('foreign_keys = ON')
     db.pragma('cache_size = -32768')

@@ -6,7 +6,7 @@ import type { Db } from './file.ts'
 const LANE_SHARE = 10
 const COUNT_EVERY_MS = 1_000
 
-/** Whether so much waits for an account's receivers that no more is queued. Counted now and then: it is no matter of a few. */
+/** Whether an account's queue is full. Counted now and then: a few more do no harm. */
 export const createFullness = (db: Db) => {
   const queuedOf = db
     .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ?`)

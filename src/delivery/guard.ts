@@ -4,7 +4,7 @@ import { lazy } from '../lib/lazy.ts'
 
 /** Keeps deliveries from reaching what is not on the public internet: rules are written by others than the operator. */
 export interface Guard {
-  /** Why an IP address may not be connected to; undefined where it may. What is no address is refused. */
+  /** Why connecting to an IP address is forbidden; undefined if it is allowed. Text that is not an address is refused. */
   refused(address: string): string | undefined
   /** The same for the host of a URL that is an address or means this machine by name; undefined for any other name, which is checked when it is resolved. */
   refusedHost(hostname: string): string | undefined
@@ -81,7 +81,7 @@ const contains = ({ bytes, bits }: Range, address: Uint8Array): boolean => {
 const table = (rows: readonly (readonly [range: string, why: string])[]) =>
   lazy(() => rows.map(([range, why]) => ({ range: parseRange(range), why })))
 
-/** Of the IANA registries of special-purpose addresses whatever is not globally reachable, and where clouds keep their metadata. */
+/** All that is not globally reachable in the IANA registries of special-purpose addresses, and the metadata addresses of clouds. */
 const v4 = table([
   ['0.0.0.0/8', 'an address of this host'],
   ['10.0.0.0/8', 'a private address'],

@@ -91,7 +91,7 @@ export const createHttp = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions): 
   }
 }
 
-/** For what is not a valid target, by its URL or where it leads. */
+/** The error of a target that is invalid by its URL or by the address that it resolves to. */
 export const parseTarget = (text: string): URL | undefined => {
   const url = URL.parse(text)
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url : undefined
@@ -183,7 +183,7 @@ const readHead = async (body: AsyncIterable<Buffer>): Promise<string> => {
   return headOf(Buffer.concat(kept).subarray(0, HEAD_BYTES).toString())
 }
 
-/** What a receiver answered, as it may be kept and shown. */
+/** A receiver's answer in the form that may be stored and shown. */
 export const headOf = (text: string): string => cutText(plain(text).trim(), MAX_HEAD)
 
 const LATE = Symbol('late')
@@ -194,7 +194,7 @@ const inwardOf = (error: unknown): ChainsieveError | undefined => {
   return error instanceof AggregateError ? error.errors.map(inwardOf).find(it => it) : undefined
 }
 
-/** What a failed connection comes to, in words of our own: those of the library may name more than they should. */
+/** The outcome of a failed connection in our own words: the library's words may reveal too much. */
 const describe = (error: unknown, host: string): string | undefined => {
   const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
   const { code = undefined, name = undefined } = inner instanceof Error ? (inner as NodeJS.ErrnoException) : {}
@@ -203,7 +203,7 @@ const describe = (error: unknown, host: string): string | undefined => {
   return faultOf(code, host) ?? `no connection to ${host} (${code})`
 }
 
-/** What the code of a system's or library's error says of a host. */
+/** What an error code of the system or the library says about a host. */
 export const faultOf = (code: string, host: string): string | undefined =>
   FAILURES.find(([pattern]) => pattern.test(code))?.[1].replace('HOST', () => host)
 

@@ -32,7 +32,7 @@ export interface Intake {
 const AT_ONCE = 500
 /** Short enough for attempts under way to go on in between. */
 const BEHIND_AT_ONCE = 50
-/** Of one account before the others have their turn. */
+/** Entries of one account before the others have their turn. */
 const SHARE = 100
 
 export const createIntake = (options: IntakeOptions): Intake => {

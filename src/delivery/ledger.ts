@@ -55,14 +55,18 @@ export interface ListFilter {
   limit: number
 }
 
-/** What is to be delivered again; all that is given must hold, and something must be. `from` and `to`: when it was made, inclusive. */
+/** Selects deliveries to send again; all given members must hold, at least one. `from` and `to`: when a delivery was created, inclusive. */
 export interface RedeliverFilter {
+  account?: number | undefined
   rule?: number | undefined
+  /** Channel and target, without secrets, of a receiver. */
+  channel?: string | undefined
+  target?: string | undefined
   alert?: string | undefined
   delivery?: number | undefined
   from?: number | undefined
   to?: number | undefined
-  /** Dead ones alone. */
+  /** Only dead deliveries. */
   dead?: boolean | undefined
 }
 
@@ -77,29 +81,29 @@ export interface Failed {
   error: string
   /** HTTP status of its last answer, null where there was none. */
   status: number | null
-  /** Of the first failure since it last took something. */
+  /** Time of the first failure since the last success. */
   since: number
-  /** Of the last failure. */
+  /** Text of the last failure. */
   at: number
 }
 
 export interface Ledger {
-  /** What became of alerts, with every attempt; in the order in which it was made. */
+  /** What became of alerts, with every attempt, in order of creation. */
   deliveriesOf(rule: number, alerts: readonly string[]): DeliveryRecord[]
   /** The newest first. */
   list(filter: ListFilter): DeliveryInfo[]
   attemptsOf(delivery: number): AttemptInfo[]
   /**
    * Queues again what is dead, delivered or waiting, and returns how many those are. Not again: what was cancelled, tests, and messages
-   * that a later one has taken the place of, since the receiver would be left with what no longer holds. What is asked for of one rule
-   * is refused where its account would have more queued than it may.
+   * that a later one has taken the place of, since the receiver would be left with what no longer holds. What is asked for of one rule or
+   * account is refused where its account would have more queued than it may.
    */
   redeliver(filter: RedeliverFilter): number
   /** How often each rule has fired; rules that have not are left out. */
   counts(rules?: readonly number[]): Map<number, number>
   /** How many deliveries are in each state, by channel. */
   states(): { channel: Action['type']; state: DeliveryState; count: number }[]
-  /** What is queued, by channel, and when the first of it was due. */
+  /** Queued deliveries by channel, and when the earliest was due. */
   waiting(): { channel: Action['type']; count: number; dueAt: number }[]
   /** How many were given up. */
   dead(): number
@@ -109,16 +113,23 @@ export interface Ledger {
    * Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many.
    */
   prune(before: { settledBefore: number; deadBefore: number }, limit: number): number
+  /** Gives back some room of the file that nothing is in, but for what is soon filled again; whether there is more. */
+  shrink(): boolean
   /** The next rule by its number that there are deliveries of. */
   nextRule(after: number): number | undefined
   /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
   pruneRule(rule: number, before: number, limit: number): number
 }
 
-const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
+/** Deliveries as they are shown. */
+export const SELECT = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
     CASE d.state WHEN 'queued' THEN d.next_at END AS nextAt, d.created_at AS createdAt, d.delivered_at AS deliveredAt,
     d.last_status AS lastStatus, d.last_error AS lastError
   FROM delivery d JOIN receiver r ON r.id = d.receiver`
+
+/** Pages of 4 kB: what stays free at least, and what is moved together, which takes some 10 ms. */
+const LEAST_FREE = 256
+const SHRINK_AT_ONCE = 1_024
 
 export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger => {
   const attempts = db.prepare<[number], AttemptInfo>(
@@ -133,6 +144,9 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
     .prepare<[number], number>(
       `SELECT count(*) FROM delivery WHERE state = 'queued' AND account = (SELECT account FROM delivery WHERE rule = ? LIMIT 1)`,
     )
+    .pluck()
+  const queuedOf = db
+    .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE account = ? AND state = 'queued'`)
     .pluck()
   const counts = db.prepare<[], [number, number]>('SELECT rule, triggered FROM rule_count').raw()
   const countOf = db.prepare<[number], number>('SELECT triggered FROM rule_count WHERE rule = ?').pluck()
@@ -172,6 +186,8 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
   const forgetCount = db.prepare('DELETE FROM rule_count WHERE rule = ?')
   const forgetDisabled = db.prepare('DELETE FROM disabled WHERE rule = ?')
   const forget = createForget(db)
+  const pageCount = db.prepare<[], number>('PRAGMA page_count').pluck()
+  const freePages = db.prepare<[], number>('PRAGMA freelist_count').pluck()
 
   return {
     deliveriesOf: (rule, alerts) =>
@@ -192,13 +208,15 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
 
     attemptsOf: delivery => attempts.all(delivery),
 
-    redeliver({ rule, alert, delivery, from, to, dead = false }) {
+    redeliver({ account, rule, alert, delivery, channel, target, from, to, dead = false }) {
       const conditions = [
         ...(rule === undefined ? [] : ['rule = @rule']),
         ...(alert === undefined ? [] : ['alert = @alert']),
         ...(delivery === undefined ? [] : ['id = @delivery']),
         ...(from === undefined ? [] : ['created_at >= @from']),
         ...(to === undefined ? [] : ['created_at <= @to']),
+        ...(channel === undefined ? [] : ['receiver IN (SELECT id FROM receiver WHERE channel = @channel)']),
+        ...(target === undefined ? [] : ['receiver IN (SELECT id FROM receiver WHERE shown = @target)']),
         ...(dead ? ["state = 'dead'"] : []),
       ]
       if (conditions.length === 0)
@@ -206,25 +224,27 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
           'redeliver_all',
           'Name what to deliver again: a rule, an alert, a delivery, a range, or dead deliveries.',
         )
+      if (account !== undefined) conditions.push('account = @account')
       const where = `${conditions.join(' AND ')} AND state <> 'cancelled' AND overtaken = 0 AND type <> 'alert.test'`
-      const values = { rule, alert, delivery, from, to, now: now() }
+      const wanted = { account, rule, alert, delivery, channel, target, from, to }
+      const values = { ...wanted, now: now() }
       return db
         .transaction(() => {
-          if (rule !== undefined) {
+          if (rule !== undefined || account !== undefined) {
             const most = limits.queuedDeliveries
-            const values = { rule, alert, delivery, from, to, most }
             const more = db
               .prepare<[object], number>(
                 `SELECT count(*) FROM (SELECT 1 FROM delivery WHERE ${where} AND state <> 'queued' LIMIT @most + 1)`,
               )
               .pluck()
-              .get(values)!
-            if (more + (queuedBeside.get(rule) ?? 0) > most) throw overLimit('queuedDeliveries', limits)
+              .get({ ...wanted, most })!
+            const queued = (account === undefined ? queuedBeside.get(rule!) : queuedOf.get(account)) ?? 0
+            if (more + queued > most) throw overLimit('queuedDeliveries', limits)
           }
           db.prepare(
             `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
           ).run(values)
-          // Whoever asks for what a paused rule found gets it.
+          // A request for alerts of a paused rule is served.
           db.prepare(`INSERT OR IGNORE INTO pause_done (rule) SELECT DISTINCT rule FROM delivery WHERE ${where}`).run(
             values,
           )
@@ -263,6 +283,15 @@ export const createLedger = (db: Db, now: () => number, limits: Limits): Ledger 
           return rows.length
         })
         .immediate(),
+
+    shrink() {
+      const [pages, free] = [pageCount.get()!, freePages.get()!]
+      const keep = Math.max(LEAST_FREE, Math.ceil((pages - free) / 4))
+      if (free <= keep) return false
+      db.pragma(`incremental_vacuum(${Math.min(free - keep, SHRINK_AT_ONCE)})`)
+      // A file of an older version cannot give room back.
+      return freePages.get()! < free && free - keep > SHRINK_AT_ONCE
+    },
 
     nextRule: after => nextRule.get(after) ?? undefined,
 

@@ -83,7 +83,7 @@ const OTHERS: [MessageType, string][] = [
   ['alert.retracted', 'retracted'],
   ['alert.test', 'tests'],
 ]
-/** Of a digest, in full. */
+/** Alerts that a digest shows in full. */
 const MAX_SHOWN = 100
 const MAX_FIELDS = 100
 const LONGEST_NAME = 120

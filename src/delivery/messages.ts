@@ -6,10 +6,12 @@ import type { LogMessage } from '../lib/thread-log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { DeliveryInfo, DeliveryRecord, DeliveryState, Failed, ListFilter, RedeliverFilter } from './ledger.ts'
+import type { DeliveryPage, Destinations, PageFilter } from './listing.ts'
 import type { TestResult } from './sender.ts'
+import type { Series, SeriesWanted } from './series.ts'
 import type { Ended } from './upkeep.ts'
 
-/** What the main thread and the one that delivers tell each other. */
+/** Messages between the main thread and the delivering thread. */
 
 export interface DeliveryData {
   data: string
@@ -46,6 +48,10 @@ export interface Questions {
   alerts: { ask: { network: string; rule: number; page: AlertsPage }; answer: AlertRecord[] }
   counts: { ask: { rules: readonly number[] | undefined }; answer: Map<number, number> }
   list: { ask: ListFilter; answer: DeliveryInfo[] }
+  page: { ask: PageFilter; answer: DeliveryPage }
+  delivery: { ask: { account: number; id: number }; answer: DeliveryRecord | undefined }
+  destinations: { ask: { account: number }; answer: Destinations }
+  series: { ask: SeriesWanted; answer: Series }
   cancel: { ask: { rule: number; why: Ended; since: number }; answer: number }
   redeliver: { ask: RedeliverFilter; answer: number }
   metrics: { ask: Record<never, never>; answer: MetricSnapshot[] }

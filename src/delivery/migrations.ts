@@ -138,4 +138,7 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TABLE pause_done (
      rule INTEGER PRIMARY KEY
    ) STRICT`,
+
+  `-- An account's deliveries of a state, the newest first.
+   CREATE INDEX delivery_account ON delivery (account, state)`,
 ]

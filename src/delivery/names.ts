@@ -7,7 +7,7 @@ export type Lookup = (hostname: string) => Promise<readonly { address: string; f
 export interface NamesOptions {
   /** Name servers, those of the system where absent. */
   servers?: readonly string[]
-  /** Of the system. */
+  /** The system's resolver. */
   lookup?: Lookup
   /** Makes one that asks the name servers which the system has then. */
   resolver?: () => Pick<dns.Resolver, 'resolve4' | 'resolve6'>

@@ -3,12 +3,12 @@ import { type Outbox, openOutbox } from '../alerts/outbox.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 
-/** The outboxes of all networks, each opened when its store is there, and anew when the store was made anew. */
+/** The outboxes of all networks, each opened when its store exists, and again after the store was replaced. */
 export interface Outboxes {
   /** Those that are open, by network. Looks at the files themselves now and then. */
   all(): ReadonlyMap<string, Outbox>
   get(network: string): Outbox | undefined
-  /** From now on these are the stores, files by network. */
+  /** Sets the stores, as files by network. */
   set(stores: ReadonlyMap<string, string>): void
   close(): void
 }

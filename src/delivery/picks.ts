@@ -2,7 +2,7 @@ import type { Destination } from './agenda.ts'
 import { allowed, type Breaker, type Turn } from './breaker.ts'
 import type { Due, Queue } from './queue.ts'
 
-/** What is to be sent next to a destination. */
+/** The deliveries to send next to a destination. */
 export interface Picked {
   due: Due
   turn: Turn

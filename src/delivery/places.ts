@@ -1,4 +1,4 @@
-/** What is known of a destination, by how its last attempt went. */
+/** The state of a destination after its last attempt. */
 export const HEALTHS = ['well', 'unknown', 'failing'] as const
 export type Health = (typeof HEALTHS)[number]
 

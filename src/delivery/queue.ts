@@ -18,7 +18,7 @@ export interface Due {
   line: string
 }
 
-/** What one attempt is to send: several deliveries where they were combined. */
+/** The content of one attempt: several deliveries if they were combined. */
 export interface Job extends Lane {
   ids: readonly number[]
   action: Action
@@ -34,7 +34,7 @@ export interface Attempt {
   outcome: Outcome | { type: 'aborted' }
 }
 
-/** What became of a delivery by an attempt. */
+/** The state of a delivery after an attempt. */
 export interface Settled {
   id: number
   channel: Action['type']
@@ -43,7 +43,7 @@ export interface Settled {
   /** `queued`: the attempt was broken off, and counts for nothing. */
   to: 'delivered' | 'retried' | 'dead' | 'cancelled' | 'queued'
   receivedAt: number
-  /** Of one that was delivered: it had not been before. */
+  /** Whether this is its first successful delivery. */
   first: boolean
   nextAt: number
 }
@@ -64,7 +64,7 @@ export interface Queue {
   /** Paused rules of which all was cancelled that their pause cancels. */
   pausesDone(): number[]
   endPause(rule: number, isDone: boolean): void
-  /** What may go into one attempt with a delivery, itself included. */
+  /** The deliveries that may be combined with one, itself included. */
   combinable(due: Due, now: number, limit: number): Due[]
   /**
    * Notes that they are begun, in one transaction. What is no longer queued, since another process changed it, is left out; undefined
@@ -260,7 +260,7 @@ export const createQueue = (db: Db): Queue => {
           const all: Settled[] = []
           for (const attempt of attempts) {
             const { outcome } = attempt
-            // What was combined stays together.
+            // Combined deliveries stay together.
             const luck = random()
             for (const id of attempt.ids) {
               const was = stateOf.get(id)
@@ -340,7 +340,7 @@ const toMessage = ({ said, head, source, ...row }: Claimed): Message => ({
   source: readSource(source),
 })
 
-/** What it says of an outcome that is none of a success. */
+/** The error of an outcome that is not a success. */
 export const errorOf = (outcome: Attempt['outcome']): string | null =>
   'why' in outcome ? outcome.why : outcome.type === 'aborted' ? 'interrupted, because the program was stopped' : null
 

@@ -10,7 +10,8 @@ import { nativeBinding, startWorker } from '../lib/runtime.ts'
 import type { Secret } from '../lib/secret.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
-import type { DeliveryInfo, ListFilter, RedeliverFilter } from './ledger.ts'
+import type { DeliveryInfo, DeliveryRecord, ListFilter, RedeliverFilter } from './ledger.ts'
+import type { DeliveryPage, Destinations, PageFilter } from './listing.ts'
 import type {
   AlertRecord,
   DeliveryData,
@@ -21,6 +22,7 @@ import type {
   ToDelivery,
 } from './messages.ts'
 import type { TestResult } from './sender.ts'
+import type { Series, SeriesWanted } from './series.ts'
 import { openDeliveries } from './store.ts'
 import type { Ended } from './upkeep.ts'
 
@@ -35,6 +37,14 @@ export interface Delivery {
   /** How often rules have fired; those that have not are left out. */
   counts(rules?: readonly number[]): Promise<Map<number, number>>
   list(filter: ListFilter): Promise<DeliveryInfo[]>
+  /** Deliveries of an account across its rules, the newest first. */
+  page(filter: PageFilter): Promise<DeliveryPage>
+  /** Undefined also where it is another account's. */
+  delivery(account: number, id: number): Promise<DeliveryRecord | undefined>
+  /** What waits for the receivers of an account, and what they never got. */
+  destinations(account: number): Promise<Destinations>
+  /** How many alerts rules had, by time. */
+  series(wanted: SeriesWanted): Promise<Series>
   /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then (epoch milliseconds). */
   cancel(rule: number, why: Ended, since: number): Promise<number>
   /** Returns how many deliveries are queued again. */
@@ -189,7 +199,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
       post({ type: 'ask', id, question: { about, ask } as Question })
     })
 
-  // What is wrong with the file is the operator's to hear, once.
+  // The operator is told once what is wrong with the file.
   openDeliveries(data, { native: nativeBinding() }).close()
   const starting = setTimeout(started, START_AFTER_MS)
   return {
@@ -204,6 +214,13 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions):
     },
     counts: rules => ask('counts', { rules }),
     list: filter => ask('list', filter),
+    page: filter => ask('page', filter),
+    delivery: (account, id) => ask('delivery', { account, id }),
+    destinations: account => ask('destinations', { account }),
+    series(wanted) {
+      tellStores()
+      return ask('series', wanted)
+    },
     cancel: (rule, why, since) => ask('cancel', { rule, why, since }),
     redeliver: filter => ask('redeliver', filter),
     metrics: () => ask('metrics', {}),

@@ -2,10 +2,11 @@ import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { createExpander, type Expander } from './expand.ts'
 import { connect } from './file.ts'
 import { createLedger, type Ledger } from './ledger.ts'
+import { createListing, type Listing } from './listing.ts'
 import { createQueue, type Queue } from './queue.ts'
 
 /** `<data>/deliveries.sqlite`: what is to be delivered and what became of it. */
-export interface DeliveryStore extends Expander, Queue, Ledger {
+export interface DeliveryStore extends Expander, Queue, Ledger, Listing {
   close(): void
 }
 
@@ -19,5 +20,11 @@ export const openDeliveries = (
   }: { native?: string | undefined; now?: () => number; limits?: Limits } = {},
 ): DeliveryStore => {
   const db = connect(data, native)
-  return { ...createExpander(db), ...createQueue(db), ...createLedger(db, now, limits), close: () => void db.close() }
+  return {
+    ...createExpander(db),
+    ...createQueue(db),
+    ...createLedger(db, now, limits),
+    ...createListing(db),
+    close: () => void db.close(),
+  }
 }

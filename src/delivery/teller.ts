@@ -15,7 +15,7 @@ export interface ChannelOf {
 /** A rule as it is now, paused or not. */
 export type RuleOf = (id: number) => StoredRule | undefined
 
-/** Whether its owner has paused it. One that cannot be read is no such decision. */
+/** Whether its owner has paused it. A rule that cannot be read was not paused by its owner. */
 export const isPaused = ({ enabled, unfit }: StoredRule): boolean => !enabled && unfit === undefined
 
 export interface Expansion {
@@ -34,7 +34,7 @@ export interface ExpandOptions {
   limits?: Limits
 }
 
-/** What of a message is the same for all states of its alert. */
+/** The parts of a message that are the same for all states of its alert. */
 export type MessageHead = Pick<Message, 'targetType' | 'confirmations' | 'entity'>
 
 interface Row {
@@ -156,7 +156,7 @@ export const createTeller = (db: Db) => {
       },
     ) => {
       const { type, round, original, nextAt, cancelled } = told
-      // Whoever was told of an alert hears of its end, however much waits.
+      // Receivers of an alert are told of its end, however long the queue is.
       const dead = cancelled ?? told.disabled ?? (original === 0 ? fullness.refuse(to) : undefined)
       addDelivery.run({
         network,
@@ -195,7 +195,7 @@ export const createTeller = (db: Db) => {
       const round = last === undefined ? 1 : Math.max(...known.map(it => it.round))
       const current = known.filter(it => it.round === round)
       const isOver = current.some(it => it.retracted === 1)
-      // Already told, by a store that was made anew.
+      // Already notified: the store was replaced.
       if (!isOver && current.some(it => it.type === type || it.type === 'alert.confirmed')) return
       for (const row of known) {
         overtake.run(row.id)
@@ -232,7 +232,7 @@ export const createTeller = (db: Db) => {
       if (type === 'alert.confirmed') count.run(rule.id)
     }
 
-    /** Whoever may have got it is told; whoever cannot have got it is not. */
+    /** Notifies those who may have received it, and no others. */
     const retract = (alert: StoredAlert) => {
       const known = rowsOf.all(network, alert.id)
       const round = Math.max(0, ...known.map(it => it.round))
@@ -264,7 +264,7 @@ export const createTeller = (db: Db) => {
   return { start, receiverOf, keepMessage, addDelivery }
 }
 
-/** What messages say of a rule. */
+/** The members of messages that describe a rule. */
 export const saidBy = ({ id, input }: StoredRule): Message['rule'] => ({
   id,
   name: input.name,

@@ -12,6 +12,7 @@ import { createToldRules } from '../rules/told.ts'
 import { createChannels } from './index.ts'
 import type { AlertRecord, DeliveryData, FromDelivery, Question, Questions, ToDelivery } from './messages.ts'
 import { createOutboxes } from './outboxes.ts'
+import { countAlerts } from './series.ts'
 import { openDeliveries } from './store.ts'
 import { createTroubles } from './troubles.ts'
 import { createWaitingMetrics } from './waiting.ts'
@@ -47,7 +48,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     rules: ruleOf,
     rulesVersion: rules.version,
     channels,
-    // Whoever never asked for their secret may do so later, and then verify what came before.
+    // An account may ask for its secret later, and then verify earlier deliveries.
     secrets(account) {
       const current = secrets.current(account)
       return current.length > 0 ? current : [secrets.ensure(account)]
@@ -108,6 +109,14 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
         return store.counts(ask.rules)
       case 'list':
         return store.list(ask)
+      case 'page':
+        return store.page(ask)
+      case 'delivery':
+        return store.delivery(ask.account, ask.id)
+      case 'destinations':
+        return store.destinations(ask.account)
+      case 'series':
+        return countAlerts(outboxes.get, ask)
       case 'cancel':
         return worker.cancel(ask.rule, ask.why, ask.since)
       case 'redeliver':

@@ -5,7 +5,7 @@ import type { Attempt } from './queue.ts'
 
 /** Which receivers take nothing now, and why. */
 export interface Troubles {
-  /** What an attempt says of its receiver. */
+  /** What an attempt says about its receiver. */
   note(receiver: Receiver, outcome: Attempt['outcome'], now: number): void
   /** Goes on as after that failure. It was before this start, and is not logged again. */
   remember(known: Failed): void

@@ -44,7 +44,7 @@ export const ENDED: Readonly<Record<Ended, string>> = {
 }
 
 export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }: UpkeepOptions): Upkeep => {
-  // What is kept for minutes does not stay for an hour.
+  // Data that is kept for minutes must not stay for an hour.
   const pruneEveryMs = Math.min(PRUNE_EVERY_MS, Math.max(MIN_PRUNE_EVERY_MS, keepMs / 4))
   let known: number | undefined
   let lookAt = 0
@@ -118,7 +118,7 @@ export const createUpkeep = ({ store, rules, rulesVersion, keepMs, onCancelled }
       if (now < pruneAt) return
       const before = { settledBefore: now - keepMs, deadBefore: now - Math.max(keepMs, KEEP_DEAD_MS) }
       const isDone = store.prune(before, AT_ONCE) < AT_ONCE
-      if (pruneGone(now) && isDone) pruneAt = now + pruneEveryMs
+      if (pruneGone(now) && isDone && !store.shrink()) pruneAt = now + pruneEveryMs
     },
   }
 }

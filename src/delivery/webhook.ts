@@ -66,7 +66,7 @@ export const shownUrl = (template: string): string => {
   return `${url.origin}${path.join('/')}${query.length > 0 ? `?${query.join('&')}` : ''}`
 }
 
-/** Of a chat's webhook, whose path is its password. */
+/** The webhook of a chat: its path is its password. */
 export const shownOrigin = (text: string): string => {
   const url = parseTarget(text)
   return url ? `${url.origin}/${HIDDEN}` : HIDDEN

@@ -71,7 +71,7 @@ const TOGETHER_MS = 2
 const STOP_MS = 2_000
 /** Few enough for answers to be heard in between. */
 const START_AT_ONCE = 16
-/** Of one destination before the next has its turn. */
+/** Deliveries of one destination before the next one has its turn. */
 const TURN = 5
 const COMBINE_AT_ONCE = 100
 /** Destinations above this are forgotten as soon as nothing is queued for them. */
@@ -163,7 +163,7 @@ export const createWorker = ({
     const cancelling = upkeep.cancel(clock.now())
     const { expansions, more } = intake.step(clock.now())
     for (const expansion of expansions) announce(expansion)
-    // What is to be cancelled is not begun.
+    // A delivery that is being cancelled is not started.
     return cancelling || start() || more
   }
 
@@ -310,7 +310,7 @@ export const createWorker = ({
       counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)
   }
 
-  /** What an outcome says of the destination. That an action can never succeed says nothing of it. */
+  /** What an outcome says about the destination. An action that can never succeed says nothing about it. */
   const judge = ({ destination, turn, probe }: Flight, { action }: Job, outcome: Attempt['outcome'], now: number) => {
     const { breakers } = destination
     if (outcome.type === 'delivered' || outcome.type === 'gone') {
@@ -339,7 +339,7 @@ export const createWorker = ({
     },
 
     reload() {
-      // The poll looks at it, so that it is looked at once a second however often this is asked for.
+      // The poll checks it, at most once a second however often this is called.
       storeVersion = Number.NaN
     },
 
@@ -358,7 +358,7 @@ export const createWorker = ({
       patience.abort()
       controller.abort(new Error('the program stops'))
       await Promise.all(under)
-      // What cannot be written now is sent once more at the next start.
+      // Outcomes that cannot be written now lead to a second delivery after the next start.
       try {
         settle()
       } catch (error) {
@@ -374,6 +374,6 @@ interface Flight {
   due: readonly Due[]
   turn: Picked['turn']
   probe: Picked['probe']
-  /** Gives its place back; again is no harm. */
+  /** Gives its place back; a second call does no harm. */
   leave(): void
 }

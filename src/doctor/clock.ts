@@ -2,7 +2,7 @@ import type { Config } from '../config/index.ts'
 import { about, type Finding } from './finding.ts'
 import { newestStored } from './store.ts'
 
-/** What the other checks saw of the time. */
+/** Times that the other checks saw. */
 export interface Watch {
   /** Epoch milliseconds, and `performance.now()`, at the start. */
   startedAt: number

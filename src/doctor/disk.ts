@@ -37,7 +37,7 @@ export function* checkDisk({ data }: Pick<Config, 'data'>): Generator<Finding> {
       'Set TMPDIR to a folder whose disk may run programs.',
     )
   yield spaceOf(folder, data)
-  // A folder that is not there yet is not made by a look at it.
+  // Checking a folder must not create it.
   if (folder === data) yield speedOf(folder)
   else yield ok('does not exist yet; it is created when it is needed')
 }

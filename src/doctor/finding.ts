@@ -1,12 +1,12 @@
-/** What was found of one thing that the program needs. No text holds a secret. */
+/** The result of checking one thing that the program needs. No text holds a secret. */
 export interface Finding {
   check: Check
-  /** What was looked at: a URL without its secrets, a file, a host. */
+  /** The thing that was checked: a URL without its secrets, a file, a host. */
   subject: string
   state: State
-  /** What was found, in a sentence or a list. */
+  /** The result, in a sentence or a list. */
   found: string
-  /** What to do; where nothing is to be done there is none. */
+  /** What to do; absent if there is nothing to do. */
   remedy?: string
 }
 

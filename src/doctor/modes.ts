@@ -42,7 +42,7 @@ interface Found {
   stats: Stats
 }
 
-/** The folder, and what lies in it two levels deep: there is no more of it. */
+/** The folder and its content two levels deep, which is all of it. */
 function* filesIn(folder: string, levels = 2): Generator<Found> {
   const stats = lstatSync(folder, { throwIfNoEntry: false })
   if (!stats) return

@@ -127,7 +127,7 @@ const greet = async (
   return { number, findings }
 }
 
-/** What it can beside the least; each is needed by something else. */
+/** Optional abilities of a node, each with what needs it. */
 const abilities = async (
   { network, signal }: Asked,
   endpoint: Endpoint,

@@ -26,7 +26,7 @@ export async function* checkWebhooks(config: Config, signal: AbortSignal): Async
     yield about('webhook', 'webhooks').ok(`${targets.length - MOST} further receivers were not looked at`)
 }
 
-/** By their origin: paths hold secrets, and lead to the same server. */
+/** Grouped by origin: paths hold secrets, and lead to the same server. */
 const targetsOf = (data: string): Target[] => {
   const found = new Map<string, Target>()
   for (const { id, input } of enabledRules(data))
@@ -78,7 +78,7 @@ const reach = (url: URL, host: string, address: string, timeoutMs: number): Prom
       socket.destroy()
       resolve()
     }
-    // An address is no server name.
+    // An IP address is not a server name.
     const servername = host === address ? {} : { servername: host }
     const socket = secure
       ? connectTls({ host: address, port, ...servername }, done)

@@ -18,7 +18,7 @@ export interface Creation {
   delegate: string | undefined
 }
 
-/** What documents show of a code. */
+/** The parts of a code that documents show. */
 export type ShownCode = Omit<Code, 'proxy' | 'features'>
 
 /** A contract that a block creates, with what its code tells. */

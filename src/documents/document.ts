@@ -8,7 +8,7 @@ export interface Document {
   /** Id of the document above: the block's of a transaction, the transaction's of a log or event. */
   _parent?: string
   _source: Record<string, unknown>
-  /** What rules need of a decoded entity beyond what is shown: exact amounts and the parts of tuples. Never shown. */
+  /** Data that rules need besides the fields of a decoded entity: exact amounts and the parts of tuples. Never shown. */
   decoding?: Decoding
 }
 

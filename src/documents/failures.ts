@@ -79,13 +79,13 @@ const saidBy = (trace: FailedTrace): { address: string | undefined; data: string
   return { address, data: said === undefined || said.length <= 2 ? undefined : said.toLowerCase() }
 }
 
-/** Of each step that failed the place of the one in which that began; undefined of others. */
+/** For each failed step, the index of the step in which the failure began; undefined for others. */
 const originsOf = (traces: readonly RpcTrace[]): (number | undefined)[] => {
   const origins = new Array<number | undefined>(traces.length)
   if (!traces.some(trace => 'error' in trace && trace.error !== undefined)) return origins
   /** Steps around the one at hand, by their depth. */
   const path: number[] = []
-  /** Of each step the last one right below that failed and returned the same. */
+  /** For each step, the last step directly below it that failed and returned the same. */
   const below = new Map<number, number>()
   for (const [i, trace] of traces.entries()) {
     if (trace.type === 'reward') continue

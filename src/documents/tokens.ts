@@ -6,7 +6,7 @@ import * as show from './show.ts'
 
 export type TokenStandard = 'ERC-20' | 'ERC-721' | 'ERC-1155' | 'ERC-4626'
 
-/** What a token tells of itself. */
+/** A token's own description. */
 export interface TokenFacts {
   name: string | null
   symbol: string | null

@@ -5,7 +5,7 @@ import type { Document } from './document.ts'
 import type { BlockParts } from './logs.ts'
 import * as show from './show.ts'
 
-/** What is decoded of a step that failed; it goes with the step, and no node can say it. */
+/** The decoded revert of a failed step; it belongs to the step, and no node can forge it. */
 export const REVERT: unique symbol = Symbol('revert')
 
 /** A step, and what a contract said where it reverted. */
@@ -76,7 +76,7 @@ export const createFailures = (): ((trace: Exclude<RpcTrace, RewardTrace>) => bo
   }
 }
 
-/** Of receipts from before Byzantium nothing is known. */
+/** Receipts from before Byzantium have no status. */
 export const hasFailed = ({ status }: RpcReceipt): boolean => status === '0x0' || status === false
 
 export const hasSucceeded = ({ status }: RpcReceipt): boolean => status === '0x1' || status === true

@@ -4,7 +4,7 @@ import * as show from './show.ts'
 /** How a value of the wire looks in `_source`, as it would once it was stored; undefined where nothing of it would be kept. */
 export type Shown = (value: unknown, big: show.BigIntegers) => unknown
 
-/** Bytes as lower-case hex; half a byte at the start is made whole. */
+/** Bytes as lower-case hex; half a byte at the start is padded. */
 export const lowerHex = (hex: string): string => (hex.length % 2 ? `0x0${hex.slice(2)}` : hex).toLowerCase()
 
 export const shownOf = (declaration: Field | List): Shown => {

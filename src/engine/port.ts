@@ -54,8 +54,8 @@ export interface DocumentReader {
   pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Awaitable<Pages>
   get(kind: Kind, id: string): Awaitable<Document | undefined>
   suggest(request: SuggestRequest): Awaitable<Suggestion[]>
-  /** Contracts whose codes are like that of another one. Undefined where that one is not stored. */
-  similar(request: SimilarRequest): Awaitable<SimilarDocument[] | undefined>
+  /** Contracts whose codes are like that of another one, or what happens at them. Undefined where that one is not stored. */
+  similar(request: SimilarRequest, options: SearchOptions): Awaitable<SimilarDocument[] | undefined>
   /** Numbers of the stored blocks. */
   ranges(): Awaitable<Range[]>
   close(): Awaitable<void>

@@ -87,7 +87,6 @@ export const openReader = (path: string, native?: string, waitMs?: number, kept?
 const createReader = (db: Db, kept: KeptShare): Reader => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
-  const touch = db.prepare('SELECT 1 FROM meta LIMIT 1')
   const version = db.prepare('PRAGMA data_version').pluck()
   const selectSegments = db.prepare(`SELECT ${SEGMENT_COUNTS}, revised FROM segment ORDER BY first`)
   const selectHeader = db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck()
@@ -120,6 +119,7 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
   const signaturesById = new Map<number, StoredSignature>()
   const statements = createCache<string, Statement>(500)
   const addresses = createCache<number, string>(30_000)
+  const addressIds = createCache<string, number>(10_000)
   const names = createCache<number, string>(10_000)
 
   const load = () => {
@@ -167,8 +167,7 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
       checking = check
       begin.run()
       try {
-        // The first read fixes the state that the transaction sees; the version then tells whether it is another than the last one.
-        touch.get()
+        // As the first read it fixes the state that the transaction sees, and tells whether that is another than the last one.
         const now = version.get()
         if (now === seen) return
         load()
@@ -198,7 +197,13 @@ const createReader = (db: Db, kept: KeptShare): Reader => {
     signatures: of => bySort[of],
     signature: id => present(signaturesById.get(id), 'the number of a signature'),
     hash: createHash([key0, key1]),
-    addressId: digits => selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined,
+    addressId(digits) {
+      const known = addressIds.get(digits)
+      if (known !== undefined) return known
+      const id = selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined
+      // One that is not known yet may come with the next block.
+      return id === undefined ? undefined : addressIds.set(digits, id)
+    },
     addressDigits: id =>
       addresses.get(id) ??
       addresses.set(

@@ -1,10 +1,11 @@
 import { closeSync, copyFileSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
-import type { Range } from '../lib/ranges.ts'
+import { merged, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { PAGE } from '../sqlite/log-file.ts'
 import { openForWriting } from './open.ts'
+import { copyDictionaries, namelessSegments, removeNameless } from './salvage-dictionaries.ts'
 import { positionOf } from './schema.ts'
 
 export interface SalvageResult {
@@ -22,7 +23,8 @@ interface SegmentRow {
 
 /**
  * Copies what is whole of a damaged store to a new one. Damaged pages are emptied in a copy first: SQLite then fails wherever it would read one, so that
- * nothing which is taken over comes of them. Segments go as a whole. What all documents need, addresses and names, must be whole.
+ * nothing which is taken over comes of them. Segments go as a whole, and so do those that name an address, a name, a signature or a code that is lost.
+ * What else all documents need, as the list of contracts, must be whole.
  */
 export const salvageStore = (
   store: string,
@@ -37,12 +39,15 @@ export const salvageStore = (
     for (const suffix of ['', '-wal']) if (existsSync(store + suffix)) copyFileSync(store + suffix, copy + suffix)
     emptyPages(copy, damagedPages, native)
     const db = openForWriting(made, native)
+    const source = new Database(copy, native ? { nativeBinding: native } : {})
     try {
       db.prepare('ATTACH ? AS old').run(copy)
-      const result = copyWhole(db)
+      const { isLacking, ...result } = copyWhole(db, source)
       db.exec('DETACH old')
-      return result
+      if (isLacking) result.lost.push(...dropSegments(db, namelessSegments(made, native)))
+      return { ...result, lost: merged(result.lost) }
     } finally {
+      source.close()
       db.close()
     }
   } finally {
@@ -86,21 +91,10 @@ const ownersOf = (db: Database.Database, pages: readonly number[]): number[] => 
   })
 }
 
-const DICTIONARIES: readonly [table: string, key: string][] = [
-  ['address', 'id'],
-  ['name', 'id'],
-  ['signature', 'id'],
-  ['code', 'id'],
-  ['contract', 'pos'],
-  ['token', 'id'],
-  ['link', 'id'],
-  ['upgrade', 'pos'],
-  ['similar', 'id'],
-  ['similar_signs', 'run'],
-]
+/** Beside the dictionaries. */
+const NEEDED = ['contract', 'token', 'link', 'upgrade', 'similar'] as const
 
-const copyWhole = (db: Database.Database): SalvageResult => {
-  const tables = DICTIONARIES.map(([table]) => table)
+const copyWhole = (db: Database.Database, source: Database.Database): SalvageResult & { isLacking: boolean } => {
   const needed = (table: string, copyTable: () => void) => {
     try {
       copyTable()
@@ -109,8 +103,11 @@ const copyWhole = (db: Database.Database): SalvageResult => {
     }
   }
   needed('meta', () => db.exec('DELETE FROM meta; INSERT INTO meta SELECT * FROM old.meta'))
-  for (const table of tables)
+  const isLacking = copyDictionaries(db, source, 'old')
+  for (const table of NEEDED)
     needed(table, () => db.exec(`INSERT INTO "${table}" SELECT * FROM old."${table}" NOT INDEXED`))
+  // They are made anew of the vectors.
+  db.exec("INSERT OR REPLACE INTO meta (key, value) VALUES ('similar_bits', 0)")
   needed('rule', () => db.exec('INSERT INTO rule SELECT * FROM old.rule'))
   needed('sqlite_sequence', () => {
     const counted = ['segment', 'alert', 'outbox']
@@ -123,7 +120,8 @@ const copyWhole = (db: Database.Database): SalvageResult => {
   const lostAlerts = copyRows(db, 'alert') + copyRows(db, 'outbox')
   // What waited to be removed is not taken over.
   db.prepare("DELETE FROM meta WHERE key = 'pruning'").run()
-  return { lost: copySegments(db), lostAlerts }
+  const nameless = isLacking ? removeNameless(db) : []
+  return { lost: copySegments(db, nameless), lostAlerts, isLacking }
 }
 
 /** Copies what can be read of a table by ever smaller runs of its numbers; returns how many cannot. */
@@ -147,14 +145,17 @@ const copyRows = (db: Database.Database, table: string): number => {
   return lost
 }
 
-const copySegments = (db: Database.Database): Range[] => {
-  const ids = 2 ** 20
+/** Rows of the index that a segment may have. */
+const IDS = 2 ** 20
+
+/** All but those that have one of the `nameless` blocks; returns what is not there. */
+const copySegments = (db: Database.Database, nameless: readonly number[]): Range[] => {
   const copies = [
     db.prepare('INSERT INTO block SELECT * FROM old.block WHERE number BETWEEN @first AND @last'),
     ...RECORD_KINDS.map(kind =>
       db.prepare(`INSERT INTO ${kind} SELECT * FROM old.${kind} WHERE pos >= @from AND pos < @behind`),
     ),
-    db.prepare(`INSERT INTO post SELECT * FROM old.post WHERE id >= @id * ${ids} AND id < (@id + 1) * ${ids}`),
+    db.prepare(`INSERT INTO post SELECT * FROM old.post WHERE id >= @id * ${IDS} AND id < (@id + 1) * ${IDS}`),
     db.prepare('INSERT INTO col SELECT * FROM old.col WHERE segment = @id'),
     db.prepare('INSERT INTO num SELECT * FROM old.num WHERE segment = @id'),
     db.prepare('INSERT INTO segment SELECT * FROM old.segment WHERE id = @id'),
@@ -168,6 +169,10 @@ const copySegments = (db: Database.Database): Range[] => {
   const lost: Range[] = []
   for (const segment of segmentsIn(db)) {
     try {
+      if (nameless.some(block => block >= segment.first && block <= segment.last)) {
+        lost.push({ from: segment.first, to: segment.last })
+        continue
+      }
       copySegment(segment)
     } catch (error) {
       if (
@@ -179,6 +184,26 @@ const copySegments = (db: Database.Database): Range[] => {
     }
   }
   return lost
+}
+
+/** Removes segments with their documents; returns which blocks these are. */
+const dropSegments = (db: Database.Database, ids: readonly number[]): Range[] => {
+  const find = db.prepare<[number], SegmentRow>('SELECT id, first, last FROM segment WHERE id = ?')
+  const drops = [
+    db.prepare('DELETE FROM block WHERE number BETWEEN @first AND @last'),
+    ...RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= @from AND pos < @behind`)),
+    db.prepare(`DELETE FROM post WHERE id >= @id * ${IDS} AND id < (@id + 1) * ${IDS}`),
+    ...['col', 'num'].map(table => db.prepare(`DELETE FROM ${table} WHERE segment = @id`)),
+    db.prepare('DELETE FROM segment WHERE id = @id'),
+  ]
+  return ids.map(id => {
+    const { first, last } = find.get(id)!
+    db.transaction(() => {
+      const where = { id, first, last, from: positionOf(first, 0), behind: positionOf(last + 1, 0) }
+      for (const drop of drops) drop.run(where)
+    })()
+    return { from: first, to: last }
+  })
 }
 
 /** Those whose rows can be read, without what only other pages hold. */

@@ -1,14 +1,14 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
-import { SIMILAR_SCHEMA } from './similar.ts'
+import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: a store of a newer one is refused, and one of an older one that no migration leads on from. */
-export const SCHEMA_VERSION = 10
+export const SCHEMA_VERSION = 11
 
 /**
  * Statements by the version that they lead to from the one before. Whoever changes the layout raises the version, and writes down here how a store of the
  * version before is brought up to date; where that cannot be done in place, its blocks have to be indexed again.
  */
-export const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map()
+export const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([[11, SIMILAR_MIGRATION]])
 
 /**
  * Stored documents as packed records: see docs/layout.md. A document's position is block number × 2^22 + place in the block (of its

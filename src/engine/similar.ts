@@ -1,132 +1,144 @@
-import { DIMENSIONS, similarityOf } from '../decode/features.ts'
+import { DIMENSIONS } from '../decode/features.ts'
 import { bytesOf } from '../lib/bytes.ts'
 import type { Db } from '../sqlite/database.ts'
+import { loadVectors } from '../sqlite/vectors.ts'
 
 /**
- * Vectors of distinct codes by their numbers, which count up from a small one. The signs of a vector's numbers lie a bit each in a
- * row with those of the codes beside it, so that looking for the nearest reads a tenth of what the vectors take, in few rows.
+ * Vectors of distinct codes by their numbers, which count up from a small one. Three bits for each number of a vector stand in rows of
+ * their own: by how many of these differ, those that may be the nearest are told with little to read.
  */
 export const SIMILAR_SCHEMA: readonly string[] = [
   'CREATE TABLE similar (id INTEGER PRIMARY KEY, vector BLOB NOT NULL)',
-  'CREATE TABLE similar_signs (run INTEGER PRIMARY KEY, signs BLOB NOT NULL)',
+  'CREATE TABLE similar_bits (id INTEGER PRIMARY KEY, bits BLOB NOT NULL)',
 ]
 
-export interface Similar {
+/** From the layout before, which had the bits of 126 codes in a row. Codes from this number in `meta` on have no bits yet. */
+export const SIMILAR_MIGRATION: readonly string[] = [
+  'DROP TABLE similar_signs',
+  SIMILAR_SCHEMA[1]!,
+  "INSERT INTO meta (key, value) VALUES ('similar_bits', 0)",
+]
+
+const WITHOUT_BITS = "SELECT value FROM meta WHERE key = 'similar_bits'"
+
+export interface SimilarWriter {
   /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
   put(id: number, vector: Int8Array): void
-  /** The vector of a code, undefined where none is kept. */
-  vector(id: number): Int8Array | undefined
-  /** The codes that have most in common with a vector, the nearest first, and how much: 1 all … 0 nothing. */
-  nearest(vector: Int8Array, count: number): { id: number; similarity: number }[]
+  /** One step of adding the bits that are missing; whether there may be more. Within a transaction. */
+  addBits(): boolean
 }
 
-export const createSimilar = (db: Db): Similar => {
+export interface Similar {
+  /** The vector of a code, undefined where none is kept. */
+  vector(id: number): Int8Array | undefined
+  /**
+   * The codes that have most in common with a vector, the nearest first, and how much: 1 all … 0 nothing. These are at least
+   * `count` where there are as many that have anything in common. `check` is called every few milliseconds.
+   */
+  nearest(vector: Int8Array, count: number, check: () => void): Iterable<{ id: number; similarity: number }>
+}
+
+/** Needs nothing of sqlite-vec, so that stores are written everywhere. */
+export const createSimilarWriter = (db: Db): SimilarWriter => {
   const putVector = db.prepare('INSERT OR REPLACE INTO similar (id, vector) VALUES (?, ?)')
-  const getVector = db.prepare<[number], Buffer>('SELECT vector FROM similar WHERE id = ?').pluck()
-  const putSigns = db.prepare('INSERT OR REPLACE INTO similar_signs (run, signs) VALUES (?, ?)')
-  const getSigns = db.prepare<[number], Buffer>('SELECT signs FROM similar_signs WHERE run = ?').pluck()
-  const signsFrom = db.prepare<[number], [number, Buffer]>('SELECT run, signs FROM similar_signs WHERE run >= ?').raw()
-  const newest = db.prepare<[], number | null>('SELECT max(id) FROM similar').pluck()
-  /** The signs of all codes up to the last one that was there when they were read, by run: 32 bytes a code. */
-  const runs = new Map<number, Uint32Array>()
-  let last = -1
-
-  /** Codes come with ascending numbers and stay as they are: only the new ones are read. */
-  const readSigns = (): ReadonlyMap<number, Uint32Array> => {
-    const now = newest.get() ?? -1
-    if (now < last) forget()
-    if (now !== last)
-      for (const [run, blob] of signsFrom.iterate(Math.floor(Math.max(last, 0) / RUN))) runs.set(run, wordsOf(blob))
-    last = now
-    return runs
-  }
-  const forget = () => {
-    runs.clear()
-    last = -1
-  }
-
-  /** A code that is no longer there has nothing in common with any: its signs stay when its row goes. */
-  const similarityTo = (vector: Int8Array, id: number): number => {
-    const other = getVector.get(id)
-    return other === undefined ? 0 : similarityOf(vector, int8Of(other))
-  }
+  const putBits = db.prepare('INSERT OR REPLACE INTO similar_bits (id, bits) VALUES (?, ?)')
+  const withoutBits = db.prepare<[], number>(WITHOUT_BITS).pluck()
+  const vectorsFrom = db
+    .prepare<[number, number], [number, Buffer]>('SELECT id, vector FROM similar WHERE id >= ? ORDER BY id LIMIT ?')
+    .raw()
+  const setWithoutBits = db.prepare("UPDATE meta SET value = ? WHERE key = 'similar_bits'")
+  const allHaveBits = db.prepare("DELETE FROM meta WHERE key = 'similar_bits'")
 
   return {
     put(id, vector) {
-      forget()
       putVector.run(id, bytesOf(vector))
-      const run = Math.floor(id / RUN)
-      const signs = getSigns.get(run) ?? Buffer.alloc(RUN * SIGN_BYTES)
-      signs.set(new Uint8Array(signsOf(vector).buffer), (id % RUN) * SIGN_BYTES)
-      putSigns.run(run, signs)
+      putBits.run(id, bitsOf(vector))
     },
+    addBits() {
+      const from = withoutBits.get()
+      if (from === undefined) return false
+      const rows = vectorsFrom.all(from, STEP)
+      for (const [id, vector] of rows) putBits.run(id, bitsOf(int8Of(vector)))
+      if (rows.length < STEP) allHaveBits.run()
+      else setWithoutBits.run(rows.at(-1)![0] + 1)
+      return rows.length === STEP
+    },
+  }
+}
 
+/** Throws where sqlite-vec cannot be had. */
+export const createSimilar = (db: Db): Similar => {
+  loadVectors(db)
+  let checking = () => {}
+  // A statement cannot be stopped from outside.
+  db.function('checked', () => {
+    checking()
+    return 1
+  })
+  const getVector = db.prepare<[number], Buffer>('SELECT vector FROM similar WHERE id = ?').pluck()
+  const withoutBits = db.prepare<[], number>(WITHOUT_BITS).pluck()
+  const nearest = db.prepare<[object], { id: number; similarity: number | null }>(`
+    WITH candidate AS (
+      SELECT id FROM (SELECT id FROM similar_bits WHERE id < @from AND (id & ${CHECK_EVERY - 1} OR checked())
+        ORDER BY vec_distance_hamming(vec_bit(bits), vec_bit(@bits)) LIMIT @most)
+      UNION ALL SELECT id FROM similar WHERE id >= @from AND (id & ${CHECK_EVERY - 1} OR checked()))
+    SELECT id, round(1 - vec_distance_cosine(vec_int8(vector), vec_int8(@vector)), 9) AS similarity
+      FROM candidate CROSS JOIN similar USING (id) ORDER BY similarity DESC, id`)
+
+  return {
     vector(id) {
       const vector = getVector.get(id)
       return vector && int8Of(vector)
     },
 
-    nearest(vector, count) {
+    *nearest(vector, count, check) {
+      const from = withoutBits.get() ?? Number.MAX_SAFE_INTEGER
       const most = Math.max(CANDIDATES, 4 * count)
-      return nearestSigns(readSigns(), signsOf(vector), most)
-        .map(id => ({ id, similarity: similarityTo(vector, id) }))
-        .filter(({ similarity }) => similarity > 0)
-        .sort((a, b) => b.similarity - a.similarity || a.id - b.id)
-        .slice(0, count)
+      checking = check
+      const asked = { from, most, bits: bitsOf(vector), vector: bytesOf(vector) }
+      // A vector of zeros has a similarity of NULL to all.
+      for (const { id, similarity } of nearest.iterate(asked)) {
+        if (!similarity || similarity <= 0) return
+        yield { id, similarity }
+      }
     },
   }
 }
 
-/** Codes in a row of signs, so that the row fills a page of 4 KiB. */
-const RUN = 126
-const SIGN_BYTES = DIMENSIONS / 8
-const SIGN_WORDS = DIMENSIONS / 32
-/** By the signs some hundred candidates are found, by their vectors the nearest of these. */
-const CANDIDATES = 300
-
-/** Which numbers of a vector are not below zero, a bit each: some always are, so that a code's place is never empty. */
-const signsOf = (vector: Int8Array): Uint32Array => {
-  const bytes = new Uint8Array(SIGN_BYTES)
-  for (let i = 0; i < DIMENSIONS; i++) if (vector[i]! >= 0) bytes[i >> 3]! |= 1 << (i & 7)
-  return new Uint32Array(bytes.buffer)
+/** What is wrong with the bits of codes; undefined where nothing is. Reads all of them. */
+export const findSimilarFault = (db: Db): string | undefined => {
+  const rows = db
+    .prepare<[], [number, Buffer, Buffer | null]>(
+      `SELECT id, vector, bits FROM similar LEFT JOIN similar_bits USING (id) WHERE id < ifnull((${WITHOUT_BITS}), 1 << 62)`,
+    )
+    .raw()
+  for (const [id, vector, bits] of rows.iterate())
+    if (vector.length !== DIMENSIONS || !bits?.equals(bitsOf(int8Of(vector))))
+      return `the bits by which codes like code ${id} are found are not those of its vector`
+  return undefined
 }
 
-/** The numbers of the codes that differ in the fewest signs, at most so many; of those that differ in as many the first ones. */
-const nearestSigns = (runs: Iterable<[number, Uint32Array]>, asked: Uint32Array, most: number): number[] => {
-  const ids: number[] = []
-  const differences: number[] = []
-  const counts = new Uint32Array(DIMENSIONS + 1)
-  let reach = DIMENSIONS
-  let within = 0
-  for (const [run, signs] of runs) {
-    for (let at = 0; at < signs.length; at += SIGN_WORDS) {
-      let difference = 0
-      let any = 0
-      for (let i = 0; i < SIGN_WORDS; i++) {
-        const word = signs[at + i]!
-        any |= word
-        difference += bitsIn(word ^ asked[i]!)
-      }
-      if (any === 0 || difference > reach) continue
-      ids.push(run * RUN + at / SIGN_WORDS)
-      differences.push(difference)
-      counts[difference]!++
-      within++
-      // What differs by more than enough others do cannot be among the nearest any more.
-      while (within - counts[reach]! >= most) within -= counts[reach--]!
+/** By the bits so many candidates are found, by their vectors the nearest of these: 96 % of those that all vectors would tell. */
+const CANDIDATES = 1500
+/** Codes between two looks at the clock: a power of two. */
+const CHECK_EVERY = 2 ** 13
+/** Codes that get their bits in one transaction: some 5 ms. */
+const STEP = 500
+
+/** Where the quarters of normally distributed numbers begin, in standard deviations. */
+const QUARTERS = [-0.67, 0, 0.67]
+
+/** In which quarter each number of a vector is: numbers that are further apart differ in more bits. */
+const bitsOf = (vector: Int8Array): Buffer => {
+  const deviation = Math.sqrt(vector.reduce((sum, number) => sum + number * number, 0) / DIMENSIONS)
+  const bits = Buffer.alloc((QUARTERS.length * DIMENSIONS) / 8)
+  let at = 0
+  for (const quarter of QUARTERS)
+    for (const number of vector) {
+      if (number >= quarter * deviation) bits[at >> 3]! |= 1 << (at & 7)
+      at++
     }
-  }
-  let ties = most - (within - counts[reach]!)
-  return ids.filter((_, i) => differences[i]! < reach || (differences[i] === reach && ties-- > 0))
+  return bits
 }
-
-/** A copy, which may be kept. */
-const wordsOf = (blob: Buffer): Uint32Array => new Uint32Array(new Uint8Array(blob).buffer)
 
 const int8Of = (blob: Buffer): Int8Array => new Int8Array(blob.buffer, blob.byteOffset, blob.length)
-
-const bitsIn = (word: number): number => {
-  let bits = word - ((word >>> 1) & 0x55555555)
-  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333)
-  return Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
-}

@@ -40,7 +40,7 @@ const WHAT: Readonly<Record<string, string>> = {
   link: 'contracts and tokens',
   upgrade: 'contracts and tokens',
   similar: 'similar contracts',
-  similar_signs: 'similar contracts',
+  similar_bits: 'similar contracts',
   alert: 'alerts',
   outbox: 'alerts',
   rule: 'alerts',

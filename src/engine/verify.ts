@@ -9,6 +9,7 @@ import { createTermReading } from './index/term-rows.ts'
 import { createSearcher, type Searcher } from './query/execute.ts'
 import { openReader, type Reader, type Segment } from './reader.ts'
 import { PLACES, positionOf } from './schema.ts'
+import { findSimilarFault } from './similar.ts'
 
 /**
  * Checks that a store agrees with itself, where its pages are what was written: blocks link to each other, segments count what is there,
@@ -23,6 +24,7 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
     const segments = [...reader.segments()]
     reader.end()
     if (deep) faults.push(...findFaults(reader.db, 'integrity_check').map(fault => `SQLite finds: ${fault}`))
+    if (deep) attempt(faults, 'similar contracts', () => checkSimilar(reader))
     yield* checkLinks(reader, segments, faults)
     const sample = deep ? segments : sampleOf(segments, SEGMENTS)
     const searcher = createSearcher(reader)
@@ -68,6 +70,11 @@ const inside = (reader: Reader, check: () => void) => {
   } finally {
     reader.end()
   }
+}
+
+const checkSimilar = ({ db }: Reader) => {
+  const fault = findSimilarFault(db)
+  if (fault !== undefined) throw new Error(fault)
 }
 
 const sampleOf = <T>(all: readonly T[], count: number): T[] => {

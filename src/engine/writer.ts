@@ -13,7 +13,7 @@ import { truncate } from './index/truncate.ts'
 import type { DocumentWriter, Within } from './port.ts'
 import { createPruning, type PruneLimits } from './prune.ts'
 import { PLACES } from './schema.ts'
-import { createSimilar } from './similar.ts'
+import { createSimilarWriter } from './similar.ts'
 
 /** The writer of a store in SQLite. Every verb is one transaction. */
 export interface Writer extends DocumentWriter {
@@ -28,6 +28,8 @@ export interface Writer extends DocumentWriter {
   merge(block: number): boolean
   /** One step of taking old blocks out of the store; whether there may be more to do. */
   prune(limits: PruneLimits): boolean
+  /** One step of bringing up to date what stores of an older version hold; whether there may be more to do. */
+  modernize(): boolean
   /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
   small(): number[]
 }
@@ -46,7 +48,7 @@ export const createWriter = (db: WritableDb): Writer => {
     'INSERT OR IGNORE INTO signature (id, key, topic, indexed, abi, probability, error) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
   const insertChainId = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('chain_id', ?)")
-  const similar = createSimilar(db)
+  const similar = createSimilarWriter(db)
   const insertCode = db.prepare(
     'INSERT OR IGNORE INTO code (id, hash, size, selectors, topics, standard, source) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
@@ -169,6 +171,8 @@ export const createWriter = (db: WritableDb): Writer => {
     return hidden || pruning.sweep() || merging.step(NO_BLOCK)
   })
 
+  const modernize = db.transaction(similar.addBits)
+
   const reviser = createReviser(db)
   const revise = db.transaction((revision: Revision, patchIndex: (() => void)[]) => {
     for (const added of received) writeDictionaries(added)
@@ -220,6 +224,7 @@ export const createWriter = (db: WritableDb): Writer => {
     },
     small: () => newest.all().reverse() as number[],
     merge: block => attempt(() => merge.immediate(block)),
+    modernize: () => attempt(() => modernize.immediate()),
     prune: limits => attempt(() => prune.immediate(limits)),
     rollback: (to, within = nothing) => attempt(() => rollback.immediate(to, within)),
     also: within => attempt(() => also.immediate(within)),

@@ -24,7 +24,7 @@ const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): R
   let left = false
   let failed = false
   const fail = (error: unknown) => {
-    // A search that is given up because its client went away is no fault.
+    // A search that stops because its client went away is not an error.
     if (left || failed) return
     failed = true
     log.error('Failed in the middle of an answer', { path: c.req.path, error })

@@ -4,19 +4,28 @@ import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
 import { listAlerts } from './alerting/alerts.ts'
+import { getDelivery, listDeliveries, listDestinations, redeliverMany } from './alerting/deliveries.ts'
 import { createGate } from './alerting/gate.ts'
 import { redeliver } from './alerting/redeliver.ts'
 import { createRule, getRule, listRules, removeRule, updateRule } from './alerting/rules.ts'
+import { alertSeries } from './alerting/series.ts'
 import type { Alerting } from './alerting/service.ts'
 import { simulate, simulateRule } from './alerting/simulate.ts'
 import { testRule } from './alerting/test.ts'
 import { authenticate, createDoor, type DoorOptions, needs } from './auth.ts'
 import { type Bodies, limitBodies } from './body.ts'
+import { consolePages, leadsToConsole } from './console.ts'
 import { type Env, type Handler, pathOf } from './context.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
 import { info } from './es/info.ts'
+import { abiOfAddress } from './manage/abi-of.ts'
+import { addAbis, getAbi, listAbis, removeAbi } from './manage/abis.ts'
+import { account } from './manage/account.ts'
+import { rates as rateSeries, storage } from './manage/charts.ts'
+import { listRedecodings, startRedecodings, stopRedecoding } from './manage/redecodings.ts'
+import type { Management } from './manage/service.ts'
 import { metrics, type ServedMetrics } from './metrics.ts'
 import { openApi } from './openapi/serve.ts'
 import { createRates, type Rates } from './rates.ts'
@@ -32,6 +41,10 @@ export interface Services {
   metrics?: ServedMetrics | undefined
   /** Absent where this process serves no rules. */
   alerting?: Alerting | undefined
+  /** Whether the console is served. */
+  console?: boolean
+  /** Absent where nothing is managed over HTTP. */
+  management?: Management | undefined
   bodies: Bodies
   limits: Limits
   log: Log
@@ -44,6 +57,8 @@ export const createApp = ({
   status: statusOf,
   metrics: served,
   alerting,
+  console: hasConsole = false,
+  management,
   bodies,
   limits,
   log,
@@ -65,14 +80,44 @@ export const createApp = ({
   const door = createDoor({ accounts, rates })
   if (served) route(['GET'], '/metrics', metrics(served, door))
 
-  const api = openApi({ rules: alerting !== undefined, metrics: served !== undefined })
+  const api = openApi({
+    rules: alerting !== undefined,
+    metrics: served !== undefined,
+    management: management !== undefined,
+  })
   route(['GET'], '/openapi.json', api.json)
   route(['GET'], '/openapi', api.page)
+
+  if (hasConsole) {
+    const pages = consolePages()
+    app.get('/', leadsToConsole)
+    route(['GET'], '/console', pages)
+    route(['GET'], '/console/*', pages)
+  }
 
   app.use(authenticate(door))
   app.use(limitBodies(bodies))
   route(['GET'], '/status', status(statusOf))
   route(['GET'], '/', info)
+
+  if (management) {
+    const features = [
+      ...(['search', 'abis'] as const),
+      ...(alerting ? (['rules'] as const) : []),
+      ...(served ? (['metrics'] as const) : []),
+    ]
+    route(['GET'], '/account', account(management, limits, features))
+    route(['GET'], '/status/rates', rateSeries(management))
+    for (const path of ['/status/storage', '/abis/*', '/redecodings/*']) app.use(path, needs(door, 'admin'))
+    route(['GET'], '/status/storage', storage(management))
+    resource('/abis', { GET: listAbis(management), POST: addAbis(management, limits) })
+    resource('/abis/:id', { GET: getAbi(management), DELETE: removeAbi(management) })
+    resource('/redecodings', { GET: listRedecodings(management), POST: startRedecodings(management, limits) })
+    resource('/redecodings/:id', { DELETE: stopRedecoding(management) })
+    const abi = '/:technology/:blockchain/:network/abi/:address'
+    app.use(abi, needs(door, 'search'))
+    route(['GET'], abi, abiOfAddress(management))
+  }
 
   // Paths below it have a table of their own, with what Elasticsearch answers there.
   app.use('/:technology/:blockchain/:network/es/*', needs(door, 'search'))
@@ -80,7 +125,7 @@ export const createApp = ({
 
   if (alerting) {
     const rules = '/alerting/rules'
-    app.use(`${rules}/*`, needs(door, 'rules'))
+    app.use('/alerting/*', needs(door, 'rules'))
     const gate = createGate(limits)
     const rule = `${rules}/:id`
     resource(rules, { GET: listRules(alerting, log), POST: createRule(alerting, limits) })
@@ -90,6 +135,11 @@ export const createApp = ({
     resource(`${rule}/test`, { POST: testRule(alerting, limits, gate) })
     resource(`${rule}/alerts`, { GET: listAlerts(alerting) })
     resource(`${rule}/redeliver`, { POST: redeliver(alerting, limits) })
+    resource('/alerting/series', { GET: alertSeries(alerting, gate) })
+    resource('/alerting/destinations', { GET: listDestinations(alerting) })
+    resource('/alerting/deliveries', { GET: listDeliveries(alerting) })
+    resource('/alerting/deliveries/redeliver', { POST: redeliverMany(alerting, limits) })
+    resource('/alerting/deliveries/:id', { GET: getDelivery(alerting) })
   }
 
   return app

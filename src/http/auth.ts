@@ -31,12 +31,12 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
     }
     const { incoming, outgoing } = c.env ?? {}
     if (incoming) factsOf(incoming).account = caller.name
-    const left = rates.take(caller.token)
+    const left = rates.take(caller)
     if (left !== undefined) {
       if (outgoing) tellRate(outgoing, left)
       return caller
     }
-    const { headers, error } = rates.exceeded(caller.token)
+    const { headers, error } = rates.exceeded(caller)
     if (outgoing) tellRate(outgoing, headers)
     throw error
   },

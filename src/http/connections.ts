@@ -29,7 +29,7 @@ export const limitConnections = (
   const open = new Map<string, number>()
   const tell = createTeller(log)
 
-  // Refused before anything is made of them: an attack costs a few microseconds for each, and no descriptor.
+  // Refused before anything is allocated: an attack costs a few microseconds for each, and no descriptor.
   server.maxConnections = most
   server.on('drop', () => tell({ connections: most }))
 

@@ -11,7 +11,7 @@ export interface Env {
 
 /** What a request holds of the bytes that bodies may have at once, in all and by account. */
 export interface Held {
-  /** Refuses so many further bytes where there is no room for them now. */
+  /** Refuses this many further bytes if there is no room for them now. */
   check(bytes: number): void
   /** Takes them, or refuses. */
   add(bytes: number): void
@@ -39,6 +39,7 @@ export const pathOf = (request: Request): string => {
 
 type HeaderName =
   | 'accept'
+  | 'accept-encoding'
   | 'authorization'
   | 'content-encoding'
   | 'content-length'

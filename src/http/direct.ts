@@ -78,7 +78,7 @@ export const createDirect = ({ search, accounts, rates, bodies, limits, log }: D
     } catch {
       return false
     }
-    const rate = rates.take(account.token)
+    const rate = rates.take(account)
     if (rate === undefined) {
       held.close()
       return false
@@ -143,7 +143,7 @@ const headersOf = (incoming: IncomingMessage, rate: readonly string[]): string[]
 
 const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
 
-/** Sends what is no plain answer as the app does. */
+/** Sends an answer that is not plain as the app does. */
 const respond = async ({ env }: Exchange, rate: readonly string[], response: Response): Promise<void> => {
   const toListener = await nodeListener()
   nameRequest(env!.incoming!, env!.outgoing!)
@@ -151,7 +151,7 @@ const respond = async ({ env }: Exchange, rate: readonly string[], response: Res
   await toListener(() => response)(env!.incoming!, env!.outgoing!)
 }
 
-/** What aborts when a connection ends, one for all of its requests. */
+/** A signal that aborts when a connection ends, shared by all of its requests. */
 const signalOf = (socket: Socket): AbortSignal => {
   let signal = signals.get(socket)
   if (!signal) {

@@ -59,9 +59,10 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['precondition_failed_exception', 412],
   ['content_too_large_exception', 413],
   ['unsupported_media_type_exception', 415],
+  ['not_implemented_exception', 501],
 ])
 
-/** What the system refuses, told without the names of files. */
+/** Errors of the operating system, without the names of files. */
 const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = new Map([
   ['disk_full', [507, 'The disk of the server is full, and nothing was stored: the operator has to free some space.']],
   ['too_many_open_files', [503, 'The server has reached its limit of open files: try again in a moment.']],
@@ -81,7 +82,7 @@ const HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
 }
 
-/** Whatever a handler throws ends here, once: told to the caller, and logged where it is not the caller's fault. */
+/** Every error of a handler ends here, once: the caller is told, and the log if it is not the caller's fault. */
 export const renderError =
   (log: Log) =>
   (error: unknown, c: Exchange): Response => {
@@ -94,7 +95,7 @@ export const renderError =
       return errorResponse(status, error.code, error.message, headers)
     }
 
-    // A search that was given up because its client went away is no fault, and nobody is there to read an answer.
+    // A search that stopped because its client went away is not an error, and nobody reads the answer.
     if (disconnected(c)) return new Response(null, { status: 499 })
 
     const { incoming } = c.env ?? {}

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Origin } from './proxies.ts'
 
-/** What is known of a request beside what it says, for the log and the audit trail. */
+/** Facts about a request besides its content, for the log and the audit trail. */
 export interface Facts {
-  /** The client's own, or one that is made up. */
+  /** The client's own id, or a random one. */
   readonly id: string
   /** Where it comes from; `listen` may know better than its socket. */
   address: string | undefined
+  /** Whether a trusted proxy sent it, and which client that names; undefined where no proxy is trusted. */
+  origin: Origin | undefined
   /** Name of the account that asks, once it is known. */
   account: string | undefined
   /** Of the server that it came to. */
@@ -27,7 +30,7 @@ export const RATE_POLICY = 'ratelimit-policy'
 
 export const factsOf = (incoming: IncomingMessage): Facts => {
   const known = incoming as IncomingMessage & { [FACTS]?: Facts }
-  known[FACTS] ??= { id: idOf(incoming), address: undefined, account: undefined }
+  known[FACTS] ??= { id: idOf(incoming), address: undefined, origin: undefined, account: undefined }
   return known[FACTS]
 }
 

@@ -19,7 +19,7 @@ export const sendPieces = async (
     cancel()
   })
   const fail = (error: unknown) => {
-    // A search that is given up because its client went away is no fault.
+    // A search that stops because its client went away is not an error.
     if (isBroken) return
     log.error('Failed in the middle of an answer', { path, error })
     outgoing.destroy()

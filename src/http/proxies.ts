@@ -6,8 +6,17 @@ export type ProxyHeader = 'x-forwarded-for' | 'forwarded'
 /** Reverse proxies whose word is taken on where a request comes from. */
 export interface Proxies {
   trusts(address: string): boolean
-  /** Where a request comes from: the last address that no trusted proxy has. */
-  addressOf(incoming: IncomingMessage): string
+  originOf(incoming: IncomingMessage): Origin
+}
+
+/** Where a request comes from. */
+export interface Origin {
+  /** The last address that no trusted proxy has. */
+  address: string
+  /** Addresses of the trusted proxies that it came through, the nearest first. */
+  proxies: readonly string[]
+  /** Whether these name the client. What came through none names itself. */
+  isNamed: boolean
 }
 
 /** `trusted`: ranges such as `10.0.0.0/8`. */
@@ -22,17 +31,19 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
 
   return {
     trusts: address => trusts(plain(address)),
-    addressOf({ socket, headers }) {
+    originOf({ socket, headers }) {
       let address = plain(socket.remoteAddress ?? '')
-      if (!trusts(address)) return address
+      const proxies: string[] = []
+      if (!trusts(address)) return { address, proxies, isNamed: true }
       const hops = READ[header](String(headers[header] ?? ''))
       while (trusts(address)) {
         const before = hops.pop()
         // What a proxy does not name by its address is as far away as is known.
         if (before === undefined || isIP(before) === 0) break
+        proxies.push(address)
         address = before
       }
-      return address
+      return { address, proxies, isNamed: proxies.length > 0 }
     },
   }
 }

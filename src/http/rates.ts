@@ -1,22 +1,36 @@
-import { DEFAULT_LIMITS, type Limits, overNow } from '../limits/index.ts'
+import type { Caller } from '../accounts/index.ts'
+import { retry } from '../lib/errors.ts'
+import { DEFAULT_LIMITS, LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { RATE_LIMIT, RATE_POLICY } from './facts.ts'
 
-/** Counts the requests of tokens, and refusals of addresses, by windows of a minute that begin with the first one. */
+/** Whose requests are counted: of one token, and of all tokens of its account. */
+export type Counted = Pick<Caller, 'id' | 'token' | 'rate'>
+
+/** Counts requests of tokens and accounts, and refusals of addresses, by windows of a minute that begin with the first one. */
 export interface Rates {
   /**
-   * Counts a request of a token: names and values of headers that tell what is left, or undefined where it has no more. There are none
+   * Counts a request: names and values of headers that tell what is left, or undefined where nothing is. There are none
    * where the operator sets no quota: the default is more than a server answers.
    */
-  take(token: number): readonly string[] | undefined
-  /** The same headers of a token that has no more, and the error to tell. */
-  exceeded(token: number): { headers: readonly string[]; error: Error }
+  take(caller: Counted): readonly string[] | undefined
+  /** The same headers where nothing is left, and the error to tell. */
+  exceeded(caller: Counted): { headers: readonly string[]; error: Error }
   /** Counts a refused request of an address: the error to tell where there were too many. */
   refused(address: string): Error | undefined
 }
 
 interface Window {
-  left: number
+  used: number
   endsAt: number
+}
+
+/** One of the limits of a request. */
+interface Quota {
+  /** Its name in the headers. */
+  name: 'requests' | 'account'
+  most: number
+  window: Window
+  error(wait: { retryAfterMs: number }): Error
 }
 
 const NONE: readonly string[] = []
@@ -26,46 +40,86 @@ const MAX_ADDRESSES = 10_000
 
 export const createRates = (limits: Limits, now: () => number = () => performance.now()): Rates => {
   const tokens = new Map<number, Window>()
+  const accounts = new Map<number, Window>()
   const addresses = new Map<string, Window>()
 
-  const windowOf = <K>(windows: Map<K, Window>, key: K, most: number, at: number): Window => {
+  const windowOf = <K>(windows: Map<K, Window>, key: K, at: number): Window => {
     let window = windows.get(key)
     if (!window || at >= window.endsAt) {
-      window = { left: most, endsAt: at + WINDOW_MS }
+      window = { used: 0, endsAt: at + WINDOW_MS }
       windows.delete(key)
       windows.set(key, window)
     }
     return window
   }
-  const hasQuota = limits.requestsByToken < DEFAULT_LIMITS.requestsByToken
-  const policy = `"requests";q=${limits.requestsByToken};w=${WINDOW_MS / 1_000}`
-  const headersOf = ({ left, endsAt }: Window, at: number): readonly string[] => {
-    if (!hasQuota) return NONE
-    const seconds = Math.max(1, Math.ceil((endsAt - at) / 1_000))
-    return [RATE_POLICY, policy, RATE_LIMIT, `"requests";r=${left};t=${seconds}`]
-  }
+
+  const ofToken = ({ token, rate }: Counted, at: number): Quota => ({
+    name: 'requests',
+    most: rate ?? limits.requestsByToken,
+    window: windowOf(tokens, token, at),
+    error: wait =>
+      rate === undefined ? overNow('requestsByToken', limits, undefined, wait) : overOwn(token, rate, wait),
+  })
+  const ofAccount = ({ id }: Counted, at: number): Quota => ({
+    name: 'account',
+    most: limits.requestsByAccount,
+    window: windowOf(accounts, id, at),
+    error: wait => overNow('requestsByAccount', limits, undefined, wait),
+  })
+  const isLimited = (name: 'requestsByToken' | 'requestsByAccount') => limits[name] < DEFAULT_LIMITS[name]
+  const tokensAreLimited = isLimited('requestsByToken')
+  const accountsAreLimited = isLimited('requestsByAccount')
+
+  /** The account's quota comes last: of two that are used up, the token's is told. */
+  const quotasOf = (caller: Counted, at: number): Quota[] => [
+    ...(tokensAreLimited || caller.rate !== undefined ? [ofToken(caller, at)] : []),
+    ...(accountsAreLimited ? [ofAccount(caller, at)] : []),
+  ]
 
   return {
-    take(token) {
+    take(caller) {
+      if (!tokensAreLimited && !accountsAreLimited && caller.rate === undefined) return NONE
       const at = now()
-      const window = windowOf(tokens, token, limits.requestsByToken, at)
-      if (window.left === 0) return undefined
-      window.left--
-      return headersOf(window, at)
+      const quotas = quotasOf(caller, at)
+      if (quotas.some(({ most, window }) => window.used >= most)) return undefined
+      for (const { window } of quotas) window.used++
+      return headersOf(quotas, at)
     },
-    exceeded(token) {
+    exceeded(caller) {
       const at = now()
-      const window = windowOf(tokens, token, limits.requestsByToken, at)
-      const error = overNow('requestsByToken', limits, undefined, { retryAfterMs: Math.max(1, window.endsAt - at) })
-      return { headers: headersOf(window, at), error }
+      const quotas = quotasOf(caller, at)
+      const full = quotas.find(({ most, window }) => window.used >= most) ?? ofToken(caller, at)
+      const error = full.error({ retryAfterMs: Math.max(1, full.window.endsAt - at) })
+      return { headers: headersOf(quotas, at), error }
     },
     refused(address) {
       const at = now()
-      const window = windowOf(addresses, address, limits.refusalsByAddress, at)
+      const window = windowOf(addresses, address, at)
       if (addresses.size > MAX_ADDRESSES) addresses.delete(addresses.keys().next().value!)
-      if (window.left > 0) window.left--
+      if (window.used < limits.refusalsByAddress) window.used++
       else return overNow('refusalsByAddress', limits, undefined, { retryAfterMs: Math.max(1, window.endsAt - at) })
       return undefined
     },
   }
+}
+
+/** Of several policies, the standard has one list in each header. */
+const headersOf = (quotas: readonly Quota[], at: number): readonly string[] => {
+  if (quotas.length === 0) return NONE
+  const policies = quotas.map(({ name, most }) => `"${name}";q=${most};w=${WINDOW_MS / 1_000}`)
+  const left = quotas.map(({ name, most, window: { used, endsAt } }) => {
+    const seconds = Math.max(1, Math.ceil((endsAt - at) / 1_000))
+    return `"${name}";r=${Math.max(0, most - used)};t=${seconds}`
+  })
+  return [RATE_POLICY, policies.join(', '), RATE_LIMIT, left.join(', ')]
+}
+
+const overOwn = (token: number, rate: number, wait: { retryAfterMs: number }) => {
+  const { code, remedy } = LIMITS.requestsByToken
+  return retry(
+    code,
+    `Token ${token} has more than its ${rate} requests in a minute. ${remedy} The operator can raise this with: ` +
+      `chainsieve token limit ${token} --rate N`,
+    wait,
+  )
 }

@@ -52,7 +52,7 @@ export interface ListenOptions {
 
 /** The first answers go before what most others need. */
 const LOAD_AFTER_MS = 100
-/** How often it is looked for clients that take too long. */
+/** How often the server looks for clients that take too long. */
 const CHECK_MS = 2_000
 
 export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<HttpServer> => {
@@ -75,7 +75,10 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
     const facts = factsOf(incoming)
     facts.ending = ending
-    if (proxies !== NO_PROXIES) facts.address = proxies.addressOf(incoming)
+    if (proxies !== NO_PROXIES) {
+      facts.origin = proxies.originOf(incoming)
+      facts.address = facts.origin.address
+    }
     onRequest(incoming, outgoing)
     return cors?.(incoming, outgoing) ?? false
   }

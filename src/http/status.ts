@@ -21,7 +21,7 @@ export const ready =
       : json({ status: 'not ready', reasons }, 503, { 'cache-control': 'no-store' })
   }
 
-/** What an account may see of it: of receivers its own alone. */
+/** The part that an account may see: only its own receivers. */
 const statusFor = (account: number, status: Status): Status => {
   const { deliveries } = status
   if (!deliveries) return status

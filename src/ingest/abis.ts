@@ -38,21 +38,29 @@ export const addAbis = (
   where: Where,
   limits: Limits = DEFAULT_LIMITS,
 ): StoredAbi[] => {
-  const abis = files.flatMap(filesIn).map((file): StoredAbi => {
-    const { name = basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''), ...abi } = readAbi(
-      readText(file, limits),
-      file,
-    )
-    const { address, codeHash } = lowerCase(where)
-    return { name, address, codeHash, network: where.network, ...abi }
-  })
+  const abis = files.flatMap(filesIn).map(file => readAbiFile(file, where, limits))
+  keepAbis(folder, abis)
+  return abis
+}
+
+/** The ABI that a text holds; `place` is what messages call the text. */
+export const abiIn = (text: string, place: string, where: Where, name: string): StoredAbi => {
+  const { name: own = name, ...abi } = readAbi(text, place)
+  const { address, codeHash } = lowerCase(where)
+  return { name: own, address, codeHash, network: where.network, ...abi }
+}
+
+/** Reads one ABI file. */
+export const readAbiFile = (file: string, where: Where, limits: Limits = DEFAULT_LIMITS): StoredAbi =>
+  abiIn(readText(file, limits), file, where, basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''))
+
+export const keepAbis = (folder: string, abis: readonly StoredAbi[]) => {
   makePrivateFolder(folder)
   for (const abi of abis) {
     const path = join(folder, abiFile(abi))
     writeFileSync(`${path}.new`, textOf(abi), { mode: PRIVATE_FILE })
     renameSync(`${path}.new`, path)
   }
-  return abis
 }
 
 /** A file itself; of a folder the artifacts below it. */
@@ -67,7 +75,7 @@ const filesIn = (path: string): string[] => {
   return found
 }
 
-/** Whatever else compilers leave among artifacts is JSON, too. */
+/** Compilers also leave other JSON files among artifacts. */
 const holdsAbi = (file: string): boolean => {
   try {
     const { abi } = JSON.parse(readFileSync(file, 'utf8')) as { abi?: unknown }
@@ -149,18 +157,11 @@ export const listAbis = (folder: string): StoredAbi[] => readAll(folder).map(({ 
 
 const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
   fileNames(folder).flatMap(name => {
-    const path = join(folder, name)
-    try {
-      const abi = JSON.parse(readFileSync(path, 'utf8')) as StoredAbi
-      return [{ path, abi: { ...abi, probability: abi.probability ?? 1, codeHash: abi.codeHash ?? null } }]
-    } catch (error) {
-      // Removed in the meantime.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-      throw stop('abi_broken', `${path} is broken (${messageOf(error)}): remove it and add that ABI again`, error)
-    }
+    const abi = findAbi(folder, name)
+    return abi ? [{ path: join(folder, name), abi }] : []
   })
 
-/** The JSON files in a folder, none where there is no folder. */
+/** The JSON files in a folder; none if the folder does not exist. */
 export const fileNames = (folder: string): string[] => {
   try {
     return readdirSync(folder)
@@ -175,9 +176,25 @@ export const fileNames = (folder: string): string[] => {
 /** The same for the same ABIs. */
 export const versionOf = (own: readonly StoredAbi[]): string => own.map(abiFile).join()
 
+/** Whether it was there. */
+export const removeAbiFile = (folder: string, file: string): boolean => {
+  if (!fileNames(folder).includes(file)) return false
+  rmSync(join(folder, file), { force: true })
+  return true
+}
+
 /** The ABI that is kept in a file of this name, where it is still there. */
-export const findAbi = (folder: string, file: string): StoredAbi | undefined =>
-  readAll(folder).find(({ path }) => path === join(folder, file))?.abi
+export const findAbi = (folder: string, file: string): StoredAbi | undefined => {
+  const path = join(folder, file)
+  try {
+    const abi = JSON.parse(readFileSync(path, 'utf8')) as StoredAbi
+    return { ...abi, probability: abi.probability ?? 1, codeHash: abi.codeHash ?? null }
+  } catch (error) {
+    // Removed in the meantime.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw stop('abi_broken', `${path} is broken (${messageOf(error)}): remove it and add that ABI again`, error)
+  }
+}
 
 /** Those that hold on a network. */
 export const readOwnAbis = (folder: string, network: string): StoredAbi[] =>

@@ -11,7 +11,7 @@ export interface AddressFilter {
 const MAX_FILTERED = 20_000_000
 const BITS_PER_ADDRESS = 16
 
-/** What a filter is kept in: memory of one thread, or of several. */
+/** The memory of a filter, of one thread or shared. */
 export interface FilterMemory<B extends ArrayBufferLike = ArrayBufferLike> {
   bits: B
   /** One word: addresses that were added. */

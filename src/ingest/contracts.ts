@@ -22,7 +22,7 @@ export interface Contracts {
   require(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Contracts that a block creates, in the order of its execution. */
   in(raw: RawBlock): BlockContract[]
-  /** What a block creates, with the codes that are known by now. */
+  /** The contracts that a block creates, with the codes that are known by now. */
   creations(raw: RawBlock): Creation[]
   /** The contracts of these creations in the block of that number. */
   of(creations: readonly Creation[], number: number): BlockContract[]

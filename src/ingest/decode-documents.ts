@@ -11,7 +11,7 @@ import { placesOf } from '../documents/places.ts'
 import { positionOf } from '../engine/schema.ts'
 
 export interface DocumentDecoderOptions {
-  /** Of what stands at a position of the chain, as all of these. */
+  /** Each of these decodes something at a position of the chain. */
   decodeLog: LogDecoder
   /** Name of the function of a contract that call data names, or null. */
   methodOf(input: string, to: string, at: number): string | null

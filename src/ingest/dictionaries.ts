@@ -4,7 +4,7 @@ import type { StoredDictionaries } from '../engine/lookups/dictionaries.ts'
 import { createAddressFilter } from './address-filter.ts'
 import type { AddedSignatures, SignatureIds } from './signatures.ts'
 
-/** What gives ids to what documents repeat. Signatures are few enough to be held in memory whole. */
+/** Gives ids to repeated values of documents. Signatures are few enough to keep all of them in memory. */
 export interface Dictionaries {
   addresses: Dictionary
   names: Dictionary

@@ -30,13 +30,13 @@ export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }
       `the blocks below ${floor} were pruned: raise --from, or allow indexing them again with chainsieve prune --network ${network} --before ${from}`,
     )
   state.asked = { from, to }
-  // What was the head last time may have been reorganised since.
+  // The head of last time may have been reorganised since.
   const tip = work.pipeline.held().at(-1)?.to
   if (tip !== undefined && tip <= head) await leaveOldBranch(work, tip, job.finality)
   await fill(work, from, to, job.order)
 }
 
-/** Begins anew after whatever passes; each time it goes by what is stored then. */
+/** Starts again after every passing error, from what is stored at that time. */
 export const keepFollowing = async (work: Work, job: Extract<Job, { type: 'follow' }>) => {
   const { signal, log, state } = work
   for (;;) {
@@ -63,7 +63,7 @@ const followAndFill = async (work: Work, job: Extract<Job, { type: 'follow' }>) 
   const wanted = Math.max(resolvePoint(job.from, head, 0), await firstKept(work, job.keep, head))
   const from = Math.min(wanted, head)
   const tip = pipeline.held().at(-1)?.to
-  // What a node for development has instead of the stored blocks only following finds out.
+  // Only following finds out which blocks a node for development has instead of the stored ones.
   const near = tip !== undefined && (job.node.shrinks === true || (tip >= from - 1 && head - tip <= CATCH_UP))
   if (tip !== undefined && !near) await leaveOldBranch(work, tip, job.finality)
   // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.

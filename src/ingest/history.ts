@@ -39,7 +39,7 @@ export const createHistory = (options: HistoryOptions) => {
   return () => scanHistory(options, failed)
 }
 
-/** Of a rule as it was: once it is changed it is tried at once. */
+/** Belongs to this version of the rule: a changed rule is tried at once. */
 interface Failure {
   revision: number
   until: number
@@ -50,7 +50,7 @@ const scanHistory = async (
   failed: Map<number, Failure>,
 ) => {
   const windows = new Map<number, number>()
-  /** What of a rule's history is still to be gone through now. */
+  /** The part of history that is still to be searched for a rule. */
   const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
     const [scan, rule] = [ruleWatcher.scans.get(id), ruleWatcher.rule(id)]
     if (!scan || !rule?.enabled || scan.next > scan.last) return undefined

@@ -66,7 +66,7 @@ const createTaker = (work: Work, lane: Lane) => {
     return true
   }
 
-  /** Whether what is made of the next lines may be of use. */
+  /** Whether building documents of the next lines may be of use. */
   const isPlain = (): boolean => {
     // What ABIs of single contracts decode depends on what is learnt from block to block.
     if (decoding().keys.size > 0) return false
@@ -74,7 +74,7 @@ const createTaker = (work: Work, lane: Lane) => {
     return next === undefined || !(ruleWatcher.wants(next) || pipeline.stored(next))
   }
 
-  /** All that was made of some lines, as far as it can be taken. */
+  /** The documents of some lines, as far as they can be used. */
   const group = async ({ lines, built: made }: BuiltGroup) => {
     let taken = 0
     const { version, keys } = decoding()

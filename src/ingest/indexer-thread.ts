@@ -137,7 +137,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
       log,
       signal,
     }
-    // What ends by itself takes rules and ABIs up with its blocks; history is for whoever goes on.
+    // A job that ends by itself takes up rules and ABIs with its blocks; only a job that goes on searches history.
     if (data.job.type === 'follow' || data.job.type === 'watch')
       for (const attend of [watchRules, watchAbis]) attend(work).catch(error => failing.abort(error))
     await runJob(work)
@@ -145,9 +145,9 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
     failure = error
   }
   if (stopping.signal.aborted && !(failure instanceof ChainsieveError)) failure = undefined
-  // With the job ends what goes on beside it.
+  // The tasks beside the job end with it.
   failing.abort()
-  // What was handed over is still written: a stop loses no finished block.
+  // Blocks that were handed over are still written: a stop loses no finished block.
   await pipeline?.settled().catch(error => {
     failure ??= error
   })
@@ -162,7 +162,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }) => {
 
 const REPORT_MS = 250
 
-/** Of jobs that do not follow a chain, and of a chain that makes blocks when somebody asks for them, no block is due. */
+/** No block is due for jobs that do not follow a chain, and on a chain that creates blocks on demand. */
 const patienceOf = (job: IndexerData['job']): number | undefined =>
   job.type === 'follow' && job.node.shrinks !== true ? job.staleMs : 0
 

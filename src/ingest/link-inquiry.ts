@@ -23,7 +23,7 @@ export type LinkInquiry = (
   signal: AbortSignal,
 ) => Promise<Map<string, Pick<LearntLink, 'codeHash' | 'delegation'>>>
 
-/** Undefined where there is no node to be asked. */
+/** Undefined without a node to ask. */
 export const createLinkInquiry = ({ state, call, readCode }: LinkInquiryOptions): LinkInquiry | undefined => {
   if (!state || !call) return undefined
 
@@ -44,7 +44,7 @@ export const createLinkInquiry = ({ state, call, readCode }: LinkInquiryOptions)
     return new Map(slots.map(({ storageOf }, i) => [storageOf, words[i]!]))
   }
 
-  /** What a proxy's code names itself is not asked. */
+  /** Targets that a proxy's code names are not requested. */
   const delegationsOf = async (codes: Awaited<ReturnType<typeof codesOf>>, signal: AbortSignal) => {
     const proxies = codes.flatMap(({ address, code }) => (code?.proxy ? [{ address, ...code.proxy }] : []))
     const open = proxies

@@ -12,14 +12,14 @@ import type { Limits } from '../limits/index.ts'
 import type { TimedBlock } from './pace.ts'
 import type { Room } from './shared/dictionaries.ts'
 
-/** What the threads of one network tell each other: the one that reads and decodes, the one that writes, and the main thread. */
+/** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
 
 /** To the writing thread. Batches of the head go before those of a back-fill that wait. */
 export type ToWriter =
   | { type: 'batch'; id: number; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
   | { type: 'rollback'; id: number; to: number }
   | { type: 'revise'; id: number; revision: Revision }
-  /** Of rules and of their hits in what is stored already. */
+  /** Changes of rules, and their hits in stored blocks. */
   | { type: 'update'; id: number; update: AlertUpdate }
   /** The program is to stop: what cannot be written now is not waited for. */
   | { type: 'stop' }
@@ -32,10 +32,10 @@ export type FromWriter =
   | { type: 'failed'; id: number; failure: Failure }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null; code?: string }
-  /** What it counts, now and then. */
+  /** Its metrics, now and then. */
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
-/** What became of a revision. */
+/** The outcome of a revision. */
 export interface Revised {
   /** Whether its segment was still there. */
   done: boolean
@@ -105,7 +105,7 @@ export const YOUNG_MB = { watch: 24, follow: 24, index: 96, import: 96 } as cons
 
 export type BackfillOrder = 'newest' | 'oldest'
 
-/** What can travel to a thread of how nodes are reached. */
+/** The options of nodes that can be sent to a thread. */
 export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random' | 'metrics'>
 
 export type ToIndexer = { type: 'stop' }
@@ -122,7 +122,7 @@ export interface Report {
   blocks: number
   logs: number
   events: number
-  /** Of what it set out to do: blocks of a back-fill, bytes of files. */
+  /** Progress of the job: blocks of a back-fill, bytes of files. */
   done: number
   total: number
   /** Newest block of the source, null where it is not known. */
@@ -144,9 +144,9 @@ export interface Report {
   withoutTraces: string | null
   /** Alerts that came into each state, by target type. */
   alerts: AlertCounts
-  /** What is decoded anew, null where nothing is. */
+  /** The state of decoding again; null if there is none. */
   redecoding: RedecodingReport | null
-  /** What the threads count. */
+  /** Metrics of the threads. */
   metrics: MetricSnapshot[]
   /** Why rules did not do all that they should, by their ids. */
   troubles: ReadonlyMap<number, string>

@@ -43,7 +43,7 @@ export interface IndexingOptions {
   onAlerts?: () => void
 }
 
-/** What is reported before anything is done. */
+/** The report before anything is done. */
 export const NOTHING: Report = {
   blocks: 0,
   logs: 0,
@@ -79,7 +79,7 @@ export const prepareStore = (data: string, network: string, log: Log): string =>
   return store
 }
 
-/** What is written are large arrays; objects are few. */
+/** The writer handles large arrays and few objects. */
 const WRITER_YOUNG_MB = 12
 
 export const startIndexing = ({

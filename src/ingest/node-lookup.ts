@@ -30,7 +30,7 @@ export interface NodeLookupOptions<T> {
 const PAUSE_MS = 60_000
 /** Time between two tries to get what a rule cannot be decided without. */
 const AGAIN_MS = 3_000
-/** What passes; everything else a node may say to every such question. */
+/** Errors that pass; a node may give any other error to every such question. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
 
 export const createNodeLookup = <T>(options: NodeLookupOptions<T>): NodeLookup<T> => {

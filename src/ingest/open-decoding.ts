@@ -24,7 +24,7 @@ import { FEW_ADDRESSES, roomOf, sharesWork } from './sharing.ts'
 import { createSimilarity } from './similarity.ts'
 import { createTokens } from './tokens.ts'
 
-/** What ships of signatures and tokens. */
+/** The signatures and tokens that ship with the program. */
 export const openSignatures = () => ({
   registry: createRegistry(parseRegistry(readTextAsset('events.txt'))),
   functions: openFunctions(readAsset('functions.bin')),
@@ -35,7 +35,7 @@ export const openSignatures = () => ({
   ]),
 })
 
-/** What turns a network's blocks into documents: signatures, ABIs, and what is known of its contracts and tokens. */
+/** Turns a network's blocks into documents, by signatures, ABIs, and the known facts about its contracts and tokens. */
 export const openDecoding = (
   data: IndexerData,
   db: Db,
@@ -125,5 +125,5 @@ export const openDecoding = (
   }
 }
 
-/** What a network's blocks are decoded by at the moment. */
+/** The declarations that decode a network's blocks at the moment. */
 export type NetworkDecoding = ReturnType<ReturnType<typeof openDecoding>['decoding']>

@@ -16,7 +16,7 @@ export interface Pace {
   newest(): (TimedBlock & { at: number }) | null
   /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
   blockTime(): number | null
-  /** What is waited for where no block came for too long. */
+  /** The trouble to report if no block came for too long. */
   stale(): Waiting | undefined
 }
 
@@ -30,11 +30,11 @@ export interface PaceOptions {
 
 /** Blocks that the pace is told from. */
 export const KEPT = 64
-/** With fewer steps between blocks than these, one of them says too little. */
+/** Fewer steps between blocks than these say too little. */
 const FEWEST = 4
 /** A fast chain is polled less often than it makes blocks, and so is a busy one. */
 const FLOOR_MS = 10_000
-/** Of a chain whose pace is not known. */
+/** The default for a chain whose pace is not known. */
 const UNKNOWN_MS = 120_000
 const BLOCK_TIMES = 3
 /** Most blocks follow each other by the chain's pace; of ten, one may take longer. */

@@ -15,7 +15,7 @@ export interface PieceContextOptions extends JoinedDictionaries {
   listedSignatures?: number | undefined
 }
 
-/** What documents are built with, on whichever thread. */
+/** The context in which any thread builds documents. */
 export const createPieceContext = ({
   addresses,
   names,

@@ -24,7 +24,7 @@ import { createTurns } from './turns.ts'
  * transaction, and counted when that is committed.
  */
 export interface Pipeline {
-  /** A lane takes blocks in ascending order; one that is no neighbour of the last begins another run. */
+  /** A lane takes blocks in ascending order; a block that is not next to the last one starts another run. */
   lane(name: LaneName): Lane
   /** Removes all blocks above this one, after what was handed to the writer before. */
   rollback(to: number): Promise<void>
@@ -36,9 +36,9 @@ export interface Pipeline {
   /** Alerts that came into each state since the start. */
   alerts(): AlertCounts
   added(): Range[]
-  /** What the writer waits for. */
+  /** Why the writer waits. */
   readonly stuck: Omit<Waiting, 'since'> | undefined
-  /** What the writer counts. */
+  /** Metrics of the writer. */
   readonly metrics: readonly MetricSnapshot[]
   /** Hands on hits in what is stored already. */
   tell(update: AlertUpdate): Promise<void>
@@ -46,7 +46,7 @@ export interface Pipeline {
   revise(revision: Revision): Promise<Revised>
   /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
-  /** Calls `run` when no block is on its way; no lane takes any meanwhile. What is decoded anew may still be under way. */
+  /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
   rest(run: () => void): Promise<void>
   /** Resolves when all that was handed over is committed. */
   settled(): Promise<void>

@@ -3,7 +3,7 @@ import { tokensIn, tokensOf } from '../documents/tokens.ts'
 import type { BlockFacts } from './builders/facts.ts'
 import type { Work } from './work.ts'
 
-/** What only the chain itself tells of the contracts and tokens in these blocks. */
+/** Fetches facts about the contracts and tokens in these blocks that only the chain knows. */
 export const prefetch = async (
   { lookups, contracts, links, tokens, state, signal }: Work,
   blocks: readonly RawBlock[],

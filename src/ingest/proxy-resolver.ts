@@ -32,7 +32,7 @@ export interface ProxyResolver {
   require(raw: RawBlock, signal: AbortSignal): Promise<void>
   /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
   know(addresses: readonly string[], head: number, signal: AbortSignal): Promise<void>
-  /** What was learnt since the last call. */
+  /** Facts learnt since the last call. */
   takeLearnt(): LearntLink[]
   /** Blocks from this position on are gone, and what was known of contracts as of then. */
   forget(from: number): void
@@ -106,7 +106,7 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
     const link = find(address)
     switch (link?.delegation?.kind) {
       case undefined: {
-        // Who was not asked, or cannot be, may have told by a log.
+        // A proxy that was not or cannot be asked may have emitted a log about it.
         const implementation = link ? null : historyOf(address).named(at)?.implementation
         return implementation ? [{ address: implementation }] : []
       }
@@ -184,7 +184,7 @@ export const createProxyResolver = (options: ProxyResolverOptions): ProxyResolve
     ]
   }
 
-  /** What the code of a new contract tells itself need not be asked. */
+  /** Facts that the code of a new contract tells need no question. */
   const noteCreated = (blocks: readonly RawBlock[]) => {
     for (const raw of blocks)
       for (const [place, { address, code }] of created(raw).entries()) {

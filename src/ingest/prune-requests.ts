@@ -11,7 +11,7 @@ export interface PruneRequest extends PruneLimits {
   alerts?: { before: number; taken: number } | undefined
 }
 
-/** By the operator, or by what the settings keep. */
+/** Requested by the operator, or by the settings of retention. */
 export type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']

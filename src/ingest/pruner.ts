@@ -48,7 +48,7 @@ export const createPruner = ({ store, writer, alerts }: PrunerOptions): Pruner =
       try {
         if (steps.next().done) steps = undefined
       } catch (error) {
-        // It is begun anew with the next look.
+        // The next look starts it again.
         steps = undefined
         throw error
       }

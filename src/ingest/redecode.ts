@@ -7,7 +7,7 @@ import { systemClock } from '../lib/retry.ts'
 import { findAbi, readOwnAbis } from './abis.ts'
 import type { RedecodingReport, Revised } from './messages.ts'
 import type { Preparer } from './prepare.ts'
-import { endRedecoding, noteProgress, openRedecodings, type Redecoding } from './redecodings.ts'
+import { endRedecoding, isStopped, noteProgress, openRedecodings, type Redecoding } from './redecodings.ts'
 
 export interface RedecodeOptions {
   network: string
@@ -36,7 +36,7 @@ export interface RedecodeOptions {
 const FIRST = 64
 const STEP_MS = 15
 const MOST = 10_000
-/** Time for which what could not be decoded anew is left alone. */
+/** How long to wait before decoding again is retried after a failure. */
 const AGAIN_MS = 60_000
 
 /**
@@ -49,7 +49,7 @@ export const redecode = async (options: RedecodeOptions) => {
   for (const redecoding of openRedecodings(folder, network)) {
     try {
       const abi = findAbi(abis, redecoding.abi)
-      if (abi) await redecodeBy(redecoding, abi, options)
+      if (abi && !isStopped(redecoding)) await redecodeBy(redecoding, abi, options)
       endRedecoding(redecoding)
     } catch (error) {
       if (signal.aborted) throw error
@@ -77,7 +77,7 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
     const counts = { logs: 0, calls: 0, transactions: 0 }
     let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
     let size = FIRST
-    while (next >= 0) {
+    while (next >= 0 && !isStopped(redecoding)) {
       await yieldToHead()
       signal.throwIfAborted()
       const started = performance.now()
@@ -100,7 +100,8 @@ const redecodeBy = async (redecoding: Redecoding, abi: OwnAbi & { name: string }
       // Half of the time is left to whoever takes several turns to bring a block.
       await systemClock.sleep(performance.now() - started, signal)
     }
-    log.info('Decoded stored blocks again', { abi: name, ...counts })
+    const did = isStopped(redecoding) ? 'Stopped decoding stored blocks again' : 'Decoded stored blocks again'
+    log.info(did, { abi: name, ...counts })
   } finally {
     await redecoder.close()
   }

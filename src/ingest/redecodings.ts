@@ -1,5 +1,5 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { makePrivateFolder, PRIVATE_FILE } from '../lib/private.ts'
 import { abiFile, fileNames, type StoredAbi } from './abis.ts'
 
@@ -19,12 +19,18 @@ export interface Redecoding {
 export const redecodeFolder = (data: string): string => join(data, 'redecode')
 
 /** Each time it is asked for counts, also of an ABI for which it was: others may have changed meanwhile. */
-export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]) => {
+export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]): Redecoding[] =>
+  askToRedecodeBy(folder, abiFile(abi), networks)
+
+/** The same by the ABI that is kept in a file of this name. */
+export const askToRedecodeBy = (folder: string, file: string, networks: readonly string[]): Redecoding[] => {
   makePrivateFolder(folder)
-  for (const network of networks) {
-    const name = [Date.now(), network.replaceAll('/', '~'), abiFile(abi)].join('-')
-    write({ path: join(folder, name), network, abi: abiFile(abi), next: null })
-  }
+  return networks.map(network => {
+    const name = [Date.now(), network.replaceAll('/', '~'), file].join('-')
+    const redecoding = { path: join(folder, name), network, abi: file, next: null }
+    write(redecoding)
+    return redecoding
+  })
 }
 
 /** Those of one network, or of all, the oldest first. */
@@ -45,7 +51,25 @@ export const noteProgress = (redecoding: Redecoding, next: number) => {
   write(redecoding)
 }
 
-export const endRedecoding = ({ path }: Redecoding) => rmSync(path, { force: true })
+export const endRedecoding = ({ path }: Redecoding) => {
+  rmSync(path, { force: true })
+  rmSync(stopFile(path), { force: true })
+}
+
+/** By what one is called that is to be stopped, and when it was asked for. */
+export const idOf = ({ path }: Redecoding): string => basename(path, '.json')
+export const askedAt = (redecoding: Redecoding): number => Number(idOf(redecoding).split('-')[0])
+
+/** Beside the file, since whoever decodes writes that one anew with each step. */
+const stopFile = (path: string): string => path.replace(/\.json$/, '.stop')
+
+/** Whoever decodes ends it before the next step; what is decoded already stays so. One that has not begun is gone at once. */
+export const stopRedecoding = ({ path }: Redecoding, hasBegun: boolean) => {
+  writeFileSync(stopFile(path), '', { mode: PRIVATE_FILE })
+  if (!hasBegun) rmSync(path, { force: true })
+}
+
+export const isStopped = ({ path }: Redecoding): boolean => existsSync(stopFile(path))
 
 const write = ({ path, ...redecoding }: Redecoding) => {
   writeFileSync(`${path}.new`, JSON.stringify(redecoding), { mode: PRIVATE_FILE })

@@ -35,14 +35,14 @@ export interface RuleWatcher {
    * asked, it waits until it can: that is no "no match".
    */
   match(block: DecodedBlock, signal: AbortSignal): Promise<RuleMatch[]>
-  /** What the writer does not know yet; it must come with, or before, the first block that was matched by it. */
+  /** Changes that the writer does not know yet; they must come with, or before, the first block that was matched by them. */
   takeUpdate(): Omit<AlertUpdate, 'hits'> | undefined
   /** Histories that rules asked for and that are still to be gone through. */
   readonly scans: ReadonlyMap<number, Scan>
   rule(id: number): StoredRule | undefined
-  /** The head is known now: rules that were made before begin above it, also those that are read later. */
+  /** The head is known now: rules that were created before begin above it, even if they are read later. */
   fixStarts(head: number): void
-  /** What is waited for, null where nothing is. */
+  /** Why matching waits; null if it does not. */
   readonly waiting: string | null
   /** Why rules did not do all that they should, in sentences, until they are changed. */
   readonly troubles: ReadonlyMap<number, string>
@@ -113,7 +113,7 @@ export const createRuleWatcher = ({
   const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
     if (startBlock === null) return
     const before = scans.get(id)
-    // Its conditions may have changed: that is no reason to go through history again.
+    // Its conditions may have changed, but that does not require another scan of history.
     if (before?.start === startBlock) return
     const last = held.at(-1)?.to ?? -1
     const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
@@ -143,7 +143,7 @@ export const createRuleWatcher = ({
     }
   }
 
-  /** What was found of the others holds, whatever one rule does. */
+  /** Notes rules that failed or found too much; the hits of the others hold. */
   const noteTroubles = ({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) => {
     for (const { rule, error } of failed)
       troubles.add(

@@ -8,7 +8,7 @@ import type { Work } from './work.ts'
 
 /** Some blocks of a run that are being built elsewhere, or are to be taken one by one. */
 export interface BegunPart {
-  /** Undefined where there is no piece that can be taken. */
+  /** Undefined if no piece can be taken. */
   built(): Promise<BuiltPiece | undefined>
   /** The blocks themselves, with all there is to know of them; in place of the piece. */
   blocks(): Promise<RawBlock[]>

@@ -20,7 +20,7 @@ export interface Shares {
 }
 
 export const createShares = (): Shares => {
-  /** What each has used, as time of a thread of which its part is all. */
+  /** Thread time that each has used. */
   const used: Record<LaneName, number> = { head: 0, fill: 0 }
   return {
     next: () => (used.head <= used.fill ? 'head' : 'fill'),

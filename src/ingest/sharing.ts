@@ -35,7 +35,7 @@ export const startBuilders = (work: Work): Builders | undefined => {
 export const makeRoom = async ({ pipeline, dictionaries }: Work, builders?: Builders) => {
   await builders?.idle()
   await pipeline.rest(() => {
-    // What is decoded anew may have added something that is not stored yet: then it is tried again.
+    // Decoding again may have added something that is not stored yet: then this is tried again.
     if (pipeline.isSettled()) dictionaries?.reset()
   })
 }

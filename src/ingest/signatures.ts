@@ -2,7 +2,7 @@ import type { Signature } from '../decode/types.ts'
 import type { Numbered } from '../engine/index/indexing.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../engine/index/terms.ts'
 
-/** Where signatures get their ids. */
+/** Gives signatures their ids. */
 export interface SignatureIds {
   find(key: string): number | undefined
   /** Gives it the next id; undefined where that would not be below `most`. */

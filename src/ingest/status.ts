@@ -69,7 +69,7 @@ export interface NetworkStatus {
    * is stored where there is no source; `stored` where no server runs; `restarting` after `error`, `stopped` by it.
    */
   state: 'following' | 'filling' | 'waiting' | 'serving' | 'stored' | 'restarting' | 'stopped'
-  /** What it waits for, and since when. */
+  /** The reason for waiting, and since when. */
   waiting?: Waiting
   /** That its threads ended by a fault, and were started again. */
   restarts?: RestartStatus
@@ -81,7 +81,7 @@ export interface NetworkStatus {
   lag: number | null
   /** The newest block of the chain that was taken, with its own time; null where there is none. Times are ISO-8601 UTC. */
   lastBlock: LastBlock | null
-  /** Seconds since the chain made its newest block that is known here. */
+  /** Seconds since the chain's newest known block. */
   headAge: number | null
   /** Seconds that the chain takes for a block; null where it is not followed, or not known. */
   blockTime: number | null
@@ -95,7 +95,7 @@ export interface NetworkStatus {
   endpoints: EndpointStatus[]
   /** Alerts that came into each state since the server started, by target type. */
   alerts: AlertCounts
-  /** Where what is stored is decoded anew: by which ABI, and how much is left. */
+  /** Set while stored data is decoded again: by which ABI, and how much is left. */
   redecoding?: RedecodingReport
 }
 
@@ -106,7 +106,7 @@ export interface LastBlock {
   receivedAt: string | null
 }
 
-/** What a store holds: ranges of blocks, and its newest block with its time in seconds. */
+/** The content of a store: ranges of blocks, and its newest block with its time in seconds. */
 export interface Held {
   ranges: Range[]
   newest: { number: number; time: number } | null
@@ -213,7 +213,7 @@ export const publishStatus = (data: string, status: () => Promise<Status>, log: 
   }
 }
 
-/** What a running server published last; undefined where none runs on this data folder. */
+/** The last status that a running server published; undefined if none runs on this data folder. */
 export const readStatus = (data: string): Status | undefined => {
   try {
     const path = join(data, FILE)

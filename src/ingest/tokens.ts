@@ -28,7 +28,7 @@ export interface Tokens {
   isUnasked(address: string): boolean
   /** Asks for these, whether or not nodes have answered lately; resolves a while later where one is not answered. */
   require(addresses: readonly string[], signal: AbortSignal): Promise<void>
-  /** What was learnt since the last call. */
+  /** Facts learnt since the last call. */
   takeLearnt(): LearntToken[]
   /** Blocks from this position on are gone, and what was seen in them alone: the chain may have other contracts at the same addresses now. */
   forget(from: number): void
@@ -46,7 +46,7 @@ export interface TokensOptions {
   clock?: Clock
 }
 
-/** With what the list has of it. */
+/** Adds what the list knows about it. */
 interface Known extends StoredToken {
   listed: { decimals: number; symbol: string } | undefined
 }
@@ -137,7 +137,7 @@ export const createTokens = (options: TokensOptions): Tokens => {
   }
 }
 
-/** Of the answers to all calls, in their order. */
+/** Reads the answers to all calls, in their order. */
 const factsOf = (answers: readonly (string | null)[]): Omit<LearntToken, 'address'> => {
   const [nameAnswer = null, symbolAnswer = null, decimalsAnswer = null, asset = null, totalAssets = null] = answers
   const name = readTokenText('name', nameAnswer)

@@ -38,10 +38,10 @@ export const watchRules = async (work: Work) => {
   }
 }
 
-/** Time between two looks at whether something is to be decoded anew. */
+/** Time between two checks for data to decode again. */
 const REDECODE_MS = 1000
 
-/** Has what is stored decoded anew where that is asked for. */
+/** Decodes stored data again if that was requested. */
 export const watchAbis = async (work: Work) => {
   const { network, data, store, abis, pipeline, preparer, links, decoding, state, log, signal } = work
   while (!signal.aborted) {

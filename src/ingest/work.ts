@@ -21,7 +21,7 @@ export interface State {
   head: number | null
   /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
-  /** What a back-fill was asked for. */
+  /** The range that a back-fill was asked for. */
   asked: Range | null
   /** The pack that is being read. */
   reading: string | null
@@ -55,7 +55,7 @@ const HEAD_GAP_MS = 15
 /** Longest wait: a head that never rests must not stop others for good. */
 const MAX_PATIENCE_MS = 1000
 
-/** Before each step of decoding anew: blocks of the head go first. */
+/** Called before each step of decoding again: blocks of the head go first. */
 export const yieldToHead = async (state: State, signal: AbortSignal) => {
   await yieldToEventLoop()
   const until = performance.now() + MAX_PATIENCE_MS

@@ -45,6 +45,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   const pruner = createPruner({ store, writer, alerts: createAlertPruning(db) })
   /** Pruning and what else waits take turns. */
   let pruned = false
+  let isModern = false
   const tell = (message: FromWriter) => port.postMessage(message)
 
   const metrics = createMetrics()
@@ -92,7 +93,7 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   /** Undefined where nothing waits of the head: then merging goes before a back-fill. */
   const nextLane = (): LaneName | undefined => {
     if (tasks.head.length === 0) return undefined
-    // What rules and reorganisations change holds for all that is written after it.
+    // Changes of rules and reorganisations apply to everything that is written after them.
     const isPlain = tasks.fill.length > 0 && tasks.head.every(({ type }) => type === 'batch')
     return isPlain ? shares.next() : 'head'
   }
@@ -136,11 +137,18 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
 
   const pruneSome = (): boolean => {
     try {
-      return !closing && !stopping && pruner.step()
+      return !closing && !stopping && (pruner.step() || modernizeSome())
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'retry')) throw error
       return false
     }
+  }
+
+  /** Until there is nothing more to do. */
+  const modernizeSome = (): boolean => {
+    if (isModern) return false
+    isModern = !writer.modernize()
+    return !isModern
   }
 
   const revise = async ({ revision }: Extract<Task, { type: 'revise' }>): Promise<Revised> => {
@@ -199,5 +207,5 @@ export const runWriter = ({ store, port }: { store: string; port: MessagePort })
   })
 }
 
-/** What is decoded anew takes its turn with a back-fill. */
+/** Decoding again takes turns with a back-fill. */
 const laneOf = (task: Task): LaneName => (task.type === 'batch' ? task.lane : task.type === 'revise' ? 'fill' : 'head')

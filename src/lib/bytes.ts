@@ -27,7 +27,7 @@ export interface ByteWriter {
   /** The bytes written, as a copy of just their size. */
   take(): Uint8Array<ArrayBuffer>
   truncate(length: number): void
-  /** Begins anew, and lets go of memory that only an unusually long text took. */
+  /** Starts again, and releases memory that only an unusually long text needed. */
   clear(): void
 }
 

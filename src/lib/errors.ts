@@ -10,7 +10,7 @@ export class ChainsieveError extends Error {
   readonly code: string
   /** For `retry`: the least number of milliseconds to wait, where the other side said so. */
   readonly retryAfterMs: number | undefined
-  /** What is told beside the message, by the names that its readers know. */
+  /** Further facts for the caller, by the names that it knows. */
   readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(
@@ -78,6 +78,6 @@ const PASSING: ReadonlySet<string> = new Set([
   'data_folder_not_writable',
 ])
 
-/** Whether it makes sense to begin anew after an error: a bug may not show again either. */
+/** Whether it makes sense to start again after an error: a bug may not show a second time, either. */
 export const mayPass = (error: unknown): boolean =>
   !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING.has(error.code)

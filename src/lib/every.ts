@@ -2,7 +2,7 @@ import type { Log } from './log.ts'
 
 export interface EveryOptions {
   log: Log
-  /** What is done, as it completes "Could not …". */
+  /** The action, as it completes "Could not …". */
   doing: string
 }
 

@@ -34,7 +34,7 @@ const parsePattern = (text: string): Pattern => {
   return names.reduceRight<Pattern | undefined>((below, name) => of(name, below), undefined)!
 }
 
-/** What is left of the patterns below a member, or `whole` where one ends at it. */
+/** The rest of the patterns below a member, or `whole` if one ends at it. */
 const below = (patterns: Iterable<Pattern>, name: string): ReadonlySet<Pattern> | 'whole' => {
   const rest = new Set<Pattern>()
   for (const pattern of patterns) {

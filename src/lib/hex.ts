@@ -28,7 +28,7 @@ const isWritten = (text: string, digits: Uint8Array, pairs: Uint8Array): boolean
 /** Looks at two digits at a time, without a branch for each: digits are as good as random, and wrong guesses take most of the time. */
 const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8Array): boolean => {
   const { length } = text
-  // What is not ASCII takes more bytes than it has characters, or is cut off.
+  // Text that is not ASCII has more bytes than characters, or is cut off.
   if (scratch.write(text, 0) !== length) return false
   let all = 1
   for (let i = from >> 1; i < length >> 1; i++) all &= pairs[scratchPairs[i]!]!

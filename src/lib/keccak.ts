@@ -18,7 +18,7 @@ export const keccakReady = createKeccak(256).then(
   },
 )
 
-/** The hash of a text's UTF-8 bytes as `0x` hex: event topics and function selectors are made of it. */
+/** The hash of a text's UTF-8 bytes as `0x` hex, from which event topics and function selectors are taken. */
 export const keccakHex = (text: string): string => `0x${Buffer.from(hash(Buffer.from(text))).toString('hex')}`
 
 /** Addresses in one generation of the cache; two generations of 65-byte pairs take some 10 MB. */

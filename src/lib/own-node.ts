@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import process from 'node:process'
 
 /** As undici, the HTTP client, has it. */
 const OLDEST = [22, 19] as const
@@ -40,7 +39,7 @@ export const runByOwnNode = async (script: string): Promise<void> => {
 export const stopWithStarter = () => {
   if (process.argv0 !== STARTED || process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  // Nothing else is to be heard, so the channel is no reason to stay.
+  // No further message will come, so the channel must not keep the process alive.
   process.channel?.unref()
 }
 

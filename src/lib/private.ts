@@ -9,7 +9,7 @@ export const makePrivateFolder = (path: string) => {
   if (mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER }) !== undefined) chmodSync(path, PRIVATE_FOLDER)
 }
 
-/** Has a file of SQLite's that nobody else may open; those beside it that are made later get its mode. */
+/** Creates a file for SQLite that nobody else may open; SQLite gives its other files the same mode. */
 export const makePrivateFile = (path: string) => {
   make(path)
   for (const suffix of ['', '-wal', '-shm', '-sums', '-journal']) keepPrivate(path + suffix)
@@ -21,7 +21,7 @@ const make = (path: string) => {
     closeSync(openSync(path, 'ax', PRIVATE_FILE))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // What is no file cannot be opened, and says so.
+    // Opening something that is not a file fails with a clear error.
     if (!statSync(path).isFile()) closeSync(openSync(path, 'a'))
   }
 }

@@ -5,7 +5,7 @@ export interface Step {
   blocks: number
   logs: number
   events: number
-  /** What this run has done of what it set out to do, both in one unit (blocks of a range, bytes of files); `total` 0 where that is unknown. */
+  /** Done and total work of this run, both in one unit (blocks of a range, bytes of files); `total` is 0 if it is unknown. */
   done: number
   total: number
 }

@@ -15,7 +15,7 @@ export const merged = (ranges: readonly Range[]): Range[] => {
   return result
 }
 
-/** What is missing of `from` to `to`. */
+/** The missing ranges between `from` and `to`. */
 export const gapsIn = (held: readonly Range[], from: number, to: number): Range[] => {
   const gaps: Range[] = []
   let next = from

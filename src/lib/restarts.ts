@@ -2,7 +2,7 @@ import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 import { backoff } from './retry.ts'
 
-/** What is told of something that was started again. Times are ISO 8601. */
+/** The status of something that was started again. Times are ISO 8601. */
 export interface RestartStatus {
   /** How often it has ended by itself. */
   count: number
@@ -25,14 +25,14 @@ export interface Restarts {
 export interface RestartsOptions {
   start(): void
   log: Log
-  /** What ends, as the log names it: "The thread that delivers". */
+  /** The name for the log, such as "The thread that delivers". */
   what: string
-  /** Of the first wait. */
+  /** Milliseconds of the first wait. */
   baseMs?: number
 }
 
 const LONGEST_MS = 60_000
-/** What ran this long before it ended has not ended "again". */
+/** After running for this long, an end counts as the first one. */
 const STEADY_MS = 2 * LONGEST_MS
 
 /** Starts again what ends by itself, and keeps account of it. */

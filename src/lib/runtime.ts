@@ -10,12 +10,12 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { getAsset } from 'node:sea'
+import { getAsset, getRawAsset } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } from 'node:worker_threads'
-import { compileCacheFolder } from './compile-cache.ts'
 import { messageOf, stop } from './errors.ts'
 
 /**
@@ -37,12 +37,31 @@ export const version: string =
     ? (JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }).version
     : CHAINSIEVE_VERSION
 
+/** Whether this is a build: in a checkout, what was built may be of older sources. */
+export const isBuilt = form !== 'source'
+
 /** The content of a file of `data/`. */
 export const readAsset = (name: string): Buffer => {
   try {
     return form === 'executable' ? Buffer.from(getAsset(name)) : readFileSync(new URL(`data/${name}`, root))
   } catch (error) {
     throw missing(name, error)
+  }
+}
+
+/** The content of a file that the build makes in `dist/`; undefined where it was not built, as in a fresh checkout. */
+export const readBuilt = (name: string): Buffer | undefined => {
+  if (form === 'executable') return isAsset(name) ? Buffer.from(getAsset(name)) : undefined
+  const path = new URL(`dist/${name}`, root)
+  return existsSync(path) ? readFileSync(path) : undefined
+}
+
+const isAsset = (name: string): boolean => {
+  try {
+    getRawAsset(name)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -87,6 +106,7 @@ export const nativeBinding = (dataFolder?: string): string | undefined => {
   const known = getEnvironmentData(NATIVE)
   if (typeof known === 'string') return known
   const path = unfold(NATIVE, dataFolder, loadAddon)
+  setEnvironmentData(NATIVE_FOLDER, dataFolder)
   // Inherited by every worker thread that starts from here on.
   setEnvironmentData(NATIVE, path)
   return path
@@ -105,11 +125,40 @@ export const getBinding = (): unknown => {
   return loadAddon(path)
 }
 
-/** Compiling the script takes ten times as long as reading what V8 made of it when the executable was built. */
-const FROM_ASSETS = `
+/** The npm package that brings sqlite-vec for a platform, and the file in it; package.json names those that there are. */
+export const vectorExtensionOf = (platform: string = process.platform, arch: string = process.arch) => {
+  const [system, suffix] = VECTOR_SYSTEMS.get(platform) ?? [platform, 'so']
+  return { name: `sqlite-vec-${system}-${arch}`, file: `vec0.${suffix}` }
+}
+
+/** Calls `load` with a path of sqlite-vec's native code; throws where that cannot be had or loaded. */
+export const useVectorExtension = (load: (path: string) => unknown): unknown => {
+  const { name, file } = vectorExtensionOf()
+  if (form !== 'executable') return load(vectorExtensionIn(name, file))
+  const known = unfolded.get(file)
+  if (known !== undefined) return load(known)
+  const folder = getEnvironmentData(NATIVE_FOLDER)
+  return unfolded.set(file, unfold(file, typeof folder === 'string' ? folder : undefined, load))
+}
+
+const vectorExtensionIn = (name: string, file: string): string => {
+  try {
+    return createRequire(import.meta.url).resolve(`${name}/${file}`)
+  } catch {
+    throw new Error(`the npm package ${name}, which brings it, is not installed or does not exist`)
+  }
+}
+
+const VECTOR_SYSTEMS: ReadonlyMap<string, readonly [system: string, suffix: string]> = new Map([
+  ['win32', ['windows', 'dll']],
+  ['darwin', ['darwin', 'dylib']],
+])
+
+/** What the executable runs in each thread. Compiling the script takes ten times as long as reading the code cache that the build wrote. */
+export const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
-  const [source, cachedData] = ['worker.js', 'worker.cache'].map(name => Buffer.from(getRawAsset(name)))
-  // An executable that was made on another platform has none.
+  const [source, cachedData] = ['program.js', 'program.cache'].map(name => Buffer.from(getRawAsset(name)))
+  // An executable that was built on another platform has none.
   const cache = cachedData.length > 0 ? { cachedData } : {}
   // It is ASCII, which takes half the memory and no decoding this way.
   const script = new (require('node:vm').Script)(source.latin1Slice(), { filename: 'chainsieve', ...cache })
@@ -117,13 +166,11 @@ const FROM_ASSETS = `
 `
 
 /** As `start.ts` does it in the main thread. */
-const fromBundle = (): string => {
-  const folder = compileCacheFolder()
-  const keep = folder === undefined ? '' : `require('node:module').enableCompileCache?.(${JSON.stringify(folder)})\n`
-  return `${keep}require(${JSON.stringify(fileURLToPath(import.meta.url))})`
-}
+const fromBundle = (): string => `require(${JSON.stringify(fileURLToPath(new URL('dist/load.cjs', root)))})`
 
 const NATIVE = 'better_sqlite3.node'
+/** The data folder, among those in which native code may be unfolded. */
+const NATIVE_FOLDER = 'native folder'
 const unfolded = new Map<string, string>()
 const addons = new Map<string, unknown>()
 
@@ -192,7 +239,7 @@ const cached: Place = (folder, name, content, use) => {
   const home = join(folder, `.chainsieve-${hash.slice(0, 32)}`)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const state = lstatSync(home)
-  // In a shared folder somebody else may have made it first, and could exchange what is in it.
+  // In a shared folder somebody else may have created it first, and could exchange its content.
   if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
     throw new Error(`${home} belongs to another user`)
   const path = join(home, name)

@@ -62,6 +62,12 @@ export const LIMITS = {
     ['a token', 'requests in a minute'],
     'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
   ),
+  requestsByAccount: count(
+    6_000_000,
+    REJECTED,
+    ['an account', 'requests in a minute with all of its tokens'],
+    'Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.',
+  ),
   refusalsByAddress: count(
     120,
     REJECTED,
@@ -313,6 +319,12 @@ export const LIMITS = {
     REJECTED,
     ['an account', 'entries in the audit trail'],
     'The oldest ones are removed. So are those of refused tokens, which count together.',
+  ),
+  abiUpload: bytes(
+    '4MB',
+    'content_too_large_exception',
+    ['an ABI that is uploaded', 'text'],
+    'Add a longer one at the server, with chainsieve abi add.',
   ),
   abiFile: bytes(
     '128MB',

@@ -49,7 +49,7 @@ export const COUNTED_KINDS: readonly CountedKind[] = ['block', ...RECORD_KINDS]
 export const placesPerRow = (kind: RecordKind): number =>
   (MAPPING[kind].stored as Extract<Storage, { in: 'records' }>).perRow
 
-/** A table of what is made for each of some kinds. */
+/** A table with an entry for each of some kinds. */
 export const byKind = <K extends Kind, T>(kinds: readonly K[], make: (kind: K) => T): Record<K, T> =>
   Object.fromEntries(kinds.map(kind => [kind, make(kind)])) as Record<K, T>
 

@@ -38,7 +38,7 @@ export interface Encoding {
   compare: Comparison
   /** Longest text that is indexed, in characters; longer values stay in `_source` but match nothing. */
   ignoreAbove?: number
-  /** `_source` has it only where it is asked for by name. */
+  /** `_source` has it only if a request names it. */
   apart?: true
 }
 

@@ -21,7 +21,7 @@ export const checkUrl = (place: Place, { refusedHost }: RuleOptions): void => {
     return
   }
   const { username, password, host } = url
-  // Whoever writes to the chain would choose where the alert goes.
+  // Otherwise anyone who writes to the chain could choose where the alert goes.
   if (`${username} ${password} ${host}`.includes(PLACEHOLDER)) {
     place.fault(`${place.label} has a token before its path: only path and query may have tokens.`)
     return

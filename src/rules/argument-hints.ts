@@ -55,7 +55,7 @@ const valueHint = (property: Property, fields: Fields, compare: Compare): Node =
   if (how === 'equal') return or(operands.map(operand => EQUAL[property](fields, operand, compare)))
   const number = operands[0]?.number
   if ((property !== '' && property !== 'num') || number === undefined) return ALL
-  // What is no integer of 64 bits is compared by itself: larger ones as numbers, all else as text.
+  // A value that is not a 64-bit integer is compared separately: larger integers as numbers, all else as text.
   const rest = not(exists(fields.num))
   const bounds = integersFrom(how, number)
   const { num } = fields

@@ -70,5 +70,5 @@ export const leadsToAttribute = (kind: Kind, name: string): boolean => {
   return inside || attributesOf(kind).some(path => path === plain || path.startsWith(`${plain}.`))
 }
 
-/** Places in lists are no part of a name. */
+/** Positions in lists are not part of a name. */
 const withoutPlaces = (steps: readonly string[]) => steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')

@@ -157,7 +157,7 @@ const scaledAt = (place: Place, { target, steps }: Way): boolean => {
 
 const numericAt = (place: Place, operator: Operator | undefined) => {
   if (operator === undefined || operator === 'Inspect') return
-  // Whatever is no text has been told of.
+  // Values that are not text were reported above.
   const numeric = (operand: unknown) => typeof operand !== 'string' || parseExact(operand) !== undefined
   for (const operand of numeric(place.value) ? wrongOf(place, numeric) : [place])
     expected(operand, 'a decimal or 0x-hex number, since useScaledValue is true', 'Write an amount as "1000.5".')

@@ -12,7 +12,7 @@ export const distinct = (places: readonly Place[]) => {
   }
 }
 
-/** The order of an object's properties is no difference. */
+/** The order of an object's properties does not matter. */
 const sorted = (_: string, value: unknown): unknown => {
   if (isRecord(value)) return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
   return typeof value === 'bigint' ? String(value) : value

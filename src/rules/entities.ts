@@ -198,7 +198,7 @@ interface Form {
 const textFace = (text: string): Face => ({ text, number: undefined })
 const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
 const booleanFace = (value: boolean): Face => ({ text: String(value), number: integer(value ? 1n : 0n) })
-/** Its text is wanted by operands alone that are no numbers, which hardly any rule has. */
+/** Only operands that are not numbers need its text, and hardly any rule has one. */
 const fractionFace = (digits: bigint, scale: number): Face => ({
   get text() {
     return showExact(simplest({ digits, scale }))

@@ -217,7 +217,7 @@ const instantOf = (text: string): number | undefined => {
   if (!BEGINNING.test(text)) return undefined
   const whole = text + SHOWN.slice(text.length)
   const instant = Date.parse(`${whole}Z`)
-  // Where there is no such day, another one is read.
+  // A day that does not exist is read as another one.
   return Number.isNaN(instant) || new Date(instant).toISOString().slice(0, SHOWN.length) !== whole ? undefined : instant
 }
 

@@ -33,7 +33,7 @@ export const impossibleFor = (
 
 /** More of a kind than anybody reads. */
 const MAX_WARNINGS = 20
-/** Conditions of one rule that are looked at. Far more are no mistake but a program's work, and an account may have a million of them. */
+/** Conditions of one rule that are checked. A program writes far more of them, not a person who errs, and an account may have a million. */
 const MAX_LOOKED_AT = 50
 
 /** A sentence on each value that nothing matches: what is refused today may have been stored by an earlier version. */

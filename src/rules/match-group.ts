@@ -125,7 +125,7 @@ export interface Group {
   live: number
   /** Without bound all that there are, else those whose operands are numbers, by number. */
   readonly members: Ordered
-  /** Members by the text of their operands, for values that are no numbers; made when one comes. */
+  /** Members by the text of their operands, for values that are not numbers; built when one comes. */
   texts: Ordered | undefined
   /** Stamp of the last entity that it was tried for. */
   tried: number

@@ -24,14 +24,14 @@ import { createProbed } from './match-probes.ts'
 import { type Choice, nameOfAttribute, type Shape, shapeOf } from './match-shape.ts'
 import type { StoredRule } from './rule.ts'
 
-/** What comes of one block. */
+/** Receives the hits of one block. */
 export interface Matching {
   readonly block: number
   found(rule: StoredRule, entity: Entity, document: Document): void
   /** For want of the decimals of that token. */
   undecided(token: string): void
   failed(rule: StoredRule, error: unknown): void
-  /** What failed in this block already, and is not tried for more of it. */
+  /** Rules that failed in this block already, and are not tried again in it. */
   readonly broken: Set<Group | Attribute>
   /** Accounts that have found more in it than they may: their rules are asked no more. */
   readonly full: ReadonlySet<number>

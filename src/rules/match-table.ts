@@ -1,4 +1,4 @@
-/** What is found by keys, of which nearly all that are asked for are not there. */
+/** Values by keys, for look-ups that nearly always find nothing. */
 export interface Table<T extends object> {
   /** Number of keys. */
   readonly size: number
@@ -16,7 +16,7 @@ const BITS_PER_KEY = 16
 export const createTable = <T extends object>(): Table<T> => {
   /** A lone item stands there itself. */
   const items = new Map<string, T | Set<T>>()
-  /** A bit is set where a key of that hash is, or was since the bits were last made anew. */
+  /** A bit is set if a key of that hash is there, or was there since the bits were last rebuilt. */
   let bits: Uint32Array | undefined
   let mask = 0
   let marked = 0

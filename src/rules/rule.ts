@@ -70,11 +70,11 @@ export interface RuleInput {
   version?: number
   description?: string | null
   enabled?: boolean
-  /** First block whose entities the rule looks at; by default the one above all that is known when the rule is made. */
+  /** First block that the rule looks at; by default the one above all blocks that are known when the rule is created. */
   startBlock?: number | null
-  /** Also tells of a match while it is pending. */
+  /** Also notifies of a match while it is pending. */
   notifyPending?: boolean
-  /** Whatever else its owner keeps with it. */
+  /** Other properties that its owner keeps with it. */
   [further: string]: unknown
 }
 

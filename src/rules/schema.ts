@@ -48,12 +48,12 @@ export const checkRule = (
     return { faults }
   }
   const { kept, tooDeep } = split(value)
-  // Whatever is nested so deep is no rule, and may not be walked by code that calls itself.
+  // A value that is nested this deep is not a rule, and recursive code must not walk it.
   if (tooDeep !== undefined) {
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MAX_LEVELS} levels deep: make it flatter.`)
     return { faults }
   }
-  // What is too large is not looked through either.
+  // A value that is too large is not checked further.
   if (bytesOf(kept) > limits.rule) {
     rule.fault(overLimit('rule', limits, rule.label).message)
     return { faults }

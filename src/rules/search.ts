@@ -1,3 +1,4 @@
+import type { Parts } from '../lib/intervals.ts'
 import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -18,11 +19,15 @@ export interface SearchOfRule {
 export interface SimulationRange {
   fromBlock?: number | undefined
   toBlock?: number | undefined
+  /** In place of both: so many of the newest blocks. */
+  lastBlocks?: number | undefined
+  /** Parts of time by which what is found is counted, at most. */
+  buckets?: number | undefined
   /** Hits to show. */
   size?: number | undefined
 }
 
-/** What a rule would have done in stored history. */
+/** The result of running a rule over stored history. */
 export interface Simulation {
   /** How often the rule would have fired. */
   total: number
@@ -33,7 +38,35 @@ export interface Simulation {
   toBlock: number
   /** As a search shows them, the newest first. */
   hits: unknown[]
+  /** How much was found by the time of blocks; null where no block of the range is stored. Absent where nobody asked. */
+  series?: SimulationSeries | null
 }
+
+export interface SimulationSeries {
+  intervalMs: number
+  /** When each begins, as ISO-8601 UTC. */
+  buckets: { from: string; count: number }[]
+}
+
+/** Counts what a search of a rule finds by parts of the time of blocks, which begin at multiples of their length. */
+export const withSeries = (request: SearchRequest, { intervalMs }: Pick<Parts, 'intervalMs'>): SearchRequest => {
+  const fields = Object.fromEntries(request.parts.map(({ kind }) => [kind, lookup(kind, 'timestamp')!]))
+  const values = { fields, type: 'date', missing: undefined } as const
+  const shape = { minDocCount: 1, order: [{ by: '_key', ascending: true }], keyed: false } as const
+  const edges = { format: undefined, extended: undefined, hard: undefined }
+  const spec = { kind: 'histogram', values, interval: intervalMs, offset: 0, ...shape, ...edges } as const
+  return { ...request, aggregations: { aggs: [{ name: 'series', spec, aggs: [], pipelines: [] }], pipelines: [] } }
+}
+
+/** The first or the last stored block of a range. */
+export const edgeOf = (from: number, to: number, order: 'asc' | 'desc'): SearchRequest => ({
+  parts: [{ kind: 'block', query: blocksBetween('block', from, to) }],
+  sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
+  from: 0,
+  size: 1,
+  source: true,
+  trackTotal: false,
+})
 
 /** What a rule finds, as a search of what is stored. */
 export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOfRule): SearchRequest => {

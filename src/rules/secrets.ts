@@ -5,7 +5,7 @@ import { connect } from '../accounts/file.ts'
 export interface SigningSecrets {
   /** The newest first, then those that a rotation has left valid: a message is signed with each. */
   current(account: number): string[]
-  /** The newest, which is made where there is none. */
+  /** The newest secret, created if there is none. */
   ensure(account: number): string
   /** Makes a new one; those before it are good for `overlapMs` more. */
   rotate(account: number, options: { overlapMs: number }): string

@@ -7,7 +7,7 @@ import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { RuleInput, StoredRule } from './rule.ts'
 
-/** What has become of a network's rules: those made or changed, and the ids of those that are gone from it. */
+/** The changes of a network's rules: those created or changed, and the ids of those that left it. */
 export interface RuleChanges {
   /** Ask with it the next time. */
   seq: number
@@ -45,8 +45,8 @@ export interface Rules {
   remove(account: number, id: number, ifRevision?: number, by?: Actor): 'removed' | 'absent' | 'changed'
   /** What happened to the rules of a network after `since`; 0: all that it has. Paused rules are among them. */
   changes(network: string, since: number): RuleChanges
-  /** Notes something else that was done with a rule. */
-  note(by: Actor, id: number, action: string): void
+  /** Notes something else that was done with a rule, or with several. */
+  note(by: Actor, id: number | null, action: string, detail?: Readonly<Record<string, unknown>>): void
   /** Where the rule has no start yet. */
   fixStart(id: number, startBlock: number): void
   /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
@@ -72,7 +72,7 @@ export const openRules = (
 ): Rules => {
   // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
   const db = connect(folder, native, { lasting: false })
-  // What is larger than a rule may be was stored by another version, and would fill the memory.
+  // A rule beyond the limit was stored by another version, and would fill the memory.
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
     created_at AS createdAt, updated_at AS updatedAt FROM rules`
@@ -198,7 +198,8 @@ export const openRules = (
         removed: goneSince.all(network, since),
       }))(),
 
-    note: (by, id, action) => write(() => trail.record(by, { action, target: String(id) })),
+    note: (by, id, action, detail) =>
+      write(() => trail.record(by, { action, ...(id !== null && { target: String(id) }), ...(detail && { detail }) })),
 
     fixStart: (id, startBlock) =>
       write(() => {
@@ -216,7 +217,7 @@ export const openRules = (
   }
 }
 
-/** What the audit trail tells of a change of a rule. */
+/** The entry of the audit trail for a change of a rule. */
 const actOn = (change: string, id: number, { name, enabled }: RuleInput) => ({
   ...{ action: `rule ${change}`, target: String(id) },
   detail: { name, ...(enabled === false && { enabled }) },
@@ -232,7 +233,7 @@ interface Row extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   input: string | null
 }
 
-/** One that cannot be read is paused, and says why: it is no reason to leave others undone. */
+/** A rule that cannot be read is paused, and says why: others must not suffer from it. */
 const readRow = (row: Row, limits: Limits): StoredRule => {
   if (row.input === null) return unfitRule(row, overLimit('rule', limits).message)
   try {

@@ -1,7 +1,7 @@
 import type { StoredRule } from './rule.ts'
 import type { Rules } from './store.ts'
 
-/** A rule for whoever tells of what it found: without what it looks for. Its `startBlock` may be an earlier one. */
+/** The parts of a rule that notifications need: without its conditions. Its `startBlock` may be an earlier one. */
 export type ToldRule = (id: number) => StoredRule | undefined
 
 /** Bytes of JSON of rules that are kept. */

@@ -107,7 +107,7 @@ export const createAhead = ({ threads, search, account, first, signal, nextId }:
   }
 
   const nextPart = (): Making => {
-    // A part that had to be made anew may end elsewhere than what was begun behind it.
+    // A part that was built again may not end where the part after it begins.
     if (making[0] && !isSame(making[0].after, at)) making = []
     if (making.length === 0) begin(at, false)
     return making[0]!

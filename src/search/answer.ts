@@ -126,7 +126,7 @@ export const answerRequest = (
   const { dialect = NATIVE } = options
   const request = resuming(countedFor(asked, dialect), index)
   if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
-  /** Without a greatest score it is 1; null where there are no hits. */
+  /** 1 if no greatest score is known; null without hits. */
   const head = ({ text, total, any, maxScore = 1 }: Led) =>
     headOf({
       ...{ started, lead: text, total: totalOf(total, asked, dialect) },
@@ -193,7 +193,7 @@ export const answerDocuments = (
   return filtered({ status: 200, body: out.take() }, dialect, options)
 }
 
-/** What the dialect leaves of an answer. */
+/** The parts of an answer that the dialect keeps. */
 export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerOptions): Reply => {
   if (!filterPath || filterPath.length === 0) return reply
   const { body } = reply
@@ -205,11 +205,17 @@ export const filtered = (reply: Reply, { filterPath }: Dialect, options: AnswerO
 }
 
 /** The likeness stands in place of the score. */
-export const answerSimilar = (searcher: Searcher, index: string, request: SimilarRequest): Reply => {
+export const answerSimilar = (
+  searcher: Searcher,
+  index: string,
+  request: SimilarRequest,
+  options: SearchOptions,
+): Reply => {
   const started = performance.now()
-  const envelope = { _index: `${index}-contract`, _type: 'contract' }
-  const found = searcher.similar(request)
-  if (!found) return json(404, { ...envelope, _id: request.address, found: false })
+  const { kind, id } = request
+  const envelope = { _index: `${index}-${kind}`, _type: kind }
+  const found = searcher.similar(request, options)
+  if (!found) return json(404, { ...envelope, _id: id, found: false })
   const hits = found.map(({ document: { _id, _source }, similarity }) => ({
     ...envelope,
     _id,
@@ -240,7 +246,7 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
  * streams take little memory only if each part is forgotten as it goes.
  */
 function* streamed(head: string | undefined, pages: WrittenPages['pages'], onEnd: () => void): Generator<Uint8Array> {
-  // What goes on with an answer comes behind a hit.
+  // The continuation of an answer comes after a hit.
   let before = head ?? ','
   const rest = pages[Symbol.iterator]()
   for (;;) {

@@ -136,7 +136,7 @@ const startChecks = (stores: PoolOptions['stores'], log: Log) => {
   return {
     /** Throws where the store was found damaged. */
     pass(store: string) {
-      // What is made while the program runs is written by it, and has no time to suffer.
+      // A store that is created while the program runs had no time to be damaged.
       if (atStart.has(store) && !checked.has(store)) checkFirst(store)
       const error = damage.get(store)
       if (error) throw error

@@ -70,15 +70,20 @@ export const createCredit = (now: () => number = () => performance.now()): Credi
 }
 
 /** What queries that differ in their numbers and hashes alone have in common. */
-export const shapeOf = (target: string, body: string): string =>
-  hash('sha1', `${target} ${body.replace(/\b(?:0x[\da-f]*|\d+)/gi, '0')}`, 'base64')
+export const shapeOf = (target: string, body: string): string => {
+  const shape = `${target} ${body.replace(/\b(?:0x[\da-f]*|\d+)/gi, '0')}`
+  return shape.length > SHORT ? hash('sha1', shape, 'base64') : shape
+}
+
+/** Letters of a shape that takes less time and memory as it is. */
+const SHORT = 500
 
 interface Loss {
   add(ms: number): void
   isOver(): boolean
 }
 
-/** What was lost, which is made up for as time passes. */
+/** The debt, which shrinks as time passes. */
 const createLoss = ({ share, burstMs }: { share: number; burstMs: number }, now: () => number): Loss => {
   let lost = 0
   let at = now()

@@ -4,7 +4,7 @@ export interface Dialect {
   totals: 'integer' | 'object'
   /** Whether the names of aggregations are written with their types: `avg#price`. */
   typedKeys: boolean
-  /** What of the answer is written; all of it where there is no pattern. */
+  /** The parts of the answer to write; all of them without a pattern. */
   filterPath?: readonly string[] | undefined
 }
 

@@ -25,7 +25,7 @@ export const answerForm = (
   body: string | undefined,
   given: AnswerOptions,
 ): Reply => {
-  // The same object, since its deadline begins anew with each part of a long answer.
+  // The same object, since its deadline restarts with each part of a long answer.
   const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll })
   if (!form) return answerSearch(searcher, index, entities, body, options)
   const asked = { index, entities, body }

@@ -3,12 +3,14 @@ import { createKeptMemory, type KeptMemory } from '../engine/kept.ts'
 import type { Searcher } from '../engine/query/execute.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
 import { ChainsieveError } from '../lib/errors.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
 import { createCredit, shapeOf } from './credit.ts'
 import type { UsedCursor } from './cursors/answer.ts'
 import { answerForm } from './forms.ts'
+import { createKeptAnswers, type KeptAnswers, keyOfSearch } from './kept-answers.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-thread.ts'
 import type { Answer, Asking } from './service.ts'
@@ -54,22 +56,29 @@ const MOST_BUDGETS = 4
 const AGAIN_MS = 1_000
 /** Larger bodies take long to be read alone. */
 const MAX_BYTES = 16_384
+/** One of so many parts of what is kept is for whole answers. */
+const ANSWERS = 16
+
+interface Opened extends OpenStore {
+  answers: KeptAnswers
+}
 
 export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: InlineOptions): Inline => {
   const credit = createCredit(now)
-  const kept = createKeptMemory(limits.keptMemory)
+  const forAnswers = Math.floor(limits.keptMemory / ANSWERS)
+  const kept = createKeptMemory(limits.keptMemory - forAnswers)
   const turns = createTurns()
   const time = now ?? (() => performance.now())
   const clock = now ?? processorTime
   let cold = COLD.queries
   /** By file; null where it could not be opened. */
-  const open = new Map<string, OpenStore | null>()
+  const open = new Map<string, Opened | null>()
   let closed = false
 
-  const openOf = (store: string): OpenStore | null => {
+  const openOf = (store: string): Opened | null => {
     const known = open.get(store)
     if (known !== undefined || closed) return known ?? null
-    const opened = tryToOpen(store, limits, kept)
+    const opened = tryToOpen(store, limits, { kept, forAnswers })
     open.set(store, opened)
     if (!opened) setTimeout(() => open.delete(store), AGAIN_MS).unref()
     return opened
@@ -128,22 +137,54 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return waits ? promise : undefined
   }
 
+  /** What was answered before of the state that the store is in now. */
+  const answered = (store: string, key: string): InlineAnswer | undefined => {
+    const opened = budgetMs === 0 ? undefined : openOf(store)
+    if (!opened) return undefined
+    const started = time()
+    const { reader, answers } = opened
+    try {
+      reader.begin()
+      reader.end()
+    } catch {
+      return undefined
+    }
+    const body = answers.get(key, reader.version(), Math.round(time() - started))
+    turns.spend(time() - started)
+    return body && { status: 200, body }
+  }
+
+  /** Hands on what is found, and keeps it where the same is asked for again and again. */
+  const keeping = (store: string, key: string | undefined, found: InlineAnswer | undefined) => {
+    if (key === undefined || found?.status !== 200 || !(found.body instanceof Uint8Array)) return found
+    const opened = openOf(store)
+    opened?.answers.offer(key, opened.reader.version(), found.body)
+    return found
+  }
+
   return {
     search(search, asking) {
       const { store, entities, body, parameters, form, format, scroll, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined
       const text = body === undefined ? '' : Buffer.from(body.buffer, body.byteOffset, body.length).toString()
       const how = () => JSON.stringify([parameters, form, format, scroll !== undefined])
-      const shape = () => shapeOf(`${store} ${entities} ${how()}`, text)
+      const shape = lazy(() => shapeOf(`${store} ${entities} ${how()}`, text))
+      const key = keyOfSearch(search, text)
+      const known = key === undefined || !turns.isFree() ? undefined : answered(store, key)
+      if (known) return known
       return inTurn(asking, shape, () =>
-        attempt({ store, account: asking.account, shape }, (searcher, options) =>
-          // Long answers are a thread's.
-          answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
+        keeping(
+          store,
+          key,
+          attempt({ store, account: asking.account, shape }, (searcher, options) =>
+            // Long answers are a thread's.
+            answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
+          ),
         ),
       )
     },
     get({ store, index, entity, document, ...how }, asking) {
-      const shape = () => shapeOf(`${store} ${entity}`, '')
+      const shape = lazy(() => shapeOf(`${store} ${entity}`, ''))
       return inTurn(asking, shape, () =>
         attempt({ store, account: asking.account, shape }, searcher =>
           answerGet(searcher, index, entity as Kind, document, how),
@@ -159,7 +200,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 }
 
-const tryToOpen = (store: string, limits: Limits, kept: KeptMemory): OpenStore | null => {
+const tryToOpen = (
+  store: string,
+  limits: Limits,
+  { kept, forAnswers }: { kept: KeptMemory; forAnswers: number },
+): Opened | null => {
   try {
     // What can be opened without waiting for anything; a thread waits for the rest.
     if (!statSync(store).isFile()) return null
@@ -167,7 +212,7 @@ const tryToOpen = (store: string, limits: Limits, kept: KeptMemory): OpenStore |
     // What all queries need is read before the first one.
     opened.reader.begin()
     opened.reader.end()
-    return opened
+    return { ...opened, answers: createKeptAnswers(forAnswers) }
   } catch {
     return null
   }

@@ -2,7 +2,7 @@ import { ChainsieveError } from '../lib/errors.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { SearchService } from './service.ts'
 
-/** What became of a query. `rejected`: others went first, and it may be asked again. `refused`: it was no good query. */
+/** The outcome of a query. `rejected`: the server was busy, and the client may repeat it. `refused`: the query was not valid. */
 type Outcome = 'ok' | 'refused' | 'rejected' | 'timed_out' | 'cancelled' | 'failed'
 
 const BOUNDS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -12,9 +12,9 @@ import { createThreads, type Message, type ThreadsState } from './threads.ts'
 
 /** The threads that answer queries, as the main thread sees them. */
 export interface Pool extends SearchService {
-  /** As `search`, of what is no body but was read already. */
+  /** As `search`, for a request that was parsed already. */
   request(request: Asking & { request: SearchRequest }): Promise<Answer>
-  /** Ranges of blocks that a network's store holds; none where there is no store. They go before everything else. */
+  /** Ranges of blocks that a network's store holds; none without a store. They go before everything else. */
   ranges(network: string): Promise<HeldBlocks['ranges']>
   /** The same with the newest block. */
   held(network: string): Promise<HeldBlocks>
@@ -29,7 +29,7 @@ export interface PoolOptions {
   /** Contracts of a network that were given names. */
   contracts?(network: string): Promise<readonly NamedContract[]>
   threads: number
-  /** Time that a query may run; that of a long answer begins anew with each of its parts. */
+  /** Time that a query may run; it restarts with each part of a long answer. */
   deadlineMs: number
   /** Time that the main thread itself may take for a query; with 0, threads answer all. */
   inlineMs?: number
@@ -144,9 +144,9 @@ export const createPool = ({ stores, contracts, threads: size, deadlineMs, inlin
       const named = (await contracts?.(asking.network)) ?? []
       return answer({ type: 'suggest', id: nextId(), store, request: { q, size, contracts: named } }, asking)
     },
-    similar: async ({ address, size, ...asking }) => {
+    similar: async ({ kind, id, size, ...asking }) => {
       const [store, index] = [storeOf(asking.network), indexOf(asking.network)]
-      return answer({ type: 'similar', id: nextId(), store, index, request: { address, size } }, asking)
+      return answer({ type: 'similar', id: nextId(), store, index, deadlineMs, request: { kind, id, size } }, asking)
     },
     async get(asking) {
       const { entity, id: document, source, bare } = asking

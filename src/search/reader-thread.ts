@@ -46,7 +46,7 @@ export type ToReader =
     }
   | { type: 'holdings'; id: number; store: string }
   | { type: 'suggest'; id: number; store: string; request: SuggestRequest }
-  | { type: 'similar'; id: number; store: string; index: string; request: SimilarRequest }
+  | { type: 'similar'; id: number; store: string; index: string; deadlineMs: number; request: SimilarRequest }
   | { type: 'held'; id: number; store: string }
   | { type: 'seen'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
@@ -76,7 +76,7 @@ export type Search = {
 
 export type FromReader =
   | { type: 'ready' }
-  /** `isApart`: parts can be made without those before them. */
+  /** `isApart`: each part can be built without those before it. */
   | ({
       type: 'answer'
       id: number
@@ -89,7 +89,7 @@ export type FromReader =
   | { type: 'part'; id: number; body: Uint8Array | number; more: boolean; at: Cursor | undefined }
   /** The part at work will end with this hit: what comes behind it may be asked for elsewhere. */
   | { type: 'reached'; id: number; at: Cursor }
-  /** The task has made room for others, and is to be asked anew. */
+  /** The task has made room for others, and must be started again. */
   | { type: 'yielded'; id: number }
   | ({ type: 'held'; id: number } & HeldBlocks)
   | { type: 'holdings'; id: number; holdings: Holdings }
@@ -204,6 +204,13 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
     send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
   }
 
+  const tellSimilar = ({ id, store, index, deadlineMs, request }: Extract<ToReader, { type: 'similar' }>) => {
+    const options = createOptions(deadlineMs)
+    options.begin(id)
+    const { status, body } = answerSimilar(opened(store).searcher, index, request, options)
+    send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
+  }
+
   const tellSuggestions = ({ id, store, request }: Extract<ToReader, { type: 'suggest' }>) => {
     const one = opened(store)
     one.suggester ??= createSuggester(one.reader, listedTokens)
@@ -226,11 +233,8 @@ export const runReader = ({ flags: shared, limits }: ReaderData) => {
         return tell({ type: 'holdings', id: message.id, holdings: holdingsOf(opened(message.store), message.store) })
       case 'suggest':
         return tellSuggestions(message)
-      case 'similar': {
-        const { id, store, index, request } = message
-        const { status, body } = answerSimilar(opened(store).searcher, index, request)
-        return send({ type: 'answer', id, status, body: body as Uint8Array, ...END })
-      }
+      case 'similar':
+        return tellSimilar(message)
       case 'held':
         return tell({ type: 'held', id: message.id, ...heldIn(opened(message.store).reader) })
       case 'seen':

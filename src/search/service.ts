@@ -1,3 +1,4 @@
+import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
 import type { SourceFilter } from '../query/request.ts'
@@ -14,8 +15,8 @@ export interface SearchService {
   cursors: CursorService
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: Asking & { q: string; size: number }): Promise<Answer>
-  /** Contracts whose codes have most in common with that of the contract at an address. */
-  similar(request: Asking & { address: string; size: number }): Promise<Answer>
+  /** Contracts, or what happens at them, whose codes have most in common with that of one contract. */
+  similar(request: Asking & SimilarRequest): Promise<Answer>
   get(request: Asking & { entity: string; id: string } & Getting): Promise<Answer>
   /** Several documents at once, in their order. */
   documents(
@@ -33,7 +34,7 @@ export interface Searching {
   parameters?: Parameters | undefined
   /** That of `…/search/` by default. */
   dialect?: Dialect | undefined
-  /** What is told of what is found: the hits by default. */
+  /** What an answer contains: the hits by default. */
   form?: Form | undefined
   /** Whether the path names what is searched, as it does by default; a point in time says so itself. */
   isNamed?: boolean | undefined

@@ -17,7 +17,7 @@ export interface StreamsOptions {
   nextId(): number
 }
 
-/** Whoever takes less in the time of an unread stream does not read: some 4 kB a second. */
+/** A client that takes less than this in the time of an unread stream does not read: about 4 kB a second. */
 const PIECE = 256 << 10
 
 export const createStreams = ({ threads, limits, nextId }: StreamsOptions): Streams => {

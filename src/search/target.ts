@@ -3,7 +3,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { fits } from '../lib/wildcard.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 
-/** What a search or a get is about: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
+/** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface Target {
   network: string
   /** Comma-joined, each one once; empty where none is left. */

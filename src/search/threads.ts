@@ -198,7 +198,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     if (waiting > starting && threads.length < size) start()
   }
 
-  /** What waits at a thread that a dear query holds goes elsewhere. */
+  /** Queries that wait behind a dear query move to another thread. */
   const mayHave = (thread: Running, task: Task): boolean => {
     const home = task.home?.() as Running | undefined
     return home === undefined || home === thread || home.task?.lane === 'dear'

@@ -2,7 +2,9 @@ import type { StoredAlert } from '../alerts/alert.ts'
 import { alertId } from '../alerts/alert-store.ts'
 import type { Config } from '../config/index.ts'
 import { createGuard } from '../delivery/guard.ts'
-import type { AlertRecord } from '../delivery/messages.ts'
+import type { DeliveryInfo, DeliveryRecord } from '../delivery/ledger.ts'
+import type { DestinationInfo } from '../delivery/listing.ts'
+import type { AlertRecord, FailingReceiver } from '../delivery/messages.ts'
 import { readSource } from '../delivery/payload.ts'
 import type { Delivery } from '../delivery/service.ts'
 import type { AlertingService } from '../http/alerting/service.ts'
@@ -36,13 +38,15 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     return Math.max(stored ?? -1, head ?? -1)
   }
 
+  const idle = (rule: StoredRule) =>
+    idleReason(
+      rule,
+      networks(),
+      indexings.find(({ network }) => network === rule.network)?.report().withoutTraces ?? null,
+    )
+
   return {
-    idle: rule =>
-      idleReason(
-        rule,
-        networks(),
-        indexings.find(({ network }) => network === rule.network)?.report().withoutTraces ?? null,
-      ),
+    idle,
 
     warnings(rule) {
       const { id, account, network } = rule
@@ -85,6 +89,45 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     async redeliver(rule, which) {
       return { redelivered: await delivery.redeliver({ rule: rule.id, ...which }) }
     },
+
+    async deliveries(filter) {
+      const { deliveries, next } = await delivery.page(filter)
+      return { deliveries: deliveries.map(showDelivery), next: next === null ? null : String(next) }
+    },
+
+    async delivery(account, id) {
+      const found = await delivery.delivery(account, id)
+      return found && showRecord(found)
+    },
+
+    async destinations(account) {
+      const { destinations, complete } = await delivery.destinations(account)
+      const failing = delivery.status().failing.filter(it => it.account === account)
+      return { complete, destinations: destinations.map(it => showDestination(it, failing)) }
+    },
+
+    async redeliverAll(account, which) {
+      return { redelivered: await delivery.redeliver({ account, ...which }) }
+    },
+
+    async series(rules, { starts, intervalMs }) {
+      const asked = rules.map(({ id, network }) => ({ id, network }))
+      const counted = await delivery.series({ rules: asked, starts, intervalMs, now: Date.now() })
+      return {
+        from: iso(starts[0]!),
+        to: iso(starts.at(-1)! + intervalMs),
+        intervalMs,
+        complete: counted.complete,
+        rules: rules.map((rule, n) => {
+          const { counts, last24h, last } = counted.rules[n]!
+          return {
+            ...{ id: rule.id, name: rule.input.name, enabled: rule.enabled, idle: idle(rule) ?? null },
+            ...{ counts, total: counts.reduce((sum, count) => sum + count, 0), last24h },
+            lastAlert: last && { ...last, receivedAt: iso(last.receivedAt), changedAt: iso(last.changedAt) },
+          }
+        }),
+      }
+    },
   }
 }
 
@@ -120,14 +163,26 @@ const showAlert = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord) 
   ...alert,
   receivedAt: iso(alert.receivedAt),
   changedAt: iso(alert.changedAt),
-  deliveries: deliveries.map(({ createdAt, deliveredAt, nextAt, attempts, ...delivery }) => ({
-    ...delivery,
-    createdAt: iso(createdAt),
-    deliveredAt: iso(deliveredAt),
-    nextAt: iso(nextAt),
-    attempts: attempts.map(({ at, nextAt, ...attempt }) => ({ ...attempt, at: iso(at), nextAt: iso(nextAt) })),
-  })),
+  deliveries: deliveries.map(showRecord),
 })
+
+const showDelivery = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
+  ...delivery,
+  createdAt: iso(createdAt),
+  deliveredAt: iso(deliveredAt),
+  nextAt: iso(nextAt),
+})
+
+const showRecord = ({ attempts, ...delivery }: DeliveryRecord) => ({
+  ...showDelivery(delivery),
+  attempts: attempts.map(({ at, nextAt, ...attempt }) => ({ ...attempt, at: iso(at), nextAt: iso(nextAt) })),
+})
+
+const showDestination = ({ nextAt, ...destination }: DestinationInfo, failing: readonly FailingReceiver[]) => {
+  const trouble = failing.find(it => it.channel === destination.channel && it.target === destination.target)
+  const { since, at, error, status } = trouble ?? {}
+  return { ...destination, nextAt: iso(nextAt), failing: trouble ? { since, at, error, status } : null }
+}
 
 const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString())
 

@@ -59,7 +59,7 @@ const databasesIn = (data: string): string[] =>
     existsSync(join(data, name)),
   )
 
-/** Settings, ABIs, and what is still to be decoded anew by them. */
+/** Settings, ABIs, and requests to decode stored data again. */
 const filesIn = (data: string): string[] =>
   ['chainsieve.toml', ...['abis', 'redecode'].flatMap(folder => walk(data, folder))].filter(name =>
     existsSync(join(data, name)),

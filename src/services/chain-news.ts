@@ -1,6 +1,7 @@
-import type { DevNews, DevStep } from '../cli/index.ts'
+import type { DevNews } from '../cli/index.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
+import { type Creation, type Item, itemsOf, numberOf, type Source } from './dev-items.ts'
 
 export interface ChainNewsOptions {
   pool: Pick<Pool, 'search'>
@@ -12,12 +13,7 @@ export interface ChainNewsOptions {
   signal: AbortSignal
 }
 
-type Tx = Extract<DevNews, { type: 'tx' }>
-type Event = Extract<DevNews, { type: 'event' }>
-type Log = Extract<DevNews, { type: 'log' }>
-type Item = Tx | Event | Log
-
-/** What has come into a network's store, or has gone from it, since one looked last. */
+/** Changes of a network's store since the last look. */
 export interface ChainNews {
   /** In the order of the chain; a rollback goes before what replaces the blocks. */
   look(): Promise<DevNews[]>
@@ -34,7 +30,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, signal }: Chai
   let first: number | undefined
   let quietBelow = 0
   /** Inputs of creation transactions by the contract's address: a rebuilt project may know them by another name. */
-  const creations = new Map<string, { block: number; input: string }>()
+  const creations = new Map<string, Creation>()
 
   const search = async (entity: string, query: unknown, options: object): Promise<Source[]> => {
     const body = Buffer.from(JSON.stringify({ query, ...options }))
@@ -68,101 +64,6 @@ export const createChainNews = ({ pool, network, nameOf, verbose, signal }: Chai
     return (creation && nameOf(creation.input)) ?? null
   }
 
-  const txOf = (source: Source, inside: Inside): Tx => {
-    const { hash, from, to, method, status, contractAddress, input, value } = source
-    const block = numberOf(source.blockNumber)
-    const created = (contractAddress ?? null) as string | null
-    if (created !== null) creations.set(created, { block, input: input as string })
-    return {
-      type: 'tx',
-      block,
-      index: numberOf(source.transactionIndex),
-      time: new Date((source.timestamp as number) * 1000).toISOString(),
-      hash: hash as string,
-      from: from as string,
-      to: (to ?? null) as string | null,
-      contract: named(to ?? created),
-      created,
-      method: (method ?? null) as string | null,
-      selector: created === null && (input as string).length >= 10 ? (input as string).slice(0, 10) : null,
-      value: BigInt((value as { raw: string }).raw).toString(),
-      call: inside.callAt([]),
-      gasUsed: longOf(source.gasUsed),
-      status: (status ?? null) as boolean | null,
-      failure: failureOf(source, inside),
-      steps: verbose ? inside.steps() : [],
-    }
-  }
-
-  const failureOf = ({ error, revertAddress, revertTrace }: Source, { callAt }: Inside): Tx['failure'] => {
-    if (typeof error !== 'string') return null
-    const path = (revertTrace ?? []) as number[]
-    const address = path.length > 0 && typeof revertAddress === 'string' ? revertAddress : null
-    return { error, address, contract: named(address), call: path.length > 0 ? callAt(path) : null }
-  }
-
-  /** What is known of the inside of each transaction of some blocks. */
-  const insides = (calls: readonly Source[], traces: readonly Source[]) => {
-    const decoded = new Map(calls.map(call => [stepKey(call, call.traceAddress as number[]), call]))
-    const byTx = Map.groupBy(traces, ({ transactionHash }) => transactionHash)
-    return (transactionHash: string): Inside => {
-      const callAt = (path: readonly number[]): string | null =>
-        (decoded.get(stepKey({ transactionHash }, path))?.str ?? null) as string | null
-      const stepOf = ({ type, traceAddress, action, result, error, revertReason }: Source): DevStep => {
-        const path = traceAddress as number[]
-        const { callType, to, value, address } = action as Source
-        const [called, made] = [decoded.get(stepKey({ transactionHash }, path)), (result as Source | null)?.address]
-        const target = (to ?? made ?? address ?? null) as string | null
-        return {
-          depth: path.length,
-          type: (callType ?? type) as string,
-          to: target,
-          contract: named(target),
-          call: (called?.str ?? null) as string | null,
-          selector: (called?.selector ?? null) as string | null,
-          value: BigInt((value as { raw: string } | undefined)?.raw ?? 0).toString(),
-          gasUsed: longOf((result as Source | null)?.gasUsed),
-          error: (revertReason ?? error ?? null) as string | null,
-        }
-      }
-      return { callAt, steps: () => (byTx.get(transactionHash) ?? []).map(stepOf).filter(({ depth }) => depth > 0) }
-    }
-  }
-
-  /** Contracts that others create are known by the code that they were created with. */
-  const learn = (traces: readonly Source[]) => {
-    for (const { type, action, result, error, blockNumber } of traces) {
-      const address = (result as Source | null)?.address
-      if (type !== 'create' || error != null || typeof address !== 'string') continue
-      creations.set(address, { block: numberOf(blockNumber), input: (action as { init: string }).init })
-    }
-  }
-
-  const placeOf = (source: Source) => ({
-    block: numberOf(source.blockNumber),
-    index: numberOf(source.transactionIndex),
-    logIndex: numberOf(source.logIndex),
-    time: `${source.timestamp as string}.000Z`,
-    transaction: source.transactionHash as string,
-    address: source.address as string,
-    contract: named(source.address),
-  })
-  const eventOf = (source: Source): Event => {
-    const { event, str, error, probability } = source as {
-      event: string
-      str: string | null
-      error: string | null
-      probability: number
-    }
-    return { type: 'event', ...placeOf(source), event, text: str, error, probability }
-  }
-  const logOf = (source: Source): Log => ({
-    type: 'log',
-    ...placeOf(source),
-    topics: source.topics as string[],
-    data: source.data as string,
-  })
-
   /** Of these blocks alone: between two searches others may have taken their place, which the next look finds out. */
   const newsOf = async (fresh: readonly Block[]): Promise<Item[]> => {
     const range = { 'blockNumber.num': { gte: fresh[0]!.number, lte: fresh.at(-1)!.number } }
@@ -171,17 +72,10 @@ export const createChainNews = ({ pool, network, nameOf, verbose, signal }: Chai
         ({ blockHash, blockNumber }) => hashes.get(numberOf(blockNumber)) === blockHash,
       )
     const hashes = new Map(fresh.map(({ number, hash }) => [number, hash]))
-    const sources = await of('tx', TX)
+    const txs = await of('tx', TX)
     const [calls, traces] = [await of('call', CALL), await of('trace', TRACE)]
-    learn(traces)
-    const insideOf = insides(calls, traces)
-    const txs = sources.map(source => txOf(source, insideOf(source.hash as string)))
-    const events = (await of('event', EVENT)).map(eventOf)
-    const decoded = new Set(events.map(keyOf))
-    const logs = (await of('log', LOG)).map(logOf).filter(log => !decoded.has(keyOf(log)))
-    return [...txs, ...events, ...logs].sort(
-      (a, b) => a.block - b.block || a.index - b.index || logIndexOf(a) - logIndexOf(b),
-    )
+    const [events, logs] = [await of('event', EVENT), await of('log', LOG)]
+    return itemsOf({ txs, calls, traces, events, logs }, { named, verbose, onCreated: (...it) => creations.set(...it) })
   }
 
   const forget = (to: number) => {
@@ -234,22 +128,9 @@ const TRACE = ['transactionHash', 'traceAddress', 'type', 'callType', 'action', 
 const EVENT = ['event', 'str', 'error', 'probability', 'address', 'transactionHash', 'logIndex']
 const LOG = ['topics', 'data', 'address', 'transactionHash', 'logIndex']
 
-interface Inside {
-  /** The call at a trace address with its arguments. */
-  callAt(path: readonly number[]): string | null
-  steps(): DevStep[]
-}
-
-type Source = Record<string, unknown>
 interface Block {
   number: number
   hash: string
 }
-
-const numberOf = (value: unknown): number => (value as { num: number }).num
-const longOf = (value: unknown): number | null => (value as { num: number } | undefined)?.num ?? null
-const stepKey = ({ transactionHash }: Source, path: readonly number[]): string => [transactionHash, ...path].join()
-const logIndexOf = (item: Item): number => (item.type === 'tx' ? -1 : item.logIndex)
-const keyOf = ({ block, logIndex }: Event | Log): string => `${block} ${logIndex}`
 
 const textOf = async (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text()

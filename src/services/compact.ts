@@ -22,7 +22,7 @@ export const compact = async (
   for (const [, file] of stores) {
     shutdown.signal.throwIfAborted()
     const before = sizeOf(file)
-    // What is in the log is part of it.
+    // Opening and closing the file copies its log into it.
     openForWriting(file, native).close()
     compactStore(file, native)
     done.push({ file, before, after: sizeOf(file) })

@@ -1,24 +1,26 @@
+import { existsSync } from 'node:fs'
 import type { Run } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
+import { storeFile } from '../engine/files.ts'
 import { startIndexing } from '../ingest/network.ts'
 import { assetFile } from '../lib/runtime.ts'
-import type { Pool } from '../search/pool.ts'
+import { DEMO, DEMO_BATCH } from './demo-store.ts'
+import { rangesOf } from './stores.ts'
 
-/** The network of the bundled demo chain. */
-export const DEMO = 'ethereum/demo/local'
 const HEAD = 420
 export const DEMO_TOKEN_MS = 30 * 24 * 3600 * 1000
-const STORE_BATCH = 200
 
 /** Stores the demo chain where it is not stored whole: the first start may have been broken off. */
-export const importDemo = async (config: Config, pool: Pool, run: Run) => {
-  if ((await pool.ranges(DEMO)).some(({ from, to }) => from === 0 && to >= HEAD)) return
+export const importDemo = async (config: Config, run: Run) => {
+  const stored = storeFile(config.data, DEMO)
+  // In this thread: it takes no time, and the threads that read are started after the first queries.
+  if (existsSync(stored) && rangesOf(stored).some(({ from, to }) => from === 0 && to >= HEAD)) return
   const files = [assetFile('demo.ndjson.gz', config.data)]
   const indexing = startIndexing({
     data: config.data,
     network: DEMO,
     job: { type: 'import', files },
-    storeBatch: STORE_BATCH,
+    storeBatch: DEMO_BATCH,
     log: run.log,
   })
   run.shutdown.signal.addEventListener('abort', () => void indexing.stop(), { once: true })

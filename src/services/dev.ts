@@ -21,9 +21,9 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128']
 const LOOK_MS = 100
 /** Time between two looks at which chain the node has. */
 const NODE_MS = 2_000
-/** Blocks that were there before which are still told. */
+/** Number of older blocks that are still printed. */
 const TOLD = 10
-/** Of a longer chain, only the newest blocks are indexed where nothing else is asked for. */
+/** If the chain is longer, only its newest blocks are indexed unless the user asks for more. */
 const LONG = 10_000
 const NEWEST = 1_000
 
@@ -34,11 +34,11 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-dev-'))
   shutdown.add('temporary folder', () => rmSync(data, { recursive: true, force: true, maxRetries: 3 }))
   const own: Config = { ...config, data, networks: [network], allowTarget: [...config.allowTarget, ...LOOPBACK] }
-  /** What the indexing complained of: where the node is gone, that is told once. */
+  /** The last warning of the indexing: if the node is gone, only that is printed, once. */
   let complaint: (() => void) | undefined
   const log: Log = {
     ...run.log,
-    // Whoever develops wants to read of the chain, not of the program.
+    // A developer wants to read about the chain, not about the program.
     info: (message, fields) => config.json && run.log.info(message, fields),
     warn(message, fields) {
       const warn = () => run.log.warn(message, fields)
@@ -105,7 +105,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     start({ block: from }, announces)
   }
 
-  /** A look that comes to nothing is made up for by the next one. */
+  /** If a look fails, the next one makes up for it. */
   const passing = (error: unknown): [] => {
     if (signal.aborted || (error instanceof ChainsieveError && error.next === 'retry')) return []
     throw error

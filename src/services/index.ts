@@ -16,7 +16,8 @@ import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { createPool } from '../search/pool.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
-import { DEMO, DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
+import { DEMO_TOKEN_MS, importDemo, welcome } from './demo.ts'
+import { DEMO, placeDemo } from './demo-store.ts'
 import { networksOf, nodeOptions, openParts, openPool, startServer } from './parts.ts'
 import { receive } from './receive.ts'
 import { startRetention } from './retention.ts'
@@ -30,18 +31,19 @@ export const services: Services = {
     shutdown.add('lock', lock.release)
     shutdown.add('last resort', surviveFaults(log))
     checkSources(config, log)
+    const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
+    if (demo) placeDemo(config.data)
     for (const network of storedNetworks(config.data)) prepareStore(config.data, network, log)
     const parts = openParts(config, { log, shutdown })
-    const { accounts, pool, rules, delivery } = parts
+    const { accounts, rules, delivery } = parts
 
-    const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
     const indexings = config.networks
       .filter(({ rpc }) => rpc.length > 0)
       .map(network => startFollowing(config, network, log, delivery.wake))
     for (const indexing of indexings) shutdown.add(`indexing of ${indexing.network}`, indexing.stop)
     for (const indexing of indexings)
       indexing.ended.catch(error => log.error('Stopped indexing', { network: indexing.network, error }))
-    if (demo) await importDemo(config, pool, { log, shutdown })
+    if (demo) await importDemo(config, { log, shutdown })
 
     const indexed = new Set(indexings.map(({ network }) => network))
     shutdown.add('retention', startRetention(config, log))
@@ -50,13 +52,16 @@ export const services: Services = {
 
     const server = await startServer(config, { ...parts, indexings, watching: watching.of }, { log, shutdown })
     if (demo) {
-      const token = accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS })
+      // After a power cut, the next start makes another one.
+      const token = accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, lasting: false })
       process.stdout.write(welcome(server.url, token))
     }
     await aborted(shutdown.signal)
   },
 
   dev: async (...asked) => (await import('./dev.ts')).serveDev(...asked),
+
+  replay: async (...asked) => (await import('./replay.ts')).replay(...asked),
 
   async index(config, network, run) {
     const node = nodeOptions(network)
@@ -128,7 +133,7 @@ export const services: Services = {
   listAbis: async config => listAbis(abiFolder(config.data)).map(toAbiFile),
 }
 
-/** What is stored is served also without a node, but nothing new comes; and without both there is nothing to serve. */
+/** Stored blocks are served without a node, but no new ones come; without both there is nothing to serve. */
 const checkSources = ({ data, networks }: Config, log: Run['log']) => {
   const stored = new Set(storedNetworks(data))
   for (const { network } of networks.filter(({ rpc }) => rpc.length === 0)) {
@@ -185,7 +190,7 @@ const runToEnd = async (
     const missing = asked ? gapsIn(held, asked.from, asked.to) : []
     const unread =
       job.type === 'import' ? unreadOf(job.files, reading, failure !== undefined || shutdown.signal.aborted) : []
-    // What was refused before anything was done is told alone.
+    // An error before any work is reported alone.
     if (failure && blocks === 0 && missing.length === 0 && reading === null) throw failure
     return { blocks, logs, events, added, held, missing, unread, failure }
   } finally {

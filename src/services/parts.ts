@@ -23,6 +23,7 @@ import { measuredSearch } from '../search/measured.ts'
 import { createPool, type Pool } from '../search/pool.ts'
 import { createAlerting } from './alerting.ts'
 import { createContracts } from './contracts.ts'
+import { createManagement } from './manage/index.ts'
 import { createServerMetrics } from './metrics.ts'
 import { createStores } from './stores.ts'
 import { openTls } from './tls.ts'
@@ -40,7 +41,7 @@ export interface Parts {
 export const openParts = (config: Config, { log, shutdown }: Run): Parts => {
   const accounts = openAccounts(config.data, nativeOption(config.data))
   shutdown.add('accounts', accounts.close)
-  shutdown.add('audit trail', keepTrail(accounts.trail, config, log))
+  shutdown.add('audit trail', keepTrail(accounts, config, log))
   const pool = openPool(config, shutdown, log)
   const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
   shutdown.add('rules', rules.close)
@@ -72,11 +73,21 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
   shutdown.add('status', publishStatus(config.data, status, log))
   const { metrics, text } = createServerMetrics({ data: config.data, status, pool, indexings, watching, delivery, log })
   const alerting = createAlerting({ config, networks, indexings, pool, delivery })
+  const asked = { config, accounts, pool, networks, indexings, watching, status, log }
+  const { stop, ...management } = createManagement(asked)
+  shutdown.add('rates', stop)
   const { limits } = config
   const search = measuredSearch(pool, metrics)
   const shared = { search, accounts, rates: createRates(limits), bodies: createBodies(limits), limits, log }
   const served = { text, access: config.metrics }
-  const app = createApp({ ...shared, status, metrics: served, alerting: { rules, service: alerting } })
+  const app = createApp({
+    ...shared,
+    status,
+    metrics: served,
+    alerting: { rules, service: alerting },
+    management,
+    console: !config.noConsole,
+  })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)
   const server = await listen(app, {
     ...{ host: config.host, port: config.port, limits, direct: createDirect(shared), log, onRequest },

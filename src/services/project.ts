@@ -11,7 +11,7 @@ export interface Project {
 
 const HARDHAT = /^hardhat\.config\.[cm]?[jt]s$/
 
-/** Of what is in a folder itself; some projects are built by both tools. */
+/** Projects in the folder itself; some are built by both tools. */
 export const findProjects = (folder: string): Project[] => {
   const projects: Project[] = []
   const toml = join(folder, 'foundry.toml')
@@ -29,6 +29,14 @@ export interface Artifact {
   contract: string
   /** Creation code in hex without 0x, with the compiler's placeholders for libraries; undefined of what cannot be deployed. */
   creation: string | undefined
+  /** The code that a contract has once it is deployed, in the same form. */
+  deployed: DeployedCode | undefined
+}
+
+export interface DeployedCode {
+  code: string
+  /** Bytes that the constructor fills in. */
+  immutables: readonly { start: number; length: number }[]
 }
 
 export interface Artifacts {
@@ -63,22 +71,41 @@ export const stateOf = (folder: string): string =>
 
 const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
   if (typeof json !== 'object' || json === null) return undefined
-  const { abi, contractName, bytecode } = json as { abi?: unknown; contractName?: unknown; bytecode?: unknown }
+  const { abi, contractName, bytecode, deployedBytecode, immutableReferences } = json as Record<string, unknown>
   if (!Array.isArray(abi) || abi.length === 0) return undefined
-  const code = typeof bytecode === 'object' && bytecode !== null ? (bytecode as { object?: unknown }).object : bytecode
-  const digits = typeof code === 'string' ? code.replace(/^0x/, '') : ''
+  const [creation, deployed] = [digitsOf(bytecode), digitsOf(deployedBytecode)]
+  // Foundry has them beside the code, Hardhat beside the name.
+  const references = isObject(deployedBytecode) ? deployedBytecode.immutableReferences : immutableReferences
   return {
     file,
     // Foundry puts the compiler's version into the name where it used several.
     contract: typeof contractName === 'string' ? contractName : basename(file, '.json').replace(/\.\d+\.\d+\.\d+$/, ''),
-    creation: digits === '' ? undefined : digits,
+    creation,
+    deployed: deployed === undefined ? undefined : { code: deployed, immutables: rangesIn(references) },
   }
 }
 
-/** What the compiler leaves for the address of a library that is linked in later. */
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** Of `0x6080…`, or of an object that has it. */
+const digitsOf = (bytecode: unknown): string | undefined => {
+  const code = isObject(bytecode) ? bytecode.object : bytecode
+  return typeof code === 'string' ? code.replace(/^0x/, '') || undefined : undefined
+}
+
+/** Lists of `{start, length}` by the names of variables, as the compiler writes them. */
+const rangesIn = (references: unknown): DeployedCode['immutables'] => {
+  const all = isObject(references) ? Object.values(references).flat() : []
+  return all.filter(
+    (it): it is DeployedCode['immutables'][number] =>
+      isObject(it) && Number.isSafeInteger(it.start) && Number.isSafeInteger(it.length),
+  )
+}
+
+/** The compiler's placeholder for the address of a library that is linked later. */
 const LIBRARY = /__.{36}__/g
 
-/** Tells which contract is made by a creation transaction's input: its creation code, with the arguments of the constructor behind it. */
+/** Tells which contract the input of a creation transaction deploys: its creation code, followed by the constructor's arguments. */
 export const createNaming = (artifacts: readonly Artifact[]) => {
   const known = artifacts
     .filter(({ creation }) => creation !== undefined)
@@ -96,6 +123,35 @@ export const createNaming = (artifacts: readonly Artifact[]) => {
     }
     return known.find(({ pieces }) => fits(pieces))?.contract
   }
+}
+
+/** Tells which contract has the code that is deployed at an address. */
+export const createCodeNaming = (artifacts: readonly Artifact[]) => {
+  const known = artifacts.flatMap(({ contract, deployed }) => {
+    if (!deployed) return []
+    const open = [...deployed.immutables, ...librariesIn(deployed.code)]
+    return [{ contract, open, masked: maskOf(deployed.code.replace(LIBRARY, ZEROS), open) }]
+  })
+  return (code: string): string | undefined => {
+    const digits = code.slice(2)
+    return known.find(({ open, masked }) => masked.length === digits.length && maskOf(digits, open) === masked)
+      ?.contract
+  }
+}
+
+const ZEROS = '0'.repeat(40)
+
+const librariesIn = (code: string): { start: number; length: number }[] =>
+  Array.from(code.matchAll(LIBRARY), ({ index }) => ({ start: index / 2, length: 20 }))
+
+/** Code with zeros where each deployment has something else. */
+const maskOf = (digits: string, ranges: DeployedCode['immutables']): string => {
+  let masked = digits.toLowerCase()
+  for (const { start, length } of ranges) {
+    const [from, to] = [start * 2, (start + length) * 2]
+    masked = masked.slice(0, from) + '0'.repeat(masked.slice(from, to).length) + masked.slice(to)
+  }
+  return masked
 }
 
 /**

@@ -11,7 +11,7 @@ import { aborted } from '../lib/shutdown.ts'
 const MAX_BODY = 16_000_000
 const HOST = '127.0.0.1'
 
-/** A receiver of webhooks on this machine: tells of each request, and answers as it is asked to. */
+/** A receiver of webhooks on this machine: reports each request, and answers as configured. */
 export const receive = async (options: ReceiveOptions, { shutdown }: Pick<Run, 'shutdown'>): Promise<void> => {
   const { port, secret, status, delayMs, tell } = options
   if (secret !== undefined && !isSigningSecret(secret))

@@ -1,8 +1,6 @@
 import type { RuleBook } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { createGuard } from '../delivery/guard.ts'
-import { createChannels } from '../delivery/index.ts'
-import { createSender } from '../delivery/sender.ts'
 import type { DeliveryStore } from '../delivery/store.ts'
 import { ENDED, type Ended } from '../delivery/upkeep.ts'
 import { refuse } from '../lib/errors.ts'
@@ -113,6 +111,11 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
       const rule = ruleOf(id)
       if (rule.unfit !== undefined) throw refuse('bad_rule', rule.unfit)
       const alert = await alertFor({ networks, pool: openPool() }, rule, document, signal)
+      // HTTP and mail take a while to load, which a server's start does not wait for.
+      const [{ createChannels }, { createSender }] = await Promise.all([
+        import('../delivery/index.ts'),
+        import('../delivery/sender.ts'),
+      ])
       const { allowTarget, smtp, mailFrom, deliveryTimeout } = config
       const channels = createChannels({ allowed: allowTarget, smtp, mailFrom, timeoutMs: deliveryTimeout })
       const secrets = openSecrets(config.data, options.native)

@@ -1,8 +1,16 @@
 import { readSource } from '../delivery/payload.ts'
 import { refuse } from '../lib/errors.ts'
-import { gapsIn } from '../lib/ranges.ts'
+import { partsBetween } from '../lib/intervals.ts'
+import { gapsIn, type Range } from '../lib/ranges.ts'
 import type { RuleInput } from '../rules/rule.ts'
-import { type Simulation, type SimulationRange, searchOf } from '../rules/search.ts'
+import {
+  edgeOf,
+  type Simulation,
+  type SimulationRange,
+  type SimulationSeries,
+  searchOf,
+  withSeries,
+} from '../rules/search.ts'
 import { networkOf } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import type { Asking } from '../search/service.ts'
@@ -19,7 +27,7 @@ const HITS = 10
 export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,
-  { fromBlock, toBlock, size = HITS }: SimulationRange,
+  { buckets, size = HITS, ...range }: SimulationRange,
   asking: Pick<Asking, 'account' | 'signal'>,
 ): Promise<Simulation> => {
   const network = networkOf(rule)
@@ -29,16 +37,61 @@ export const simulate = async (
       `${network} is neither stored nor configured here: there is nothing to search.`,
     )
   const ranges = await pool.ranges(network)
-  // One end that is given may lie outside of what is stored.
-  const from = fromBlock ?? Math.min(ranges[0]?.from ?? 0, toBlock ?? Number.POSITIVE_INFINITY)
-  const to = toBlock ?? Math.max(ranges.at(-1)?.to ?? 0, from)
+  const { from, to } = endsOf(range, ranges)
   const request = searchOf(rule.config, { from, to, order: 'desc', size })
   const holes = gapsIn(ranges, from, to)
   const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
-  if (ranges.length === 0) return { total: 0, ...whole, hits: [] }
-  const { status, body } = await pool.request({ network, request, ...asking })
-  const text = Buffer.from(body as Uint8Array).toString()
-  if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
-  const { hits } = readSource(text) as unknown as { hits: { total: number; hits: unknown[] } }
-  return { total: hits.total, ...whole, hits: hits.hits }
+  const none = { total: 0, ...whole, hits: [] }
+  if (ranges.length === 0) return buckets === undefined ? none : { ...none, series: null }
+
+  const ask = async (request: Parameters<Pool['request']>[0]['request']): Promise<string> => {
+    const { status, body } = await pool.request({ network, request, ...asking })
+    const text = Buffer.from(body as Uint8Array).toString()
+    if (status !== 200) throw new Error(`the search of a rule was answered ${status}: ${text}`)
+    return text
+  }
+  const hitsIn = (text: string) => (readSource(text) as unknown as Found).hits
+  const timeOf = async (order: 'asc' | 'desc'): Promise<number | undefined> => {
+    const { hits } = JSON.parse(await ask(edgeOf(from, to, order))) as { hits: { hits: BlockHit[] } }
+    const [hit] = hits.hits
+    return hit && Number(hit._source.timestamp) * 1_000
+  }
+
+  if (buckets === undefined) {
+    const hits = hitsIn(await ask(request))
+    return { total: hits.total, ...whole, hits: hits.hits }
+  }
+  const [first, last] = [await timeOf('asc'), await timeOf('desc')]
+  if (first === undefined || last === undefined) return { ...none, series: null }
+  const parts = partsBetween(first, last, buckets)
+  const text = await ask(withSeries(request, parts))
+  const hits = hitsIn(text)
+  const { aggregations } = JSON.parse(text) as Aggregated
+  const counts = new Map(aggregations.series.buckets.map(({ key, doc_count }) => [key, doc_count]))
+  const series: SimulationSeries = {
+    intervalMs: parts.intervalMs,
+    buckets: parts.starts.map(start => ({ from: new Date(start).toISOString(), count: counts.get(start) ?? 0 })),
+  }
+  return { total: hits.total, ...whole, hits: hits.hits, series }
+}
+
+/** A block tells its time in seconds. */
+interface BlockHit {
+  _source: { timestamp: number }
+}
+
+interface Found {
+  hits: { total: number; hits: unknown[] }
+}
+
+interface Aggregated {
+  aggregations: { series: { buckets: { key: number; doc_count: number }[] } }
+}
+
+/** One end that is given may lie outside of what is stored. */
+const endsOf = ({ fromBlock, toBlock, lastBlocks }: SimulationRange, ranges: readonly Range[]) => {
+  const top = ranges.at(-1)?.to ?? 0
+  if (lastBlocks !== undefined) return { from: Math.max(0, top - lastBlocks + 1), to: top }
+  const from = fromBlock ?? Math.min(ranges[0]?.from ?? 0, toBlock ?? Number.POSITIVE_INFINITY)
+  return { from, to: toBlock ?? Math.max(top, from) }
 }

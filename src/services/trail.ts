@@ -1,5 +1,5 @@
 import { thisUser } from '../accounts/audit.ts'
-import type { Trail } from '../accounts/index.ts'
+import type { Accounts } from '../accounts/index.ts'
 import type { Config } from '../config/index.ts'
 import type { Log } from '../lib/log.ts'
 import { version } from '../lib/runtime.ts'
@@ -9,8 +9,12 @@ const LOOK_MS = 60_000
 const STEP_MS = 50
 
 /** Notes the start of a server in the audit trail, and removes old entries from it until it is stopped. */
-export const keepTrail = (trail: Trail, { keepAudit, limits }: Config, log: Log): (() => void) => {
-  trail.record(thisUser(), { action: 'serve', detail: { version } })
+export const keepTrail = (
+  { trail, note }: Pick<Accounts, 'trail' | 'note'>,
+  { keepAudit, limits }: Config,
+  log: Log,
+): (() => void) => {
+  note(thisUser(), { action: 'serve', detail: { version } })
   let timer: NodeJS.Timeout
   const look = () => {
     let wait = LOOK_MS

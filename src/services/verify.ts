@@ -5,12 +5,12 @@ import { ACCOUNTS_FILE, checkAccounts } from '../accounts/file.ts'
 import type { Run, Verified } from '../cli/index.ts'
 import type { Config } from '../config/index.ts'
 import { checkDeliveries, DELIVERIES_FILE } from '../delivery/file.ts'
-import { storedNetworks, storeFile } from '../engine/files.ts'
 import { verifyContents } from '../engine/verify.ts'
-import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
+import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import type { Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { checkPages } from '../sqlite/pages.ts'
+import { storesOf } from './stores.ts'
 
 /** Goes through what a data folder holds, or the store of one network, and tells of each file whether it is as it was written. */
 export const verify = async (
@@ -19,13 +19,10 @@ export const verify = async (
   deep: boolean,
   { shutdown, progress }: Run & { progress(label: string): Progress },
 ): Promise<Verified[]> => {
-  const stored = storedNetworks(config.data)
-  if (network !== undefined && !stored.includes(network))
-    throw refuse('index_not_found_exception', `There is no network ${network} in ${config.data}.`)
   const verified: Verified[] = []
-  for (const name of network === undefined ? stored : [network]) {
-    shutdown.signal.throwIfAborted()
-    const [file, signal] = [storeFile(config.data, name), shutdown.signal]
+  for (const [name, file] of storesOf(config.data, network)) {
+    const { signal } = shutdown
+    signal.throwIfAborted()
     const found = await verifyStore(file, progress(name), signal)
     // What pages that are not what was written would tell is nothing new.
     if (found.faults.length === 0) found.faults = await verifyInside(file, deep, progress(`${name}, contents`), signal)
@@ -68,7 +65,7 @@ const verifyInside = async (
     }
   } catch (error) {
     signal.throwIfAborted()
-    // A store that was made and has got no block yet holds nothing.
+    // A new store without a block holds nothing.
     if (error instanceof ChainsieveError && error.code === 'store_empty') return []
     return [messageOf(error)]
   } finally {
@@ -86,7 +83,7 @@ const faultsOf = (pages: readonly number[], total: number): string[] => {
   ]
 }
 
-/** What is small is checked by SQLite itself. */
+/** SQLite itself checks the small files. */
 const verifySmall = ({ data }: Config): Verified[] => {
   const native = nativeBinding(data)
   const checks: [string, typeof checkAccounts][] = [

@@ -54,7 +54,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
       limits: config.limits,
       log,
       onAlerts: () => onAlerts(network),
-      // That one store is damaged is no reason to leave others alone.
+      // One damaged store must not keep the others from being watched.
       patient: true,
     })
     watching.ended.catch(error => log.error('Stopped watching a store', { network, error }))

@@ -30,7 +30,7 @@ export const createCheckpoints = (db: Db, store: string): Checkpoints => {
   const checked = createPageSet()
   /** Up to where the log was read. */
   let end: LogEnd | undefined
-  /** Where the log ended at the last try to copy it. */
+  /** The end of the log at the last try to copy it. */
   let tried = 0
 
   /** Checksums of what the log has got since the last time. */

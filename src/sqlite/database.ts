@@ -27,7 +27,7 @@ export interface OpenOptions {
 /** Opens a file for writing with its checksums, making it as needed. `make` makes the tables of one that has none yet. */
 export const openWritable = (path: string, { native, check, make }: OpenOptions & { make(db: Db): void }): WritableDb =>
   naming(path, () => {
-    // What is left of a store that was removed says nothing of the one that is made.
+    // Leftovers of a removed store must not count for the new one.
     if (sizeOf(path) === 0) dropSums(path)
     makePrivateFile(path)
     checkQuickly(path)

@@ -48,7 +48,7 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
   }
 }
 
-/** Those of the last pages of a store's file, one step of them, that are damaged; undefined where there are no checksums. */
+/** The damaged ones of the last pages of a store's file, one step of them; undefined without checksums. */
 export const checkNewestPages = (store: string): number[] | undefined => {
   const sums = openSums(store, 'r')
   if (!sums) return undefined
@@ -150,7 +150,7 @@ export const checkQuickly = (store: string) => {
   }
 }
 
-/** Pages that are about to be replaced and are not what was written: what replaces them was made of them. */
+/** Damaged pages that are about to be replaced: their replacement was built from them. */
 export const findReplaced = (store: string, sums: Sums, pages: Iterable<number>): number | undefined => {
   const file = rawFile(store)
   const count = sums.count()

@@ -10,7 +10,7 @@ import { makePrivateFile } from '../lib/private.ts'
 export interface Sums {
   /** Pages that there is a checksum of: the file has at least these, save for those still in the log. */
   count(): number
-  /** Checksums of neighbouring pages, fewer where there are no more. Pages count from 1. */
+  /** Checksums of neighbouring pages, fewer at the end of the file. Pages count from 1. */
   read(first: number, count: number): Uint32Array
   /** Puts down checksums by page, and has the disk keep them. */
   write(sums: ReadonlyMap<number, number>): void
@@ -52,7 +52,7 @@ export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
   return undefined
 }
 
-/** Begins anew, with what `fill` writes: a kill before that is done leaves no file, not one that lacks pages. */
+/** Starts again with what `fill` writes: a kill before it ends leaves no file, rather than one that lacks pages. */
 export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
   const made = `${sumsFile(store)}-new`
   makePrivateFile(made)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { sizeOf } from './pages.ts'
 
-/** Has SQLite write a small file anew in its place, beside whoever has it open. Nothing is told of a file that is not there. */
+/** Has SQLite rewrite a small file in place, while others may have it open. A file that does not exist is skipped. */
 export const vacuum = (
   file: string,
   open: () => Database.Database,

@@ -40,7 +40,14 @@ test('a token is shown once, is kept as a hash alone, and names its account', ()
     { id: 2, name: 'bob' },
   ])
   const hint = (token: string) => token.slice(0, 7)
-  const common = { createdAt: 1_000_000, expiresAt: null, revokedAt: null, lastUsedAt: null, replacedBy: null }
+  const common = {
+    createdAt: 1_000_000,
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    replacedBy: null,
+    rate: null,
+  }
   const scopes: Scope[] = ['search', 'rules']
   assert.deepEqual(accounts.list(), [
     { id: 1, account: 'alice', hint: hint(token), scopes, ...common },
@@ -158,7 +165,7 @@ test('a file that a newer version wrote is refused', () => {
     next: 'stop',
     code: 'accounts_newer',
     message:
-      `${join(folder, 'accounts.sqlite')} was written by a newer version of Chainsieve (accounts version 7, this one knows 3): ` +
+      `${join(folder, 'accounts.sqlite')} was written by a newer version of Chainsieve (accounts version 7, this one knows 4): ` +
       'run that version, or choose another data folder with --data.',
   })
 })
@@ -230,6 +237,34 @@ test('a token has the scopes that it was made with, and one from before there we
   accounts.close()
 })
 
+test('a token has a limit of its own where it was given one, also the one that replaces it', () => {
+  const { accounts, folder, time } = open()
+  const token = accounts.createToken('alice', { rate: 60 })
+  assert.deepEqual(accounts.verify(token), { ...caller(1, 'alice', 1), rate: 60 })
+  const { token: next } = accounts.rotate(1, { graceMs: MINUTE })
+  assert.equal(accounts.verify(next)?.rate, 60)
+  accounts.setRate(2, 5)
+  assert.equal(accounts.verify(next)?.rate, 5)
+  const other = open(folder, time).accounts
+  other.setRate(2, null)
+  other.close()
+  time.now += 1_000
+  assert.deepEqual(accounts.verify(next), caller(1, 'alice', 2))
+  assert.deepEqual(
+    accounts.list().map(({ rate }) => rate),
+    [60, null],
+  )
+  assert.throws(() => accounts.setRate(9, 1), { code: 'unknown_token' })
+  const acts = accounts.trail.list({ limit: 10 }).map(({ action, target, detail }) => [action, target, detail?.rate])
+  assert.deepEqual(acts, [
+    ['token limit', '2', null],
+    ['token limit', '2', 5],
+    ['token rotate', '1', undefined],
+    ['token create', '1', 60],
+  ])
+  accounts.close()
+})
+
 test('a token that is rotated works for a grace time beside the new one, which is of the same kind', () => {
   const { accounts, time } = open()
   const old = accounts.createToken('alice', { scopes: ['search'], expiresIn: 10 * MINUTE })
@@ -268,5 +303,20 @@ test('a token that is rotated works for a grace time beside the new one, which i
   accounts.createToken('alice', { expiresIn: 1 })
   time.now += 1
   assert.throws(() => accounts.rotate(5, { graceMs: 0 }), { code: 'token_invalid', message: /^Token 5 is expired: / })
+  accounts.close()
+})
+
+test('a token and an act that nobody waits for are there like others', () => {
+  const { accounts, folder } = open()
+  const token = accounts.createToken('alice', { lasting: false })
+  accounts.note({ user: 'somebody' }, { action: 'serve' })
+  assert.throws(() => accounts.createToken('', { lasting: false }))
+  const seen = openAccounts(folder)
+  assert.deepEqual(seen.verify(token), caller(1, 'alice', 1))
+  assert.deepEqual(
+    seen.trail.list({ limit: 9 }).map(({ action }) => action),
+    ['serve', 'token create'],
+  )
+  seen.close()
   accounts.close()
 })

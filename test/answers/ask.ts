@@ -56,7 +56,14 @@ export const createAsker = ({ reader }: TestStore): ((ask: Ask) => Answer) => {
       case 'get':
         return whole(answerGet(searcher, INDEX, ask.entity, ask.id))
       case 'similar':
-        return whole(answerSimilar(searcher, INDEX, ask))
+        return whole(
+          answerSimilar(
+            searcher,
+            INDEX,
+            { kind: 'contract', id: ask.address, size: ask.size },
+            { deadline: Number.POSITIVE_INFINITY },
+          ),
+        )
       case 'suggest':
         return whole(answerSuggest(reader, suggester, { contracts: [], ...ask }))
     }

@@ -63,7 +63,7 @@ test('what was typed wrongly is told with what was meant, and exits with 2', asy
     ['', wrong('Which command?')],
     ['sevre', wrong('There is no command sevre. Did you mean "serve"?')],
     ['unicorn', wrong('There is no command unicorn.')],
-    ['token', wrong('chainsieve token what? One of create, list, rotate, revoke.')],
+    ['token', wrong('chainsieve token what? One of create, list, rotate, limit, revoke.')],
     ['token craete', wrong('There is no command token craete. Did you mean "create"?')],
     ['serve --prot 1', wrong('There is no option --prot. Did you mean "--port"?')],
     ['serve -x', wrong('There is no option -x.')],
@@ -122,7 +122,7 @@ test('help on a command tells of its options, from the table of settings', async
   const { out } = await chainsieve(['token', 'create', '--help'])
   assert.equal(
     out,
-    `Usage: chainsieve token create --account NAME [--scope SCOPE]… [--expires TIME]
+    `Usage: chainsieve token create --account NAME [--scope SCOPE]… [--expires TIME] [--rate N]
 
 Creates a token and prints it, and nothing else. It cannot be shown again.
 
@@ -130,6 +130,7 @@ Options:
   --account NAME              Account of the token. It is created if it does not exist.
   --expires TIME              How long the token is valid, such as 30d. The default is until you revoke it.
   --scope search|rules|admin  What the token may be used for: to search, to manage rules, to read metrics. The default is search and rules. May be repeated.
+  --rate N                    Requests a minute with this token. The default is --limit requestsByToken.
   --data DIR                  Folder that holds all stored data. Default: ./chainsieve-data. [CHAINSIEVE_DATA]
   --config FILE               Config file (TOML). The default is chainsieve.toml in the data folder, if it exists. [CHAINSIEVE_CONFIG]
   --json                      Print logs and results as JSON lines. [CHAINSIEVE_JSON]

@@ -53,9 +53,9 @@ test('token create prints the token and nothing else, and it is good', async () 
   assert.equal(
     table,
     [
-      'ID  ACCOUNT  TOKEN     SCOPES        STATE    CREATED               EXPIRES               LAST USED',
-      `1   alice    ${out.slice(0, 7)}…  search,rules  revoked  ${time(first!.createdAt)}  -                     ${used}`,
-      `2   bob      ${expiring.out.slice(0, 7)}…  search,rules  valid    ${time(second!.createdAt)}  ${time(second!.expiresAt)}  -`,
+      'ID  ACCOUNT  TOKEN     SCOPES        RATE  STATE    CREATED               EXPIRES               LAST USED',
+      `1   alice    ${out.slice(0, 7)}…  search,rules  -     revoked  ${time(first!.createdAt)}  -                     ${used}`,
+      `2   bob      ${expiring.out.slice(0, 7)}…  search,rules  -     valid    ${time(second!.createdAt)}  ${time(second!.expiresAt)}  -`,
       '',
     ].join('\n'),
   )
@@ -69,13 +69,27 @@ test('token create prints the token and nothing else, and it is good', async () 
   )
 })
 
+test('token limit changes how many requests a minute a token may make', async () => {
+  const ask = (...args: string[]) => chainsieve([...args, '--data', 'limited'])
+  await ask('token', 'create', '--account', 'alice', '--rate', '60')
+  assert.match((await ask('token', 'list')).out, /^1 .* 60\/min {2}valid /m)
+  const said = async (...args: string[]) => (await ask('token', 'limit', ...args)).out
+  assert.equal(await said('1', '--rate', '1'), 'Token 1 may make 1 request a minute.\n')
+  assert.match((await ask('token', 'list')).out, /^1 .* 1\/min +valid /m)
+  assert.equal(await said('1'), 'Token 1 has the limit of all tokens.\n')
+  assert.equal(await said('1', '--rate', '7', '--json'), '{"token":1,"rate":7}\n')
+  assert.match((await ask('token', 'limit', '1', '--rate', '0')).err, /--rate takes an integer of at least 1, not "0"/)
+  assert.match((await ask('token', 'limit', '9')).err, /There is no token 9: chainsieve token list shows all tokens/)
+  assert.equal((await ask('token', 'limit')).code, 2)
+})
+
 test('token rotate prints the new token and nothing else, and audit tells who did what', async () => {
   const ask = (...args: string[]) => chainsieve([...args, '--data', 'rotated'])
   await ask('token', 'create', '--account', 'alice', '--scope', 'rules', '--scope', 'search')
   const { code, out, err } = await ask('token', 'rotate', '1', '--overlap', '0s')
   assert.deepEqual([code, err], [0, ''])
   assert.match(out, /^cs_[\w-]{43}\n$/)
-  assert.match((await ask('token', 'list')).out, /^1 .* search,rules {2}expired, replaced by 2 .*\n2 .* valid /m)
+  assert.match((await ask('token', 'list')).out, /^1 .* search,rules {2}- +expired, replaced by 2 .*\n2 .* valid /m)
   assert.match((await ask('token', 'rotate', '1')).err, /Token 1 was replaced by token 2: rotate that one\.\n/)
   assert.equal((await ask('token', 'rotate', 'x')).code, 2)
   const wrong = await ask('token', 'create', '--account', 'a', '--scope', 'all')
@@ -107,7 +121,7 @@ test('tokens that are not there are told of, and no folder is made by looking', 
   assert.deepEqual(await chainsieve(['token', 'list', '--data', 'nowhere']), {
     code: 1,
     out: '',
-    err: `chainsieve: There are no tokens in ${nowhere}: make one with chainsieve token create, or name the right folder with --data.\n`,
+    err: `chainsieve: There are no tokens in ${nowhere}: create one with chainsieve token create, or name the right folder with --data.\n`,
   })
   assert.equal(existsSync(nowhere), false)
   assert.deepEqual(await chainsieve(['token', 'revoke', '99', '--data', 'tokens']), {

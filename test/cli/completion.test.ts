@@ -30,7 +30,7 @@ const bash = (text: string, ...words: string[]): string[] => {
 test('bash completes commands, options, choices and files', { skip: !has('bash') }, async () => {
   const text = await script('bash')
   assert.deepEqual(bash(text, 'se'), ['search', 'serve'])
-  assert.deepEqual(bash(text, 'token', ''), ['create', 'list', 'revoke', 'rotate'])
+  assert.deepEqual(bash(text, 'token', ''), ['create', 'limit', 'list', 'revoke', 'rotate'])
   assert.deepEqual(bash(text, 'token', 'create', '--e'), ['--expires'])
   assert.deepEqual(bash(text, 'index', '--order', ''), ['newest', 'oldest'])
   assert.deepEqual(bash(text, 'index', '--order', 'o'), ['oldest'])

@@ -16,6 +16,7 @@ const unexpected = (name: string) => () => {
 const services: Services = {
   serve: unexpected('serve'),
   dev: unexpected('dev'),
+  replay: unexpected('replay'),
   index: unexpected('index'),
   importPacks: unexpected('importPacks'),
   openSearch: unexpected('openSearch'),

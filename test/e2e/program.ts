@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openAccounts } from '../../src/accounts/index.ts'
+import { openAccounts, type Scope } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { Status } from '../../src/ingest/status.ts'
 
@@ -198,10 +198,10 @@ const connect = (program: Program, url: string, token: string): Server => {
 }
 
 /** Makes a token without starting the program. */
-export const tokenOf = (data: string): string => {
+export const tokenOf = (data: string, scopes?: readonly Scope[]): string => {
   const accounts = openAccounts(data)
   try {
-    return accounts.createToken('test')
+    return accounts.createToken('test', { scopes })
   } finally {
     accounts.close()
   }

@@ -4,8 +4,11 @@ import Database from 'better-sqlite3'
 import { type Layout, mayMigrate, migrate } from '../../src/engine/migrations.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
+import { findSimilarFault } from '../../src/engine/similar.ts'
+import { createWriter } from '../../src/engine/writer.ts'
 import { dropSums } from '../../src/sqlite/sums.ts'
 import { tempFolder } from '../support/pack.ts'
+import { createTestStore, demoBlocks } from '../support/store.ts'
 
 const layout: Layout = {
   version: 12,
@@ -37,6 +40,24 @@ test('a step that fails leaves the store as it was', () => {
   assert.throws(() => migrate(db, broken), /nonsense/)
   assert.equal(db.pragma('user_version', { simple: true }), 10)
   assert.deepEqual(db.prepare('SELECT * FROM a').raw().all(), [[1], [2]])
+})
+
+test('a store of version 10 gets the bits of its codes, by a writer that is idle', t => {
+  const store = createTestStore(demoBlocks())
+  t.after(store.close)
+  const count = (table: string) => opened.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+  store.db.exec('DROP TABLE similar_bits; CREATE TABLE similar_signs (run INTEGER PRIMARY KEY, signs BLOB NOT NULL)')
+  store.db.pragma('user_version = 10')
+  store.db.close()
+  dropSums(store.path)
+  const opened = openForWriting(store.path)
+  t.after(() => void opened.close())
+  assert.equal(opened.pragma('user_version', { simple: true }), SCHEMA_VERSION)
+  assert.deepEqual([count('similar_bits'), findSimilarFault(opened)], [0, undefined])
+  const writer = createWriter(opened)
+  while (writer.modernize());
+  assert.ok((count('similar') as number) > 10)
+  assert.deepEqual([count('similar_bits'), findSimilarFault(opened)], [count('similar'), undefined])
 })
 
 test('a store of another version is refused where there is no way', async t => {

@@ -46,9 +46,9 @@ test('a reader answers all that is asked of documents, from the outside of the e
   assert.equal(await documents.get('contract', `0x${'00'.repeat(32)}_c`), undefined)
 
   const address = String(one._source.address)
-  const similar = (await documents.similar({ address, size: 3 }))!
+  const similar = (await documents.similar({ kind: 'contract', id: address, size: 3 }, options))!
   assert.ok(similar.length > 0 && similar.every(({ similarity }) => similarity > 0 && similarity <= 1))
-  assert.equal(await documents.similar({ address: `0x${'00'.repeat(20)}`, size: 3 }), undefined)
+  assert.equal(await documents.similar({ kind: 'contract', id: `0x${'00'.repeat(20)}`, size: 3 }, options), undefined)
 
   const [suggestion] = await documents.suggest({ q: 'transf', size: 1, contracts: [] })
   assert.equal(suggestion?.text, 'Transfer')

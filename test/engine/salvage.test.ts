@@ -97,4 +97,73 @@ describe('what is salvaged of a damaged store', () => {
     assert.ok(lost.length >= 1 && lost.length <= 2 && segments > 4)
     assert.equal(lostAlerts, 0)
   })
+
+  const pagesOf = (path: string, name: string): number[] => {
+    const db = new Database(path, { readonly: true })
+    try {
+      return db
+        .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'")
+        .pluck()
+        .all(name)
+    } finally {
+      db.close()
+    }
+  }
+  const damage = (path: string, pages: readonly number[]) => {
+    const bytes = readFileSync(path)
+    for (const page of pages) bytes[(page - 1) * PAGE + 2000]! ^= 1
+    writeFileSync(path, bytes)
+  }
+  /** What is there is as it was, and the rest is named. */
+  const salvaged = ({ path, documents, positions }: Awaited<ReturnType<typeof closed>>) => {
+    const made = `${path}-salvage`
+    const { lost } = salvageStore(path, made, damagedPages(path))
+    assert.deepEqual(faultsOf(made), [])
+    const store = createTestStore([], { path: made })
+    try {
+      for (const kind of KINDS) {
+        const kept = documents[kind]!.filter((_, i) => !holds(lost, blockOf(positions.get(kind)![i]!)))
+        assert.deepEqual(store.all(kind), kept, kind)
+      }
+    } finally {
+      store.close()
+    }
+    return lost
+  }
+
+  it('has every address and name, whichever one page of these is damaged', async t => {
+    for (const table of ['address', 'name']) {
+      const store = await closed(t)
+      for (const page of [pagesOf(store.path, table)[1]!, pagesOf(store.path, `sqlite_autoindex_${table}_1`)[0]!]) {
+        const whole = readFileSync(store.path)
+        damage(store.path, [page])
+        assert.deepEqual(salvaged(store), [], `page ${page} of ${table}`)
+        writeFileSync(store.path, whole)
+      }
+    }
+  })
+
+  it('lacks the segments that name what is lost of a dictionary, and names these', async t => {
+    const all = { from: 0, to: 59 }
+    const outcomes: Record<string, number> = {}
+    for (const [name, pages] of [
+      ['signature', (path: string) => [pagesOf(path, 'signature').at(-1)!]],
+      ['first signatures', (path: string) => [pagesOf(path, 'signature')[0]!]],
+      ['code', (path: string) => pagesOf(path, 'code')],
+      [
+        'addresses twice',
+        (path: string) => [pagesOf(path, 'address').at(-1)!, ...pagesOf(path, 'sqlite_autoindex_address_1')],
+      ],
+      ['names twice', (path: string) => [pagesOf(path, 'name').at(-1)!, ...pagesOf(path, 'sqlite_autoindex_name_1')]],
+    ] as const) {
+      const store = await closed(t)
+      damage(store.path, pages(store.path))
+      const lost = salvaged(store)
+      assert.ok(lost.length > 0, `${name}: nothing is lost`)
+      assert.ok(lost.every(({ from, to }) => from >= all.from && to <= all.to))
+      outcomes[name] = lost.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+    }
+    t.diagnostic(JSON.stringify(outcomes))
+    assert.ok(Object.values(outcomes).some(blocks => blocks < 60))
+  })
 })

@@ -42,6 +42,7 @@ describe('in an empty folder with an empty environment', () => {
     const token = await newToken(place)
     assert.equal((await searchOver(port, token)).hits.hits.length, 3)
     assert.equal(copiesOfSqlite(server.pid!), 1)
+    assert.equal((await run(place, ['health', '--port', String(port)])).code, 0)
     server.kill('SIGTERM')
     assert.equal(await ended(server), 0)
     assert.match(await printed, new RegExp(`http://127.0.0.1:${port}`))
@@ -60,7 +61,8 @@ describe('in a minimal Debian, as a user that it does not know', { skip }, () =>
 })
 
 describe('in a minimal Debian without /proc', { skip }, () => {
-  everything(() => insideRoot(root, ''), 1)
+  // SQLite and sqlite-vec.
+  everything(() => insideRoot(root, ''), 2)
 })
 
 describe('in a minimal Debian whose folders hold no programs', { skip }, () => {
@@ -81,7 +83,7 @@ describe('in a minimal Debian whose folders hold no programs', { skip }, () => {
   })
 })
 
-/** Import, search and serve; `copies` of the native code are kept for the next start. */
+/** Import, search and serve; so many `copies` of native code are kept for the next start. */
 function everything(make: () => Place, copies = 0) {
   let place: Place
   before(() => {
@@ -113,6 +115,7 @@ function everything(make: () => Place, copies = 0) {
     const server = place.start(['serve', '--port', String(port)])
     await answering(server, port)
     assert.deepEqual((await searchOver(port, token)).hits, found.hits)
+    await asksForSimilar(port, token)
     server.kill('SIGTERM')
     assert.equal(await ended(server), 0)
   })
@@ -143,6 +146,20 @@ const newToken = async (place: Place): Promise<string> => {
   const { code, stdout, stderr } = await run(place, ['token', 'create', '--account', 'test'])
   assert.equal(code, 0, stderr)
   return stdout.trim()
+}
+
+/** Asks for contracts like one that was created: sqlite-vec answers. */
+const asksForSimilar = async (port: number, token: string) => {
+  const ask = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/${NETWORK}/es/contract/${path}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    assert.equal(answer.status, 200, `${path}: ${await answer.clone().text()}`)
+    return ((await answer.json()) as { hits: { hits: { _id: string; _score: number }[] } }).hits.hits
+  }
+  const [contract] = await ask('search/?size=1')
+  const similar = await ask(`${contract!._id}/similar/`)
+  assert.ok(similar.length > 0 && similar.every(({ _score }) => _score > 0 && _score <= 1))
 }
 
 const searchOver = async (port: number, token: string) => {

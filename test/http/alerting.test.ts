@@ -70,6 +70,20 @@ const serve = (limits: Partial<Limits> = {}) => {
       calls.push({ redeliver: id, ...which })
       return { redelivered: 2 }
     },
+    deliveries: async filter => {
+      calls.push({ deliveries: filter })
+      return { deliveries: [], next: null }
+    },
+    delivery: async (account, id) => (account === 1 && id === 5 ? { id, attempts: [] } : undefined),
+    destinations: async account => ({ complete: true, destinations: [{ account }] }),
+    redeliverAll: async (account, which) => {
+      calls.push({ redeliverAll: account, ...which })
+      return { redelivered: 3 }
+    },
+    series: async (rules, parts) => {
+      calls.push({ series: rules.map(({ id }) => id), ...parts })
+      return { rules: [] }
+    },
   }
   const app = appOf({
     accounts: {
@@ -338,6 +352,70 @@ test('two changes at the same moment are both made, or one is told', async () =>
   }
 })
 
+test('deliveries of an account are listed, shown and sent again across rules', async () => {
+  const { call, calls } = serve()
+  const D = '/alerting/deliveries'
+  assert.deepEqual(await bodyOf(call('GET', `${D}/?state=retried&rule=3&since=2024-05-17&size=2&before=9`)), {
+    deliveries: [],
+    next: null,
+  })
+  const none = { channel: undefined, target: undefined, alert: undefined, until: undefined }
+  assert.deepEqual(calls.pop(), {
+    deliveries: {
+      ...{ account: 1, ...none, rule: 3, state: 'retried', since: Date.parse('2024-05-17'), before: 9, limit: 2 },
+    },
+  })
+  assert.deepEqual(await bodyOf(call('GET', `${D}/5`)), { id: 5, attempts: [] })
+  for (const id of ['6', 'x', '05']) assert.equal((await call('GET', `${D}/${id}`)).status, 404)
+  assert.deepEqual(await bodyOf(call('GET', '/alerting/destinations')), {
+    complete: true,
+    destinations: [{ account: 1 }],
+  })
+  for (const [query, reason] of [
+    ['state=gone', /\[state\] must be "queued", "waiting"/],
+    ['rule=x', /\[rule\] must be an integer of at least 1/],
+    ['size=1001', /\[size\] must be an integer from 1 to 1000/],
+    ['since=yesterday', /\[since\] must be a time in ISO 8601/],
+    ['sinc=2024-05-17', /\[sinc\] is not known.*since/],
+  ] as const)
+    assert.match((await bodyOf(call('GET', `${D}?${query}`), 400)).error.reason, reason)
+
+  assert.deepEqual(await bodyOf(call('POST', `${D}/redeliver`, { dead: true, target: 'https://a.example/…' })), {
+    redelivered: 3,
+  })
+  const last = calls.pop() as Json
+  assert.deepEqual([last.redeliverAll, last.dead, last.target], [1, true, 'https://a.example/…'])
+  for (const [body, reason] of [
+    [{}, /The body must name what to send again/],
+    [{ dead: false }, /The body must name what to send again/],
+    [{ delivery: 'x' }, /delivery must be an integer of at least 1/],
+    [{ from: '2024-05-18', to: '2024-05-17' }, /to must not be earlier than from/],
+    [{ deed: true }, /deed is not known here/],
+  ] as const)
+    assert.match((await bodyOf(call('POST', `${D}/redeliver`, body), 400)).error.reason, reason)
+  assert.deepEqual(calls, [])
+})
+
+test('alerts of rules are counted by time, of all rules or of some', async () => {
+  const { call, calls } = serve()
+  for (let n = 0; n < 3; n++) await call('POST', RULES, rule())
+  calls.length = 0
+  const S = '/alerting/series'
+  await bodyOf(call('GET', `${S}?from=2024-05-17T00:00:00Z&to=2024-05-17T01:59:59Z&buckets=2&rules=1,3`))
+  const start = Date.parse('2024-05-17T00:00:00Z')
+  assert.deepEqual(calls.pop(), { series: [1, 3], intervalMs: 3_600_000, starts: [start, start + 3_600_000] })
+  await bodyOf(call('GET', S))
+  const { series, starts } = calls.pop() as { series: number[]; starts: number[] }
+  assert.deepEqual([series, starts.length >= 48], [[1, 2, 3], true])
+  for (const [query, status, reason] of [
+    ['rules=9', 404, /This account has no rule 9/],
+    ['rules=', 400, /\[rules\] must be an integer/],
+    ['from=2024-05-18&to=2024-05-17', 400, /\[to\] must not be earlier/],
+    ['buckets=501', 400, /\[buckets\] must be an integer from 1 to 500/],
+  ] as const)
+    assert.match((await bodyOf(call('GET', `${S}?${query}`), status)).error.reason, reason)
+})
+
 test('a rule is simulated before it is stored, and after', async () => {
   const { call, calls } = serve()
   const simulation = { total: 1, complete: true, holes: [], fromBlock: 0, toBlock: 9, hits: [{ _id: '0x' }] }
@@ -365,7 +443,7 @@ test('a rule is simulated before it is stored, and after', async () => {
     invalid(
       {
         path: 'form',
-        message: 'form is not known here: the body has "fromBlock", "toBlock" and "size".',
+        message: 'form is not known here: the body has "fromBlock", "toBlock", "lastBlocks", "size" and "buckets".',
       },
       { path: 'toBlock', message: 'toBlock is 4, and must not be below fromBlock, which is 5.' },
       { path: 'size', message: 'size must be an integer from 0 to 1000, not 1001.' },

@@ -394,7 +394,7 @@ test('suggestions are asked for by what was typed', async () => {
 
 test('contracts like another one are asked for by its address', async () => {
   const address = `0x${'aB'.repeat(20)}`
-  const asked = (size: number) => found({ network: MAINNET, address, size })
+  const asked = (size: number) => found({ network: MAINNET, kind: 'contract', id: address, size })
   assert.deepEqual(await call(`${ES}/contract/${address}/similar/`), asked(10))
   assert.deepEqual(await call(`${ES}/contract/${address}/similar?size=3`), asked(3))
   assert.deepEqual(
@@ -405,6 +405,16 @@ test('contracts like another one are asked for by its address', async () => {
     await call(`${ES}/contract/${address}/similar/?size=101`),
     error(400, 'illegal_argument_exception', 'The URL parameter [size] is a number from 1 to 100, and not [101].'),
   )
+  for (const [kind, id] of [
+    ['event', `0x${'cd'.repeat(32)}_e_7`],
+    ['call', `0x${'cd'.repeat(32)}_c_0_1`],
+  ] as const) {
+    const answer = await call(`${ES}/${kind}/${id}/similar/`)
+    assert.deepEqual(answer, found({ network: MAINNET, kind, id, size: 10 }))
+    const wrong = await call(`${ES}/${kind}/${address}/similar/`)
+    assert.equal(wrong.status, 400)
+    assert.match(JSON.stringify(wrong), /by its _id/)
+  }
   assert.equal((await call(`${ES}/token/${address}/similar/`)).status, 404)
   assert.equal((await post(`${ES}/contract/${address}/similar/`)).status, 405)
   assert.equal((await call(`${ES}/contract/${address}/similar/`, { headers: {} })).status, 401)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Services } from '../../src/http/app.ts'
+import { createProxies } from '../../src/http/proxies.ts'
 import { watchRequests } from '../../src/http/requests.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import type { Reason } from '../../src/ingest/readiness.ts'
@@ -47,6 +48,41 @@ test('metrics are open to whom the operator says', async () => {
   const { headers, text: body } = await send(`${url}/metrics/`, { headers: none })
   assert.deepEqual([headers['content-type'], body], [EXPOSITION_TYPE, '# nothing\n'])
   assert.equal((await send(`${url}/metrics`, { method: 'POST' })).status, 405)
+})
+
+test('behind a trusted proxy, metrics are open to clients on this machine that it names', async () => {
+  const ask = async (trusted: readonly string[], headers: Record<string, string>) => {
+    const { app, direct } = bothOf({ metrics: { text, access: 'local' } })
+    const proxies = createProxies(trusted, 'x-forwarded-for')
+    const server = await listen(app, { host: '127.0.0.1', port: 0, direct, proxies })
+    servers.push(server)
+    return send(`${server.url}/metrics`, { headers })
+  }
+  const status = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).status
+  const loopback = ['127.0.0.0/8']
+  assert.equal(await status(loopback, { 'x-forwarded-for': '203.0.113.7' }), 401)
+  assert.equal(await status(loopback, { 'x-forwarded-for': '127.0.0.1, 203.0.113.7' }), 401)
+  assert.equal(await status(loopback, { 'x-forwarded-for': '127.0.0.1', via: '1.1 proxy' }), 200)
+  assert.equal(await status(loopback, { 'x-forwarded-for': '::1' }), 200)
+  // Whoever sits in a range that is trusted too generously writes what they like.
+  assert.equal(await status([...loopback, '10.0.0.0/8'], { 'x-forwarded-for': '127.0.0.1, 10.5.5.5' }), 401)
+  for (const headers of [
+    {},
+    { 'x-forwarded-for': '' },
+    { 'x-forwarded-for': 'unknown' },
+    { forwarded: 'for=127.0.0.1' },
+  ])
+    assert.equal(await status(loopback, headers as Record<string, string>), 401, JSON.stringify(headers))
+  const reason =
+    '127.0.0.1 is the address of a trusted proxy (--trust-proxy), and the request names no client in the header of ' +
+    '--proxy-header: let the proxy set it, or send a token with the scope [admin], which the operator of this server ' +
+    'creates with: chainsieve token create --account NAME --scope admin'
+  assert.equal(JSON.parse((await ask(loopback, {})).text).error.reason, reason)
+  assert.equal(await status(loopback, { authorization: `Bearer ${TOKEN}` }), 200)
+  assert.match((await ask(loopback, { authorization: 'Bearer cs_bad' })).text, /The token is not valid/)
+  // A proxy elsewhere is not this one, whatever it says.
+  assert.equal(await status(['10.0.0.0/8'], {}), 200)
+  assert.equal(await status(['10.0.0.0/8'], { 'x-forwarded-for': '127.0.0.1' }), 401)
 })
 
 test('a server is ready where there is no reason against it', async () => {

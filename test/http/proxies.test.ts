@@ -12,8 +12,8 @@ const from = (remoteAddress: string, headers: Record<string, string> = {}) =>
   ({ socket: { remoteAddress }, headers }) as unknown as IncomingMessage
 
 const addressBy = (header: ProxyHeader) => {
-  const { addressOf } = createProxies(['10.0.0.0/8', 'fd00::/8', '127.0.0.1/32'], header)
-  return (remote: string, text?: string) => addressOf(from(remote, text === undefined ? {} : { [header]: text }))
+  const { originOf } = createProxies(['10.0.0.0/8', 'fd00::/8', '127.0.0.1/32'], header)
+  return (remote: string, text?: string) => originOf(from(remote, text === undefined ? {} : { [header]: text })).address
 }
 
 test('the last address that no trusted proxy has is where a request comes from', () => {
@@ -58,9 +58,11 @@ test('Forwarded is read as proxies write it', () => {
 })
 
 test('the header that proxies do not set is not believed', () => {
-  const { addressOf } = createProxies(['10.0.0.0/8'], 'x-forwarded-for')
-  assert.equal(addressOf(from('10.0.0.1', { forwarded: 'for=6.6.6.6' })), '10.0.0.1')
-  assert.equal(NO_PROXIES.addressOf(from('127.0.0.1', { 'x-forwarded-for': '6.6.6.6' })), '127.0.0.1')
+  const { originOf } = createProxies(['10.0.0.0/8'], 'x-forwarded-for')
+  const unnamed = { address: '10.0.0.1', proxies: [], isNamed: false }
+  assert.deepEqual(originOf(from('10.0.0.1', { forwarded: 'for=6.6.6.6' })), unnamed)
+  const direct = { address: '127.0.0.1', proxies: [], isNamed: true }
+  assert.deepEqual(NO_PROXIES.originOf(from('127.0.0.1', { 'x-forwarded-for': '6.6.6.6' })), direct)
 })
 
 test('a server logs and counts by the address behind a trusted proxy', async () => {

@@ -114,6 +114,70 @@ test('a token has so many requests in a minute, however it asks', async () => {
   assert.equal(taken.filter(Boolean).length, 2)
 })
 
+test('a token may have a limit of its own, and all tokens of an account one together', async () => {
+  const all = { ...DEFAULT_LIMITS, requestsByToken: 5, requestsByAccount: 7 }
+  const time = { now: 0 }
+  const rates = createRates(all, () => time.now)
+  const [slow, fast, usual] = [
+    { id: 1, token: 1, rate: 2 },
+    { id: 1, token: 2, rate: 100 },
+    { id: 1, token: 3 },
+  ]
+  const policy = (most: number) => `"requests";q=${most};w=60, "account";q=7;w=60`
+  const left = (most: number, token: number, account: number, seconds: number) => [
+    ...['ratelimit-policy', policy(most), 'ratelimit'],
+    `"requests";r=${token};t=${seconds}, "account";r=${account};t=60`,
+  ]
+  assert.deepEqual(rates.take(slow), left(2, 1, 6, 60))
+  assert.deepEqual(rates.take(slow), left(2, 0, 5, 60))
+  assert.equal(rates.take(slow), undefined)
+  assert.equal(
+    rates.exceeded(slow).error.message,
+    'Token 1 has more than its 2 requests in a minute. Wait until the minute is over, as Retry-After says. The header ' +
+      'RateLimit tells what is left. The operator can raise this with: chainsieve token limit 1 --rate N',
+  )
+  assert.deepEqual(rates.exceeded(slow).headers, left(2, 0, 5, 60))
+  // What was refused takes nothing from the account.
+  assert.deepEqual(rates.take(usual), left(5, 4, 4, 60))
+  // A new limit holds at once.
+  assert.deepEqual(rates.take({ ...slow, rate: 3 }), left(3, 0, 3, 60))
+  assert.equal(rates.take(slow), undefined)
+  for (const account of [2, 1, 0]) assert.deepEqual(rates.take(fast), left(100, 97 + account, account, 60))
+  assert.equal(rates.take(fast), undefined)
+  assert.match(
+    rates.exceeded(fast).error.message,
+    /^An account has more than 7 requests in a minute with all of its tokens\. /,
+  )
+  // Another account has its own.
+  assert.deepEqual(rates.take({ id: 2, token: 4 }), left(5, 4, 6, 60))
+  time.now = 60_000
+  assert.deepEqual(rates.take(fast), left(100, 99, 6, 60))
+
+  const alone = createRates(DEFAULT_LIMITS, () => 0)
+  assert.deepEqual(alone.take({ id: 1, token: 1 }), [])
+  const own = ['ratelimit-policy', '"requests";q=9;w=60', 'ratelimit', '"requests";r=8;t=60']
+  assert.deepEqual(alone.take({ id: 1, token: 1, rate: 9 }), own)
+})
+
+test('a token with a limit of its own is held to it on every way to an answer', async () => {
+  const { app, direct } = bothOf({ accounts: { verify: () => ({ ...ALICE, rate: 2 }) } })
+  const server = await listen(app, { direct, host: '127.0.0.1', port: 0 })
+  servers.push(server)
+  const asked = [
+    await send(server.url + SEARCH, { method: 'POST', body: '{}' }),
+    await send(`${server.url}/status`),
+    await send(server.url + SEARCH, { method: 'POST', body: '{}' }),
+  ]
+  assert.deepEqual(
+    asked.map(({ status, headers }) => [status, headers.ratelimit]),
+    [
+      [200, '"requests";r=1;t=60'],
+      [200, '"requests";r=0;t=60'],
+      [429, '"requests";r=0;t=60'],
+    ],
+  )
+})
+
 test('an answer that is no whole one tells what is left, too', async () => {
   const { app, direct } = bothOf({
     search: { ...echo, search: () => Promise.reject(new Error('a fault')) },

@@ -17,7 +17,7 @@ import { blockOf } from '../../src/engine/schema.ts'
 import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/abis.ts'
 import type { RedecodingReport, Revised } from '../../src/ingest/messages.ts'
 import { redecode } from '../../src/ingest/redecode.ts'
-import { askToRedecode, openRedecodings } from '../../src/ingest/redecodings.ts'
+import { askToRedecode, openRedecodings, stopRedecoding } from '../../src/ingest/redecodings.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
 import { compile } from '../../src/query/predicate.ts'
 import { assertSame, checkSegments, documentsOf, neighbours, numberOf, queriesOn, using } from '../support/contents.ts'
@@ -327,6 +327,33 @@ describe('what is decoded anew', () => {
       seen,
       seen.toSorted((a, b) => b - a),
     )
+  })
+
+  it('stops before the next step where that is asked for, and one that has not begun never begins', async t => {
+    const { keep, ask, run, own, folder } = setUp(t)
+    const store = createTestStore(blocks, { own: own(), run: 4 })
+    t.after(() => store.close())
+    for (const abi of ABIS) keep(abi)
+    ask(ABIS[1]!)
+    let steps = 0
+    await run(store, {
+      took: () => 40,
+      revise(_, write) {
+        steps++
+        const [redecoding] = openRedecodings(folder)
+        stopRedecoding(redecoding!, true)
+        return write()
+      },
+    })
+    assert.equal(steps, 1)
+    assert.deepEqual(readdirSync(folder), [])
+
+    ask(ABIS[1]!)
+    const [redecoding] = openRedecodings(folder)
+    stopRedecoding(redecoding!, false)
+    assert.deepEqual(openRedecodings(folder), [])
+    await run(store, { revise: (_, write) => write() })
+    assert.equal(steps, 1)
   })
 
   it('is right although blocks come and go and segments are merged meanwhile', async t => {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { PLATFORMS, platformsOf, WRITERS } from '../../scripts/executable/platforms.ts'
 import { isRecent, packageOfNode } from '../../src/lib/own-node.ts'
+import { vectorExtensionOf } from '../../src/lib/runtime.ts'
 
 interface Locked {
   version: string
@@ -20,13 +21,19 @@ test('Node from 22.19 on is recent enough', () => {
 })
 
 describe('the Node of each platform', () => {
-  for (const [name, { node, prebuild }] of Object.entries(PLATFORMS))
+  for (const [name, { node, prebuild, vectors, extension }] of Object.entries(PLATFORMS))
     test(`${name} is brought by ${node}, in a version that the lock holds`, () => {
       const [platform = '', arch = ''] = name.split('-')
       assert.equal(packageOfNode(platform === 'win' ? 'win32' : platform, arch), node)
-      const locked = packages[`node_modules/${node}`]!
-      assert.equal(locked.version, optionalDependencies![node])
-      assert.match(locked.integrity!, /^sha512-/)
+      assert.deepEqual(vectorExtensionOf(platform === 'win' ? 'win32' : platform, arch), {
+        name: vectors,
+        file: extension,
+      })
+      for (const brought of [node, vectors]) {
+        const locked = packages[`node_modules/${brought}`]!
+        assert.equal(locked.version, optionalDependencies![brought])
+        assert.match(locked.integrity!, /^sha512-/)
+      }
       assert.ok(existsSync(new URL(`../../node_modules/better-sqlite3/prebuilds/${prebuild}.node`, import.meta.url)))
     })
 
@@ -46,12 +53,12 @@ describe('the Node of each platform', () => {
   })
 })
 
-test('whoever installs the package gets a Node, and nothing else', () => {
+test('whoever installs the package gets a Node and sqlite-vec, and nothing else', () => {
   assert.equal(dependencies, undefined)
   assert.deepEqual(
     Object.keys(optionalDependencies!).sort(),
     Object.values(PLATFORMS)
-      .map(({ node }) => node)
+      .flatMap(({ node, vectors }) => [node, vectors])
       .sort(),
   )
 })

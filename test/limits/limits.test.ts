@@ -73,6 +73,7 @@ test('every limit says in plain words what is too much, and what to do', () => {
 The server has more than 4096 connections. Further connections are closed at once: keep connections open and reuse them. If the process may have few files open (ulimit -n), half of those are the limit.
 An address has more than 512 connections. Keep connections open and reuse them. IPv6 addresses count by their first 64 bits. The machine of the server itself may have three quarters of all connections, for a proxy on it.
 A token has more than 6000000 requests in a minute. Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.
+An account has more than 6000000 requests in a minute with all of its tokens. Wait until the minute is over, as Retry-After says. The header RateLimit tells what is left.
 An address has more than 120 refused tokens in a minute. Send a valid token: requests with one are answered meanwhile. IPv6 addresses count by their first 64 bits.
 A request has more than 32kB of headers. Send long values in the body of the request.
 A request has more than 16MB of data in its body. Send less in one request.
@@ -125,6 +126,7 @@ A line of a block pack has more than 128MB of JSON. A line holds one block: chec
 A block has more than 256kB of extraData. Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.
 An input, output, code or log has more than 16MB of data. No known chain has gas for more in one block: use another node.
 An account has more than 100000 entries in the audit trail. The oldest ones are removed. So are those of refused tokens, which count together.
+An ABI that is uploaded has more than 4MB of text. Add a longer one at the server, with chainsieve abi add.
 An ABI file has more than 128MB of text. From a list of signatures, keep those that your contracts use.
 A file that a command reads has more than 16MB of text. Split it: a command takes several files.
 `,

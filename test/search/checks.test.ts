@@ -40,7 +40,7 @@ test('a pool answers from what is whole, and from nothing that is damaged, from 
     network => pool.search({ network, account, entities: 'tx', body: undefined, signal }),
     network => pool.get({ network, account, entity: 'tx', id: '0x', signal }),
     network => pool.suggest({ network, account, q: 'a', size: 1, signal }),
-    network => pool.similar({ network, account, address: `0x${'0'.repeat(40)}`, size: 1, signal }),
+    network => pool.similar({ network, account, kind: 'contract', id: `0x${'0'.repeat(40)}`, size: 1, signal }),
     network => pool.ranges(network),
   ]
   for (const ask of asks) {

@@ -28,7 +28,7 @@ test('queries are counted by kind, and answered as they were', async () => {
   await service.get({ ...asking, entity: 'tx', id: 'x' })
   await service.documents({ ...asking, wanted: [] })
   await service.suggest({ ...asking, q: 'a', size: 1 })
-  await service.similar({ ...asking, address: 'a', size: 1 })
+  await service.similar({ ...asking, kind: 'contract', id: 'a', size: 1 })
   assert.deepEqual(counted(metrics), {
     'search ok': 1,
     'count ok': 1,

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listAbis } from '../../src/ingest/abis.ts'
-import { createNaming, findProjects, readArtifacts, replaceAbis, stateOf } from '../../src/services/project.ts'
+import {
+  createCodeNaming,
+  createNaming,
+  findProjects,
+  readArtifacts,
+  replaceAbis,
+  stateOf,
+} from '../../src/services/project.ts'
 
 const tempFolder = (t: TestContext, files: Record<string, unknown> = {}): string => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-project-'))
@@ -104,11 +111,12 @@ test('the state of a folder changes with its artifacts, and with nothing else', 
 
 test('a contract is known by its creation code, with arguments behind it and libraries linked into it', () => {
   const library = `__$${'0'.repeat(34)}$__`
+  const none = { deployed: undefined }
   const nameOf = createNaming([
-    { file: '', contract: 'Interface', creation: undefined },
-    { file: '', contract: 'Short', creation: '6001' },
-    { file: '', contract: 'Long', creation: '600160' },
-    { file: '', contract: 'Linked', creation: `60ff73${library}6002${library}00` },
+    { file: '', contract: 'Interface', creation: undefined, ...none },
+    { file: '', contract: 'Short', creation: '6001', ...none },
+    { file: '', contract: 'Long', creation: '600160', ...none },
+    { file: '', contract: 'Linked', creation: `60ff73${library}6002${library}00`, ...none },
   ])
   const address = 'ab'.repeat(20)
   assert.equal(nameOf('0x6001'), 'Short')
@@ -117,6 +125,38 @@ test('a contract is known by its creation code, with arguments behind it and lib
   assert.equal(nameOf(`0x60ff73${address}6002${address}00${'0'.repeat(64)}`), 'Linked')
   assert.equal(nameOf(`0x60ff73${address}6003${address}00`), undefined)
   assert.equal(nameOf('0x'), undefined)
+})
+
+test('a contract is known by its deployed code, whatever its immutables and libraries are', t => {
+  const library = `__$${'0'.repeat(34)}$__`
+  const abi = [event('A')]
+  const immutable = { start: 1, length: 2 }
+  const folder = tempFolder(t, {
+    'Plain.json': { abi, deployedBytecode: { object: '0x6001aabb' } },
+    'Fixed.json': { abi, deployedBytecode: { object: '0x60000000', immutableReferences: { 7: [immutable] } } },
+    'Hardhat.json': {
+      abi,
+      contractName: 'Mine',
+      deployedBytecode: '0x61000000ff',
+      immutableReferences: { 7: [immutable] },
+    },
+    'Linked.json': { abi, deployedBytecode: { object: `0x73${library}00` } },
+    'Abstract.json': { abi, deployedBytecode: { object: '0x' } },
+    'Odd.json': { abi, deployedBytecode: { object: '0x62', immutableReferences: { 7: [{ start: 'x' }, null], 8: 1 } } },
+  })
+  const nameOf = createCodeNaming(readArtifacts(folder).artifacts)
+  const address = 'Ab'.repeat(20)
+  const named: [code: string, name: string | undefined][] = [
+    ['0x6001AAbb', 'Plain'],
+    ['0x60abcd00', 'Fixed'],
+    ['0x60abcd01', undefined],
+    ['0x61abcd00ff', 'Mine'],
+    [`0x73${address}00`, 'Linked'],
+    [`0x74${address}00`, undefined],
+    ['0x62', 'Odd'],
+    ['0x', undefined],
+  ]
+  for (const [code, name] of named) assert.equal(nameOf(code), name, code)
 })
 
 test('a folder of ABIs holds those of the last build and no others, with names that tell whether they changed', t => {

@@ -1,6 +1,12 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { OpenApi } from '../../src/http/openapi/index.ts'
+import type { OpenApi, Response } from '../../src/http/openapi/index.ts'
+
+const COMPONENT = '#/components/responses/'
+
+/** An answer that an operation describes, also where it shares it with others. */
+export const responseOf = ({ components }: OpenApi, response: Response | { $ref: string }): Response =>
+  '$ref' in response ? components.responses[response.$ref.slice(COMPONENT.length)]! : response
 
 /** Checks values against the schemas of a description; what is wrong, in words, or undefined. */
 export const createChecker = (api: OpenApi) => {
@@ -21,7 +27,10 @@ export const createChecker = (api: OpenApi) => {
     schema: (name: string, value: unknown) => fault(`/components/schemas/${name}`, value),
     body: (path: string, method: string, value: unknown, type = 'application/json') =>
       fault(`/paths/${step(path)}/${method}/requestBody/content/${step(type)}/schema`, value),
-    answer: (path: string, method: string, status: number | 'default', value: unknown, type = 'application/json') =>
-      fault(`/paths/${step(path)}/${method}/responses/${status}/content/${step(type)}/schema`, value),
+    answer(path: string, method: string, status: number | 'default', value: unknown, type = 'application/json') {
+      const response = api.paths[path]![method]!.responses[status]!
+      const place = '$ref' in response ? response.$ref.slice(1) : `/paths/${step(path)}/${method}/responses/${status}`
+      return fault(`${place}/content/${step(type)}/schema`, value)
+    },
   }
 }

@@ -18,7 +18,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook', 'rules-in-git'],
       ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'tls', 'commands', 'settings'],
-      ...['operating', 'monitoring', 'data', 'threats', 'speed', 'api', 'doctor', 'soak'],
+      ...['operating', 'monitoring', 'management', 'data', 'threats', 'speed', 'api', 'doctor', 'soak', 'console'],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),
 )

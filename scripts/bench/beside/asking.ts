@@ -1,3 +1,4 @@
+import { anew, roomy } from '../anew.ts'
 import { connect } from '../connection.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
@@ -15,44 +16,57 @@ export interface Asked {
   /** Where it is not empty, the two were not asked the same, and times say nothing. */
   differing: ({ value: string } & Both<number>)[]
   times: Both<Times>
+  /** Of the same requests to the letter, so that a server may answer from answers that it keeps. */
+  again: Both<Times>
   /** Processor time of our server for each answer, in ms; undefined where the system does not tell. */
   cpu: number | undefined
 }
 
-/** One client each, on a connection that is kept. */
+/** One client each, on a connection that is kept. No request is sent twice to the letter, but for those that are to be. */
 export const askBoth = async (
   { name, requests }: Question,
   sides: Both<Side>,
   { runs, budgetMs }: BenchEffort,
 ): Promise<Asked> => {
   const connections = mapSides(side => connect(sides[side].url))
-  const bytes = mapSides(side => requests.map(sides[side].bytes))
-  const ask = async (side: SideName, i: number): Promise<Buffer> => {
-    const { status, body } = await connections[side].ask(bytes[side][i % requests.length]!)
+  const ask = async (side: SideName, request: Buffer): Promise<Buffer> => {
+    const { status, body } = await connections[side].ask(request)
     if (status !== 200) throw new Error(`${name}: ${side} answered ${status}: ${body.toString('utf8', 0, 500)}`)
     return body
   }
-  try {
-    const totals: Both<number[]> = { ours: [], theirs: [] }
-    for (const i of requests.keys())
-      for (const side of SIDES) totals[side].push(sides[side].totalOf(JSON.parse((await ask(side, i)).toString())))
+  const bytes = mapSides(side => requests.map(request => sides[side].bytes(roomy(request))))
+  const same = (side: SideName, i: number) => bytes[side][i % requests.length]!
+  const another = (side: SideName, i: number) => anew(same(side, i))
+  const timesOfBoth = async (requestFor: typeof same): Promise<Both<number[]>> => {
     const times: Both<number[]> = { ours: [], theirs: [] }
-    const meter = await startMeter(sides.ours)
     const end = performance.now() + budgetMs
     await inTurns(Math.ceil(runs / TURN), async (side, round) => {
       if (performance.now() > end && round > 0) return
       for (let i = 0; i < TURN; i++) {
+        const request = requestFor(side, round * TURN + i)
         const start = performance.now()
-        await ask(side, round * TURN + i)
+        await ask(side, request)
         times[side].push(performance.now() - start)
       }
     })
+    return times
+  }
+  try {
+    const totals: Both<number[]> = { ours: [], theirs: [] }
+    for (const i of requests.keys())
+      for (const side of SIDES)
+        totals[side].push(sides[side].totalOf(JSON.parse((await ask(side, another(side, i))).toString())))
+    const meter = await startMeter(sides.ours)
+    const times = await timesOfBoth(another)
+    const cpu = await meter.each(times.ours.length)
+    const again = await timesOfBoth(same)
     return {
       question: name,
       hits: timesOf(totals.ours).p50,
       differing: differingIn(requests, totals),
       times: mapSides(side => timesOf(times[side])),
-      cpu: await meter.each(times.ours.length),
+      again: mapSides(side => timesOf(again[side])),
+      cpu,
     }
   } finally {
     for (const side of SIDES) connections[side].close()
@@ -117,12 +131,12 @@ export const askBesideScans = async (
   seconds: number,
 ): Promise<Fairness> => {
   const connection = connect(side.url)
-  const bytes = cheap.map(side.bytes)
+  const bytes = cheap.map(request => side.bytes(roomy(request)))
   const askUntil = async (isOver: () => boolean): Promise<Times> => {
     const times: number[] = []
     for (let i = 0; !isOver(); i++) {
       const start = performance.now()
-      const { status } = await connection.ask(bytes[i % bytes.length]!)
+      const { status } = await connection.ask(anew(bytes[i % bytes.length]!))
       if (status !== 200) throw new Error(`a search by _id was answered ${status}`)
       times.push(performance.now() - start)
     }
@@ -146,7 +160,7 @@ export const askBesideScans = async (
 }
 
 const textsOf = (side: Side, requests: readonly Request[]): string[] =>
-  requests.map(request => side.bytes(request).toString())
+  requests.map(request => side.bytes(roomy(request)).toString())
 
 interface Meter {
   /** In ms, of so many answers each. */

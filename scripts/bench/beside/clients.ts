@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { anew } from '../anew.ts'
 import { connect } from '../connection.ts'
 
 /** Many clients in a process of their own: each sends its next request once it has an answer. */
@@ -10,7 +11,7 @@ export interface Clients {
 
 export interface Job {
   url: string
-  /** Taken in turn, by whichever client is free. */
+  /** Taken in turn, by whichever client is free; each leaves room, see `roomy`, and no two are sent that are the same to the letter. */
   requests: string[]
   clients: number
   seconds: number
@@ -52,7 +53,7 @@ const runJob = async ({ url, requests, clients, seconds }: Job): Promise<Work> =
     const connection = connect(url)
     try {
       for (let before = performance.now(); before < end; ) {
-        const request = all[next++ % all.length]!
+        const request = anew(all[next++ % all.length]!)
         const { status, body } = await connection.ask(request)
         if (status !== 200) throw new Error(`${request} was answered ${status}: ${body.toString('utf8', 0, 500)}`)
         const after = performance.now()

@@ -38,14 +38,23 @@ const ratioText = (ratio: number | undefined) => (ratio === undefined ? 'totals 
 
 const showQuestions = (asked: readonly Asked[], version: string): string => {
   const lines = asked.map(one => {
-    const { question, hits, times, cpu } = one
-    const texts = [pair(times.ours), pair(times.theirs), ratioText(ratioOf(one)), cpuText(cpu)]
+    const { question, hits, times, again, cpu } = one
+    const texts = [
+      ...[pair(times.ours), pair(times.theirs), ratioText(ratioOf(one)), cpuText(cpu)],
+      ...[fixed(again.ours.p50), fixed(again.theirs.p50), ratioText(ratioOf({ ...one, times: again }))],
+    ]
     return [`${question} (${count(hits)} hits)`, ...texts]
   })
   return showTable([
-    ['query', 'ours p50 / p99 ms', `${version} p50 / p99 ms`, 'ratio of p50', 'our processor ms'],
+    [
+      ...['query', 'ours p50 / p99 ms', `${version} p50 / p99 ms`, 'ratio of p50', 'our processor ms'],
+      ...['again: ours', 'theirs', 'ratio'],
+    ],
     ...lines,
-    ['geometric mean', '', '', `**${ratioText(meanRatio(asked))}**`, ''],
+    [
+      ...['geometric mean', '', '', `**${ratioText(meanRatio(asked))}**`, '', '', ''],
+      ratioText(meanRatio(asked.map(one => ({ ...one, times: one.again })))),
+    ],
   ])
 }
 

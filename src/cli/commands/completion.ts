@@ -8,7 +8,7 @@ export const completion = command({
   options: {},
   arity: [1, 1],
   run: async ({ args: [shell = ''], streams }) => {
-    // Later, since the scripts are made from the list of commands, which has this one.
+    // Imported late, since the scripts are generated from the list of commands, which contains this one.
     const { SHELLS } = await import('../completion/index.ts')
     const { completions } = await import('../completion/table.ts')
     const script = SHELLS.get(shell)

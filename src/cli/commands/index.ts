@@ -10,6 +10,7 @@ import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
 import { prune } from './prune.ts'
 import { receive } from './receive.ts'
+import { replay } from './replay.ts'
 import { restore } from './restore.ts'
 import { applyRules, createRules } from './rules/apply.ts'
 import { checkRules } from './rules/check.ts'
@@ -24,13 +25,14 @@ import { search } from './search.ts'
 import { serve } from './serve.ts'
 import { stats } from './stats.ts'
 import { status } from './status.ts'
-import { createToken, listTokens, revokeToken, rotateToken } from './token.ts'
+import { createToken, limitToken, listTokens, revokeToken, rotateToken } from './token.ts'
 import { verify } from './verify.ts'
 
 /** Every command, in the order of the help text. */
 export const COMMANDS = [
   serve,
   dev,
+  replay,
   indexBlocks,
   importPacks,
   search,
@@ -61,6 +63,7 @@ export const COMMANDS = [
   createToken,
   listTokens,
   rotateToken,
+  limitToken,
   revokeToken,
   audit,
   addAbis,

@@ -27,7 +27,7 @@ export const search = command({
     const { status, body: answer } = await refusing(() =>
       service.search({ ...target, body, account: NO_ACCOUNT, signal: shutdown.signal }),
     )
-    // What is not the answer must not end up in what reads the answer.
+    // Only the answer may reach the program that reads it.
     if (status >= 400) {
       streams.stderr.write(`${Buffer.from(await bytesOf(answer)).toString()}\n`)
       return status < 500 ? 2 : 1
@@ -44,7 +44,7 @@ const readBody = async (stdin: Readable, limits: Limits): Promise<Buffer> => {
   return body
 }
 
-/** What is refused was typed wrongly. */
+/** A refused query was typed wrongly. */
 const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
   try {
     return await find()

@@ -2,15 +2,17 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ACCOUNTS_FILE } from '../../accounts/file.ts'
 import { SCOPES, type TokenInfo } from '../../accounts/index.ts'
-import { duration, oneOf, text } from '../../config/kinds.ts'
+import { count, duration, oneOf, text } from '../../config/kinds.ts'
 import { list, setting } from '../../config/settings.ts'
 import { refuse } from '../../lib/errors.ts'
 import { command, misused, type Services } from '../command.ts'
-import { showTable, showTime } from '../show.ts'
+import { count as countOf, showTable, showTime } from '../show.ts'
+
+const RATE = count(1)
 
 export const createToken = command({
   name: 'token create',
-  usage: '--account NAME [--scope SCOPE]… [--expires TIME]',
+  usage: '--account NAME [--scope SCOPE]… [--expires TIME] [--rate N]',
   summary: 'Creates a token and prints it, and nothing else. It cannot be shown again.',
   settings: [],
   options: {
@@ -24,13 +26,14 @@ export const createToken = command({
       oneOf(SCOPES),
       'What the token may be used for: to search, to manage rules, to read metrics. The default is search and rules.',
     ),
+    rate: setting(RATE, undefined, 'Requests a minute with this token. The default is --limit requestsByToken.'),
   },
   arity: [0, 0],
-  run: async ({ services, config, options: { account, expires, scope }, print }) => {
+  run: async ({ services, config, options: { account, expires, scope, rate }, print }) => {
     if (account === undefined) throw misused('Whose token? Add --account NAME.')
     const accounts = services.openAccounts(config.data)
     try {
-      print(accounts.createToken(account, { expiresIn: expires, ...(scope.length > 0 && { scopes: scope }) }))
+      print(accounts.createToken(account, { expiresIn: expires, rate, ...(scope.length > 0 && { scopes: scope }) }))
     } finally {
       accounts.close()
     }
@@ -40,7 +43,7 @@ export const createToken = command({
 export const listTokens = command({
   name: 'token list',
   usage: '',
-  summary: 'Lists tokens by number, account, scopes, state and last use, without the tokens themselves.',
+  summary: 'Lists tokens by number, account, scopes, limit, state and last use, without the tokens themselves.',
   settings: [],
   options: {},
   arity: [0, 0],
@@ -80,6 +83,27 @@ export const rotateToken = command({
   },
 })
 
+export const limitToken = command({
+  name: 'token limit',
+  usage: 'ID [--rate N]',
+  summary:
+    'Sets how many requests a minute a token may make. Without --rate, the token gets the limit of all tokens again. A running server notices within a second.',
+  settings: [],
+  options: { rate: setting(RATE, undefined, 'Requests a minute. The default is --limit requestsByToken.') },
+  arity: [1, 1],
+  run: async ({ services, config, args: [id = ''], options: { rate }, print }) => {
+    const number = numberOf(id, 'limited')
+    const accounts = openExisting(services, config.data)
+    try {
+      accounts.setRate(number, rate ?? null)
+      const now = rate === undefined ? 'has the limit of all tokens' : `may make ${countOf(rate, 'request')} a minute`
+      print(config.json ? JSON.stringify({ token: number, rate: rate ?? null }) : `Token ${number} ${now}.`)
+    } finally {
+      accounts.close()
+    }
+  },
+})
+
 export const revokeToken = command({
   name: 'token revoke',
   usage: 'ID',
@@ -106,12 +130,12 @@ const numberOf = (id: string, done: string): number => {
   return Number(id)
 }
 
-// Looking must not make a data folder where somebody mistyped its name.
+// A mistyped name of a data folder must not create it.
 export const openExisting = (services: Services, folder: string) => {
   if (!existsSync(join(folder, ACCOUNTS_FILE)))
     throw refuse(
       'no_accounts',
-      `There are no tokens in ${folder}: make one with chainsieve token create, or name the right folder with --data.`,
+      `There are no tokens in ${folder}: create one with chainsieve token create, or name the right folder with --data.`,
     )
   return services.openAccounts(folder)
 }
@@ -123,12 +147,13 @@ const stateOf = ({ expiresAt, revokedAt }: Pick<TokenInfo, 'expiresAt' | 'revoke
 
 const showTokens = (tokens: TokenInfo[], now = Date.now()): string =>
   showTable(
-    ['ID', 'ACCOUNT', 'TOKEN', 'SCOPES', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'],
-    tokens.map(({ id, account, hint, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, replacedBy }) => [
+    ['ID', 'ACCOUNT', 'TOKEN', 'SCOPES', 'RATE', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'],
+    tokens.map(({ id, account, hint, scopes, rate, createdAt, expiresAt, revokedAt, lastUsedAt, replacedBy }) => [
       String(id),
       account,
       `${hint}…`,
       scopes.join(),
+      rate === null ? '-' : `${rate}/min`,
       stateOf({ expiresAt, revokedAt }, now) + (replacedBy === null ? '' : `, replaced by ${replacedBy}`),
       showTime(createdAt),
       showTime(expiresAt),

@@ -4,7 +4,7 @@ import { settingsOf } from '../arguments.ts'
 import type { Command } from '../command.ts'
 import { COMMANDS } from '../commands/index.ts'
 
-/** What shells are told of a command. */
+/** A command as shells complete it. */
 export interface Completed {
   /** One word or two. */
   words: readonly string[]
@@ -18,11 +18,11 @@ export interface Flag {
   flag: string
   meaning: string
   repeats: boolean
-  /** What follows it; undefined where nothing does. */
+  /** The kind of its value; undefined if it takes none. */
   value: { placeholder: string; choices: readonly string[]; files: boolean } | undefined
 }
 
-/** The same table that help is made from. */
+/** The same table as for help. */
 export const completions = (commands: readonly Command[] = COMMANDS): Completed[] =>
   commands.map(command => ({
     words: command.name.split(' '),
@@ -54,6 +54,6 @@ export const byFirstWord = (all: readonly Completed[]): [first: string, commands
 
 export const isGroup = (commands: readonly Completed[]): boolean => commands.some(({ words }) => words.length > 1)
 
-/** What a first word is for. */
+/** What the first word of a command means. */
 export const summaryOf = (commands: readonly Completed[]): string =>
   isGroup(commands) ? `Commands: ${commands.map(({ words }) => words[1]).join(', ')}.` : commands[0]!.summary

@@ -10,7 +10,7 @@ export interface Abi {
   probability: number
   events: EventAbi[]
   functions: FunctionAbi[]
-  /** What contracts revert with; absent where there are none. */
+  /** Errors; absent if there are none. */
   errors?: FunctionAbi[]
 }
 

@@ -14,7 +14,7 @@ export interface Listed {
   /** `0x` and 8 digits of a function, or 64 of an event. */
   hash: unknown
   text: unknown
-  /** Where they stand: `line 3`, `results[2]`. */
+  /** The place in the file: `line 3`, `results[2]`. */
   at: string
   /** The whole of what stands there for `text`, where that is more. */
   raw?: string

@@ -21,12 +21,12 @@ const listedIn = (byHash: unknown, place: string, path: string): Listed[] => {
   if (!isRecord(byHash)) throw fault(place, path, `is ${shown(byHash)}, not an object of hashes`)
   return Object.entries(byHash).flatMap(([hash, entries]) => {
     const at = `${path}[${shown(hash)}]`
-    // What it does not know is null.
+    // Unknown hashes are null.
     if (entries === null) return []
     if (!Array.isArray(entries)) throw fault(place, at, `is ${shown(entries)}, not an array`)
     return entries.flatMap((entry, i): Listed[] => {
       if (!isRecord(entry)) throw fault(place, `${at}[${i}]`, `is ${shown(entry)}, not {"name": "…"}`)
-      // Known there to be made up, so that it has the hash of something else.
+      // Marked there as an invented signature that collides with the hash of a real one.
       if (entry.filtered === true) return []
       return [{ hash, text: entry.name, at: `${at}[${i}]` }]
     })

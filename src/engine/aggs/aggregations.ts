@@ -8,7 +8,7 @@ import { bytesOfResult, type Results } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { type Among, among, isEverywhere } from '../query/among.ts'
-import { evaluate } from '../query/evaluate.ts'
+import { type Evaluation, evaluate } from '../query/evaluate.ts'
 import { numberedAs } from '../query/places.ts'
 import { planQuery } from '../query/plan.ts'
 import { type Scoring, withScores } from '../query/score/scoring.ts'
@@ -32,6 +32,8 @@ export interface AggregatingOptions extends Stores {
 
 export interface AggregateRequest {
   request: SearchRequest
+  /** Of its parts, as far as what they find is what is aggregated. */
+  evaluations: readonly (Evaluation | undefined)[]
   aggregations: Aggregations
   /** The network's name as it stands in `_index`. */
   index: string
@@ -44,9 +46,9 @@ export interface AggregateRequest {
 /** Computes aggregations as JSON text, within a reader's transaction. */
 export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
-  const partOf = (kind: Kind, node: Node, within: Among): AggregatedPart => ({
+  const partOf = (kind: Kind, node: Node, within: Among, known?: Evaluation): AggregatedPart => ({
     ...{ kind, query: node, isEverywhere: isEverywhere(within) },
-    evaluation: evaluate({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
+    evaluation: known ?? evaluate({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
   })
 
   function* documentsOf(parts: readonly AggregatedPart[]): Generator<{ at: At; batch: Batch }> {
@@ -61,11 +63,11 @@ export const createAggregating = (options: AggregatingOptions) => {
   const cache = createStateCache(reader)
   const answers = createAnswers(reader)
 
-  const compute = ({ request, aggregations, index, total }: AggregateRequest): Results => {
+  const compute = ({ request, evaluations, aggregations, index, total }: AggregateRequest): Results => {
     const kept = cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`)
     const matching = createMatching({ reader, exact, ask })
     const everything = (kinds = request.parts.map(({ kind }) => kind)) => kinds.map(kind => partOf(kind, ALL, request))
-    const parts = request.parts.map(({ kind, query }) => partOf(kind, query, request))
+    const parts = request.parts.map(({ kind, query }, i) => partOf(kind, query, request, evaluations[i]))
     let scored: { scoring: Scoring | undefined } | undefined
     let left = limits.buckets
     let held = 0

@@ -24,6 +24,10 @@ export interface Aggregator {
   collect(at: At, batch: Batch): State
   /** Adds that to what there is. `owners`: the numbers that its buckets above have here. */
   merge(state: State, owners: Uint32Array): void
+  /** What some buckets above give, in this order; where it is not there, all of them are merged. */
+  pick?(state: State, buckets: Uint32Array): State
+  /** By bucket above, what `number` is the sum of over all states; undefined where these are not whole numbers from 0 on. */
+  summands?(state: State, rest: string | undefined): Float64Array | undefined
   /** Once all is there; so many are the buckets above. */
   finish(owners: number): void
   result(owner: number): Result

@@ -5,6 +5,7 @@ import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type 
 import { createDistinctKeys } from './distinct.ts'
 import { group, type Rows } from './group.ts'
 import { createKeys, spaceOf } from './keys.ts'
+import { taken } from './leading.ts'
 import { createSource } from './sources.ts'
 import { eachValue } from './values.ts'
 
@@ -30,6 +31,11 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
       counts.reserve(lengthFor(owners))
       for (let i = 0; i < owners.length; i++) counts.values[owners[i]!]! += (state as CountState).counts[i]!
     },
+    pick(state, buckets): CountState {
+      const picked = taken((state as CountState).counts, buckets)
+      return { counts: picked, bytes: bytesOf([], picked) }
+    },
+    summands: (state, rest) => (rest === undefined || rest === 'value' ? (state as CountState).counts : undefined),
     finish() {},
     result(owner) {
       const count = counts.values[owner] ?? 0

@@ -10,6 +10,7 @@ import {
 } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import type { Grouped, Rows } from './group.ts'
+import { type Leads, type Led, leadingKeys, leadsOf, placesOf, taken } from './leading.ts'
 import { type Merged, mergeRows, upTo } from './merging.ts'
 import { createPairs, type Pairs } from './pairs.ts'
 
@@ -20,15 +21,24 @@ export interface Keyed {
   /** Adds a bucket without documents, where there is none. */
   add(owner: number, key: number): void
   finish(): void
-  /** Numbers of the buckets that lie in one above. From here on: once all is finished. */
+  /** Numbers of the buckets that lie in one above. From here on: once all is finished. Those that nobody wants are left out. */
   in(owner: number): Uint32Array
   readonly keys: Float64Array
   readonly counts: Float64Array
+  /** Documents in all buckets that lie in one above, also in those that are left out. */
+  documents(owner: number): number
   bytes(): number
 }
 
 export interface KeyedState extends State, Rows {
   inner: State[]
+}
+
+/** Of an order that begins with the greatest numbers, and of which the first few are wanted. */
+export interface Wanted {
+  size: number
+  /** By bucket of a segment, where these add up from segment to segment; undefined where they do not. */
+  numbers(state: KeyedState): Float64Array | undefined
 }
 
 /** Bytes of states that wait until all are there, so that they are joined bucket by bucket. */
@@ -38,7 +48,7 @@ export const createKeyed = (
   groupOf: (at: At, batch: Batch, wantsInner: boolean) => Grouped,
   inner: Inner,
   check: () => void,
-  most = WAITING,
+  wanted?: Wanted,
 ): Keyed => {
   let waiting: { rows: KeyedState; owners: Uint32Array }[] = []
   let waitingBytes = 0
@@ -46,6 +56,8 @@ export const createKeyed = (
   let joined: Joined | undefined
   let merged: Omit<Merged, 'numbers'> = NOTHING
   let order: Uint32Array = NONE
+  /** Where buckets were left out: there is one above. */
+  let documents: number | undefined
 
   const joinAll = (): Joined => {
     if (joined) return joined
@@ -59,23 +71,46 @@ export const createKeyed = (
     return joined
   }
 
+  const picks = inner.every(({ aggregator }) => aggregator.pick)
+  const picked = (state: KeyedState, places: Uint32Array): KeyedState => ({
+    owners: new Uint32Array(places.length),
+    keys: taken(state.keys, places),
+    counts: taken(state.counts, places),
+    inner: inner.map(({ aggregator }, i) => aggregator.pick!(state.inner[i]!, places)),
+    bytes: state.bytes,
+  })
+  const inOne = (owner: number): Uint32Array => {
+    const { starts } = merged
+    return owner < 0 || owner + 1 >= starts.length ? NONE : order.subarray(starts[owner]!, starts[owner + 1]!)
+  }
+
   return {
     collect(at, batch): KeyedState {
       const { rows, inner: documents } = groupOf(at, batch, inner.length > 0)
       const states = documents ? collectAll(inner, at, documents) : []
-      return { ...rows, inner: states, bytes: bytesOf(states, rows.owners, rows.keys, rows.counts) }
+      // Perhaps also which of them lead.
+      const leads = wanted ? 2 * rows.keys.length : 0
+      return { ...rows, inner: states, bytes: leads + bytesOf(states, rows.owners, rows.keys, rows.counts) }
     },
     merge(state, owners) {
       const rows = state as KeyedState
       if (joined) return joined.merge(rows, owners)
       waiting.push({ rows, owners })
       waitingBytes += rows.bytes
-      if (waitingBytes > most) joinAll()
+      if (waitingBytes > WAITING) joinAll()
     },
     add: (owner, key) => joinAll().add(owner, key),
     finish() {
       if (joined) merged = joined.all()
       else {
+        const leading = wanted && picks ? leadingOf(waiting, wanted, check) : undefined
+        if (leading) {
+          documents = leading.documents
+          waiting = waiting.map(({ rows, owners }) => ({
+            rows: picked(rows, placesOf(leading.keys, rows.keys)),
+            owners,
+          }))
+        }
         const { numbers, ...all } = mergeRows(waiting, check)
         merged = all
         for (const [i, { rows }] of waiting.entries()) mergeAll(inner, rows.inner, numbers[i]!)
@@ -85,15 +120,19 @@ export const createKeyed = (
       order = joined ? joined.order(merged.starts) : upTo(merged.keys.length)
       finishAll(inner, merged.keys.length)
     },
-    in(owner) {
-      const { starts } = merged
-      return owner < 0 || owner + 1 >= starts.length ? NONE : order.subarray(starts[owner]!, starts[owner + 1]!)
-    },
+    in: inOne,
     get keys() {
       return merged.keys
     },
     get counts() {
       return merged.counts
+    },
+    documents(owner) {
+      if (documents !== undefined) return owner === 0 ? documents : 0
+      const buckets = inOne(owner)
+      let sum = 0
+      for (let i = 0; i < buckets.length; i++) sum += merged.counts[buckets[i]!]!
+      return sum
     },
     bytes() {
       const own = joined ? joined.bytes() : waitingBytes + merged.keys.byteLength * 3
@@ -101,6 +140,36 @@ export const createKeyed = (
     },
   }
 }
+
+/** What leads in states, which live as long as these. */
+const known = new WeakMap<KeyedState, { leads: Leads | undefined }>()
+
+/** The keys of the buckets that come first, where only one bucket lies above; undefined where leaving out the others does not pay. */
+const leadingOf = (
+  waiting: readonly { rows: KeyedState; owners: Uint32Array }[],
+  { size, numbers }: Wanted,
+  check: () => void,
+): { keys: Set<number>; documents: number } | undefined => {
+  if (waiting.some(({ owners }) => owners.length !== 1 || owners[0] !== 0)) return undefined
+  if (waiting.reduce((sum, { rows }) => sum + rows.keys.length, 0) < FEW) return undefined
+  const parts: Led[] = []
+  for (const { rows } of waiting) {
+    check()
+    const own = numbers(rows)
+    if (!own) return undefined
+    let found = known.get(rows)
+    if (!found) {
+      found = { leads: leadsOf(rows, own, size) }
+      known.set(rows, found)
+    }
+    if (!found.leads) return undefined
+    parts.push({ rows, numbers: own, leads: found.leads })
+  }
+  const keys = leadingKeys(parts, size, check)
+  return keys && { keys, documents: parts.reduce((sum, { leads }) => sum + leads.documents, 0) }
+}
+
+const FEW = 4000
 
 const NONE = new Uint32Array(0)
 const NOTHING = { keys: new Float64Array(0), counts: new Float64Array(0), starts: new Uint32Array(1) }

@@ -9,6 +9,7 @@ import { sumOf } from '../../query/aggs/metrics/sum.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import type { Batch } from './batch.ts'
+import { taken } from './leading.ts'
 import { createSource } from './sources.ts'
 import { eachValue, type Found, gathered, type RawNumbers } from './values.ts'
 import { endsOfWhole, totalsOfWhole } from './whole-numbers.ts'
@@ -96,17 +97,32 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
       addAll(squares.values, lostSquares.values, owners, part.squares)
       addAll(squares.values, lostSquares.values, owners, part.lostSquares)
     },
+    pick(state, buckets): Numbers & State {
+      const { total, bytes, ...arrays } = state as Numbers & State
+      const picked = { ...arrays }
+      for (const name of Object.keys(arrays) as (keyof typeof arrays)[])
+        if (arrays[name].length > 0) picked[name] = taken(arrays[name], buckets)
+      return { ...picked, total: Number.isFinite(total) ? sumIn(picked.sums) : total, bytes }
+    },
+    summands(state, rest) {
+      const { sums, total } = state as Numbers & State
+      return spec.kind === 'sum' && isOwn(rest) && Number.isFinite(total) ? sums : undefined
+    },
     finish() {},
     result: metricOf,
     number: (owner, _, rest) => write(spec, totalsOf(owner)).number(rest) ?? null,
     numbers(rest) {
-      if (rest !== undefined && rest !== 'value') return undefined
+      if (!isOwn(rest)) return undefined
       if (spec.kind === 'sum') return sums.values
       return spec.kind === 'avg' ? sums.values.map((sum, i) => sum / counts.values[i]!) : undefined
     },
     bytes: () => every.reduce((sum, one) => sum + one.bytes(), lost.bytes()),
   }
 }
+
+const isOwn = (rest: string | undefined): boolean => rest === undefined || rest === 'value'
+
+const sumIn = (numbers: Float64Array): number => numbers.reduce((sum, one) => sum + one, 0)
 
 /** Where nothing is lost. */
 const addWhole = (sums: Float64Array, owners: Uint32Array, more: Float64Array) => {
@@ -175,32 +191,39 @@ const collectNumbers = (found: Found, batch: Batch, wants: Wants): Numbers => {
   const { counts, sums, lost, least, greatest, ...squares } = collectAny(found, batch, wants.squares === true)
   return {
     ...squares,
+    total: areWhole(found, batch.count) ? sumIn(sums) : Number.POSITIVE_INFINITY,
     counts: wants.counts ? counts : EMPTY,
     ...(wants.sums ? { sums, lost } : { sums: EMPTY, lost: EMPTY }),
     ...(wants.ends ? { least, greatest } : { least: EMPTY, greatest: EMPTY }),
   }
 }
 
+/** Whether their sum is exact, in any order. */
+const areWhole = (found: Found, count: number): boolean =>
+  found.form === 'few' &&
+  found.keys.every(
+    key => Number.isNaN(key) || (key >= 0 && key * count < Number.MAX_SAFE_INTEGER && Math.floor(key) === key),
+  )
+
 const collectWhole = (raw: RawNumbers, batch: Batch, wants: Wants): Numbers => {
   const totals = wants.sums ? totalsOfWhole(raw, batch) : { counts: EMPTY, sums: EMPTY }
   return {
     ...{ lost: EMPTY, squares: EMPTY, lostSquares: EMPTY },
-    total: totals.sums.reduce((sum, one) => sum + one, 0),
+    total: sumIn(totals.sums),
     counts: wants.counts ? totals.counts : EMPTY,
     sums: totals.sums,
     ...(wants.ends ? endsOfWhole(raw, batch) : { least: EMPTY, greatest: EMPTY }),
   }
 }
 
-const collectAny = (found: Found, batch: Batch, wantsSquares: boolean): Numbers => {
+const collectAny = (found: Found, batch: Batch, wantsSquares: boolean): Omit<Numbers, 'total'> => {
   const { buckets, owners, count } = batch
   const [counts, sums, lost] = [new Float64Array(buckets), new Float64Array(buckets), new Float64Array(buckets)]
   const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
   const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
   const squares = new Float64Array(wantsSquares ? buckets : 0)
   const lostSquares = new Float64Array(wantsSquares ? buckets : 0)
-  const total = Number.POSITIVE_INFINITY
-  const numbers = { counts, sums, lost, least, greatest, squares, lostSquares, total }
+  const numbers = { counts, sums, lost, least, greatest, squares, lostSquares }
   if (found.form === 'few' && !owners && found.keys.length < count) {
     // Each different value once.
     const times = new Uint32Array(found.keys.length)

@@ -115,7 +115,7 @@ export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Com
 }
 
 /** The last of the first few numbers. */
-const edgeOf = (numbers: Float64Array, wanted: number, ascending: boolean): number => {
+export const edgeOf = (numbers: Float64Array, wanted: number, ascending: boolean): number => {
   const heap: number[] = []
   const compare = ascending ? (a: number, b: number) => a - b : (a: number, b: number) => b - a
   for (let i = 0; i < numbers.length; i++) {

@@ -15,6 +15,8 @@ export const createPercentiles = (spec: Spec, context: Context): Aggregator => {
   const source = createSource(spec.values, undefined, context)
   const { of, ...store } = createQuantiles(source.read, {
     compression: spec.compression,
+    // As they are written: see `percentilesOf`.
+    parts: spec.kind === 'percentiles' ? spec.of.map(percent => percent / 100) : undefined,
     most: context.limits.aggregationMemory / KEPT,
     check: context.reader.check,
   })

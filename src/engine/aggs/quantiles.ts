@@ -3,7 +3,8 @@ import type { Aggregator, State } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { group, type Rows } from './group.ts'
 import { inOrder, type Ordered, type Part, upTo } from './merging.ts'
-import { quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
+import { selected, type Words, wordsOf } from './selection.ts'
+import { areWords, quantileOf, rankOf, type Sorted, sortedOf } from './sorted.ts'
 import { type Found, gathered } from './values.ts'
 
 /** What percentiles are told from. */
@@ -20,22 +21,25 @@ export interface QuantileOptions {
   compression: number
   /** Bytes up to which all values are kept. */
   most: number
+  /** Parts of all values from 0 to 1: the quantiles that are asked for, and mostly nothing else. */
+  parts?: readonly number[] | undefined
   check(): void
 }
 
 /** `foundIn`: the values of documents. */
 export const createQuantiles = (
   foundIn: (at: At, batch: Batch) => Found,
-  { compression, most, check }: QuantileOptions,
+  { compression, most, parts: wanted, check }: QuantileOptions,
 ): QuantileStore => {
   const known = new Map<number, Quantiles>()
   /** One of the two. */
-  let parts: Part[] | undefined = []
+  let parts: Waiting[] | undefined = []
   let digests: Digest[] = []
   let bytes = 0
   /** Bytes of parts from which on equal values become one. */
   let room = most
   let all: Ordered | undefined
+  let ofAll: Quantiles | undefined
 
   const toDigests = ({ starts, keys, counts }: Ordered) => {
     digests = Array.from({ length: starts.length - 1 }, (_, owner) => {
@@ -46,13 +50,13 @@ export const createQuantiles = (
     bytes = 0
   }
 
-  const shorten = (waiting: readonly Part[]) => {
-    const rows = withoutRepeats(inOrder(waiting, check), check)
+  const shorten = (waiting: readonly Waiting[]) => {
+    const rows = withoutRepeats(inOrder(waiting.map(inRows), check), check)
     const above = rows.starts.length - 1
     const size = rows.keys.length * ROW
     // Sketches of few values each would take more than these.
     if (size > most && rows.keys.length >= above * Math.max(MANY, 20 * compression)) return toDigests(rows)
-    parts = [{ rows: { ...rows, owners: ownersOf(rows.starts) }, owners: upTo(above) }]
+    parts = [{ state: { ...rows, owners: ownersOf(rows.starts) }, owners: upTo(above) }]
     bytes = size
     room = Math.max(most, 2 * size)
   }
@@ -75,28 +79,31 @@ export const createQuantiles = (
   }
 
   return {
-    collect(at, batch): State & Rows {
+    collect(at, batch) {
       const found = foundIn(at, batch)
+      const words = wanted && found.form === 'each' && !batch.owners && found.raw && wordsOf(found.raw, batch)
+      if (words) return { ...words, bytes: 100 + words.words.byteLength } satisfies State & Words
       const rows = found.form === 'each' && !batch.owners ? valuesOf(found, batch) : group(found, batch, false).rows
-      return { ...rows, bytes: 100 + rows.keys.length * ROW }
+      return { ...rows, bytes: 100 + rows.keys.length * ROW } satisfies State & Rows
     },
-    merge(state, owners) {
-      const rows = state as State & Rows
-      if (!parts) return mergeSketched(rows, owners)
-      parts.push({ rows, owners })
+    merge(part, owners) {
+      const state = part as State & (Rows | Words)
+      if (!parts) return mergeSketched(rowsIn(state), owners)
+      parts.push({ state, owners })
       bytes += state.bytes
       if (bytes > room) shorten(parts)
     },
     finish() {
       if (!parts) return
-      all = inOrder(parts, check)
+      ofAll = wanted && selectedIn(parts, wanted, check)
+      if (!ofAll) all = inOrder(parts.map(inRows), check)
       parts = []
     },
     of(owner) {
       let found = known.get(owner)
       if (!found) {
         check()
-        found = parts ? exactly(all!, owner) : roughly(digests[owner])
+        found = ofAll && owner === 0 ? ofAll : parts ? exactly(all ?? NO_ROWS, owner) : roughly(digests[owner])
         known.set(owner, found)
       }
       return found
@@ -110,13 +117,57 @@ const ROW = 20
 /** Values of a bucket from which on a sketch is smaller. */
 const MANY = 5000
 
+interface Waiting {
+  state: Rows | Words
+  owners: Uint32Array
+}
+
 /** All values of a batch without buckets, in their order. */
 const valuesOf = (found: Found, batch: Batch): Rows => {
   const given = gathered(found, batch)
   let size = 0
   for (let i = 0; i < given.length; i++) if (!Number.isNaN(given[i]!)) given[size++] = given[i]! + 0
-  const { values: keys, ends } = sortedOf(given.slice(0, size))
+  return rowsOf(given.slice(0, size))
+}
+
+const rowsOf = (values: Float64Array<ArrayBuffer>): Rows => {
+  const { values: keys, ends } = sortedOf(values)
   return { owners: new Uint32Array(keys.length), keys, counts: countsFrom(ends) }
+}
+
+const rowsIn = (state: Rows | Words): Rows => ('keys' in state ? state : rowsOf(Float64Array.from(state.words)))
+
+const inRows = ({ state, owners }: Waiting): Part => ({ rows: rowsIn(state), owners })
+
+/** Of all values together, where nothing lies above and all are small whole numbers. */
+const selectedIn = (parts: readonly Waiting[], wanted: readonly number[], check: () => void): Quantiles | undefined => {
+  if (!parts.some(({ state }) => 'words' in state)) return undefined
+  const all: Words[] = []
+  for (const { state, owners } of parts) {
+    if (owners.length !== 1 || owners[0] !== 0) return undefined
+    if ('words' in state) all.push(state)
+    else if (!areWords(state.keys)) return undefined
+    else {
+      const words = Uint32Array.from(state.keys)
+      all.push({ words, counts: state.counts, greatest: words.reduce((most, word) => Math.max(most, word), 0) })
+    }
+  }
+  const quantile = selected(all, wanted, check)
+  if (!quantile) return undefined
+  let sorted: Sorted | undefined
+  const sort = () => (sorted ??= exactly(inOrder(parts.map(inRows), check), 0).sorted)
+  return {
+    get sorted() {
+      return sort()
+    },
+    quantile: part => quantile(part) ?? quantileOf(sort(), part),
+    rank: value => rankOf(sort(), value),
+  }
+}
+
+const NO_ROWS: Ordered = {
+  ...{ starts: new Uint32Array(1), keys: new Float64Array(0), counts: new Float64Array(0) },
+  ...{ bases: new Uint32Array(0), places: undefined },
 }
 
 const countsFrom = (ends: Float64Array): Float64Array => {

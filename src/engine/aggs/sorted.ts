@@ -55,7 +55,7 @@ export const sortedOf = (values: Float64Array<ArrayBuffer>, given?: Float64Array
   )
 }
 
-const areWords = (values: Float64Array): boolean => {
+export const areWords = (values: Float64Array): boolean => {
   for (let i = 0; i < values.length; i++) if (values[i]! >>> 0 !== values[i]) return false
   return true
 }
@@ -99,27 +99,29 @@ const byDigits = (values: Float64Array, counts: Float64Array | undefined): Sorte
 }
 
 /** The value at a zero-based place of the sorted list. */
-const valueAtPlace = ({ values, ends, total }: Sorted, place: number): number => {
-  const wanted = Math.max(0, Math.min(total - 1, place))
+const valueAtPlace = ({ values, ends }: Sorted, place: number): number => {
   let low = 0
   let high = values.length - 1
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (ends[middle]! > wanted) high = middle
+    if (ends[middle]! > place) high = middle
     else low = middle + 1
   }
   return values[low]!
 }
 
-/** By Hazen's rule, which a t-digest follows too where it holds each value by itself. NaN of nothing. */
-export const quantileOf = (sorted: Sorted, part: number): number => {
-  if (sorted.total === 0) return Number.NaN
-  const place = part * sorted.total - 0.5
+/** By Hazen's rule, which a t-digest follows too where it holds each value by itself. `at`: the value at a zero-based place. */
+export const hazen = (total: number, part: number, at: (place: number) => number): number => {
+  const place = part * total - 0.5
   const below = Math.floor(place)
-  const [low, high] = [valueAtPlace(sorted, below), valueAtPlace(sorted, below + 1)]
+  const [low, high] = [below, below + 1].map(one => at(Math.max(0, Math.min(total - 1, one)))) as [number, number]
   const share = place - below
   return low === high ? low : low + (high - low) * share
 }
+
+/** NaN of nothing. */
+export const quantileOf = (sorted: Sorted, part: number): number =>
+  sorted.total === 0 ? Number.NaN : hazen(sorted.total, part, place => valueAtPlace(sorted, place))
 
 /** The part that lies below a value, as a t-digest tells it that holds each value by itself. NaN of nothing. */
 export const rankOf = ({ values, ends, total }: Sorted, value: number): number => {

@@ -1,13 +1,14 @@
 import { murmur3 } from '../../lib/murmur.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
+import { pathOf } from '../../query/aggs/options.ts'
 import type { Bucket, Buckets, Member } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
 import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
 import { elementsOf } from './elements.ts'
 import { group } from './group.ts'
-import { createKeyed } from './keyed.ts'
+import { createKeyed, type Wanted } from './keyed.ts'
 import { createKeys, type Keys, spaceOf } from './keys.ts'
 import { bucketOrder, firstBuckets } from './order.ts'
 import { createSource } from './sources.ts'
@@ -24,6 +25,7 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
     (at, batch, wantsInner) => group(found(source.read(at, batch)), batch, wantsInner),
     inner,
     reader.check,
+    minDocCount > 0 ? wantedOf(spec, inner) : undefined,
   )
   const rank = () => bucketOrder(spec.order, keyed, inner, keys.compare)
   let order: ReturnType<typeof rank> | undefined
@@ -61,11 +63,9 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
       const shard = firstBuckets(all, shardSize, order)
       const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
       const shown = enough.slice(0, size)
-      let total = 0
-      for (let i = 0; i < all.length; i++) total += counts[all[i]!]!
       const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
       context.count(shown.length)
-      const others = total - sum(shard) + sum(enough) - sum(shown)
+      const others = keyed.documents(owner) - sum(shard) + sum(enough) - sum(shown)
       return {
         is: 'buckets',
         type: TYPES[values.type],
@@ -79,6 +79,21 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
     },
     number: () => null,
     bytes: () => keyed.bytes() + keys.bytes(),
+  }
+}
+
+/** Undefined of an order that does not begin with the greatest numbers. */
+const wantedOf = ({ order, shardSize }: SpecOf<'terms'>, inner: Inner): Wanted | undefined => {
+  const { by, ascending } = order[0]!
+  if (ascending || by === '_key') return undefined
+  if (by === '_count') return { size: shardSize, numbers: ({ counts }) => counts }
+  const { steps, rest } = pathOf(by)
+  const place = steps.length === 1 ? inner.findIndex(({ aggregation }) => aggregation.name === steps[0]) : -1
+  const aggregator = inner[place]?.aggregator
+  if (!aggregator?.summands) return undefined
+  return {
+    size: shardSize,
+    numbers: state => (state.inner[place] ? aggregator.summands!(state.inner[place], rest) : undefined),
   }
 }
 

@@ -33,6 +33,8 @@ export const conditionOf = (leaf: Leaf, reader: Reader): ColumnCondition | 'neve
   switch (kind) {
     case 'address':
       return ofAddresses(leaf, reader)
+    case 'boolean':
+      return leaf.op === 'in' ? oneOf(leaf.values.map(Number)) : judged(leaf, reader)
     case 'text':
     case 'keyword':
       return leaf.op === 'in' && compare !== 'token'

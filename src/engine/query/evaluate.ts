@@ -257,7 +257,10 @@ const createTermRange = (
       .postingsBetween(first, last, among)
       .filter(posting => posting.fingerprint === fingerprint && accept(posting.term)),
   )
-  return { matches: ({ segment, size }) => union(postings(segment.id), reader, size), where: postings.where }
+  return {
+    matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
+    where: postings.where,
+  }
 }
 
 /** A log has one signature and one emitter: the lists of several share nothing, and their lengths add up. */
@@ -266,7 +269,7 @@ const disjoint = (
   reader: Reader,
 ): Pick<SegmentMatcher, 'matches' | 'count' | 'where'> => ({
   where: postings.where,
-  matches: ({ segment, size }) => union(postings(segment.id), reader, size),
+  matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
   count: ({ segment }) => postings(segment.id).reduce((sum, { n }) => sum + n, 0),
 })
 

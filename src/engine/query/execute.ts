@@ -4,6 +4,7 @@ import { logsBloomOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { parseSearch } from '../../query/parse.ts'
 import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
 import { createAggregating } from '../aggs/aggregations.ts'
@@ -23,7 +24,7 @@ import { type Cursor, type Progress, pagesOf, walk } from './pages.ts'
 import { reached, resumeFrom } from './resume.ts'
 import { bestFirst, maxScore, withScores } from './score/scoring.ts'
 import { seenNow, stillThere } from './seen.ts'
-import { type SimilarRequest, similarContracts } from './similar.ts'
+import { findSimilar, type SimilarOptions, type SimilarRequest } from './similar.ts'
 import { type Found, isChainOrder, sortKeysOf } from './sort.ts'
 import { endOf } from './sort-values.ts'
 
@@ -32,7 +33,7 @@ export interface Searcher extends Pick<DocumentReader, 'search' | 'pages' | 'get
   search(request: SearchRequest, options: SearchOptions): Result
   pages(request: SearchRequest, options: SearchOptions, after?: Cursor): Pages & { pages: Iterable<Hit[]> }
   get(kind: Kind, id: string): Document | undefined
-  similar(request: SimilarRequest): SimilarDocument[] | undefined
+  similar(request: SimilarRequest, options: SearchOptions): SimilarDocument[] | undefined
   /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
   write(request: SearchRequest, options: SearchOptions, writing: Writing): Written
   /** The stored blocks of this moment. */
@@ -110,7 +111,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
       return {
         ...{ total, hits: taking(request)(hits) },
         ...maxScore(request, parts, found, reader),
-        ...(request.aggregations && writing && { aggregations: aggregated(request, writing) }),
+        ...(request.aggregations && writing && { aggregations: aggregated(request, parts, writing) }),
         ...(request.seen && cursorAt(ordered, hits.at(-1))),
       }
     } finally {
@@ -123,9 +124,15 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     seen: request.seen === 'now' ? seenNow(reader) : request.seen,
   })
 
-  const aggregated = (request: SearchRequest, { index, totals, typedKeys = false }: Writing): string => {
+  const aggregated = (
+    request: SearchRequest,
+    parts: readonly Part[],
+    { index, totals, typedKeys = false }: Writing,
+  ): string => {
     const total = (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`)
-    return aggregating({ request, aggregations: request.aggregations!, index, total, typedKeys })
+    // What was looked up to be counted is known.
+    const evaluations = parts.map(({ evaluation }, i) => (request.parts[i]!.postFilter ? undefined : evaluation))
+    return aggregating({ request, evaluations, aggregations: request.aggregations!, index, total, typedKeys })
   }
 
   /** The total is that of the hits behind the token. */
@@ -198,8 +205,19 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
 
   const positionOf = (kind: Kind, id: string) => positionsOfIds(kind, [id.toLowerCase()], reader).slice(-1)
 
-  const read = <T>(work: () => T): T => {
-    reader.begin()
+  const similarOptions: SimilarOptions = {
+    reader,
+    load: (kind, position) => shown.load(kind, [position])[0]!,
+    newest(kind, values) {
+      const filter = Object.entries(values).map(([field, value]) => ({ term: { [field]: value } }))
+      const body = { size: 1, query: { bool: { filter } }, sort: { 'blockNumber.num': 'desc' } }
+      const request = parseSearch(JSON.stringify(body), [kind], 0)
+      return findBest(request, prepare(request), { exact, reader, limits })[0]?.position
+    },
+  }
+
+  const read = <T>(work: () => T, checking?: () => void): T => {
+    reader.begin(checking)
     try {
       return work()
     } finally {
@@ -223,12 +241,13 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS):
     writePages: (request, options, writing, after) => findAll(request, options, takeInto(request, writing), after),
     writeDocument: (kind, id, { index, out }, how) =>
       read(() => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),
-    similar: request =>
-      read(() =>
-        similarContracts(reader, request)?.map(({ position, similarity }) => ({
-          document: shown.load('contract', [position])[0]!,
-          similarity,
-        })),
+    similar: (request, options) =>
+      read(
+        () =>
+          findSimilar(request, similarOptions)?.flatMap(({ position, similarity }) =>
+            shown.load(request.kind, [position]).flatMap(document => (document ? { document, similarity } : [])),
+          ),
+        () => check(options),
       ),
     get: (kind, id) => read(() => shown.load(kind, positionOf(kind, id))[0]),
   }

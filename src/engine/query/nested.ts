@@ -39,13 +39,20 @@ const MAX_ARGUMENTS = 1024
 /** `of` tells whether arguments of logs or of calls are meant. */
 export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nested => {
   const roles = new Map<number, Node>()
+  const known = new Map<string, ValueKeys>()
+  /** Each segment and role asks for them. */
   const keysOf = (hex: string): ValueKeys => {
-    const { high, low } = reader.hash(hex)
-    return {
-      hex,
-      address: /^0x[0-9a-f]{40}$/.test(hex) ? reader.addressId(hex.slice(2)) : undefined,
-      hash: { value: HASHED + high, fingerprint: low },
+    let keys = known.get(hex)
+    if (!keys) {
+      const { high, low } = reader.hash(hex)
+      keys = {
+        hex,
+        address: /^0x[0-9a-f]{40}$/.test(hex) ? reader.addressId(hex.slice(2)) : undefined,
+        hash: { value: HASHED + high, fingerprint: low },
+      }
+      known.set(hex, keys)
     }
+    return keys
   }
   return {
     node,

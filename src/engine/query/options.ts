@@ -18,6 +18,6 @@ export class Yielded extends Error {}
 /** Throws where a search is to be given up. */
 export const check = ({ deadline, cancelled, yields }: SearchOptions) => {
   if (yields?.()) throw new Yielded('a search made room for others')
-  if (performance.now() > deadline || cancelled?.())
+  if ((deadline !== Number.POSITIVE_INFINITY && performance.now() > deadline) || cancelled?.())
     throw retry('search_timeout_exception', 'the search passed its deadline: narrow it, or raise query-deadline')
 }

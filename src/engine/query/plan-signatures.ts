@@ -36,11 +36,30 @@ export const bySignature =
 /** The name of an event or a function, whole or word by word. */
 export const byName =
   (of: 'log' | 'call'): Planner =>
-  (leaf, reader) =>
-    bySignature(({ event }) => (event ? (leaf.field.encoding === 'raw' ? [event.name] : wordsOf(event)) : []), of)(
-      leaf,
-      reader,
+  (leaf, reader) => {
+    const isWhole = leaf.field.encoding === 'raw'
+    if (isWhole && leaf.op === 'in') {
+      const named = namedIn(reader.signatures(of))
+      return ofSignatures(
+        leaf.values.flatMap(value => (tooLong(leaf.field, value) ? [] : (named.get(String(value)) ?? []))),
+      )
+    }
+    return bySignature(({ event }) => (event ? (isWhole ? [event.name] : wordsOf(event)) : []), of)(leaf, reader)
+  }
+
+/** Signatures by the names of what they declare. A reader keeps its list until there are more. */
+const namedIn = (signatures: readonly StoredSignature[]): ReadonlyMap<string, readonly StoredSignature[]> => {
+  let named = NAMED.get(signatures)
+  if (!named) {
+    named = Map.groupBy(
+      signatures.filter(({ event }) => event),
+      ({ event }) => event!.name,
     )
+    NAMED.set(signatures, named)
+  }
+  return named
+}
+const NAMED = new WeakMap<readonly StoredSignature[], ReadonlyMap<string, readonly StoredSignature[]>>()
 
 /** Declarations are read once, and asked for each name. */
 const wordsOf = (event: EventAbi): readonly string[] => {

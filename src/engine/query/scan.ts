@@ -1,7 +1,7 @@
 import { lowerBound, upperBound } from '../../lib/bounds.ts'
 import { type ColumnData, type StoredValues, valueAt } from '../index/column-codec.ts'
 import { type ColumnCondition, DOUBT, NO, type Verdict, YES } from './column-conditions.ts'
-import { EMPTY, listed, type OrdinalSet, run, toArray } from './sets.ts'
+import { count, counted, EMPTY, listed, type OrdinalSet, run, toArray } from './sets.ts'
 
 /** What a scan of a column finds among the candidates. */
 export interface Scanned {
@@ -24,6 +24,8 @@ export const scan = (data: ColumnData, condition: ColumnCondition, within: Ordin
   const from = dictionary ? lowerBound(dictionary, low) : low - base
   const to = dictionary ? upperBound(dictionary, high) - 1 : high - base
   if (from > to) return NOTHING
+  if (!judge && within.form === 'run' && within.to - within.from >= MANY)
+    return { found: bitsBetween(values, [from, to], within, check), doubtful: EMPTY }
   const inside = between(values, [from, to], within, check)
   if (!judge) return { found: setOf(inside), doubtful: EMPTY }
   const verdictOf = remembering(data, judge)
@@ -66,6 +68,35 @@ const between = (
       }
   }
   return found.subarray(0, size)
+}
+
+/** Candidates side by side from which on bits take less time than a list. */
+const MANY = 1024
+
+/** The same as bits, where candidates stand side by side. */
+const bitsBetween = (
+  values: StoredValues,
+  [from, to]: readonly [number, number],
+  within: Extract<OrdinalSet, { form: 'run' }>,
+  check: () => void,
+): OrdinalSet => {
+  const bits = new Uint32Array((values.length + 31) >>> 5)
+  for (let at = within.from; at < within.to; at += STRETCH) {
+    check()
+    const stop = Math.min(at + STRETCH, within.to)
+    for (let ordinal = at; ordinal < stop; ) {
+      const word = ordinal >>> 5
+      const end = Math.min(stop, (word + 1) << 5)
+      let found = 0
+      for (; ordinal < end; ordinal++) {
+        const value = values[ordinal]!
+        if (value >= from && value <= to) found |= 1 << (ordinal & 31)
+      }
+      bits[word]! |= found
+    }
+  }
+  const found = counted(bits)
+  return count(found) === within.to - within.from ? within : found
 }
 
 /** Of an ascending list; neighbours are a run. */

@@ -59,13 +59,17 @@ export const postingsBySegment = (
 }
 const NO_POSTINGS: readonly Posting[] = []
 
-export const union = (postings: readonly Posting[], reader: Reader, size: number): OrdinalSet =>
-  postings.length === 0
-    ? EMPTY
-    : or(
-        postings.map(posting => listed(reader.ordinals(posting))),
-        size,
-      )
+/** Of neighbouring candidates those alone are put together that are among them. */
+export const union = (
+  postings: readonly Posting[],
+  reader: Reader,
+  size: number,
+  within?: OrdinalSet | undefined,
+): OrdinalSet => {
+  if (postings.length === 0) return EMPTY
+  const lists = postings.map(posting => listed(reader.ordinals(posting)))
+  return or(within?.form === 'run' ? lists.map(list => and(list, within, size)) : lists, size)
+}
 
 export const createTerms = (
   terms: readonly { term: number; fingerprint: number }[],
@@ -77,7 +81,7 @@ export const createTerms = (
   )
   return {
     where: postings.where,
-    matches: ({ segment, size }) => union(postings(segment.id), reader, size),
+    matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
     count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
   }
 }

@@ -28,11 +28,14 @@ export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
   return listed(sorted.subarray(0, kept))
 }
 
-/** The same set, in no more bytes than a bit for each ordinal below `size` takes. */
+/** A list that takes few bytes is not worth being made smaller. */
+const SMALL = 1024
+
+/** The same set, in no more bytes than a bit for each ordinal below `size` takes, or in few. */
 export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
   if (set.form !== 'list') return set
   const { list } = set
-  if (list.length * DENSE > size) return collected(list, size)
+  if (list.length > SMALL && list.length * DENSE > size) return collected(list, size)
   // It may be the begin of a larger array.
   return list.buffer.byteLength > list.byteLength ? listed(list.slice()) : set
 }
@@ -68,15 +71,7 @@ export const or = (sets: readonly OrdinalSet[], size: number): OrdinalSet => {
   if (parts.length <= 1) return parts[0] ?? EMPTY
   const total = parts.reduce((sum, set) => sum + count(set), 0)
   if (parts.every(set => set.form === 'list') && total * DENSE <= size)
-    return parts.length === 2
-      ? united(parts[0]!.list, parts[1]!.list)
-      : collected(
-          concatenated(
-            parts.map(set => set.list),
-            total,
-          ),
-          size,
-        )
+    return listed(unitedOf(parts.map(set => set.list)))
   const bits = new Uint32Array((size + 31) >>> 5)
   for (const set of parts) addTo(bits, set)
   return counted(bits)
@@ -199,29 +194,27 @@ const intersected = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
 
 const kept = (list: Uint32Array, set: OrdinalSet): OrdinalSet => listed(list.filter(ordinal => has(set, ordinal)))
 
-const united = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
+/** Of some lists, half by half: so each ordinal is looked at as often as halves can be halved. */
+const unitedOf = (lists: readonly Uint32Array[]): Uint32Array => {
+  if (lists.length === 1) return lists[0]!
+  const half = lists.length >>> 1
+  return united(unitedOf(lists.slice(0, half)), unitedOf(lists.slice(half)))
+}
+
+const united = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   const found = new Uint32Array(a.length + b.length)
   let length = 0
   let i = 0
   let j = 0
-  while (i < a.length || j < b.length) {
-    const left = i < a.length ? a[i]! : Number.POSITIVE_INFINITY
-    const right = j < b.length ? b[j]! : Number.POSITIVE_INFINITY
+  while (i < a.length && j < b.length) {
+    const [left, right] = [a[i]!, b[j]!]
     found[length++] = Math.min(left, right)
     if (left <= right) i++
     if (right <= left) j++
   }
-  return listed(found.subarray(0, length))
-}
-
-const concatenated = (lists: readonly Uint32Array[], total: number): Uint32Array => {
-  const all = new Uint32Array(total)
-  let at = 0
-  for (const list of lists) {
-    all.set(list, at)
-    at += list.length
-  }
-  return all
+  while (i < a.length) found[length++] = a[i++]!
+  while (j < b.length) found[length++] = b[j++]!
+  return found.subarray(0, length)
 }
 
 const addTo = (bits: Uint32Array, set: OrdinalSet) => {
@@ -240,7 +233,8 @@ const addTo = (bits: Uint32Array, set: OrdinalSet) => {
   }
 }
 
-const counted = (bits: Uint32Array): OrdinalSet => {
+/** What the bits of some ordinals tell. */
+export const counted = (bits: Uint32Array): OrdinalSet => {
   let count = 0
   for (let i = 0; i < bits.length; i++) {
     let word = bits[i]!

@@ -1,60 +1,115 @@
+import type { Document } from '../../documents/document.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Reader } from '../reader.ts'
-import { createSimilar } from '../similar.ts'
+import { createSimilar, type Similar } from '../similar.ts'
 import { positionsOfIds } from './lookup.ts'
 import { segmentAt } from './places.ts'
 
 export interface SimilarRequest {
-  /** Of the contract that others are to be like; `0x` hex. */
-  address: string
+  kind: SimilarKind
+  /** Of the document that others are to be like: of a contract its address. */
+  id: string
   size: number
 }
 
-/** A contract whose code is like that of another one. */
-export interface SimilarContract {
+export type SimilarKind = 'contract' | 'event' | 'call'
+
+/** A document whose contract has a code that is like that of another one. */
+export interface SimilarFound {
   position: number
-  /** From 1, the same, to 0, nothing in common. */
+  /** Of the codes: from 1, the same, to 0, nothing in common. */
   similarity: number
 }
 
+export interface SimilarOptions {
+  reader: Reader
+  load(kind: 'log' | 'call', position: number): Document
+  /** The newest document in which fields have certain values. */
+  newest(kind: 'log' | 'call', values: Readonly<Record<string, string>>): number | undefined
+}
+
 /**
- * The contracts whose codes have most in common with that of the contract at an address, the nearest first, of one code the newest first.
- * Undefined where no such contract is stored. Asked between the reader's `begin` and `end`.
+ * Of a contract: those whose codes have most in common with its own, the nearest first, of one code the newest first. Of an event or
+ * a call: the newest of the same signature or selector of each contract of the same family. Undefined where no such document is stored.
+ * Asked between the reader's `begin` and `end`.
  */
-export const similarContracts = (reader: Reader, { address, size }: SimilarRequest): SimilarContract[] | undefined => {
-  const own = positionsOfIds('contract', [address.toLowerCase()], reader)
-  const position = own.at(-1)
+export const findSimilar = (request: SimilarRequest, options: SimilarOptions): SimilarFound[] | undefined => {
+  const { kind, id, size } = request
+  const { reader } = options
+  const position = positionsOfIds(kind, [id.toLowerCase()], reader).at(-1)
   if (position === undefined) return undefined
+  if (kind === 'contract') return first(size, contractsLike(position, id, size, reader))
+  return first(size, happeningsLike(kind, position, request, options))
+}
+
+/** Contracts whose codes have less in common are not of one family. */
+const FAMILY = 0.5
+/** Contracts of the family among which what is like an event or a call is looked for. */
+const LOOKED_AT = 200
+
+/** An event is a log that is decoded. */
+function* happeningsLike(
+  kind: 'event' | 'call',
+  position: number,
+  { id, size }: SimilarRequest,
+  { reader, load, newest }: SimilarOptions,
+): Generator<SimilarFound> {
+  const [stored, owner, what] = SHAPES[kind]
+  const source = load(stored, position)._source as Record<string, string | null | undefined>
+  const [address, value] = [source[owner], source[what]]
+  if (!address || !value) throw refused(`The ${kind} ${id} has no ${what}, so no ${kind} is similar to it.`)
+  const contract = positionsOfIds('contract', [address.toLowerCase()], reader).at(-1)
+  if (contract === undefined)
+    throw refused(
+      `The creation of the contract ${address} is not stored, so its code is not known, and no ${kind} is similar to that of it.`,
+    )
+  let looked = 0
+  for (const { address: other, similarity } of contractsLike(contract, address, Math.max(size, LOOKED_AT), reader)) {
+    if (similarity < FAMILY || looked++ === LOOKED_AT) return
+    const found = newest(stored, { [owner]: `0x${reader.addressDigits(other)}`, [what]: value })
+    if (found !== undefined) yield { position: found, similarity }
+  }
+}
+
+/** As what they are stored, whose contract counts, and what is the same. */
+const SHAPES = { event: ['log', 'address', 'signature'], call: ['call', 'to', 'selector'] } as const
+
+function* contractsLike(
+  position: number,
+  name: string,
+  count: number,
+  reader: Reader,
+): Generator<SimilarFound & { address: number }> {
   const row = reader.prepare('SELECT address, code FROM contract WHERE pos = ?').get(position) as {
     address: number
     code: number | null
   }
-  const vector = row.code === null ? undefined : similarOf(reader).vector(row.code)
+  const similar = similarOf(reader)
+  const vector = row.code === null ? undefined : similar.vector(row.code)
   if (vector === undefined)
-    throw refuse(
-      'illegal_argument_exception',
-      `The code of the contract ${address} is not known, or has no instructions, so no contract is similar to it.`,
+    throw refused(
+      `The code of the contract ${name} is not known, or has no instructions, so no contract is similar to it.`,
     )
   // The newest of each address: what was created several times is one contract.
-  const ofCode = reader
-    .prepare('SELECT max(pos) FROM contract WHERE code = ? AND address <> ? GROUP BY address ORDER BY 1 DESC')
-    .pluck()
-  const found: SimilarContract[] = []
-  // Each code has a contract, but for those that a reorganisation took back, and the contract's own.
-  for (const { id, similarity } of similarOf(reader).nearest(vector, size + SPARE)) {
-    if (found.length >= size) break
-    for (const position of ofCode.iterate(id, row.address) as Iterable<number>) {
-      if (found.length >= size) break
-      // That of a block that was pruned is not shown.
-      if (segmentAt(position, reader)) found.push({ position, similarity })
-    }
-  }
-  return found
+  const ofCode = reader.prepare(
+    'SELECT max(pos) AS position, address FROM contract WHERE code = ? AND address <> ? GROUP BY address ORDER BY 1 DESC',
+  )
+  // Some codes have no contract: those that a reorganisation took back, and the contract's own.
+  // That of a block that was pruned is not shown.
+  for (const { id, similarity } of similar.nearest(vector, count, reader.check))
+    for (const contract of ofCode.iterate(id, row.address) as Iterable<{ position: number; address: number }>)
+      if (segmentAt(contract.position, reader)) yield { ...contract, similarity }
 }
 
-const SPARE = 20
+const first = (count: number, found: Iterable<SimilarFound>): SimilarFound[] => {
+  const taken: SimilarFound[] = []
+  for (const { position, similarity } of found) if (taken.push({ position, similarity }) >= count) break
+  return taken
+}
 
-const similarOf = (reader: Reader) => {
+const refused = (message: string) => refuse('illegal_argument_exception', message)
+
+const similarOf = (reader: Reader): Similar => {
   let similar = known.get(reader)
   if (!similar) {
     similar = createSimilar(reader.db)
@@ -62,4 +117,4 @@ const similarOf = (reader: Reader) => {
   }
   return similar
 }
-const known = new WeakMap<Reader, ReturnType<typeof createSimilar>>()
+const known = new WeakMap<Reader, Similar>()

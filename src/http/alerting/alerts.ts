@@ -29,7 +29,7 @@ const sizeOf = (text: string | undefined): number => {
   )
 }
 
-const STATES = Object.keys({
+export const STATES = Object.keys({
   pending: true,
   confirmed: true,
   withdrawn: true,

@@ -1,6 +1,6 @@
 import { type Limits, overNow } from '../../limits/index.ts'
 
-/** Lets so many of an account's simulations and tests go on at once; one more is told to come again. */
+/** Lets an account run a number of simulations and tests at once; a further one must try again later. */
 export type Gate = <T>(account: number, work: () => Promise<T>) => Promise<T>
 
 export const createGate = (limits: Limits): Gate => {

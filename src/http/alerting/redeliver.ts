@@ -20,6 +20,19 @@ export const redeliver =
   }
 
 const whichAt = (place: Place): Redelivery => {
+  const which = partsOf(place)
+  const said = ['alert', 'from', 'to', 'dead'].some(
+    name => ![undefined, false].includes(place.member(name).value as undefined),
+  )
+  if (!said)
+    place.fault(
+      'The body must name what to send again: an "alert", times "from" or "to", or "dead": true for all dead deliveries.',
+    )
+  return which
+}
+
+/** What a body may name wherever it is about. */
+export const partsOf = (place: Place): Redelivery => {
   const at = <T>(name: string, read: (member: Place) => T | undefined): T | undefined => {
     const member = place.member(name)
     return member.value === undefined ? undefined : read(member)
@@ -32,13 +45,6 @@ const whichAt = (place: Place): Redelivery => {
   }
   if (which.from !== undefined && which.to !== undefined && which.to < which.from)
     place.member('to').fault('to must not be earlier than from.')
-  const said = ['alert', 'from', 'to', 'dead'].some(
-    name => ![undefined, false].includes(place.member(name).value as undefined),
-  )
-  if (!said)
-    place.fault(
-      'The body must name what to send again: an "alert", times "from" or "to", or "dead": true for all dead deliveries.',
-    )
   return which
 }
 

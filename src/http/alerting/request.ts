@@ -44,7 +44,7 @@ export const readObject = async (c: Context, limits: Limits): Promise<Record<str
   throw refuse('parsing_exception', `The body must be a JSON object${body === undefined ? ', and is missing' : ''}.`)
 }
 
-/** What clients write around a rule: indentation, and what an answer adds to it. */
+/** How much longer a body may be than the rule in it: clients indent, and send back what answers add. */
 const AROUND = 2
 
 /** The body of what takes a rule: more is refused than a rule could be, however it is written. */

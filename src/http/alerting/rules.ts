@@ -74,7 +74,7 @@ export const updateRule =
           by: actorOf(c),
         })
       })
-      // Somebody else's change came between reading and writing: this one is made to what that has left.
+      // Somebody else changed the rule between reading and writing: this change is applied to the result.
       if (after === 'absent' || after === 'changed') continue
       await rules.synced()
       const pauses = before.enabled && !after.enabled
@@ -83,7 +83,7 @@ export const updateRule =
     }
   }
 
-/** Blocks of one network are no start in another. */
+/** A block of one network is not a start in another. */
 const startAfterMove = (service: AlertingService, before: StoredRule, input: RuleInput) =>
   networkOf(input) === before.network ? undefined : service.startBlockOf(networkOf(input))
 

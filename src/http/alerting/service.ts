@@ -1,11 +1,13 @@
 import type { AlertState } from '../../alerts/alert.ts'
+import type { PageFilter } from '../../delivery/listing.ts'
+import type { Parts } from '../../lib/intervals.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import type { Simulation, SimulationRange } from '../../rules/search.ts'
 import type { Rules } from '../../rules/store.ts'
 
 export type { Simulation, SimulationRange } from '../../rules/search.ts'
 
-/** What the routes below `/alerting/rules` work with. */
+/** The services that the routes below `/alerting/rules` use. */
 export interface Alerting {
   rules: Rules
   service: AlertingService
@@ -38,6 +40,15 @@ export interface AlertingService {
    */
   cancel(rule: StoredRule, why: 'deleted' | 'paused', since: number): Promise<number | null>
   redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
+  /** The account's deliveries, the newest first. */
+  deliveries(filter: PageFilter): Promise<{ deliveries: unknown[]; next: string | null }>
+  /** With every attempt; undefined also where it is another account's. */
+  delivery(account: number, id: number): Promise<object | undefined>
+  /** What waits for each receiver of the account, and what it never got. */
+  destinations(account: number): Promise<object>
+  redeliverAll(account: number, which: WideRedelivery): Promise<{ redelivered: number }>
+  /** How many alerts rules had, by when their blocks were received. */
+  series(rules: readonly StoredRule[], parts: Parts): Promise<object>
 }
 
 export interface TestResult {
@@ -64,18 +75,27 @@ export interface AlertsWanted {
 
 export interface AlertPage {
   alerts: unknown[]
-  /** Where the next page begins; null: this was the last. */
+  /** Where the next page begins; null after the last page. */
   next: string | null
 }
 
 /** Deliveries that fulfil all of what is given. */
 export interface Redelivery {
-  /** Of this alert alone. */
+  /** Only this alert. */
   alert?: string | undefined
-  /** Of alerts from this time on (epoch milliseconds). */
+  /** Alerts from this time on (epoch milliseconds). */
   from?: number | undefined
   /** Up to this time. */
   to?: number | undefined
   /** Only those that were given up. */
   dead?: boolean | undefined
+}
+
+/** The same across rules. */
+export interface WideRedelivery extends Redelivery {
+  delivery?: number | undefined
+  rule?: number | undefined
+  channel?: string | undefined
+  /** As deliveries show it. */
+  target?: string | undefined
 }

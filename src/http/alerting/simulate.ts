@@ -12,9 +12,9 @@ import type { Alerting, SimulationRange } from './service.ts'
 export const simulate =
   ({ service }: Alerting, limits: Limits, gate: Gate): Handler =>
   async c => {
-    const { fromBlock, toBlock, size, ...rule } = await readRule(c, limits)
+    const { fromBlock, toBlock, lastBlocks, size, buckets, ...rule } = await readRule(c, limits)
     const faults: Fault[] = []
-    const range = rangeAt(placeOf({ fromBlock, toBlock, size }, faults))
+    const range = rangeAt(placeOf({ fromBlock, toBlock, lastBlocks, size, buckets }, faults))
     const checked = checkRule(rule, { refusedHost: service.refusedHost, limits })
     if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
     const { rule: input } = checked
@@ -26,13 +26,14 @@ export const simulateRule =
   (alerting: Alerting, limits: Limits, gate: Gate): Handler =>
   async c => {
     const { account, input } = fitRuleOf(c, alerting)
-    const body = await readMembers(c, limits, ['fromBlock', 'toBlock', 'size'], rangeAt)
+    const body = await readMembers(c, limits, ['fromBlock', 'toBlock', 'lastBlocks', 'size', 'buckets'], rangeAt)
     if (!('members' in body)) return invalid(body.faults)
     const { members } = body
     return json(await gate(account, () => alerting.service.simulate(input, members, askedBy(c))))
   }
 
 const MAX_HITS = 1_000
+const MAX_BUCKETS = 500
 
 const rangeAt = (place: Place): SimulationRange => {
   const at = (name: string, bounds: { min: number; max?: number }) => {
@@ -43,5 +44,14 @@ const rangeAt = (place: Place): SimulationRange => {
   const toBlock = at('toBlock', { min: 0 })
   if (fromBlock !== undefined && toBlock !== undefined && toBlock < fromBlock)
     place.member('toBlock').fault(`toBlock is ${toBlock}, and must not be below fromBlock, which is ${fromBlock}.`)
-  return { fromBlock, toBlock, size: at('size', { min: 0, max: MAX_HITS }) }
+  const lastBlocks = at('lastBlocks', { min: 1 })
+  if (lastBlocks !== undefined && (fromBlock !== undefined || toBlock !== undefined))
+    place.member('lastBlocks').fault('lastBlocks stands in place of fromBlock and toBlock: give either.')
+  const size = at('size', { min: 0, max: MAX_HITS })
+  const buckets = at('buckets', { min: 1, max: MAX_BUCKETS })
+  return {
+    ...{ fromBlock, toBlock, size },
+    ...(lastBlocks !== undefined && { lastBlocks }),
+    ...(buckets !== undefined && { buckets }),
+  }
 }

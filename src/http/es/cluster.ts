@@ -6,7 +6,7 @@ import { indexName, kindsOf } from './indexes.ts'
 import { INFO } from './info.ts'
 import { namesIn, OF_CLUSTER } from './parameters.ts'
 
-/** The one node that clients are told of. */
+/** The one node that clients see. */
 export const NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
 
 export const healthOf = (shards: number) => ({

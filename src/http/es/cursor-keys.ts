@@ -2,7 +2,7 @@ import { elements, type JsonNode, known, string } from '../../query/json-node.ts
 import type { Call } from './endpoint.ts'
 import { jsonOf } from './request-body.ts'
 
-/** The members of a small body, each of which has to be known; none where there is no body. */
+/** The members of a small body, all of which must be known; none without a body. */
 export const keysOf = async <Name extends string>(
   call: Call,
   names: readonly Name[],

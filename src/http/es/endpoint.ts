@@ -33,11 +33,11 @@ export interface Call {
   network: string
   /** Segments of the path by the names that stand for them. */
   path: ReadonlyMap<string, string>
-  /** Of the URL, the last one of each name. */
+  /** URL parameters, the last one of each name. */
   parameters: ReadonlyMap<string, string>
   /** The same as they came. */
   pairs: Parameters
-  /** What of the answer is wanted. */
+  /** The parts of the answer to keep. */
   filterPath: readonly string[]
 }
 

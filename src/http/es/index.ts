@@ -14,7 +14,7 @@ import { msearch } from './msearch.ts'
 import { closeAllPointsInTime, closePit, closePointsInTime, listPointsInTime, openPit, openPointInTime } from './pit.ts'
 import { clearScroll, scroll } from './scroll.ts'
 import { search } from './search.ts'
-import { similar } from './similar.ts'
+import { similarCalls, similarContracts, similarEvents } from './similar.ts'
 import { stats } from './stats.ts'
 import { suggest } from './suggest.ts'
 import { msearchTemplate, renderTemplate, searchTemplate } from './template.ts'
@@ -63,5 +63,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   nodes,
   searchShards,
   suggest,
-  similar,
+  similarContracts,
+  similarEvents,
+  similarCalls,
 ]

@@ -27,7 +27,7 @@ export const msearch: Endpoint = {
   handle: call => searchesWith(call, body => ({ body })),
 }
 
-/** What one search is asked with. */
+/** The request of one search. */
 interface Asked {
   body: Uint8Array
   /** Beside those of the URL. */

@@ -39,7 +39,7 @@ export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['_ml', 'Machine learning is not supported.'],
 ])
 
-/** Why a path of Elasticsearch's is not answered; undefined where it is no path of it. */
+/** Why a path of Elasticsearch is not supported; undefined if Elasticsearch does not have it. */
 export const notSupported = (
   method: Method,
   segments: readonly string[],

@@ -1,22 +1,45 @@
 import { refuse } from '../../lib/errors.ts'
+import type { SearchService } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { readSize } from './parameters.ts'
 
-export const similar: Endpoint = {
-  paths: ['contract/{id}/similar'],
+const similarTo = (
+  kind: Parameters<SearchService['similar']>[0]['kind'],
+  id: RegExp,
+  named: string,
+  doc: string,
+): Endpoint => ({
+  paths: [`${kind}/{id}/similar`],
   methods: ['GET'],
-  doc: 'Contracts with the most similar code. Elasticsearch does not have it.',
+  doc: `${doc} Elasticsearch does not have it.`,
   parameters: ['size'],
   async handle(call) {
     const { c, service, log, network, path } = call
-    const address = path.get('id')!
-    if (!/^0x[0-9a-f]{40}$/i.test(address))
-      throw refuse(
-        'illegal_argument_exception',
-        `Name a contract by its address, 0x and 40 hex digits, not by [${address.slice(0, 80)}].`,
-      )
-    return sendAnswer(c, log, await service.similar({ network, address, size: readSize(call), ...askedBy(c) }))
+    const asked = path.get('id')!
+    if (!id.test(asked)) throw refuse('illegal_argument_exception', `Name ${named}, not by [${asked.slice(0, 80)}].`)
+    return sendAnswer(c, log, await service.similar({ network, kind, id: asked, size: readSize(call), ...askedBy(c) }))
   },
-}
+})
+
+export const similarContracts = similarTo(
+  'contract',
+  /^0x[0-9a-f]{40}$/i,
+  'a contract by its address, 0x and 40 hex digits',
+  'Contracts with the most similar code.',
+)
+
+export const similarEvents = similarTo(
+  'event',
+  /^0x[0-9a-f]{64}_e_\d{1,7}$/i,
+  'an event by its _id, 0x… _e_ and the number of its log',
+  'The same event, the newest one each, of contracts with similar code.',
+)
+
+export const similarCalls = similarTo(
+  'call',
+  /^0x[0-9a-f]{64}_c(_\d{1,10})*$/i,
+  'a call by its _id, 0x… _c and the way to it',
+  'Calls of the same function, the newest one each, of contracts with similar code.',
+)

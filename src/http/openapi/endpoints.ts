@@ -23,7 +23,7 @@ import {
 } from '../es/pit.ts'
 import { clearScroll, scroll } from '../es/scroll.ts'
 import { search } from '../es/search.ts'
-import { similar } from '../es/similar.ts'
+import { similarCalls, similarContracts, similarEvents } from '../es/similar.ts'
 import { stats } from '../es/stats.ts'
 import { suggest } from '../es/suggest.ts'
 import { msearchTemplate, renderTemplate, searchTemplate } from '../es/template.ts'
@@ -38,9 +38,19 @@ interface Shape {
   answers: Operation['answers']
 }
 
-const bodyOf = (schema: Schema): Body => ({ schema })
+const similar = (absent: string): Shape => ({
+  tag: 'Search',
+  answers: {
+    200: told(ref('SearchAnswer')),
+    404: told({ anyOf: [ref('Document'), ref('Error')] }, absent),
+    501: told(ref('Error'), 'sqlite-vec cannot be loaded on the platform of the server.'),
+  },
+})
+
+const bodyOf = (schema: Schema, example?: unknown): Body => ({ schema, example })
 const names: Schema = { anyOf: [text, listOf(text)] }
 const template = closed({}, { source: { anyOf: [text, { type: 'object' }] }, params: { type: 'object' } })
+const anything = { query: { match_all: {} } }
 const ok = (schema: string): Operation['answers'] => ({ 200: told(ref(schema)) })
 
 const lines = (types: Record<string, Schema>): Told => ({
@@ -64,7 +74,7 @@ const document: Operation['answers'] = {
 /** Every endpoint. One that is missing here is told with an answer of any kind, which a test refuses. */
 const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
   [about, { answers: ok('Information') }],
-  [search, { tag: 'Search', body: bodyOf(ref('SearchBody')), answers: { 200: found } }],
+  [search, { tag: 'Search', body: bodyOf(ref('SearchBody'), { ...anything, size: 1 }), answers: { 200: found } }],
   [
     scroll,
     { tag: 'Search', body: bodyOf(closed({}, { scroll: text, scroll_id: names })), answers: ok('SearchAnswer') },
@@ -99,26 +109,34 @@ const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
           type: 'string',
           description: 'Two lines for each search: a header such as {"index":"tx"}, and a body.',
         },
+        example: '{"index":"tx"}\n{"size":1}\n',
         type: 'application/x-ndjson',
         required: true,
       },
       answers: ok('MultiSearchAnswer'),
     },
   ],
-  [searchTemplate, { body: { schema: template, required: true }, answers: ok('SearchAnswer') }],
+  [
+    searchTemplate,
+    { body: { schema: template, required: true, example: { source: anything } }, answers: ok('SearchAnswer') },
+  ],
   [
     msearchTemplate,
     {
       body: {
         schema: { type: 'string', description: 'Two lines for each search: a header, and a template.' },
+        example: '{"index":"tx"}\n{"source":{"size":"{{n}}"},"params":{"n":1}}\n',
         type: 'application/x-ndjson',
         required: true,
       },
       answers: ok('MultiSearchAnswer'),
     },
   ],
-  [renderTemplate, { body: { schema: template, required: true }, answers: ok('RenderedTemplate') }],
-  [count, { tag: 'Search', body: bodyOf(ref('QueryBody')), answers: ok('CountAnswer') }],
+  [
+    renderTemplate,
+    { body: { schema: template, required: true, example: { source: anything } }, answers: ok('RenderedTemplate') },
+  ],
+  [count, { tag: 'Search', body: bodyOf(ref('QueryBody'), anything), answers: ok('CountAnswer') }],
   [get, { tag: 'Search', answers: document }],
   [
     source,
@@ -141,19 +159,28 @@ const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
   [
     explain,
     {
-      body: bodyOf(ref('QueryBody')),
+      body: bodyOf(ref('QueryBody'), anything),
       answers: {
         200: told(ref('Explanation')),
         404: told({ anyOf: [ref('Explanation'), ref('Error')] }, 'It is not there.'),
       },
     },
   ],
-  [validate, { body: bodyOf(ref('QueryBody')), answers: ok('Validity') }],
-  [analyze, { body: bodyOf(closed({}, { analyzer: text, field: text, text: names })), answers: ok('Tokens') }],
+  [validate, { body: bodyOf(ref('QueryBody'), anything), answers: ok('Validity') }],
+  [
+    analyze,
+    {
+      body: bodyOf(closed({}, { analyzer: text, field: text, text: names }), { text: 'One two' }),
+      answers: ok('Tokens'),
+    },
+  ],
   [indices, { answers: ok('ByIndex') }],
   [mapping, { answers: ok('ByIndex') }],
   [fieldMapping, { answers: ok('ByIndex') }],
-  [fieldCaps, { body: bodyOf(closed({}, { fields: names })), answers: ok('FieldCapabilities') }],
+  [
+    fieldCaps,
+    { body: bodyOf(closed({}, { fields: names }), { fields: ['timestamp'] }), answers: ok('FieldCapabilities') },
+  ],
   [settings, { answers: ok('ByIndex') }],
   [alias, { answers: ok('ByIndex') }],
   [resolve, { answers: ok('ResolvedIndexes') }],
@@ -170,16 +197,9 @@ const SHAPES: ReadonlyMap<Endpoint, Shape> = new Map<Endpoint, Shape>([
   [nodes, { answers: ok('Nodes') }],
   [searchShards, { answers: ok('SearchShards') }],
   [suggest, { tag: 'Search', answers: ok('Suggestions') }],
-  [
-    similar,
-    {
-      tag: 'Search',
-      answers: {
-        200: told(ref('SearchAnswer')),
-        404: told({ anyOf: [ref('Document'), ref('Error')] }, 'The contract is not there.'),
-      },
-    },
-  ],
+  [similarContracts, similar('The contract is not there.')],
+  [similarEvents, similar('The event is not there.')],
+  [similarCalls, similar('The call is not there.')],
 ])
 
 const NONE: Shape = { answers: { 200: { description: 'The answer.' } } }

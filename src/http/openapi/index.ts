@@ -1,20 +1,23 @@
 import { version } from '../../lib/runtime.ts'
-import { KINDS } from '../../mapping/index.ts'
-import { SEARCH_PARAMETERS } from '../../query/parameters.ts'
 import { answerSchemas } from './answers.ts'
+import { deliverySchemas } from './deliveries.ts'
 import { sourceSchemas } from './documents.ts'
 import { endpointOperations } from './endpoints.ts'
+import { errorHeaders, errorResponses, errorsOf } from './faults.ts'
+import { managementSchemas } from './manage.ts'
 import { JSON_BODY, type Operation, TAGS, type Told } from './operations.ts'
 import { ownOperations } from './own.ts'
+import { parametersOf, type ShownParameter, shownParameters } from './parameters.ts'
 import { querySchemas } from './query.ts'
 import { ruleSchemas } from './rules.ts'
-import { ref, type Schema, text } from './schema.ts'
+import type { Schema } from './schema.ts'
 import { serverSchemas } from './server.ts'
 
 /** What a server has: the description has no more. */
 export interface Has {
   rules: boolean
   metrics: boolean
+  management: boolean
 }
 
 export interface OpenApi {
@@ -25,6 +28,8 @@ export interface OpenApi {
   components: {
     schemas: Record<string, Schema>
     parameters: Record<string, Schema>
+    responses: Record<string, Response>
+    headers: Record<string, Schema>
     securitySchemes: Record<string, Schema>
   }
   [more: string]: unknown
@@ -34,10 +39,16 @@ export interface Described {
   operationId: string
   tags: string[]
   summary: string
-  parameters?: { $ref: string }[]
-  requestBody?: { content: Record<string, { schema: Schema }>; required?: boolean }
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+  parameters?: ShownParameter[]
+  requestBody?: { content: Record<string, { schema: Schema; example?: unknown }>; required?: boolean }
+  responses: Record<string, Response | { $ref: string }>
   security?: unknown[]
+}
+
+export interface Response {
+  description: string
+  headers?: Record<string, { $ref: string }>
+  content?: Record<string, { schema: Schema }>
 }
 
 /** OpenAPI 3.1 of all routes, from the tables that requests are checked by. */
@@ -60,9 +71,12 @@ export const describeApi = (has: Has): OpenApi => {
         ...querySchemas(),
         ...answerSchemas(),
         ...sourceSchemas(),
-        ...(has.rules ? ruleSchemas() : {}),
+        ...(has.rules ? { ...ruleSchemas(), ...deliverySchemas() } : {}),
+        ...(has.management ? managementSchemas() : {}),
       },
       parameters: parametersOf(operations),
+      responses: errorResponses(),
+      headers: errorHeaders(),
       securitySchemes: SECURITY,
     },
   }
@@ -84,9 +98,7 @@ const SECURITY: Record<string, Schema> = {
 
 const describe = (operation: Operation): Described => {
   const { method, path, tag, doc, open, body, answers } = operation
-  const parameters = namedBy(operation).map(([place, name]) => ({
-    $ref: `#/components/parameters/${keyOf(place, name)}`,
-  }))
+  const parameters = shownParameters(operation)
   return {
     operationId: `${method}${path.replace(/[{}]/g, '').replace(/\W/g, '_')}`,
     tags: [tag],
@@ -94,72 +106,25 @@ const describe = (operation: Operation): Described => {
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
-        content: { [body.type ?? JSON_BODY]: { schema: body.schema } },
+        content: {
+          [body.type ?? JSON_BODY]: {
+            schema: body.schema,
+            ...(body.example !== undefined && { example: body.example }),
+          },
+        },
         ...(body.required && { required: true }),
       },
     }),
     responses: {
+      ...errorsOf(operation),
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
-      default: { description: 'An error.', content: { [JSON_BODY]: { schema: ref('Error') } } },
+      default: { $ref: '#/components/responses/Error' },
     },
     ...(open && { security: [] }),
   }
 }
 
-const responseOf = ({ description, content }: Told) => ({
+const responseOf = ({ description, content }: Told): Response => ({
   description,
   ...(content && { content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }])) }),
 })
-
-type Place = 'path' | 'query' | 'header'
-
-const namedBy = ({ path, query = [], headers = [] }: Operation): [place: Place, name: string][] => [
-  ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]): [Place, string] => ['path', name!]),
-  // It is a way to show a token, and stands among them.
-  ...query.filter(name => name !== 'access_token').map((name): [Place, string] => ['query', name]),
-  ...headers.map((name): [Place, string] => ['header', name]),
-]
-
-const keyOf = (place: Place, name: string): string => `${place}.${name}`
-
-const parametersOf = (operations: readonly Operation[]): Record<string, Schema> => {
-  const named = new Map(operations.flatMap(namedBy).map(([place, name]) => [keyOf(place, name), { place, name }]))
-  return Object.fromEntries(
-    Array.from(named, ([key, { place, name }]) => {
-      const description = (place === 'query' ? QUERY : PLACES).get(name)
-      return [
-        key,
-        {
-          ...{ name, in: place, schema: text },
-          ...(description !== undefined && { description }),
-          ...(place === 'path' && { required: true }),
-          ...(place === 'query' && { allowEmptyValue: true }),
-        },
-      ]
-    }),
-  )
-}
-
-/** Parts of paths, and headers. */
-const PLACES: ReadonlyMap<string, string> = new Map([
-  ['technology', 'First part of the network’s name, such as ethereum.'],
-  ['blockchain', 'Second part of the network’s name, such as ethereum.'],
-  ['network', 'Third part of the network’s name, such as mainnet.'],
-  ['index', `Entities, separated by commas: ${KINDS.join(', ')}; or names and patterns of indices.`],
-  ['type', 'The entity again, where old clients repeat it.'],
-  ['document', 'Id of a document.'],
-  ['id', 'Id of a document, a contract, a scroll or a rule.'],
-  ['If-Match', 'The revision (ETag) that the change is meant for.'],
-  ['If-None-Match', 'The revision (ETag) that the client has.'],
-])
-
-const QUERY: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(SEARCH_PARAMETERS).map(([name, { doc }]): [string, string] => [name, doc]),
-  ['filter_path', 'Parts of the answer to keep, separated by commas.'],
-  ['pretty', 'Indents the answer.'],
-  ['scroll', 'Opens or keeps a scroll for so long, such as 1m.'],
-  ['keep_alive', 'How long a point in time is kept, such as 1m.'],
-  ['before', '`next` of the page before.'],
-  ['state', 'Only alerts in this state.'],
-  ['replace', 'Whether the body replaces the whole rule.'],
-])

@@ -10,6 +10,8 @@ export interface Operation {
   open?: true
   /** Names of URL parameters. */
   query?: readonly string[]
+  /** Values of URL parameters that mean something else in other operations. */
+  values?: Readonly<Record<string, Schema>>
   /** Names of headers of the request. */
   headers?: readonly string[]
   body?: Body
@@ -22,20 +24,26 @@ export type Tag = keyof typeof TAGS
 export const TAGS = {
   Search: 'Documents of one network, in the dialect of Elasticsearch 7.',
   Elasticsearch: 'What clients and tools of Elasticsearch ask besides.',
-  Rules: 'Alert rules of the account.',
+  Rules: 'Alert rules of the account, their alerts and deliveries.',
+  Management: 'Accounts, ABIs, decoding again, and figures of the server.',
   Server: 'The server itself.',
 } as const
+
+/** URL parameters that clients send everywhere. */
+export const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path'] as const
 
 export interface Body {
   schema: Schema
   required?: boolean
+  /** One that works with the demo chain, whatever the rest of the request is. */
+  example?: unknown
   /** Default: JSON. */
   type?: string
 }
 
 export interface Told {
   description: string
-  /** By media type; none where there is no body. */
+  /** By media type; absent without a body. */
   content?: Readonly<Record<string, Schema>>
 }
 

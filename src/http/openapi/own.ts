@@ -1,8 +1,22 @@
-import { type Operation, told } from './operations.ts'
-import { listOf, ref, type Schema, text } from './schema.ts'
+import { STATES as LISTED_STATES } from '../alerting/deliveries.ts'
+import { MANAGEMENT } from './manage.ts'
+import { EVERYWHERE, type Operation, told } from './operations.ts'
+import { closed, listOf, oneOf, orNull, ref, type Schema, text } from './schema.ts'
 
-const EVERYWHERE = ['access_token', 'pretty', 'human', 'error_trace', 'filter_path'] as const
-const json = (schema: Schema, required = true) => ({ schema, required })
+const json = (schema: Schema, example: unknown, required = true) => ({ schema, example, required })
+
+const RULE_EXAMPLE = {
+  name: 'Large transfers',
+  maxConfirmationCount: 3,
+  technology: 'ethereum',
+  blockchain: 'demo',
+  network: 'local',
+  config: {
+    targetType: 'Event',
+    targetMap: [{ name: 'event', operator: 'Equals', value: 'Transfer' }],
+    alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://alerts.example/chain' } }],
+  },
+}
 
 /** Routes of the server itself. */
 const SERVER: readonly Operation[] = [
@@ -60,14 +74,14 @@ const RULES: readonly Operation[] = [
     ...{ method: 'post', path: '/alerting/rules', tag: 'Rules' },
     doc: 'Creates a rule.',
     query: EVERYWHERE,
-    body: json(ref('Rule')),
+    body: json(ref('Rule'), RULE_EXAMPLE),
     answers: { 201: told(ref('StoredRule'), 'The rule was created.') },
   },
   {
     ...{ method: 'post', path: '/alerting/rules/simulate', tag: 'Rules' },
     doc: 'Shows how often a rule would have fired in the stored blocks. Sends nothing.',
     query: EVERYWHERE,
-    body: json(ref('RuleToSimulate')),
+    body: json(ref('RuleToSimulate'), { ...RULE_EXAMPLE, size: 1 }),
     answers: { 200: told(ref('Simulation')) },
   },
   {
@@ -82,7 +96,7 @@ const RULES: readonly Operation[] = [
     doc: 'Changes what the body has, and keeps the rest; with `replace`, the body is the whole rule.',
     query: ['replace', ...EVERYWHERE],
     headers: ['If-Match'],
-    body: json(ref('RuleChange')),
+    body: json(ref('RuleChange'), { enabled: false }),
     answers: { 200: told(ref('StoredRule')) },
   },
   {
@@ -96,14 +110,14 @@ const RULES: readonly Operation[] = [
     ...{ method: 'post', path: `${RULE}/simulate`, tag: 'Rules' },
     doc: 'Shows how often the rule would have fired in the stored blocks. Sends nothing.',
     query: EVERYWHERE,
-    body: json(ref('SimulationRange'), false),
+    body: json(ref('SimulationRange'), { size: 1 }, false),
     answers: { 200: told(ref('Simulation')) },
   },
   {
     ...{ method: 'post', path: `${RULE}/test`, tag: 'Rules' },
     doc: 'Sends each of its alerts once, marked as a test.',
     query: EVERYWHERE,
-    body: json(ref('TestRequest'), false),
+    body: json(ref('TestRequest'), {}, false),
     answers: { 200: told(ref('TestResult')) },
   },
   {
@@ -116,14 +130,51 @@ const RULES: readonly Operation[] = [
     ...{ method: 'post', path: `${RULE}/redeliver`, tag: 'Rules' },
     doc: 'Sends deliveries again: of one alert, of a time, or all that are dead.',
     query: EVERYWHERE,
-    body: json(ref('Redelivery')),
+    body: json(ref('Redelivery'), { dead: true }),
     answers: { 200: told(ref('Redelivered')) },
+  },
+  {
+    ...{ method: 'get', path: '/alerting/series', tag: 'Rules' },
+    doc: 'How many alerts each rule had, by time.',
+    query: ['from', 'to', 'buckets', 'rules', ...EVERYWHERE],
+    answers: { 200: told(ref('AlertSeries')) },
+  },
+  {
+    ...{ method: 'get', path: '/alerting/deliveries', tag: 'Rules' },
+    doc: 'Deliveries of the account across its rules, newest first.',
+    query: [...['rule', 'state', 'channel', 'target', 'alert', 'since', 'until', 'size', 'before'], ...EVERYWHERE],
+    values: { state: oneOf(LISTED_STATES) },
+    answers: { 200: told(closed({ deliveries: listOf(ref('Delivery')), next: orNull(text) })) },
+  },
+  {
+    ...{ method: 'post', path: '/alerting/deliveries/redeliver', tag: 'Rules' },
+    doc: 'Sends deliveries again that fulfil all that the body names.',
+    query: EVERYWHERE,
+    body: json(ref('WideRedelivery'), { dead: true }),
+    answers: { 200: told(ref('Redelivered')) },
+  },
+  {
+    ...{ method: 'get', path: '/alerting/deliveries/{id}', tag: 'Rules' },
+    doc: 'One delivery with every attempt.',
+    query: EVERYWHERE,
+    answers: { 200: told(ref('WholeDelivery')) },
+  },
+  {
+    ...{ method: 'get', path: '/alerting/destinations', tag: 'Rules' },
+    doc: 'What waits for each receiver of the account, and what it never got.',
+    query: EVERYWHERE,
+    answers: { 200: told(ref('Destinations')) },
   },
 ]
 
 /** What this server has beside what is below `…/es`. */
-export const ownOperations = ({ rules, metrics }: { rules: boolean; metrics: boolean }): Operation[] => [
+export const ownOperations = ({
+  rules,
+  metrics,
+  management,
+}: Record<'rules' | 'metrics' | 'management', boolean>): Operation[] => [
   ...SERVER,
   ...(metrics ? [METRICS] : []),
   ...(rules ? RULES : []),
+  ...(management ? MANAGEMENT : []),
 ]

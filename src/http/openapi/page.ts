@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Described, OpenApi } from './index.ts'
+import type { Described, OpenApi, Response } from './index.ts'
 import type { Schema } from './schema.ts'
 
 /** The description as a page: without scripts, and with nothing from elsewhere. */
@@ -33,21 +33,29 @@ ${schemas.join('\n')}
 
 const operationOf = (
   { path, method, operation }: { path: string; method: string; operation: Described },
-  { parameters }: OpenApi['components'],
+  { parameters, responses: known }: OpenApi['components'],
 ): string => {
   const { summary, parameters: named = [], requestBody, responses, operationId, security } = operation
-  const rows = named.map(({ $ref }) => {
-    const { name, in: place, description = '' } = parameters[$ref.slice($ref.lastIndexOf('/') + 1)]!
-    return `<tr><td><code>${escaped(String(name))}</code></td><td>${escaped(String(place))}</td><td>${marked(String(description))}</td></tr>`
+  const rows = named.map(shown => {
+    const {
+      name,
+      in: place,
+      description = '',
+      schema,
+    } = shown.$ref === undefined ? shown : parameters[nameIn(shown.$ref)]!
+    const values = (schema as { enum?: readonly string[] }).enum?.map(it => `\`${it || '""'}\``).join(', ')
+    return `<tr><td><code>${escaped(String(name))}</code></td><td>${escaped(String(place))}</td><td>${marked([description, values].filter(Boolean).join(' '))}</td></tr>`
   })
   const body = requestBody ? `<h4>Body</h4>${contentOf(requestBody.content)}` : ''
-  const answers = Object.entries(responses).map(
-    ([status, { description, content = {} }]) =>
-      `<dt>${escaped(status)}: ${marked(description)}</dt><dd>${contentOf(content)}</dd>`,
-  )
+  const answers = Object.entries(responses).map(([status, response]) => {
+    const { description, content = {} }: Response = '$ref' in response ? known[nameIn(response.$ref)]! : response
+    return `<dt>${escaped(status)}: ${marked(description)}</dt><dd>${contentOf(content)}</dd>`
+  })
   return `<details id="${escaped(operationId)}"><summary><b class="${escaped(method)}">${escaped(method.toUpperCase())}</b> <code>${escaped(path)}</code> ${marked(summary)}${security ? ' <i>No token.</i>' : ''}</summary>
 ${rows.length > 0 ? `<h4>Parameters</h4><table>${rows.join('')}</table>` : ''}${body}<h4>Answers</h4><dl>${answers.join('')}</dl></details>`
 }
+
+const nameIn = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
 
 const contentOf = (content: Record<string, { schema: Schema }>): string =>
   Object.entries(content)

@@ -1,7 +1,7 @@
-import type { AlertState } from '../../alerts/alert.ts'
 import { RECEIVERS } from '../../rules/check-alerts.ts'
 import { OPERATORS, type Operator, TARGET_TYPES } from '../../rules/rule.ts'
 import type { SERVERS } from '../../rules/schema.ts'
+import { STATES } from '../alerting/alerts.ts'
 import { closed, described, flag, listOf, oneOf, open, orNull, ref, type Schema, text, whole } from './schema.ts'
 
 const atLeast = (minimum: number): Schema => ({ ...whole, minimum })
@@ -72,12 +72,12 @@ const ADDED: Record<(typeof SERVERS)[number], Schema> = {
   warnings: listOf(text),
 }
 
-const STATES = { pending: 1, confirmed: 1, withdrawn: 1, retracted: 1 } satisfies Record<AlertState, 1>
-
 const RANGE: Record<string, Schema> = {
   fromBlock: atLeast(0),
   toBlock: atLeast(0),
+  lastBlocks: described('So many of the newest blocks, in place of fromBlock and toBlock.', atLeast(1)),
   size: { ...atLeast(0), maximum: 1_000 },
+  buckets: described('Parts of time by which matches are counted, at most.', { ...atLeast(1), maximum: 500 }),
 }
 
 /** Schemas of rules and of what is told of them. */
@@ -103,14 +103,23 @@ export const ruleSchemas = (): Record<string, Schema> => ({
   StoredRule: open({ ...REQUIRED, enabled: flag, startBlock: OPTIONAL.startBlock!, ...ADDED }, OPTIONAL),
   SimulationRange: closed({}, RANGE),
   RuleToSimulate: open(REQUIRED, { ...OPTIONAL, ...RANGE }),
-  Simulation: closed({
-    total: described('How often the rule would have fired.', whole),
-    complete: described('Whether all blocks of the range are stored.', flag),
-    holes: listOf(closed({ from: whole, to: whole })),
-    fromBlock: whole,
-    toBlock: whole,
-    hits: listOf({ type: 'object' }),
-  }),
+  Simulation: closed(
+    {
+      total: described('How often the rule would have fired.', whole),
+      complete: described('Whether all blocks of the range are stored.', flag),
+      holes: listOf(closed({ from: whole, to: whole })),
+      fromBlock: whole,
+      toBlock: whole,
+      hits: listOf({ type: 'object' }),
+    },
+    {
+      series: {
+        ...closed({ intervalMs: whole, buckets: listOf(closed({ from: time, count: whole })) }),
+        type: ['object', 'null'],
+        description: 'Matches by the time of blocks, where `buckets` asked for it.',
+      },
+    },
+  ),
   TestRequest: closed({}, { _id: described('A stored document; by default the newest that matches.', text) }),
   TestResult: closed({
     entity: closed({ _id: text, _type: text }),
@@ -122,7 +131,7 @@ export const ruleSchemas = (): Record<string, Schema> => ({
     ),
   }),
   Alerts: closed({
-    alerts: listOf(open({ id: text, state: oneOf(Object.keys(STATES)) })),
+    alerts: listOf(open({ id: text, state: oneOf(STATES) })),
     next: described('`before` of the next page; null on the last one.', orNull(text)),
   }),
   Redelivery: closed({}, { alert: text, from: time, to: time, dead: flag }),

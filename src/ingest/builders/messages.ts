@@ -27,7 +27,7 @@ export interface BuilderData {
 export type ToBuilder =
   /** Lines of a pack, in memory that all threads share. Answered by `Built`. */
   | { type: 'lines'; lines: readonly PackLine[] }
-  /** What a node answered. Answered by `Read`, or by the bytes. */
+  /** An answer of a node. The reply is `Read`, or the bytes. */
   | { type: 'read'; id: number; body: Uint8Array; question: Question }
   /** Builds what was read, with the decimals that were asked for. Answered by a piece. */
   | { type: 'build'; id: number; decimals: ReadonlyMap<string, number> }
@@ -35,10 +35,10 @@ export type ToBuilder =
   | { type: 'giveBack'; id: number }
   | { type: 'drop'; id: number }
 
-/** Undefined where nothing could be made of it: then the blocks are to be taken one by one. */
+/** Undefined if it could not be built: then the blocks must be taken one by one. */
 export type FromBuilder = Built | Read | Piece | Uint8Array | undefined
 
-/** What was read of an answer. */
+/** The blocks of an answer. */
 export interface Read {
   blocks: BlockFacts[]
   /** Contracts whose decimals it takes to build them, by 40 lower-case digits. */

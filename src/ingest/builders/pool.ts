@@ -22,7 +22,7 @@ export interface BuiltGroup extends Group {
   built: Built | undefined
 }
 
-/** What was read of an answer, in the thread that did. */
+/** The blocks of an answer, in the thread that read it. */
 export interface ReadAnswer extends Read {
   /** Builds it with decimals of tokens; undefined where that cannot be done. */
   build(decimals: ReadonlyMap<string, number>): Promise<Piece | undefined>

@@ -138,7 +138,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
   const state = new Int32Array(memory.state)
   const keys = Buffer.from(memory.keys)
   const room = keys.length / KEY_BYTES
-  /** What came when there was no room left; other threads then add nothing more. */
+  /** Entries that came when the table was full; other threads then add nothing more. */
   const alone = new Map<string, number>()
   let taken = 0
   const addresses = openAddresses(memory, options, digits => {

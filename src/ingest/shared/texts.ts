@@ -29,7 +29,7 @@ export interface TextsMemory {
 }
 
 export interface TextsOptions {
-  /** What a text is looked for by; default all of it. */
+  /** The part of a text that is its key; default all of it. */
   keyOf?: (text: string) => string
   /** Texts that are known to begin with, and again after each `reset`. */
   load?: () => Iterable<[key: string, id: number]>
@@ -90,7 +90,7 @@ const openTexts = (
     bytes.writeUInt32LE(text.length, used)
     bytes.write(text, used + HEAD, 'utf16le')
     const id = state[FIRST]! + state[COUNT]!++
-    // What stands before the end is complete.
+    // Entries before the end are complete.
     Atomics.store(state, USED, used + sizeOf(text))
     return id
   }
@@ -117,7 +117,7 @@ const openTexts = (
 export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}): OwnedTexts => {
   const state = new Int32Array(memory.state)
   const bytes = Buffer.from(memory.bytes)
-  /** What came when there was no room left. */
+  /** Entries that came when the table was full. */
   let alone: string[] = []
   let [taken, takenTexts] = [0, 0]
   const texts = openTexts(memory, options, text => {

@@ -35,7 +35,7 @@ export const answerScroll = (
   return { ...reply, cursor: { kind, key, network, was: now, until, id: '', page, after } }
 }
 
-/** The point in time that a search is within, its keep-alive begun anew. */
+/** The point in time of a search, its keep-alive renewed. */
 export interface UsedPit {
   state: PitState
   id: string

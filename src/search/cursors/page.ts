@@ -24,7 +24,7 @@ const checkScroll = ({ size, from, after, collapse, trackTotal }: SearchRequest)
   if (trackTotal !== true) throw invalid('disabling [track_total_hits] is not allowed in a scroll context')
 }
 
-/** Values of an id that somebody made up might be of other types than those that hits are sorted by. */
+/** Values of a forged id may have other types than the sort keys of hits. */
 const fitting = (after: After, { sort, parts }: SearchRequest): After => {
   // Where nobody has ordered them, hits may have come by their scores.
   const isByScore = sort.length === 0 && after.values.length === 1 && typeof after.values[0] === 'number'

@@ -54,7 +54,7 @@ export interface ResumeState extends ResumePoint {
 
 const VERSION = 1
 const HEAD = 5
-/** Bytes of a state: what is more was made to be much. */
+/** Bytes of a state: only a forged one is larger. */
 const MOST = 2 ** 20
 
 export const encodeState = (state: ScrollState | PitState | ResumeState): string => {
@@ -86,7 +86,7 @@ export const decodeResume = (token: string): ResumeState | undefined => {
   return isResume(state) ? state : undefined
 }
 
-/** Undefined where it is no such id. */
+/** Undefined if it is not such an id. */
 const decodeState = (id: string): unknown => {
   if (!/^[A-Za-z0-9_-]+={0,2}$/.test(id)) return undefined
   const bytes = Buffer.from(id, 'base64url')

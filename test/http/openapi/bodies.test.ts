@@ -9,7 +9,7 @@ import { readFixture } from '../../answers/fixture.ts'
 import { createChecker } from '../../support/openapi.ts'
 import { ruleBody } from '../../support/rules.ts'
 
-const check = createChecker(describeApi({ rules: true, metrics: true }))
+const check = createChecker(describeApi({ rules: true, metrics: true, management: true }))
 
 const CONTENTS = ['branched', 'calls', 'demo', 'emptied', 'full', 'odd', 'redecoded', 'scenario', 'untraced']
 /** Of as many answers as there are, some are looked at: each takes a millisecond. */

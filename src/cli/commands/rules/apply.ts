@@ -7,7 +7,7 @@ import { SERVERS } from '../../../rules/schema.ts'
 import { type Cancelled, command, type RuleBook, type ShownRule } from '../../command.ts'
 import { count, showText } from '../../show.ts'
 import { ACCOUNT, BOOK, idsOf, openBook, showCancelled } from './chosen.ts'
-import { type FileRule, readRules } from './files.ts'
+import { type FileRule, rulesOf } from './files.ts'
 
 export const applyRules = command({
   name: 'rules apply',
@@ -22,10 +22,9 @@ export const applyRules = command({
   },
   arity: [1, Number.POSITIVE_INFINITY],
   run: async context => {
-    const { args, config, options, streams, print } = context
-    const { rules, faults } = await readRules(args, streams.stdin, config.limits)
-    for (const fault of faults) streams.stderr.write(`${showText(fault, 2_000)}\n`)
-    if (faults.length > 0) return 1
+    const { config, options, print } = context
+    const rules = await rulesOf(context)
+    if (!rules) return 1
     const book = openBook(context, options.account)
     const steps = plan(await book.list(), rules, options.prune)
     const done: Done[] = []
@@ -47,10 +46,9 @@ export const createRules = command({
   options: ACCOUNT,
   arity: [1, Number.POSITIVE_INFINITY],
   run: async context => {
-    const { args, config, options, streams, print } = context
-    const { rules, faults } = await readRules(args, streams.stdin, config.limits)
-    for (const fault of faults) streams.stderr.write(`${showText(fault, 2_000)}\n`)
-    if (faults.length > 0) return 1
+    const { config, options, print } = context
+    const rules = await rulesOf(context)
+    if (!rules) return 1
     const book = openBook(context, options.account)
     const known = await book.list()
     for (const { rule } of rules) {
@@ -72,7 +70,7 @@ export const createRules = command({
   },
 })
 
-/** What is to be done to one rule. `keep`: it is in no file, and stays. */
+/** The change to one rule. `keep`: no file has it, and it stays. */
 type Step =
   | { to: 'create'; name: string; id?: number; rule: RuleInput }
   | { to: 'update'; name: string; id: number; rule: RuleInput; changes: Change[] }

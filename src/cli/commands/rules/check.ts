@@ -30,7 +30,7 @@ interface CheckedFile {
   file: string
   /** What is wrong with the file as a whole. */
   fault?: string
-  /** Where its list has the rule; null where it is no list. */
+  /** The rule's place in the file's list; null if the file is not a list. */
   rules: { index: number | null; checked: CheckedRule }[]
 }
 

@@ -37,7 +37,7 @@ export const choose = (rules: readonly ShownRule[], which: string): ShownRule =>
 
 export const idsOf = (rules: readonly ShownRule[]): string => rules.map(({ id }) => id).join(', ')
 
-/** What became of what was queued, to end a sentence. */
+/** What became of the queued deliveries, as the end of a sentence. */
 export const showCancelled = ({ cancelledDeliveries: cancelled }: Cancelled): string => {
   if (cancelled === undefined) return ''
   if (cancelled === null) return ' Its queued deliveries will be cancelled.'

@@ -5,6 +5,8 @@ import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import type { Limits } from '../../../limits/index.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
 import { checkRule, type Fault } from '../../../rules/schema.ts'
+import type { Context } from '../../command.ts'
+import { showText } from '../../show.ts'
 import { nameOf, readJson, showFault } from './read.ts'
 
 export interface FileRule {
@@ -12,8 +14,19 @@ export interface FileRule {
   rule: RuleInput
 }
 
-/** The rules of files and folders, or everything that is wrong with them, a line each. Where they would send to is the server's to judge. */
-export const readRules = async (
+/** The rules of a command's files; undefined where they have faults, which standard error then tells, a line each. */
+export const rulesOf = async ({
+  args,
+  streams,
+  config,
+}: Pick<Context, 'args' | 'streams' | 'config'>): Promise<FileRule[] | undefined> => {
+  const { rules, faults } = await readRules(args, streams.stdin, config.limits)
+  for (const fault of faults) streams.stderr.write(`${showText(fault, 2_000)}\n`)
+  return faults.length > 0 ? undefined : rules
+}
+
+/** The rules of files and folders, or everything that is wrong with them, a line each. The server judges where they would send to. */
+const readRules = async (
   paths: readonly string[],
   stdin: Readable,
   limits: Limits,

@@ -53,7 +53,7 @@ const show = (rules: ListedRule[]): string =>
     ...rules.filter(it => stateOf(it) === 'idle').map(({ rule, idle }) => `Rule ${rule.id} is idle: ${idle}.`),
   ].join('\n')
 
-/** What the table tells, and the rule as its owner wrote it. */
+/** The columns of the table, and the rule as its owner wrote it. */
 const toJson = (listed: ListedRule) => {
   const { rule, account, idle, fired } = listed
   const { id, network, startBlock, input } = rule

@@ -4,7 +4,7 @@ import { collectAtMost, readAtMost } from '../../../lib/read.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
 import type { Fault } from '../../../rules/schema.ts'
 
-/** What a file is called in what is printed. */
+/** The name of a file in output. */
 export const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
 
 /** A JSON file, `-` being standard input. Whatever keeps it from being read is refused without the file's name. */

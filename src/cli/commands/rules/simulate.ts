@@ -34,7 +34,7 @@ export const simulateRule = command({
   },
 })
 
-/** The rule of a file; undefined where it is none, its faults being told. Where it would send to is no matter: nothing is sent. */
+/** The rule of a file; undefined if it is not one, after its faults are printed. Its receivers do not matter: nothing is sent. */
 const readRule = async (file: string, { stdin, stderr }: Streams, limits: Limits): Promise<RuleInput | undefined> => {
   let value: unknown
   try {

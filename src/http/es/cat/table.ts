@@ -113,7 +113,7 @@ const aligned = (lines: readonly (readonly string[])[], right: readonly boolean[
 export const textOf = (body: string): Response =>
   new Response(body, { headers: { ...PRODUCT, 'content-type': 'text/plain; charset=UTF-8' } })
 
-const UNITS = new Map([
+export const UNITS = new Map([
   ['b', 1],
   ['kb', 2 ** 10],
   ['mb', 2 ** 20],

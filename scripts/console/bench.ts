@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import { CHROMIUM } from '../../test/console/support.ts'
+import { PACK, type Packed } from './build.ts'
+
+/** Prints the sizes of the console, and how soon something of it is seen on loopback: `npm run bench:console`. */
+const MOST_KB = 250
+const MOST_MS = 500
+const RUNS = 9
+
+const packed = readFileSync(PACK)
+const { files } = JSON.parse(packed.toString('utf8', 0, packed.indexOf('\n'))) as Packed
+const row = (name: string, size: number, br: number, gzip: number) =>
+  console.log(`${name.padEnd(34)} ${String(size).padStart(8)} ${String(br).padStart(8)} ${String(gzip).padStart(8)}`)
+console.log(`${'file'.padEnd(34)} ${'bytes'.padStart(8)} ${'brotli'.padStart(8)} ${'gzip'.padStart(8)}`)
+for (const { name, size, br, gzip } of files) row(name, size, br, gzip)
+const sum = (of: 'size' | 'br' | 'gzip') => files.reduce((total, file) => total + file[of], 0)
+row(`in all (at most ${MOST_KB} kB)`, sum('size'), sum('br'), sum('gzip'))
+
+const firstSight = async (executablePath: string) => {
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-bench-console-'))
+  const server = spawn(process.execPath, ['dist/chainsieve.mjs', 'serve', '--port', '0', '--data', data])
+  try {
+    const url = await new Promise<string>(resolve => {
+      let said = ''
+      server.stderr.on('data', text => {
+        said += String(text)
+        const [, found] = /Serves +url=(\S+)/.exec(said) ?? []
+        if (found) resolve(found)
+      })
+    })
+    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    const times: number[] = []
+    for (let run = 0; run < RUNS; run++) {
+      const page = await (await browser.newContext()).newPage()
+      await page.goto(`${url}/console/`)
+      await page.getByLabel('Token', { exact: true }).waitFor()
+      await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0)
+      times.push(
+        await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN),
+      )
+      await page.context().close()
+    }
+    await browser.close()
+    const sorted = times.map(Math.round).sort((a, b) => a - b)
+    console.log(`first sight, ms (at most ${MOST_MS}): median ${sorted[RUNS >> 1]}, all ${sorted.join(' ')}`)
+  } finally {
+    server.kill()
+    await new Promise(resolve => server.once('close', resolve))
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+if (CHROMIUM === undefined) console.log('first sight: skipped, there is no Chromium')
+else await firstSight(CHROMIUM)

@@ -1,0 +1,24 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { storeFile } from '../../src/engine/files.ts'
+import { startIndexing } from '../../src/ingest/network.ts'
+import { silent } from '../../src/lib/log.ts'
+import { DEMO, DEMO_BATCH, packDemo } from '../../src/services/demo-store.ts'
+
+/** Imports the demo chain as a server would, and writes what comes of it to a file that the program ships. */
+export const makeDemoStore = async (output: string) => {
+  const data = mkdtempSync(join(tmpdir(), 'chainsieve-demo-'))
+  try {
+    const pack = 'data/demo.ndjson.gz'
+    await startIndexing({
+      ...{ data, network: DEMO, job: { type: 'import', files: [pack] } },
+      storeBatch: DEMO_BATCH,
+      log: silent,
+    }).ended
+    mkdirSync('dist', { recursive: true })
+    writeFileSync(output, packDemo(readFileSync(storeFile(data, DEMO)), readFileSync(pack)))
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,101 @@
+import { connectionLost } from '../shell/connection.ts'
+import { rootUrl } from '../shell/place.ts'
+import { session, signOut } from '../shell/session.ts'
+import { at, type Json, parseJson, textAt, toJson } from './json.ts'
+
+/** What the server refused, or why it could not be asked. */
+export class ApiError extends Error {
+  /** 0 where no answer came. */
+  readonly status: number
+  readonly type: string
+  /** The whole answer. */
+  readonly body: Json | undefined
+  constructor(status: number, type: string, reason: string, body?: Json) {
+    super(reason)
+    this.status = status
+    this.type = type
+    this.body = body
+  }
+}
+
+export interface AskOptions {
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Text is sent as it is, anything else as JSON; with one, the method is POST by default. */
+  body?: unknown
+  signal?: AbortSignal
+  headers?: Record<string, string>
+}
+
+/** Asks the server; `path` is without a slash at its beginning. Integers beyond 2^53 come as bigint. */
+export const ask = async <T = Json>(path: string, options: AskOptions = {}): Promise<T> => {
+  const { text } = await askText(path, options)
+  return (text === '' ? null : parseJson(text)) as T
+}
+
+/** The same with the headers of the answer, such as its ETag. */
+export const askText = async (path: string, options: AskOptions = {}): Promise<{ text: string; headers: Headers }> => {
+  const response = await askStream(path, options)
+  return { text: await reach(() => response.text(), options.signal), headers: response.headers }
+}
+
+/** The bare answer, for what is read as it comes; errors are thrown. */
+export const askStream = async (path: string, options: AskOptions = {}): Promise<Response> => {
+  const { token } = session.get()
+  const response = await request(path, token, options)
+  if (response.ok) return response
+  const error = toError(response, await reach(() => response.text(), options.signal))
+  // Of a request that was under way while the user signed in again, nothing follows.
+  if (response.status === 401 && token !== undefined && token === session.get().token) signOut(error.message)
+  throw error
+}
+
+const request = (path: string, token: string | undefined, { method, body, signal, headers }: AskOptions) =>
+  reach(
+    () =>
+      fetch(`${rootUrl}${path}`, {
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : toJson(body) }),
+        ...(signal && { signal }),
+        cache: 'no-store',
+        credentials: 'omit',
+      }),
+    signal,
+  )
+
+const reach = async <T>(what: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+  try {
+    return await what()
+  } catch (error) {
+    if (signal?.aborted) throw error
+    connectionLost()
+    throw new ApiError(
+      0,
+      'no_answer',
+      'The server does not answer. The console will ask again when the server is back.',
+    )
+  }
+}
+
+const toError = ({ status, statusText, headers }: Response, text: string): ApiError => {
+  const body = readBody(text)
+  const reason = textAt(body, 'error.reason') ?? `The server answered ${status} ${statusText}.`
+  const seconds = headers.get('retry-after')
+  const when = seconds === null ? '' : ` Try again in ${seconds} s.`
+  return new ApiError(status, textAt(body, 'error.type') ?? 'error', `${reason}${when}`, at(body, 'error'))
+}
+
+const readBody = (text: string): Json | undefined => {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** An error's sentence, which says what to do. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

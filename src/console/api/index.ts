@@ -1,0 +1,12 @@
+import { ask } from './client.ts'
+import type { Hit, SearchAnswer, Status } from './wire.ts'
+
+/** One function for each endpoint that several pages ask; a page has its own beside it. */
+export const getStatus = (signal?: AbortSignal) => ask<Status>('status', signal ? { signal } : {})
+
+/** `body` is an object, or the text of one. */
+export const search = (network: string, kinds: readonly string[], body: unknown, signal?: AbortSignal) =>
+  ask<SearchAnswer>(`${network}/es/${kinds.join()}/search/`, { body, ...(signal && { signal }) })
+
+export const getDocument = (network: string, kind: string, id: string, signal?: AbortSignal) =>
+  ask<Hit>(`${network}/es/${kind}/${encodeURIComponent(id)}/`, signal ? { signal } : {})

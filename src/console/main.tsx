@@ -1,0 +1,9 @@
+import { render } from 'preact'
+import { App } from './shell/app.tsx'
+
+const TOO_OLD = 'This browser is too old for the console. Use Chrome 120, Firefox 135, Safari 18.4, or a newer one.'
+
+const app = document.getElementById('app')!
+// Without it, JSON loses digits.
+if (typeof JSON.rawJSON === 'function') render(<App />, app)
+else app.textContent = TOO_OLD

@@ -1,0 +1,65 @@
+import UPlot from 'uplot'
+import type { Series } from './chart.tsx'
+
+export interface Drawn {
+  show(series: Series): void
+  remove(): void
+}
+
+/** Draws in an element, in its width, and in the colours of the theme. */
+export const drawChart = (box: HTMLElement, height: number, onSelect: (from: number, to: number) => void): Drawn => {
+  let data: UPlot.AlignedData = [[], []]
+  let plot: UPlot | undefined
+  const colour = (name: string) => getComputedStyle(box).getPropertyValue(name).trim()
+
+  const draw = () => {
+    plot?.destroy()
+    const axis = { stroke: colour('--dim'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
+    const font = '11px system-ui, sans-serif'
+    const options: UPlot.Options = {
+      width: Math.max(box.clientWidth, 100),
+      height,
+      legend: { show: false },
+      cursor: { y: false, drag: { x: true, y: false, setScale: false } },
+      scales: { y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
+      axes: [
+        { ...axis, font, size: 36 },
+        { ...axis, font, size: 48, values: (_, splits) => splits.map(it => (it % 1 === 0 ? it.toLocaleString() : '')) },
+      ],
+      series: [
+        {},
+        {
+          paths: UPlot.paths.bars!({ size: [0.9, 64], align: 1 }),
+          fill: colour('--bar'),
+          stroke: colour('--bar'),
+          width: 0,
+          points: { show: false },
+        },
+      ],
+      hooks: {
+        setSelect: [
+          ({ select: { left, width }, posToVal }) => {
+            if (width > 2) onSelect(posToVal(left, 'x'), posToVal(left + width, 'x'))
+          },
+        ],
+      },
+    }
+    plot = new UPlot(options, data, box)
+  }
+
+  const resizes = new ResizeObserver(() => plot?.setSize({ width: Math.max(box.clientWidth, 100), height }))
+  resizes.observe(box)
+  const theme = matchMedia('(prefers-color-scheme: dark)')
+  theme.addEventListener('change', draw)
+  return {
+    show({ times, counts }) {
+      data = [[...times], [...counts]]
+      draw()
+    },
+    remove() {
+      resizes.disconnect()
+      theme.removeEventListener('change', draw)
+      plot?.destroy()
+    },
+  }
+}

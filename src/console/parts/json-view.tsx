@@ -1,0 +1,66 @@
+import { isObject, type Json, toJson } from '../api/json.ts'
+import { Copy } from './copy.tsx'
+import { Text } from './text.tsx'
+
+/** A value as JSON, with all of its digits. */
+export const JsonView = ({ value, label }: { value: Json; label: string }) => (
+  <div class="json">
+    <Copy text={toJson(value, 2)} what={`${label} as JSON`} />
+    <pre tabIndex={0} role="region" aria-label={`${label} as JSON`}>
+      <Part value={value} depth={0} />
+    </pre>
+  </div>
+)
+
+const Part = ({ value, depth }: { value: Json; depth: number }) => {
+  if (typeof value === 'string')
+    return (
+      <span class="string">
+        "<Text value={toJson(value).slice(1, -1)} most={2_000} />"
+      </span>
+    )
+  if (Array.isArray(value))
+    return <Members open="[" close="]" depth={depth} members={value.map((inner, i) => [i, undefined, inner])} />
+  if (isObject(value)) {
+    const members = Object.entries(value).map(([name, inner], i): Member => [i, name, inner])
+    return <Members open="{" close="}" depth={depth} members={members} />
+  }
+  return <span class="scalar">{String(value)}</span>
+}
+
+type Member = readonly [at: number, name: string | undefined, value: Json]
+
+const Members = ({
+  open,
+  close,
+  depth,
+  members,
+}: {
+  open: string
+  close: string
+  depth: number
+  members: readonly Member[]
+}) => {
+  if (members.length === 0) return <>{open + close}</>
+  return (
+    <>
+      {open}
+      {members.map(([at, name, inner]) => (
+        <span key={at}>
+          {`\n${'  '.repeat(depth + 1)}`}
+          {name !== undefined && (
+            <>
+              <span class="name">
+                "<Text value={name} brief />"
+              </span>
+              {': '}
+            </>
+          )}
+          <Part value={inner} depth={depth + 1} />
+          {at < members.length - 1 && ','}
+        </span>
+      ))}
+      {`\n${'  '.repeat(depth)}${close}`}
+    </>
+  )
+}

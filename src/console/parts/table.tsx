@@ -1,0 +1,141 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useKey } from '../shell/keys.ts'
+
+export interface Column<Row> {
+  name: string
+  title: string
+  /** CSS width, such as `12ch` or `2fr`; `1fr` by default. */
+  width?: string
+  align?: 'right'
+  cell(row: Row): ComponentChildren
+}
+
+interface Props<Row> {
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf(row: Row): string
+  /** Of the row that is open. */
+  open?: string | undefined
+  /** Asked for by a click or Enter. */
+  onOpen?(row: Row): void
+  /** Asked for when the last rows come into sight. */
+  onEnd?(): void
+}
+
+const ROW = 28
+const BEYOND = 12
+
+/** A table whose rows are drawn when they come into sight, so that it holds any number. `j` and `k` go through them. */
+export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }: Props<Row>) => {
+  const box = useRef<HTMLDivElement>(null)
+  const [sight, setSight] = useState({ from: 0, to: 60 })
+  const [at, setAt] = useState(-1)
+  const count = rows.length
+
+  const look = () => {
+    const { scrollTop, clientHeight } = box.current!
+    const from = Math.max(0, Math.floor(scrollTop / ROW) - BEYOND)
+    const to = Math.ceil((scrollTop + clientHeight) / ROW) + BEYOND
+    setSight(sight => (sight.from === from && sight.to === to ? sight : { from, to }))
+  }
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(look)
+    observer.observe(box.current!)
+    return () => observer.disconnect()
+  }, [])
+  useEffect(() => {
+    if (sight.to >= count) onEnd?.()
+  }, [sight.to, count])
+
+  const moveTo = (next: number) => {
+    if (count === 0) return
+    const row = Math.min(Math.max(next, 0), count - 1)
+    setAt(row)
+    const { scrollTop, clientHeight } = box.current!
+    const [top, bottom] = [row * ROW, (row + 2) * ROW]
+    if (top < scrollTop) box.current!.scrollTop = top
+    else if (bottom > scrollTop + clientHeight) box.current!.scrollTop = bottom - clientHeight
+    if (open !== undefined) onOpen?.(rows[row]!)
+  }
+  const page = () => Math.floor(box.current!.clientHeight / ROW) - 2
+  const openAt = () => at >= 0 && at < count && onOpen?.(rows[at]!)
+
+  useKey('j', 'Next row', () => moveTo(at + 1))
+  useKey('k', 'Previous row', () => moveTo(at - 1))
+  useKey('Enter', 'Opens the row', openAt)
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Links and buttons in the rows have keys of their own.
+    if (event.target !== box.current) return
+    const moves: Record<string, () => unknown> = {
+      ArrowDown: () => moveTo(at + 1),
+      ArrowUp: () => moveTo(at - 1),
+      PageDown: () => moveTo(at + page()),
+      PageUp: () => moveTo(at - page()),
+      Home: () => moveTo(0),
+      End: () => moveTo(count - 1),
+      Enter: openAt,
+    }
+    const move = Object.hasOwn(moves, event.key) ? moves[event.key] : undefined
+    if (!move) return
+    event.preventDefault()
+    move()
+  }
+
+  const template = columns.map(({ width = 'minmax(8ch, 1fr)' }) => width).join(' ')
+  const shown = rows.slice(sight.from, sight.to)
+  const rowId = (i: number) => `${label}-${i}`.replaceAll(/\W/g, '-')
+  return (
+    <div
+      ref={box}
+      class="table"
+      role="grid"
+      tabIndex={0}
+      aria-label={label}
+      aria-rowcount={count + 1}
+      aria-activedescendant={at >= sight.from && at < sight.to && at < count ? rowId(at) : undefined}
+      onScroll={look}
+      onKeyDown={onKeyDown}
+    >
+      <div class="row header" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+        {columns.map(({ name, title, align }) => (
+          <div key={name} role="columnheader" class={align}>
+            {title}
+          </div>
+        ))}
+      </div>
+      <div class="rows" role="rowgroup" style={{ height: count * ROW }}>
+        {shown.map((row, i) => {
+          const index = sight.from + i
+          const key = keyOf(row)
+          return (
+            <div
+              key={key}
+              id={rowId(index)}
+              class="row"
+              role="row"
+              tabIndex={-1}
+              aria-rowindex={index + 2}
+              aria-selected={key === open}
+              data-at={index === at || undefined}
+              style={{ gridTemplateColumns: template, transform: `translateY(${index * ROW}px)` }}
+              onClick={event => {
+                if ((event.target as Element).closest('a, button')) return
+                setAt(index)
+                onOpen?.(row)
+              }}
+              onKeyDown={event => event.key === 'Enter' && event.target === event.currentTarget && onOpen?.(row)}
+            >
+              {columns.map(({ name, align, cell }) => (
+                <div key={name} role="gridcell" class={align}>
+                  {cell(row)}
+                </div>
+              ))}
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}

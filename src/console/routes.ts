@@ -1,0 +1,58 @@
+import type { FunctionComponent } from 'preact'
+
+/**
+ * The pages; each is loaded when it is first needed. `:name` in a path is one part of the address, which the page gets as a parameter.
+ * The first path that fits has the address. The last path without parameters is the page's place in the navigation.
+ */
+export const PAGES: readonly Page[] = [
+  { name: 'explore', title: 'Explore', paths: ['/', '/explore'], load: () => import('./pages/explore/index.tsx') },
+]
+
+export interface Page {
+  name: string
+  title: string
+  paths: readonly string[]
+  load(): Promise<{ default: FunctionComponent<PageProps> }>
+}
+
+export interface PageProps {
+  parameters: ReadonlyMap<string, string>
+}
+
+export interface Found {
+  page: Page
+  parameters: ReadonlyMap<string, string>
+}
+
+export const findPage = (path: string, pages = PAGES): Found | undefined => {
+  for (const page of pages)
+    for (const pattern of page.paths) {
+      const parameters = match(pattern, path)
+      if (parameters) return { page, parameters }
+    }
+  return undefined
+}
+
+export const homeOf = ({ paths }: Page): string | undefined => paths.findLast(path => !path.includes(':'))
+
+const match = (pattern: string, path: string): Map<string, string> | undefined => {
+  const [expected, parts] = [partsOf(pattern), partsOf(path)]
+  if (expected.length !== parts.length) return undefined
+  const parameters = new Map<string, string>()
+  for (const [i, part] of expected.entries()) {
+    const value = decoded(parts[i]!)
+    if (value === undefined || (!part.startsWith(':') && part !== value)) return undefined
+    if (part.startsWith(':')) parameters.set(part.slice(1), value)
+  }
+  return parameters
+}
+
+const partsOf = (path: string): string[] => path.split('/').filter(part => part !== '')
+
+const decoded = (part: string): string | undefined => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,38 @@
+import { useEffect, useRef } from 'preact/hooks'
+
+/** Keys that work wherever no text is typed. The dialog of `?` lists those that the page has now. */
+export interface Key {
+  /** As `KeyboardEvent.key` has it. */
+  key: string
+  does: string
+  run(event: KeyboardEvent): void
+}
+
+const keys: Key[] = []
+
+export const activeKeys = (): readonly Key[] => keys.filter(({ key }, i) => i === keys.findIndex(it => it.key === key))
+
+export const useKey = (key: string, does: string, run: (event: KeyboardEvent) => void) => {
+  const latest = useRef(run)
+  latest.current = run
+  useEffect(() => {
+    const entry: Key = { key, does, run: event => latest.current(event) }
+    keys.push(entry)
+    return () => void keys.splice(keys.indexOf(entry), 1)
+  }, [key, does])
+}
+
+addEventListener('keydown', event => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
+  if (document.querySelector('dialog[open]')) return
+  const found = keys.findLast(({ key }) => key === event.key)
+  if (!found) return
+  event.preventDefault()
+  found.run(event)
+})
+
+/** The target behind shadow roots, as that of the editor. */
+const isTyping = (event: Event): boolean => {
+  const [target] = event.composedPath()
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))
+}

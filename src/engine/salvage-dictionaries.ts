@@ -1,0 +1,139 @@
+import type Database from 'better-sqlite3'
+import { asJson } from '../documents/show.ts'
+import { logsBloomOf } from '../lib/bloom.ts'
+import { ChainsieveError } from '../lib/errors.ts'
+import { COUNTED_KINDS } from '../mapping/index.ts'
+import { createDocuments } from './query/documents.ts'
+import { endOf, positionOfOrdinal } from './query/places.ts'
+import { openReader } from './reader.ts'
+import { PLACES } from './schema.ts'
+
+/** Tables whose rows documents name by their numbers, with what an index of theirs holds beside the number. */
+const DICTIONARIES = [
+  { table: 'address', covered: 'bytes' },
+  { table: 'name', covered: 'name' },
+  { table: 'signature', covered: undefined },
+  { table: 'code', covered: undefined },
+] as const
+
+/**
+ * Copies what can be read of the dictionaries of a damaged store, `source`, of which `attached` names the same file in `db`; whether any rows
+ * may be missing. Of addresses and names the index has all that the table has: one damaged page loses none. Otherwise what is behind a
+ * damaged page is read from the other end, so that what lies between the first one and the last is lost.
+ */
+export const copyDictionaries = (db: Database.Database, source: Database.Database, attached: string): boolean => {
+  let isWhole = true
+  for (const { table, covered } of DICTIONARIES) {
+    try {
+      db.exec(`INSERT INTO "${table}" SELECT * FROM ${attached}."${table}" NOT INDEXED`)
+    } catch {
+      if (!rescue(db, source, table, covered)) isWhole = false
+    }
+  }
+  return !isWhole
+}
+
+/** Whether all rows were read by one of the ways that lead to all of them. */
+const rescue = (
+  db: Database.Database,
+  source: Database.Database,
+  table: string,
+  covered: string | undefined,
+): boolean => {
+  const columns = (db.pragma(`table_info("${table}")`) as { name: string }[]).map(({ name }) => `"${name}"`)
+  const insert = db.prepare(
+    `INSERT OR IGNORE INTO "${table}" (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+  )
+  const ways = [
+    'NOT INDEXED ORDER BY id',
+    'NOT INDEXED ORDER BY id DESC',
+    ...(covered === undefined
+      ? []
+      : ['', ' DESC'].map(order => `INDEXED BY sqlite_autoindex_${table}_1 ORDER BY "${covered}"${order}`)),
+  ]
+  return ways.some(way => {
+    try {
+      const rows = source.prepare<[], unknown[]>(`SELECT ${columns.join()} FROM "${table}" ${way}`).raw().iterate()
+      for (const row of rows) insert.run(row)
+      return true
+    } catch (error) {
+      if (!/^SQLITE_CORRUPT/.test(String((error as { code?: unknown }).code))) throw error
+      return false
+    }
+  })
+}
+
+/**
+ * Removes rows that name what is lost, so that nothing else is taken for it, and returns the blocks that they are of: these are to be indexed
+ * again.
+ */
+export const removeNameless = (db: Database.Database): number[] => {
+  const lost = (table: string, columns: readonly (readonly [column: string, of: string])[], block: string) => {
+    const where = columns
+      .map(([column, of]) => `("${column}" IS NOT NULL AND "${column}" NOT IN (SELECT id FROM "${of}"))`)
+      .join(' OR ')
+    return db.prepare<[], number | null>(`DELETE FROM "${table}" WHERE ${where} RETURNING ${block}`).pluck().all()
+  }
+  const block = `pos / ${PLACES}`
+  return [
+    ...lost(
+      'contract',
+      [
+        ['address', 'address'],
+        ['creator', 'address'],
+        ['implementation', 'address'],
+        ['code', 'code'],
+        ['name', 'name'],
+      ],
+      block,
+    ),
+    ...lost(
+      'token',
+      [
+        ['id', 'address'],
+        ['name', 'name'],
+        ['symbol', 'name'],
+      ],
+      block,
+    ),
+    ...lost(
+      'upgrade',
+      [
+        ['address', 'address'],
+        ['implementation', 'address'],
+      ],
+      block,
+    ),
+    // What contracts told is asked again; what codes have in common is worked out again with them.
+    ...lost('link', [['id', 'address']], 'NULL'),
+    ...lost('similar', [['id', 'code']], 'NULL'),
+  ].flatMap(number => (number === null ? [] : [Math.floor(number)]))
+}
+
+/** Numbers of the segments with a document that cannot be shown, since it names what is lost. Reads all documents. */
+export const namelessSegments = (store: string, native?: string): number[] => {
+  const reader = openReader(store, native)
+  try {
+    reader.begin()
+    const { load } = createDocuments({ reader, big: asJson, bloom: logsBloomOf })
+    return reader.segments().flatMap(segment => {
+      const header = reader.header(segment)
+      try {
+        for (const kind of COUNTED_KINDS) {
+          const count = endOf(header, kind, segment.last - segment.first)
+          for (let ordinal = 0; ordinal < count; ordinal++) {
+            const position = positionOfOrdinal(header, kind, ordinal)
+            load(kind, [position])
+            if (kind === 'log') load('event', [position])
+          }
+        }
+        return []
+      } catch (error) {
+        if (!(error instanceof ChainsieveError)) throw error
+        return [segment.id]
+      }
+    })
+  } finally {
+    reader.close()
+  }
+}

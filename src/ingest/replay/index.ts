@@ -1,0 +1,125 @@
+import { createBudget } from '../../chain/budget.ts'
+import { createEndpoint, type Endpoint } from '../../chain/endpoint.ts'
+import { createRpc } from '../../chain/rpc.ts'
+import type { RawBlock } from '../../chain/wire.ts'
+import { createDecoding } from '../../decode/decoding.ts'
+import { createBlockDocuments } from '../../documents/build.ts'
+import type { Document } from '../../documents/document.ts'
+import { asBigint } from '../../documents/show.ts'
+import { ChainsieveError, retry } from '../../lib/errors.ts'
+import { silent } from '../../lib/log.ts'
+import { systemClock } from '../../lib/retry.ts'
+import type { Limits } from '../../limits/index.ts'
+import type { StoredAbi } from '../abis.ts'
+import { createDocumentDecoder } from '../decode-documents.ts'
+import { openSignatures } from '../open-decoding.ts'
+import { addTraces } from './tracing.ts'
+import { readTransaction } from './transaction.ts'
+
+export interface ReplayOptions {
+  /** Nodes; one stands in for another. */
+  urls: readonly string[]
+  hash: string
+  /** ABIs of the user. */
+  own: readonly StoredAbi[]
+  /** Whether codes of the contracts are wanted. */
+  codes: boolean
+  timeoutMs: number | undefined
+  limits: Limits
+  signal: AbortSignal
+}
+
+/** A transaction, and what happened in it: each document's `_source` as a search would answer it. */
+export interface Replayed {
+  txs: Source[]
+  calls: Source[]
+  traces: Source[]
+  events: Source[]
+  logs: Source[]
+  /** Why there are no traces. */
+  untraced: string | undefined
+  /** Codes of the contracts by their addresses, as in `_source`. */
+  codes: ReadonlyMap<string, string>
+}
+
+type Source = Record<string, unknown>
+
+/** Asks a node for one transaction and its traces, and decodes them, without a store. */
+export const replayTransaction = async (options: ReplayOptions): Promise<Replayed> => {
+  const { urls, hash, own, limits, signal, timeoutMs = 60_000 } = options
+  const budget = createBudget(limits.nodeAnswers)
+  const reaching = { timeoutMs, batch: 20, concurrency: 4, limits, budget, log: silent, clock: systemClock }
+  const endpoints = urls.map(url => createEndpoint(url, { ...reaching, random: Math.random }))
+  try {
+    const rpc = createRpc({ endpoints, log: silent, clock: systemClock, random: Math.random })
+    const work = async (endpoint: Endpoint) => {
+      const raw = await readTransaction(endpoint, hash, { signal, limits })
+      const untraced = await addTraces(endpoint, raw, { signal, limits })
+      const sources = decode(raw, own)
+      const codes = options.codes ? await codesOf(endpoint, raw, sources, signal) : new Map<string, string>()
+      return { ...sources, untraced, codes }
+    }
+    return await rpc.attempt(work, signal, { tries: endpoints.length })
+  } catch (error) {
+    if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
+    const names = endpoints.map(({ name }) => name).join(', ')
+    throw retry(error.code, `${names}: ${error.message}. Is the node running there? --rpc names another one.`, {
+      cause: error,
+    })
+  } finally {
+    await Promise.all(endpoints.map(endpoint => endpoint.close()))
+  }
+}
+
+const decode = (raw: RawBlock, own: readonly StoredAbi[]) => {
+  const { registry, functions, errors } = openSignatures()
+  const { log, call, revert, methodOf } = createDecoding(registry, functions, errors, own)
+  const decoder = createDocumentDecoder({
+    decodeLog: log,
+    methodOf,
+    decodeCall: call,
+    decodeRevert: revert,
+    traces: 'all',
+  })
+  const decoded = decoder(raw)
+  const unknown = { contracts: [], tokens: [], decimals: () => undefined }
+  const documents = createBlockDocuments({ ...decoded, ...unknown }, asBigint)
+  const sourcesOf = (all: readonly unknown[], build: (index: number) => Document): Source[] =>
+    all.map((_, index) => build(index)._source)
+  return {
+    txs: [documents.tx(0)._source],
+    calls: sourcesOf(decoded.calls, documents.call),
+    traces: sourcesOf(decoded.traces, documents.trace),
+    logs: sourcesOf(decoded.logs, documents.log),
+    events: decoded.logs.flatMap((_, index): Source[] => {
+      const event = documents.event(index)
+      return event ? [event._source] : []
+    }),
+  }
+}
+
+/** Codes of the contracts that are called or emit, as of the transaction's block, or as of now if the node keeps no old states. */
+const codesOf = async (
+  endpoint: Endpoint,
+  { block }: RawBlock,
+  { txs, traces, logs }: Pick<Replayed, 'txs' | 'traces' | 'logs'>,
+  signal: AbortSignal,
+): Promise<Map<string, string>> => {
+  const asked = [
+    ...txs.map(({ to }) => to),
+    ...traces.map(({ action }) => (action as Source).to),
+    ...logs.map(({ address }) => address),
+  ]
+  const addresses = [...new Set(asked)].filter(it => typeof it === 'string')
+  const codes = new Map<string, string>()
+  for (const at of [block.number, 'latest']) {
+    const missing = addresses.filter(address => !codes.has(address))
+    if (missing.length === 0) break
+    const calls = missing.map(address => ({ method: 'eth_getCode', params: [address, at] }))
+    const answers = await endpoint.sendSmall(calls, signal)
+    for (const [i, { error, ...answer }] of answers.entries())
+      if (error === undefined && 'result' in answer && typeof answer.result === 'string')
+        codes.set(missing[i]!, answer.result)
+  }
+  return codes
+}

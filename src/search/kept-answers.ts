@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto'
+import type { InlineSearch } from './inline.ts'
+
+/**
+ * Answers of one state of a store, for whoever asks the same again: dashboards that refresh, programs that poll for what is new, and several people
+ * who look at the same page. With the next block all of them are forgotten.
+ */
+export interface KeptAnswers {
+  /** Undefined where there is none; `took` is in milliseconds. */
+  get(key: string, version: number, took: number): Uint8Array<ArrayBuffer> | undefined
+  /** Keeps what was answered, where it was asked for before. */
+  offer(key: string, version: number, body: Uint8Array): void
+}
+
+/** Questions that are remembered for as long as they were asked once. */
+const MAX_ASKED = 2_000
+/** What is kept beside the bytes and the key. */
+const OVERHEAD = 200
+/** An answer takes no more than one of so many parts. */
+const PARTS = 8
+
+/** `capacity` is in bytes. */
+export const createKeptAnswers = (capacity: number): KeptAnswers => {
+  /** Those that were asked for last stand last. */
+  const answers = new Map<string, Uint8Array>()
+  const asked = new Set<string>()
+  let bytes = 0
+  let seen: number | undefined
+
+  const forgetOthers = (version: number) => {
+    if (version === seen) return
+    seen = version
+    answers.clear()
+    asked.clear()
+    bytes = 0
+  }
+  const sizeOf = (key: string, { length }: Uint8Array) => length + key.length + OVERHEAD
+  const remove = (key: string, rest: Uint8Array) => {
+    answers.delete(key)
+    bytes -= sizeOf(key, rest)
+  }
+
+  return {
+    get(key, version, took) {
+      forgetOthers(version)
+      const rest = answers.get(key)
+      if (!rest) return undefined
+      answers.delete(key)
+      answers.set(key, rest)
+      const head = `${HEAD}${took}`
+      const body = new Uint8Array(head.length + rest.length)
+      for (let i = 0; i < head.length; i++) body[i] = head.charCodeAt(i)
+      body.set(rest, head.length)
+      return body
+    },
+    offer(key, version, body) {
+      forgetOthers(version)
+      if (!asked.has(key)) {
+        if (asked.size >= MAX_ASKED) asked.clear()
+        asked.add(key)
+        return
+      }
+      const start = endOfTook(body)
+      if (start === undefined || answers.has(key)) return
+      const rest = body.slice(start)
+      const size = sizeOf(key, rest)
+      if (size * PARTS > capacity) return
+      bytes += size
+      for (const [oldest, its] of answers) {
+        if (bytes <= capacity) break
+        remove(oldest, its)
+      }
+      answers.set(key, rest)
+    },
+  }
+}
+
+const HEAD = '{"took":'
+const HEAD_BYTES = Buffer.from(HEAD)
+const COMMA = 0x2c
+/** Digits of it, at most. */
+const TOOK = 12
+
+/** Undefined where an answer begins otherwise: that of a cursor names the cursor. */
+const endOfTook = (body: Uint8Array): number | undefined => {
+  if (HEAD_BYTES.some((byte, i) => body[i] !== byte)) return undefined
+  const end = body.subarray(0, HEAD.length + TOOK).indexOf(COMMA)
+  return end < 0 ? undefined : end
+}
+
+/** What an answer depends on beside the state of the store; undefined where it depends on more than that. */
+export const keyOfSearch = (
+  { entities, index, parameters, dialect, form, isNamed, format, scroll }: InlineSearch,
+  text: string,
+): string | undefined => {
+  if (scroll !== undefined) return undefined
+  const key = `${index} ${entities} ${JSON.stringify([parameters, dialect, form, isNamed, format])} ${text}`
+  if (MAY_TELL_TIME.test(key)) return undefined
+  return key.length > LONG ? hash('sha256', key, 'base64') : key
+}
+
+/** Date math counts from `now`, which an escape may hide. */
+const MAY_TELL_TIME = /now|\\u/i
+/** Letters of a key. */
+const LONG = 1_000

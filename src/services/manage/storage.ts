@@ -1,0 +1,78 @@
+import { parentPort } from 'node:worker_threads'
+import { readStats, type Stats } from '../../engine/stats.ts'
+import type { StorageState } from '../../http/manage/service.ts'
+import { messageOf } from '../../lib/errors.ts'
+import { gapsIn } from '../../lib/ranges.ts'
+import { nativeBinding, startWorker } from '../../lib/runtime.ts'
+
+/** To measure reads every page of a store: no more often than this. */
+const FRESH_MS = 10 * 60_000
+/** A small store is measured while the caller waits. */
+const PATIENCE_MS = 1_500
+
+/** How much room what of a store takes; measured in a thread of its own, one store at a time. */
+export const createStorage = (storeOf: (network: string) => string, measure: Measure = measureInThread) => {
+  const known = new Map<string, StorageState>()
+  const under = new Map<string, Promise<void>>()
+  let last: Promise<unknown> = Promise.resolve()
+
+  const begin = (network: string, before: StorageState | undefined): Promise<void> => {
+    const nothing = { network, measuredAt: null, tookMs: null, error: null, storage: null }
+    known.set(network, { ...(before ?? nothing), state: 'measuring' })
+    const run = async () => {
+      const started = performance.now()
+      try {
+        const { ranges, ...stats } = await measure(storeOf(network))
+        known.set(network, {
+          ...{ network, state: 'measured', measuredAt: new Date().toISOString() },
+          ...{ tookMs: Math.round(performance.now() - started), error: null },
+          storage: { ...stats, ranges, gaps: gapsIn(ranges, ranges[0]?.from ?? 0, ranges.at(-1)?.to ?? -1) },
+        })
+      } catch (error) {
+        known.set(network, { ...(before ?? nothing), state: 'failed', error: messageOf(error) })
+      } finally {
+        under.delete(network)
+      }
+    }
+    const done = last.then(run)
+    last = done
+    under.set(network, done)
+    return done
+  }
+
+  return async (network: string): Promise<StorageState> => {
+    // Refused where nothing is stored yet.
+    storeOf(network)
+    const before = known.get(network)
+    const isFresh = before?.measuredAt != null && Date.now() - Date.parse(before.measuredAt) < FRESH_MS
+    if (isFresh && before.state === 'measured') return before
+    const done = under.get(network) ?? begin(network, before)
+    const patience = new Promise<void>(resolve => setTimeout(resolve, PATIENCE_MS).unref())
+    await Promise.race([done, patience])
+    return known.get(network)!
+  }
+}
+
+export type Measure = (store: string) => Promise<Stats>
+
+type Told = { stats: Stats } | { error: string }
+
+const measureInThread: Measure = store =>
+  new Promise((resolve, reject) => {
+    const worker = startWorker('storage', { store })
+    worker.once('message', (told: Told) => ('stats' in told ? resolve(told.stats) : reject(new Error(told.error))))
+    worker.once('error', reject)
+    worker.once('exit', code => reject(new Error(`the thread that measures ended with code ${code}`)))
+    // What it finds out is of no use to a program that ends.
+    worker.unref()
+  })
+
+/** The thread that measures. */
+export const runStorage = ({ store }: { store: string }) => {
+  const tell = (told: Told) => parentPort!.postMessage(told)
+  try {
+    tell({ stats: readStats(store, nativeBinding()) })
+  } catch (error) {
+    tell({ error: messageOf(error) })
+  }
+}

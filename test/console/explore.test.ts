@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+
+const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
+
+describe('Explore', { skip }, () => {
+  const bench = useConsole()
+  const total = (kinds: string, query: unknown) => bench.server.total(DEMO, kinds, query)
+
+  test('a search shows its hits, its exact total, and a hit with all of its fields and as JSON', async t => {
+    const page = await bench.enter(t)
+    await page.getByLabel('Search').fill('event:Swap')
+    await page.getByLabel('tx', { exact: true }).uncheck()
+    await page.getByRole('button', { name: 'Search' }).click()
+    const expected = await total('event', { term: { 'event.raw': 'Swap' } })
+    await page.getByText(`${expected.toLocaleString('en-GB')} hits in`).waitFor()
+    const row = page.getByRole('row').filter({ hasText: 'Swap(' }).first()
+    await row.getByRole('gridcell').last().click()
+    const opened = page.getByRole('complementary', { name: 'The open hit' })
+    await opened.getByText('transactionHash').waitFor()
+    await opened.getByRole('tab', { name: 'JSON' }).click()
+    await opened.getByRole('region').getByText('"transactionHash"').waitFor()
+    await page.keyboard.press('Escape')
+    await opened.waitFor({ state: 'detached' })
+  })
+
+  test('the address restores all of the state, and back goes back', async t => {
+    const page = await bench.enter(t, '/console/explore?q=event:Transfer&kinds=event,log')
+    await page.getByText('Asked for a query string').waitFor()
+    assert.equal(await page.getByLabel('Search').inputValue(), 'event:Transfer')
+    assert.ok(await page.getByLabel('log', { exact: true }).isChecked())
+    await page.getByRole('row').nth(1).getByRole('gridcell').last().click()
+    await page.getByRole('complementary').getByText('transactionHash').waitFor()
+    const link = page.url()
+    await page.reload()
+    await page.getByRole('complementary').getByText('transactionHash').waitFor()
+    assert.equal(page.url(), link)
+    await page.goBack()
+    await page.getByRole('complementary').waitFor({ state: 'detached' })
+  })
+
+  test('the box takes addresses, hashes, block numbers, and JSON with all of its digits', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=block,tx,event')
+    const ask = async (text: string, as: string) => {
+      await page.getByLabel('Search').fill(text)
+      await page.getByRole('button', { name: 'Search' }).click()
+      await page.getByText(`Asked for ${as}.`).waitFor()
+      const told = await page.getByText(/^[\d,]+ hits? in/).textContent()
+      return Number(told!.replace(/ .*/, '').replaceAll(',', ''))
+    }
+    const inEvents = { nested: { path: 'args', query: { term: { 'args.value.hex': DOLLAR } } } }
+    assert.ok((await ask(DOLLAR, 'an address')) > (await total('event', inEvents)))
+    const height = await ask('400', 'a block number')
+    const above = { bool: { should: ['number.num', 'blockNumber.num'].map(field => ({ term: { [field]: 400 } })) } }
+    assert.equal(height, await total('block,tx,event', above))
+    const large = '{"range": {"value.dec": {"gt": 9007199254740993}}}'
+    assert.equal(await ask(large, 'a query in JSON'), await total('block,tx,event', JSON.parse(large)))
+    await page.getByLabel('Search').fill('{"term": }')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('This is not JSON').waitFor()
+    await page.getByLabel('Search').fill('nofield:1')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('no field [nofield]').waitFor()
+  })
+
+  test('j and k go through the hits, and further ones come without an end', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=event')
+    const grid = page.getByRole('grid', { name: 'Hits' })
+    await grid.waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    await page.keyboard.press('Enter')
+    const [, first] = await grid.getByRole('row').allTextContents()
+    assert.equal(await grid.locator('[aria-selected=true]').textContent(), first)
+    const count = async () => Number(await grid.getAttribute('aria-rowcount')) - 1
+    const all = await total('event', { match_all: {} })
+    for (const end = Date.now() + 60_000; (await count()) < all && Date.now() < end; ) {
+      await grid.evaluate(box => box.scrollTo(0, box.scrollHeight))
+      await page.waitForTimeout(50)
+    }
+    assert.equal(await count(), all)
+    assert.ok((await grid.getByRole('row').count()) < 100, 'only what is in sight is drawn')
+  })
+
+  test('text from the chain stays text, whatever it is', async t => {
+    const page = await bench.open(t)
+    const odd = `<script>document.title='x'</script><img src=x onerror="document.title='x'">\u202e\u0000\u2066`
+    const document = { timestamp: '2025-01-01T00:00:00', str: `${odd}${'A'.repeat(32_768)}`, [odd]: odd }
+    const hit = { _index: 'x', _type: 'event', _id: `0x${'ab'.repeat(32)}_e_0`, _source: document, sort: [1] }
+    await page.route('**/es/*/search/', route =>
+      route.fulfill({ json: { took: 1, hits: { total: 1, hits: [hit] }, aggregations: {} } }),
+    )
+    await page.route('**/es/event/*/', route => route.fulfill({ json: hit }))
+    await page.getByLabel('Token', { exact: true }).fill(bench.server.token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const cell = page.getByRole('grid').getByText('<script>')
+    await cell.waitFor()
+    assert.match((await cell.textContent())!, /U\+202E.*U\+0000.*U\+2066/s)
+    await cell.click()
+    const opened = page.getByRole('complementary')
+    await opened.getByRole('button', { name: 'Show all 32,' }).waitFor()
+    await opened.getByRole('tab', { name: 'JSON' }).click()
+    await opened.getByRole('region').getByText('<script>').first().waitFor()
+    assert.equal(await page.title(), 'Explore · Chainsieve')
+    assert.equal(await overhang(page), 0)
+    assert.deepEqual(await violations(page), [])
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`axe finds nothing, wide and narrow (${colorScheme})`, async t => {
+      const page = await bench.enter(t, '/console/explore?kinds=tx,event', { colorScheme })
+      await page.getByRole('row').nth(1).getByRole('gridcell').last().click()
+      await page.getByRole('complementary').getByText('blockHash').waitFor()
+      await page.locator('.chart canvas').waitFor()
+      assert.deepEqual(await violations(page), [])
+      await page.setViewportSize({ width: 360, height: 740 })
+      assert.deepEqual(await violations(page), [])
+      assert.equal(await overhang(page), 0)
+    })
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { tokenOf } from '../e2e/program.ts'
+import { revokeAll, signIn, skip, useConsole, violations } from './support.ts'
+
+describe('the shell of the console', { skip }, () => {
+  const bench = useConsole()
+
+  test('signs in by a token, which no address holds, and signs out', async t => {
+    const page = await bench.open(t)
+    await page.getByLabel('Token', { exact: true }).fill('cs_wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('The token is not valid').waitFor()
+    await page.getByLabel('Token', { exact: true }).fill('nothing')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Tokens begin with cs_').waitFor()
+    await signIn(page, bench.server.token)
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    assert.ok(!page.url().includes('cs_'))
+    assert.deepEqual(await page.context().cookies(), [])
+    assert.equal(await page.evaluate(() => localStorage.length), 0)
+    await page.reload()
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Token', { exact: true }).waitFor()
+  })
+
+  test('an address without a page says so, and leads back', async t => {
+    const page = await bench.enter(t, '/console/nothing/here')
+    await page.getByText('There is no page at this address').waitFor()
+    await page.getByRole('link', { name: 'Go to Explore' }).click()
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/console/')
+  })
+
+  test('keys: ? lists them, / goes to the box', async t => {
+    const page = await bench.enter(t)
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    await page.keyboard.press('?')
+    const dialog = page.getByRole('dialog', { name: 'Keys' })
+    await dialog.getByText('Next row').waitFor()
+    assert.deepEqual(await violations(page), [])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.keyboard.press('/')
+    await page.keyboard.type('?')
+    assert.equal(await page.getByLabel('Search').inputValue(), '?')
+  })
+
+  test('a server that goes away is told, and what is shown goes on when it is back', async t => {
+    const page = await bench.enter(t)
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    bench.server.signal('SIGKILL')
+    await bench.server.ended
+    await page.getByLabel('Search').fill('event:Swap')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('The console will go on when the server is back').waitFor()
+    await bench.restart()
+    await page.getByText('Asked for a query string').waitFor()
+    await page.getByText(/^\d+ hits in/).waitFor()
+    assert.equal(await page.getByText('The console will go on').count(), 0)
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`axe finds nothing in the sign-in (${colorScheme})`, async t => {
+      const page = await bench.open(t, '/console/', { colorScheme })
+      await page.getByLabel('Token', { exact: true }).fill('x')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('Tokens begin with cs_').waitFor()
+      assert.deepEqual(await violations(page), [])
+    })
+
+  // The last: it ends the tokens of all.
+  test('a revoked token leads to the sign-in with the reason, and back to the page', async t => {
+    const page = await bench.enter(t, '/console/explore?q=event:Swap&kinds=event')
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    revokeAll(bench.data)
+    await page.waitForTimeout(1_500)
+    await page.getByLabel('log', { exact: true }).check()
+    await page.getByText('You were signed out: The token is not valid').waitFor()
+    await signIn(page, tokenOf(bench.data))
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('kinds'), 'event,log')
+    assert.equal(await page.getByLabel('Search').inputValue(), 'event:Swap')
+  })
+})

@@ -1,0 +1,112 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { buildConsole } from '../../scripts/console/build.ts'
+import { openAccounts } from '../../src/accounts/index.ts'
+import { type Server, serve, start } from '../e2e/program.ts'
+
+/** The system's Chromium; `CHROMIUM` names another one. */
+export const CHROMIUM = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find(path => path !== undefined && existsSync(path))
+
+/** For `describe` and `test`: why they cannot run here. */
+export const skip =
+  CHROMIUM === undefined ? 'there is no Chromium: install Debian’s package chromium, or name one in CHROMIUM' : false
+
+export const DEMO = 'ethereum/demo/local'
+
+export interface Bench {
+  /** The server of the demo chain; `restart` starts it at the same address once it has ended. */
+  server: Server
+  data: string
+  restart(): Promise<void>
+  /** A page of its own, which is not signed in. What its scripts throw, and what its policy refuses, fails the test. */
+  open(t: TestContext, path?: string, options?: BrowserContextOptions): Promise<Page>
+  /** The same, signed in. */
+  enter(t: TestContext, path?: string, options?: BrowserContextOptions): Promise<Page>
+}
+
+/** For a `describe`: a browser and a server of the demo chain, or of what `args` say, while its tests run. */
+export const useConsole = (args: readonly string[] = []): Bench => {
+  const ends: (() => unknown)[] = []
+  const whole = { after: (end: () => unknown) => void ends.push(end) }
+  const bench = {} as Bench
+  let browser: Browser
+  before(async () => {
+    if (skip) return
+    await buildConsole('test')
+    bench.data = mkdtempSync(join(tmpdir(), 'chainsieve-console-'))
+    ends.push(() => rmSync(bench.data, { recursive: true, force: true, maxRetries: 3 }))
+    bench.server = await serve(whole, bench.data, args)
+    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] })
+  })
+  after(async () => {
+    await browser?.close()
+    for (const end of ends.reverse()) await end()
+  })
+
+  bench.restart = async () => {
+    const { port } = new URL(bench.server.url)
+    const program = start(whole, ['serve', '--port', port, ...args], { data: bench.data })
+    await program.says(/Serves +url=/)
+    bench.server = { ...bench.server, ...program }
+  }
+  bench.open = async (t, path = '/console/', options = {}) => {
+    const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(20_000)
+    const faults: string[] = []
+    page.on('pageerror', error => faults.push(error.message))
+    page.on('console', message => {
+      if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(message.text())
+    })
+    t.after(async () => {
+      await context.close()
+      if (faults.length > 0) throw new Error(`in the page: ${faults.join('; ')}`)
+    })
+    await page.goto(bench.server.url + path)
+    return page
+  }
+  bench.enter = async (t, path, options) => {
+    const page = await bench.open(t, path, options)
+    await signIn(page, bench.server.token)
+    return page
+  }
+  return bench
+}
+
+export const signIn = async (page: Page, token: string) => {
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('navigation').waitFor()
+}
+
+/** Revokes every token of the data folder, beside the server. */
+export const revokeAll = (data: string) => {
+  const accounts = openAccounts(data)
+  for (const { id, revokedAt } of accounts.list()) if (revokedAt === null) accounts.revoke(id)
+  accounts.close()
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** What axe finds wrong, a line for each; the debugger runs it beside the page's policy. */
+export const violations = async (page: Page): Promise<string[]> => {
+  await page.evaluate(`${AXE}; undefined`)
+  return page.evaluate<string[]>(
+    `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 300) + ' ' + failureSummary)))`,
+  )
+}
+
+/** By how many pixels the page is wider than the window. */
+export const overhang = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
