@@ -34,7 +34,9 @@ export const Alerts = ({ rule }: { rule: Rule }) => {
   const opened = pages.rows.find(({ id }) => id === open)
   return (
     <>
-      <SelectField label="State" value={state} options={OPTIONS} onChange={value => setState(value)} />
+      <div class="line">
+        <SelectField label="State" value={state} options={OPTIONS} onChange={value => setState(value)} />
+      </div>
       {pages.error !== undefined && <Fault title="The alerts cannot be read" error={pages.error} again={pages.again} />}
       {!pages.asked && pages.error === undefined && <Busy label="Reading the alerts" />}
       {pages.asked && pages.rows.length === 0 && (

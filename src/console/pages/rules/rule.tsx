@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { messageOf } from '../../api/client.ts'
 import { useAsk } from '../../api/use-ask.ts'
-import { Chart } from '../../parts/chart.tsx'
+import { Chart, type Series } from '../../parts/chart.tsx'
 import { confirm } from '../../parts/dialog.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { SelectField } from '../../parts/field.tsx'
@@ -163,6 +163,7 @@ const Counts = ({ id }: { id: number }) => {
   })
   useEvery(REFRESH_MS * 2, again)
   const counted = data?.rules[0]
+  const series = useMemo(() => data && barsOf(data), [data])
   return (
     <section aria-label="Alerts over time">
       <div class="line">
@@ -170,16 +171,13 @@ const Counts = ({ id }: { id: number }) => {
         {counted && <p>{counted.total.toLocaleString()} in this time</p>}
       </div>
       {error !== undefined && <Fault error={error} />}
-      {data && counted && counted.total > 0 && (
-        <Chart
-          label={`${counted.total} alerts over time`}
-          series={{ times: timesOf(data), counts: counted.counts }}
-          height={84}
-        />
-      )}
+      {series && counted && counted.total > 0 && <Chart label={`${counted.total} alerts over time`} series={series} />}
     </section>
   )
 }
 
-const timesOf = ({ from, intervalMs, rules }: AlertSeries): number[] =>
-  (rules[0]?.counts ?? []).map((_, i) => (Date.parse(from) + i * intervalMs) / 1000)
+/** The last bar has an end, too. */
+const barsOf = ({ from, intervalMs, rules }: AlertSeries): Series => {
+  const counts = [...(rules[0]?.counts ?? []), 0]
+  return { times: counts.map((_, i) => (Date.parse(from) + i * intervalMs) / 1000), counts }
+}

@@ -9,6 +9,7 @@ import { announce } from '../../../parts/toast.tsx'
 import { Link, navigate } from '../../../shell/router.tsx'
 import { getRule, isConflict, replaceRule, type Tagged } from '../api.ts'
 import { ownOf } from '../model.ts'
+import { Test } from '../test.tsx'
 import { Conflict } from './conflict.tsx'
 import { baseOf, forgetDraft, useDraft } from './drafts.ts'
 import { RuleEditor } from './editor.tsx'
@@ -80,6 +81,7 @@ const Form = ({ first }: { first: Tagged }) => {
         action="Save the rule"
         save={body => store(body, base)}
         onCancel={() => navigate(away)}
+        test={<Test rule={rule} />}
       />
     </>
   )

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { messageOf } from '../../../api/client.ts'
 import type { JsonObject } from '../../../api/json.ts'
@@ -19,6 +20,8 @@ interface Props {
   /** Throws what the server refused. */
   save(rule: JsonObject): Promise<void>
   onCancel(): void
+  /** Tests the receivers as they are stored. */
+  test?: ComponentChildren
 }
 
 const VIEWS = [
@@ -27,7 +30,7 @@ const VIEWS = [
 ] as const
 
 /** A rule while it is written: as a form, as JSON, and what it would have found. */
-export const RuleEditor = ({ draft, action, save, onCancel }: Props) => {
+export const RuleEditor = ({ draft, action, save, onCancel, test }: Props) => {
   const [view, setView] = useState<'form' | 'json'>('form')
   const [refused, setRefused] = useState<{ text: string; error: unknown }>()
   const [busy, setBusy] = useState(false)
@@ -91,6 +94,11 @@ export const RuleEditor = ({ draft, action, save, onCancel }: Props) => {
             </>
           )}
         </Tabs>
+        {draft.isChanged || test === undefined ? (
+          <p class="dim">Save the rule to send a test alert to its receivers.</p>
+        ) : (
+          test
+        )}
         <Refusal error={refused?.error} faults={saving} />
         <p class="actions">
           <button type="submit" class="main" disabled={busy || draft.fault !== undefined}>

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { at, type JsonObject, parseJson, textAt, toJson } from '../../../api/json.ts'
 import { type Asked, useAsk } from '../../../api/use-ask.ts'
 import type { Hit } from '../../../api/wire.ts'
-import { Chart } from '../../../parts/chart.tsx'
+import { Chart, type Series } from '../../../parts/chart.tsx'
 import { Fault } from '../../../parts/fault.tsx'
 import { SelectField } from '../../../parts/field.tsx'
 import { Hash } from '../../../parts/hash.tsx'
@@ -52,15 +52,7 @@ const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
 
 export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObject }) => {
   const { data, error, busy, blocks, setBlocks, isWhole, again } = preview
-  const buckets = data?.series?.buckets
-  const series = useMemo(
-    () =>
-      buckets && {
-        times: buckets.map(({ from }) => Date.parse(from) / 1000),
-        counts: buckets.map(({ count }) => count),
-      },
-    [buckets],
-  )
+  const series = useMemo(() => data?.series && barsOf(data.series), [data])
   const faults = faultsOf(error)
   const isShown = isWhole && error === undefined && data !== undefined
   return (
@@ -80,7 +72,7 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
       {isWhole && error !== undefined && faults.length === 0 && <Fault error={error} again={again} />}
       {isWhole && faults.length > 0 && <p class="dim">Correct what is marked.</p>}
       {isShown && series && data.total > 0 && (
-        <Chart label={`${data.total} matches by the time of their blocks`} series={series} height={84} />
+        <Chart label={`${data.total} matches by the time of their blocks`} series={series} />
       )}
       {isShown && data.total === 0 && <p>Nothing. Are the values right, and do they occur in these blocks?</p>}
       {isShown && data.hits.length > 0 && (
@@ -93,6 +85,14 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
       )}
     </section>
   )
+}
+
+/** The last bar has an end, too. */
+const barsOf = ({ intervalMs, buckets }: NonNullable<Simulation['series']>): Series => {
+  const times = buckets.map(({ from }) => Date.parse(from) / 1000)
+  const end = times.at(-1)
+  const ends = end === undefined ? [] : [end + intervalMs / 1000]
+  return { times: [...times, ...ends], counts: [...buckets.map(({ count }) => count), ...ends.map(() => 0)] }
 }
 
 const Sum = ({ data: { total, fromBlock, toBlock, complete, holes } }: { data: Simulation }) => (
