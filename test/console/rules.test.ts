@@ -236,7 +236,7 @@ describe('rules in the console', { skip }, () => {
     assert.deepEqual([name, maxConfirmationCount, 'description' in rest], ['Mine of one', 5, true])
   })
 
-  test('pause and delete ask first, and say how many deliveries are cancelled; dead ones are sent again', async t => {
+  test('pause and delete ask first, and say how many deliveries are cancelled', async t => {
     const receiver = await startReceiver(t, () => ({ status: 503, body: '<b>busy</b>' }))
     const rule = await create(bodyFor(receiver.url, { name: 'Failing', startBlock: 337 }))
     const page = await bench.enter(t, `/console/rules/${rule.id}?tab=deliveries`)
@@ -255,10 +255,7 @@ describe('rules in the console', { skip }, () => {
     await page.getByText('Paused the rule. Cancelled 3 deliveries.').waitFor()
     assert.equal((await read(rule.id)).enabled, false)
 
-    receiver.behave = () => ({ status: 200, body: 'now' })
-    await opened.getByRole('button', { name: 'Send again' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click()
-    await opened.getByText('answered: now').waitFor()
+    assert.equal(await opened.getByRole('button', { name: 'Send again' }).count(), 0)
     await page.getByRole('button', { name: 'Resume' }).click()
     await page.getByText('Resumed the rule.').waitFor()
 
@@ -267,6 +264,29 @@ describe('rules in the console', { skip }, () => {
     await page.getByText('Deleted the rule.').waitFor()
     await page.getByRole('grid', { name: 'Rules' }).waitFor()
     assert.equal((await bench.server.ask(`${RULES}/${rule.id}`)).status, 404)
+  })
+
+  test('one dead delivery is sent again, and then all of them', async t => {
+    const receiver = await startReceiver(t, () => ({ status: 410, body: 'no more' }))
+    const rule = await create(bodyFor(receiver.url, { name: 'Gone', startBlock: 337 }))
+    const page = await bench.enter(t, `/console/rules/${rule.id}?tab=deliveries&state=dead`)
+    const grid = page.getByRole('grid', { name: 'Deliveries' })
+    await page.locator('[aria-label=Deliveries][aria-rowcount="4"]').waitFor()
+    await grid.getByText('dead').first().click()
+    const opened = page.getByRole('complementary', { name: 'The open delivery' })
+    receiver.behave = () => ({ status: 200, body: 'now' })
+    await opened.getByRole('button', { name: 'Send again' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click()
+    await opened.getByText('answered: now').waitFor()
+    await page.locator('[aria-label=Deliveries][aria-rowcount="3"]').waitFor()
+    await page.getByRole('button', { name: 'Send all dead again' }).click()
+    await page.getByRole('button', { name: 'Send all again' }).click()
+    await page.getByText('Sending 2 deliveries again').waitFor()
+    await page.getByText('No delivery is in this state').waitFor()
+    assert.equal(
+      receiver.calls.filter(({ headers }) => headers['webhook-type'] === 'alert.confirmed').length >= 3,
+      true,
+    )
   })
 
   test('hostile text stays text on every page', async t => {

@@ -33,10 +33,14 @@ export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again():
           ))}
         </ol>
       )}
-      {state !== 'queued' && <Again delivery={delivery} again={again} />}
+      {canRepeat(delivery) && <Again delivery={delivery} again={again} />}
     </article>
   )
 }
+
+/** Tests and what was cancelled are never sent again. */
+const canRepeat = ({ state, type, tries }: Delivery) =>
+  type !== 'alert.test' && state !== 'cancelled' && (state !== 'queued' || tries > 0)
 
 const AttemptView = ({ attempt: { at, outcome, status, error, head, latencyMs, nextAt } }: { attempt: Attempt }) => (
   <li>

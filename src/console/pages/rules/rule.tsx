@@ -39,7 +39,13 @@ export const RulePage = ({ id }: { id: string }) => {
     return error === undefined ? (
       <Busy label="Reading the rule" />
     ) : (
-      <Fault title="The rule cannot be read" error={error} again={again} />
+      <>
+        <h1>Rule</h1>
+        <Fault title="The rule cannot be read" error={error} again={again} />
+        <p>
+          <Link to="/rules">All rules</Link>
+        </p>
+      </>
     )
   const { rule } = data
   return (

@@ -25,7 +25,12 @@ export const Edit = ({ id }: { id: string }) => {
   })
   if (first) return <Form first={first} />
   if (asked.error !== undefined)
-    return <Fault title="The rule cannot be read" error={asked.error} again={asked.again} />
+    return (
+      <>
+        <h1>Edit a rule</h1>
+        <Fault title="The rule cannot be read" error={asked.error} again={asked.again} />
+      </>
+    )
   return <Busy label="Reading the rule" />
 }
 
