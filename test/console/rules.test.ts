@@ -255,7 +255,7 @@ describe('rules in the console', { skip }, () => {
     await page.getByText('Paused the rule. Cancelled 3 deliveries.').waitFor()
     assert.equal((await read(rule.id)).enabled, false)
 
-    assert.equal(await opened.getByRole('button', { name: 'Send again' }).count(), 0)
+    await opened.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Resume' }).click()
     await page.getByText('Resumed the rule.').waitFor()
 
