@@ -6,6 +6,10 @@ import type { FunctionComponent } from 'preact'
  */
 export const PAGES: readonly Page[] = [
   { name: 'explore', title: 'Explore', paths: ['/', '/explore'], load: () => import('./pages/explore/index.tsx') },
+  {
+    ...{ name: 'rules', title: 'Rules', paths: ['/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'] },
+    load: () => import('./pages/rules/index.tsx'),
+  },
 ]
 
 export interface Page {

@@ -59,7 +59,7 @@ export const openEditor = (box: HTMLElement, label: string, current: () => Curre
         linter(view => current().lint?.(view) ?? []),
         syntaxHighlighting(COLOURS),
         THEME,
-        EditorView.contentAttributes.of({ 'aria-label': label }),
+        EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
         EditorView.lineWrapping,
         EditorView.updateListener.of(update => {
           if (!update.docChanged || update.transactions.some(it => it.annotation(Transaction.remote))) return

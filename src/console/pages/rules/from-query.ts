@@ -1,0 +1,155 @@
+import { isObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
+
+/** What of a search can stand in a rule, and in sentences what cannot. */
+export interface Taken {
+  conditions: JsonObject[]
+  left: string[]
+}
+
+/** Reads the query of a search as conditions: a clause in JSON, a body with `query`, or `field:value AND …`. */
+export const conditionsOf = (text: string): Taken => {
+  const taken: Taken = { conditions: [], left: [] }
+  const typed = text.trim()
+  if (typed === '') return taken
+  if (!typed.startsWith('{')) {
+    ofText(typed, taken)
+    return taken
+  }
+  try {
+    const value = parseJson(typed)
+    const query = member(value, 'query')
+    clause(isObject(query) && Object.keys(value as JsonObject).length === 1 ? query : value, taken)
+  } catch (error) {
+    taken.left.push(`The query is not JSON: ${(error as Error).message}.`)
+  }
+  return taken
+}
+
+const clause = (query: Json, taken: Taken) => {
+  if (!isObject(query)) return
+  for (const [name, body] of Object.entries(query)) {
+    const read = READERS.get(name)
+    if (read && isObject(body)) read(body, taken)
+    else leave(`"${name}"`, taken)
+  }
+}
+
+const leave = (what: string, { left }: Taken) =>
+  void left.push(`${what} has no counterpart in a rule, and was left out.`)
+
+type Reader = (body: JsonObject, taken: Taken) => void
+
+const bool: Reader = (body, taken) => {
+  for (const [name, inner] of Object.entries(body)) {
+    const clauses = Array.isArray(inner) ? inner : [inner]
+    const isOnlyOne = name === 'should' && clauses.length === 1 && body.must === undefined && body.filter === undefined
+    if (name === 'must' || name === 'filter' || isOnlyOne) for (const it of clauses) clause(it, taken)
+    else if (name !== 'boost' && name !== 'minimum_should_match' && name !== '_name') leave(`"bool.${name}"`, taken)
+  }
+}
+
+/** The value of a clause that may have it in `key`. */
+const operand = (value: Json, key: string): Json => (isObject(value) ? (member(value, key) ?? null) : value)
+
+const equal =
+  (key: string, operator: string): Reader =>
+  (body, { conditions }) => {
+    for (const [name, value] of Object.entries(body))
+      if (name !== 'boost') conditions.push({ name, operator, value: String(operand(value, key)) })
+  }
+
+/** Of full text, one word alone means the same. */
+const match: Reader = (body, taken) => {
+  for (const [name, value] of Object.entries(body)) {
+    const words = String(operand(value, 'query'))
+    if (/^\w+$/.test(words)) taken.conditions.push({ name, operator: 'Equals (ignore case)', value: words })
+    else leave(`"match" of several words on ${name}`, taken)
+  }
+}
+
+const terms: Reader = (body, taken) => {
+  for (const [name, values] of Object.entries(body))
+    if (Array.isArray(values)) taken.conditions.push({ name, operator: 'Equals any', value: values.map(String) })
+    else if (name !== 'boost') leave(`"terms" of ${name} by look-up`, taken)
+}
+
+const BOUNDS: ReadonlyMap<string, string> = new Map([
+  ['gt', 'Greater'],
+  ['gte', 'Greater or Equal'],
+  ['lt', 'Less'],
+  ['lte', 'Less or Equal'],
+])
+
+const range: Reader = (body, taken) => {
+  for (const [name, bounds] of Object.entries(body)) {
+    if (name === 'timestamp') {
+      taken.left.push('The span of time was left out: a rule looks at the blocks that come.')
+      continue
+    }
+    for (const [bound, value] of Object.entries(isObject(bounds) ? bounds : {})) {
+      const operator = BOUNDS.get(bound)
+      if (operator) taken.conditions.push({ name, operator, value: String(value) })
+      else if (bound !== 'boost') leave(`"range.${bound}" of ${name}`, taken)
+    }
+  }
+}
+
+/** An argument by its name: one clause on `args.name`, and others on its value. */
+const nested: Reader = (body, taken) => {
+  const inner: Taken = { conditions: [], left: [] }
+  clause(member(body, 'query') ?? null, inner)
+  const name = inner.conditions.find(it => it.name === 'args.name' && it.operator === 'Equals')?.value
+  const others = inner.conditions.filter(it => it.name !== 'args.name' || it.operator !== 'Equals')
+  const isValue = others.every(it => VALUES.has(String(it.name)))
+  if (member(body, 'path') !== 'args' || name === undefined || others.length === 0 || !isValue)
+    return leave('"nested" of other than one argument by its name', taken)
+  taken.left.push(...inner.left)
+  for (const { name: path, operator, value } of others) {
+    const scaled = path === 'args.value.scaled'
+    const own = { name, operator, value, ...(scaled && { useScaledValue: true }) } as JsonObject
+    taken.conditions.push({ name: 'args', operator: 'Inspect', operatorParameters: [own] })
+  }
+}
+
+const VALUES = new Set(['hex', 'num', 'dec', 'scaled'].map(it => `args.value.${it}`))
+
+const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['bool', bool],
+  ['term', equal('value', 'Equals')],
+  ['match_phrase', equal('query', 'Equals (ignore case)')],
+  ['match', match],
+  ['terms', terms],
+  ['range', range],
+  ['nested', nested],
+  ['match_all', () => {}],
+  ['constant_score', (body, taken) => clause(member(body, 'filter') ?? null, taken)],
+  [
+    'query_string',
+    (body, taken) => {
+      const query = member(body, 'query')
+      if (typeof query === 'string' && Object.keys(body).length === 1) ofText(query, taken)
+      else leave('"query_string" with options', taken)
+    },
+  ],
+])
+
+/** `field:value` and `field:>=number`, joined by AND. */
+const ofText = (text: string, taken: Taken) => {
+  for (const part of text.split(/\s+AND\s+/)) {
+    const [, name, bound = '', quoted, bare] = PART.exec(part.trim()) ?? []
+    if (name === undefined) leave(`"${part.trim()}"`, taken)
+    else {
+      const operator = SIGNS.get(bound)!
+      taken.conditions.push({ name, operator, value: quoted ?? bare ?? '' })
+    }
+  }
+}
+
+const PART = /^([\w.]+):(>=|<=|>|<)?(?:"([^"\\]*)"|([^\s"()[\]{}*?~^\\:/]+))$/
+const SIGNS: ReadonlyMap<string, string> = new Map([
+  ['', 'Equals (ignore case)'],
+  ['>', 'Greater'],
+  ['>=', 'Greater or Equal'],
+  ['<', 'Less'],
+  ['<=', 'Less or Equal'],
+])

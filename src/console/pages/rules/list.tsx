@@ -1,0 +1,167 @@
+import { getStatus } from '../../api/index.ts'
+import { useAsk } from '../../api/use-ask.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { Fault } from '../../parts/fault.tsx'
+import { Busy } from '../../parts/progress.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Time } from '../../parts/time.tsx'
+import { Link, navigate, useQueryState } from '../../shell/router.tsx'
+import { getSeries, listRules } from './api.ts'
+import { useEvery } from './hooks.ts'
+import { DEMO, OFFERS } from './offers.ts'
+import { Spark } from './spark.tsx'
+import { networkOf, type Rule, type SeriesOfRule } from './wire.ts'
+
+const REFRESH_MS = 10_000
+/** Rules whose counts are asked for at once: their numbers stand in an address. */
+const COUNTED = 500
+
+/** The rules of the account: what state they are in, and what they found of late. */
+export const RuleList = () => {
+  const rules = useAsk('rules', listRules)
+  const [typed, setTyped] = useQueryState('find')
+  const found = rules.data?.filter(rule => isNamed(rule, typed)) ?? []
+  const ids = found.slice(0, COUNTED).map(({ id }) => id)
+  const series = useAsk(ids.length > 0 ? `series ${ids}` : undefined, signal =>
+    getSeries(new URLSearchParams({ rules: ids.join() }).toString(), signal),
+  )
+  useEvery(REFRESH_MS, () => {
+    rules.again()
+    series.again()
+  })
+  const counts = new Map(series.data?.rules.map(it => [it.id, it]))
+
+  return (
+    <>
+      <header class="top">
+        <h1>Rules</h1>
+        <input
+          type="search"
+          data-search
+          aria-label="Find a rule"
+          placeholder="Name or network"
+          value={typed}
+          onInput={event => setTyped(event.currentTarget.value, { replace: true })}
+        />
+        <Link to="/rules/new" class="button main">
+          Create a rule
+        </Link>
+      </header>
+      {rules.error !== undefined && <Fault title="The rules cannot be read" error={rules.error} again={rules.again} />}
+      {!rules.data && rules.error === undefined && <Busy label="Reading the rules" />}
+      {series.error !== undefined && <Fault title="The counts cannot be read" error={series.error} />}
+      {rules.data?.length === 0 && <NoRules />}
+      {rules.data && rules.data.length > 0 && found.length === 0 && <Empty title="No rule has this name or network" />}
+      {found.length > 0 && (
+        <>
+          <p class="dim">
+            {found.length === 1 ? '1 rule' : `${found.length.toLocaleString()} rules`}. Counts are alerts of the last 24
+            hours.
+          </p>
+          <Table
+            label="Rules"
+            columns={columnsOf(counts)}
+            rows={found}
+            keyOf={({ id }) => String(id)}
+            onOpen={({ id }) => navigate(`/rules/${id}`)}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+const isNamed = (rule: Rule, typed: string) =>
+  `${rule.name} ${networkOf(rule)}`.toLowerCase().includes(typed.trim().toLowerCase())
+
+const columnsOf = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<Rule>[] => [
+  { name: 'state', title: 'State', width: '9ch', cell: rule => <State rule={rule} /> },
+  {
+    name: 'name',
+    title: 'Name',
+    width: 'minmax(16ch, 2fr)',
+    cell: ({ id, name }) => (
+      <Link to={`/rules/${id}`}>
+        <Text value={name.trim() === '' ? `Rule ${id}` : name} most={80} brief />
+      </Link>
+    ),
+  },
+  { name: 'network', title: 'Network', width: 'minmax(12ch, 1fr)', cell: rule => networkOf(rule) },
+  {
+    name: 'counts',
+    title: 'Last 24 hours',
+    width: '17ch',
+    cell: ({ id }) => <Counts series={counts.get(id)} />,
+  },
+  { name: 'fired', title: 'Fired', width: '7ch', align: 'right', cell: it => it.triggerCount.toLocaleString() },
+  {
+    name: 'last',
+    title: 'Last alert',
+    width: '26ch',
+    cell: ({ id }) => {
+      const last = counts.get(id)?.lastAlert
+      return last ? (
+        <>
+          <Time value={last.receivedAt} brief /> {last.state}
+        </>
+      ) : (
+        ''
+      )
+    },
+  },
+  {
+    name: 'notes',
+    title: 'Why idle, warnings',
+    width: 'minmax(16ch, 2fr)',
+    cell: ({ idle, warnings }) => <Text value={[idle, ...warnings].filter(Boolean).join(' ')} most={300} brief />,
+  },
+]
+
+const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
+  series ? (
+    <span class="counts">
+      <Spark counts={series.counts} label={`${series.last24h} alerts in the last 24 hours`} />
+      {series.last24h.toLocaleString()}
+    </span>
+  ) : null
+
+/** In one word, which its colour repeats. */
+export const State = ({ rule: { enabled, idle, warnings } }: { rule: Rule }) => {
+  if (!enabled) return <span class="dim">paused</span>
+  if (idle !== null) return <span class="warn">idle</span>
+  if (warnings.length > 0) return <span class="warn">warned</span>
+  return <span class="good">on</span>
+}
+
+const NoRules = () => {
+  const status = useAsk('status', getStatus)
+  const isDemo = status.data?.networks.some(({ network }) => network === DEMO)
+  return (
+    <Empty title="There is no rule yet">
+      <p>
+        A rule names what you want to know of, and whom to notify: by webhook, email or chat. While you write it, you
+        see what it would have found.
+      </p>
+      <p>
+        <Link to="/rules/new">Create a rule</Link>
+      </p>
+      {isDemo && (
+        <>
+          <p>Two rules to try on the demo chain:</p>
+          <ul>
+            {OFFERS.map(({ name, what }) => (
+              <li key={name}>
+                <Link to={`/rules/new?offer=${name}`}>{what}</Link>
+              </li>
+            ))}
+          </ul>
+          <p class="dim">
+            They notify <code>chainsieve receive</code>. Start the server with <code>--allow-target 127.0.0.1/32</code>{' '}
+            to let it send there.
+          </p>
+        </>
+      )}
+    </Empty>
+  )
+}

@@ -1,0 +1,189 @@
+import { useMemo, useState } from 'preact/hooks'
+import { messageOf } from '../../api/client.ts'
+import { useAsk } from '../../api/use-ask.ts'
+import { Chart, type Series } from '../../parts/chart.tsx'
+import { confirm } from '../../parts/dialog.tsx'
+import { Fault } from '../../parts/fault.tsx'
+import { SelectField } from '../../parts/field.tsx'
+import { JsonView } from '../../parts/json-view.tsx'
+import { Busy } from '../../parts/progress.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { Text } from '../../parts/text.tsx'
+import { announce } from '../../parts/toast.tsx'
+import { plain } from '../../parts/visible.ts'
+import { Link, navigate, setQuery, useQueryState } from '../../shell/router.tsx'
+import { Alerts } from './alerts.tsx'
+import { deleteRule, enableRule, getDeliveries, getRule, getSeries, isConflict, type Tagged } from './api.ts'
+import { Deliveries } from './deliveries.tsx'
+import { Facts } from './facts.tsx'
+import { useEvery } from './hooks.ts'
+import { State } from './list.tsx'
+import { ownOf } from './model.ts'
+import { Test } from './test.tsx'
+import type { AlertSeries } from './wire.ts'
+
+const REFRESH_MS = 5_000
+const TABS = [
+  { name: 'alerts', title: 'Alerts' },
+  { name: 'deliveries', title: 'Deliveries' },
+  { name: 'json', title: 'JSON' },
+] as const
+
+/** One rule: what it says, what it found, and what became of that. */
+export const RulePage = ({ id }: { id: string }) => {
+  const { data, error, again } = useAsk(`rule ${id}`, signal => getRule(id, signal))
+  const [tabName] = useQueryState('tab', 'alerts')
+  const tab = TABS.find(({ name }) => name === tabName)?.name ?? 'alerts'
+  useEvery(REFRESH_MS, again)
+  if (!data)
+    return error === undefined ? (
+      <Busy label="Reading the rule" />
+    ) : (
+      <>
+        <h1>Rule</h1>
+        <Fault title="The rule cannot be read" error={error} again={again} />
+        <p>
+          <Link to="/rules">All rules</Link>
+        </p>
+      </>
+    )
+  const { rule } = data
+  return (
+    <>
+      <p class="way">
+        <Link to="/rules">All rules</Link>
+      </p>
+      <header class="top">
+        <h1>
+          <Text value={rule.name.trim() === '' ? `Rule ${rule.id}` : rule.name} />
+        </h1>
+        <State rule={rule} />
+        <Actions tagged={data} again={again} />
+      </header>
+      {error !== undefined && <Fault error={error} again={again} />}
+      {rule.idle !== null && (
+        <p class="note">
+          It finds nothing now: <Text value={rule.idle} />
+        </p>
+      )}
+      {rule.warnings.map(warning => (
+        <p class="note" key={warning}>
+          Warning: <Text value={warning} />
+        </p>
+      ))}
+      <Facts rule={rule} />
+      <Test rule={rule} />
+      <Counts id={rule.id} />
+      <Tabs
+        label="About the rule"
+        tabs={TABS}
+        current={tab}
+        onChange={name => setQuery({ tab: name === 'alerts' ? '' : name, state: '', open: '' })}
+      >
+        {tab === 'alerts' && <Alerts rule={rule} />}
+        {tab === 'deliveries' && <Deliveries rule={rule} />}
+        {tab === 'json' && <JsonView value={ownOf(rule)} label="The rule" />}
+      </Tabs>
+    </>
+  )
+}
+
+const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): void }) => {
+  const [busy, setBusy] = useState(false)
+  const act = async (work: () => Promise<unknown>) => {
+    setBusy(true)
+    try {
+      await work()
+    } catch (error) {
+      const text = isConflict(error)
+        ? 'Somebody has changed the rule meanwhile, and nothing was done. Look at it again.'
+        : messageOf(error)
+      announce(plain(text), 'error')
+    } finally {
+      setBusy(false)
+      again()
+    }
+  }
+  const name = plain(rule.name).slice(0, 80)
+  const pause = async () => {
+    const waiting = await waitingOf(rule.id)
+    const text = `New blocks are not matched while the rule is paused. ${waiting} You can resume the rule, but cancelled deliveries are not sent then.`
+    if (!(await confirm({ title: `Pause “${name}”?`, text, action: 'Pause the rule' }))) return
+    const { cancelledDeliveries: count } = await enableRule(rule.id, false, etag)
+    announce(`Paused the rule. ${cancelled(count)}`)
+  }
+  const remove = async () => {
+    const waiting = await waitingOf(rule.id)
+    const text = `The rule and its alerts go, and pending alerts never fire. ${waiting} This cannot be undone.`
+    if (!(await confirm({ title: `Delete “${name}”?`, text, action: 'Delete the rule' }))) return
+    const count = await deleteRule(rule.id, etag)
+    announce(`Deleted the rule. ${cancelled(count)}`)
+    navigate('/rules')
+  }
+  const resume = async () => {
+    await enableRule(rule.id, true, etag)
+    announce('Resumed the rule.')
+  }
+  return (
+    <div class="actions">
+      <Link to={`/rules/${rule.id}/edit`} class="button">
+        Edit
+      </Link>
+      <button type="button" disabled={busy} onClick={() => void act(rule.enabled ? pause : resume)}>
+        {rule.enabled ? 'Pause' : 'Resume'}
+      </button>
+      <button type="button" disabled={busy} onClick={() => void act(remove)}>
+        Delete
+      </button>
+    </div>
+  )
+}
+
+/** What a pause or a deletion would cancel, in a sentence. */
+const waitingOf = async (id: number): Promise<string> => {
+  const { deliveries, next } = await getDeliveries({ rule: String(id), state: 'queued', size: '1000' })
+  const count = deliveries.length
+  if (next !== null) return `At least ${count.toLocaleString()} deliveries that wait are cancelled.`
+  if (count === 0) return 'No delivery waits.'
+  return count === 1
+    ? '1 delivery that waits is cancelled.'
+    : `${count.toLocaleString()} deliveries that wait are cancelled.`
+}
+
+const cancelled = (count: unknown): string =>
+  count === undefined || count === null
+    ? ''
+    : `Cancelled ${Number(count).toLocaleString()} ${Number(count) === 1 ? 'delivery' : 'deliveries'}.`
+
+const SPANS = [
+  { value: '1', label: '24 hours' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+]
+
+const Counts = ({ id }: { id: number }) => {
+  const [days, setDays] = useState('1')
+  const { data, error, again } = useAsk(`series ${id} ${days}`, signal => {
+    const from = new Date(Date.now() - Number(days) * 86_400_000).toISOString()
+    return getSeries(new URLSearchParams({ rules: String(id), from, buckets: '60' }).toString(), signal)
+  })
+  useEvery(REFRESH_MS * 2, again)
+  const counted = data?.rules[0]
+  const series = useMemo(() => data && barsOf(data), [data])
+  return (
+    <section aria-label="Alerts over time">
+      <div class="line">
+        <SelectField label="Alerts of the last" value={days} options={SPANS} onChange={setDays} />
+        {counted && <p>{counted.total.toLocaleString()} in this time</p>}
+      </div>
+      {error !== undefined && <Fault error={error} />}
+      {series && counted && counted.total > 0 && <Chart label={`${counted.total} alerts over time`} series={series} />}
+    </section>
+  )
+}
+
+/** The last bar has an end, too. */
+const barsOf = ({ from, intervalMs, rules }: AlertSeries): Series => {
+  const counts = [...(rules[0]?.counts ?? []), 0]
+  return { times: counts.map((_, i) => (Date.parse(from) + i * intervalMs) / 1000), counts }
+}

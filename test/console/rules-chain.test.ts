@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { until } from '../e2e/program.ts'
+import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { skip as noBrowser, useConsole } from './support.ts'
+
+const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
+const NETWORK = 'ethereum/anvil/local'
+
+describe('rules in the console, on a chain that grows and reorganises', { skip }, () => {
+  const args: string[] = []
+  const ends: (() => unknown)[] = []
+  let anvil: Anvil
+  before(async () => {
+    if (skip) return
+    anvil = await startAnvil({ after: end => void ends.push(end) })
+    args.push('--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--allow-target', '127.0.0.1/32')
+  })
+  after(async () => {
+    for (const end of ends) await end()
+  })
+  const bench = useConsole(args)
+
+  const isStored = async () => {
+    const { hash } = await anvil.call<{ hash: string }>('eth_getBlockByNumber', 'latest', false)
+    const ids = { ids: { values: [hash] } }
+    await until(
+      () => bench.server.total(NETWORK, 'block', ids),
+      total => total === 1,
+    )
+  }
+  const mine = async (blocks: number) => {
+    for (let i = 0; i < blocks; i++) await anvil.call('evm_mine')
+    await isStored()
+  }
+  const send = async (from: string, to: string) => {
+    const gas = { gas: '0x5208', gasPrice: '0x12a05f200' }
+    const hash = await anvil.call<string>('eth_sendTransaction', { from, to, value: '0xde0b6b3a7640000', ...gas })
+    await isStored()
+    return hash
+  }
+  const says = (page: Page, text: string) =>
+    page.getByRole('list', { name: 'The life of the alert' }).getByText(text).waitFor()
+
+  test('an alert is pending, is confirmed and arrives, and is retracted; another one is withdrawn', async t => {
+    const receiver = await startReceiver(t)
+    const [, wallet, other] = (await anvil.call<string[]>('eth_accounts')) as [string, string, string]
+    await mine(1)
+    const from = JSON.stringify({ query: { term: { from: wallet } } })
+    const page = await bench.enter(
+      t,
+      `/console/rules/new?${new URLSearchParams({ network: NETWORK, kinds: 'tx', from })}`,
+    )
+    await page.getByLabel('Name', { exact: true }).fill('Wallet')
+    await page.getByLabel('Confirmations').fill('2')
+    await page.getByLabel('URL', { exact: true }).fill(receiver.url)
+    await page.getByRole('button', { name: 'Create the rule' }).click()
+    await page.getByText('The rule has found nothing yet').waitFor()
+
+    const hash = await send(wallet, other)
+    const grid = page.getByRole('grid', { name: 'Alerts' })
+    await grid.getByText('pending').click()
+    await says(page, 'it fires 2 blocks later, of which 0 have come')
+    await mine(1)
+    await says(page, 'it fires 2 blocks later, of which 1 have come')
+    assert.equal(receiver.calls.length, 0)
+    await mine(1)
+    await says(page, 'its block is deep enough')
+    await until(
+      () => receiver.calls.length,
+      count => count === 1,
+    )
+    const told = JSON.parse(receiver.calls[0]!.body) as { type: string; entity: { _id: string } }
+    assert.deepEqual([told.type, told.entity._id], ['alert.confirmed', hash])
+
+    await anvil.call('anvil_reorg', 3, [])
+    await isStored()
+    await says(page, 'reorganised away after it had fired')
+    await until(
+      () => receiver.calls.map(({ headers }) => headers['webhook-type']),
+      types => types.includes('alert.retracted'),
+    )
+
+    await page.keyboard.press('Escape')
+    await send(wallet, other)
+    await grid.getByText('pending').waitFor()
+    await anvil.call('anvil_reorg', 1, [])
+    await isStored()
+    await grid.getByText('withdrawn').click()
+    await says(page, 'so that it never fires')
+    assert.deepEqual(
+      receiver.calls.map(({ headers }) => headers['webhook-type']),
+      ['alert.confirmed', 'alert.retracted'],
+    )
+  })
+})

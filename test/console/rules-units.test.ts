@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { JsonObject } from '../../src/console/api/json.ts'
+import { differencesOf, mergedOf } from '../../src/console/pages/rules/editor/differences.ts'
+import { payloadOf, toggle, waysOf } from '../../src/console/pages/rules/editor/payload.ts'
+import { conditionsOf } from '../../src/console/pages/rules/from-query.ts'
+
+const said = (query: unknown) => conditionsOf(typeof query === 'string' ? query : JSON.stringify(query))
+
+test('a query becomes conditions with all of its digits', () => {
+  assert.deepEqual(said('event:Transfer AND blockNumber.num:>=400 AND from:"0xab"'), {
+    conditions: [
+      { name: 'event', operator: 'Equals (ignore case)', value: 'Transfer' },
+      { name: 'blockNumber.num', operator: 'Greater or Equal', value: '400' },
+      { name: 'from', operator: 'Equals (ignore case)', value: '0xab' },
+    ],
+    left: [],
+  })
+  assert.deepEqual(said('{"range":{"value.dec":{"gt":9007199254740993,"boost":1}}}'), {
+    conditions: [{ name: 'value.dec', operator: 'Greater', value: '9007199254740993' }],
+    left: [],
+  })
+  const scaled = { bool: { must: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.scaled': { gt: 5 } } }] } }
+  assert.deepEqual(said({ query: { nested: { path: 'args', query: scaled } } }), {
+    conditions: [
+      {
+        ...{ name: 'args', operator: 'Inspect' },
+        operatorParameters: [{ name: 'value', operator: 'Greater', value: '5', useScaledValue: true }],
+      },
+    ],
+    left: [],
+  })
+  assert.deepEqual(said({ terms: { method: ['a', 'b'] } }).conditions, [
+    { name: 'method', operator: 'Equals any', value: ['a', 'b'] },
+  ])
+})
+
+test('what a rule cannot say is named, and nothing stands in its place', () => {
+  const queries: readonly unknown[] = [
+    ...['a OR b', 'event:Tra*', '(a:b)', '{"term":', { wildcard: { from: '0x*' } }, { match: { str: 'two words' } }],
+    ...[{ bool: { must_not: { term: { a: 1 } } } }, { bool: { should: [{ term: { a: 1 } }, { term: { b: 1 } }] } }],
+    ...[{ range: { timestamp: { gte: 1 } } }, { range: { a: { format: 'x' } } }, { exists: { field: 'a' } }],
+    ...[{ nested: { path: 'args', query: { term: { 'args.value.hex': '0x' } } } }, { term: 5 }],
+  ]
+  for (const query of queries) {
+    const { conditions, left } = said(query)
+    assert.deepEqual([conditions, left.length], [[], 1], JSON.stringify(query))
+  }
+  fc.assert(
+    fc.property(fc.jsonValue(), value => {
+      said(value)
+    }),
+  )
+})
+
+test('a payload is the fields that are ticked', () => {
+  const name = fc.constantFrom('a', 'b', 'c')
+  fc.assert(
+    fc.property(fc.array(fc.array(name, { minLength: 1, maxLength: 3 }), { maxLength: 8 }), ways => {
+      const chosen = ways.reduce<readonly (readonly string[])[]>((all, way) => {
+        const within = all.some(it => it.every((step, i) => way[i] === step))
+        return within ? all : toggle(all, way, true)
+      }, [])
+      const sort = (list: readonly (readonly string[])[]) => list.map(way => way.join('.')).sort()
+      assert.deepEqual(sort(waysOf(payloadOf(chosen))), sort(chosen))
+      assert.deepEqual(
+        chosen.reduce<readonly (readonly string[])[]>((all, way) => toggle(all, way, false), chosen),
+        [],
+      )
+    }),
+  )
+})
+
+test('of two changes, each one is kept unless both are of one part', () => {
+  const part = fc.record({ name: fc.nat(2), description: fc.nat(2), a: fc.nat(2), b: fc.nat(2) })
+  const ruleOf = ({ a, b, ...rest }: { name: number; description: number; a: number; b: number }): JsonObject => ({
+    ...rest,
+    config: { targetMap: [a], alerts: [b] },
+  })
+  fc.assert(
+    fc.property(part, part, part, (base, mine, theirs) => {
+      const differences = differencesOf(ruleOf(base), ruleOf(mine), ruleOf(theirs))
+      const expected = Object.fromEntries(
+        (['name', 'description', 'a', 'b'] as const).map(key => [
+          key,
+          mine[key] === base[key] ? theirs[key] : mine[key],
+        ]),
+      )
+      assert.deepEqual(mergedOf(ruleOf(theirs), differences), ruleOf(expected as typeof base))
+      const both = (['name', 'description', 'a', 'b'] as const).filter(
+        key => mine[key] !== base[key] && theirs[key] !== base[key] && mine[key] !== theirs[key],
+      )
+      assert.equal(differences.filter(it => it.both).length, both.length)
+    }),
+  )
+})

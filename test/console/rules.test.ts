@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { startReceiver } from '../support/receiver.ts'
+import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+
+const RULES = '/alerting/rules'
+const ALICE = '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C'
+
+const bodyFor = (url: string, more: object = {}) => ({
+  name: 'Alice spends',
+  maxConfirmationCount: 3,
+  ...{ technology: 'ethereum', blockchain: 'demo', network: 'local', startBlock: 0 },
+  config: {
+    targetType: 'Transaction',
+    targetMap: [
+      { name: 'from', operator: 'Equals', value: ALICE },
+      { name: 'value.coin', operator: 'Greater or Equal', value: '2' },
+    ],
+    alerts: [{ type: 'Webhook (POST)', parameters: { url } }],
+  },
+  ...more,
+})
+
+interface Rule {
+  id: number
+  name: string
+  enabled: boolean
+  maxConfirmationCount: number
+  config: { targetType: string; targetMap: unknown[]; alerts: { payload?: unknown }[] }
+}
+
+describe('rules in the console', { skip }, () => {
+  const bench = useConsole(['--allow-target', '127.0.0.1/32'])
+  const create = async (body: object): Promise<Rule> => {
+    const answer = await bench.server.ask<Rule>(RULES, body)
+    assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    return answer.body
+  }
+  const read = async (id: number) => (await bench.server.ask<Rule>(`${RULES}/${id}`)).body
+  const matches = (page: Page) => page.getByRole('region', { name: 'What it would have found' })
+
+  // The first: there is no rule yet.
+  test('an empty list offers rules to try, and one of them becomes a rule whose alerts arrive', async t => {
+    const receiver = await startReceiver(t, () => ({ status: 200, body: 'thank you' }))
+    const page = await bench.enter(t, '/console/rules')
+    await page.getByText('There is no rule yet').waitFor()
+    await page.getByRole('link', { name: 'Alice sends two ether or more' }).click()
+    await matches(page).getByText('18 matches in blocks 0 to 420').waitFor()
+    await page.getByLabel('URL', { exact: true }).fill(`${receiver.url}/{hash}`)
+    await page.getByRole('button', { name: 'Create the rule' }).click()
+    await page.getByRole('heading', { name: 'Alice spends' }).waitFor()
+    const grid = page.getByRole('grid', { name: 'Alerts' })
+    await grid.getByText('1 delivered').first().waitFor()
+    assert.equal(await grid.getAttribute('aria-rowcount'), '19')
+    await grid.getByText('confirmed').first().click()
+    const opened = page.getByRole('complementary', { name: 'The open alert' })
+    await opened.getByText('its block is deep enough').waitFor()
+    await opened.getByText('answered: thank you').waitFor()
+    await page.keyboard.press('Escape')
+    await opened.waitFor({ state: 'detached' })
+    assert.equal(receiver.calls.filter(({ headers }) => headers['webhook-type'] === 'alert.confirmed').length, 18)
+
+    await page.getByRole('button', { name: 'Send a test alert' }).click()
+    await page.getByRole('button', { name: 'Send the test' }).click()
+    await page.getByRole('status').getByText('delivered, HTTP 200').waitFor()
+    const tests = receiver.calls.filter(({ headers }) => headers['webhook-type'] === 'alert.test')
+    assert.equal(tests.length, 1)
+
+    await page.getByRole('link', { name: 'All rules' }).click()
+    const row = page.getByRole('grid', { name: 'Rules' }).getByRole('row').nth(1)
+    await row.getByRole('img', { name: '18 alerts in the last 24 hours' }).waitFor()
+    assert.match((await row.textContent())!, /^onAlice spends.*18/)
+  })
+
+  test('the form and the JSON are one rule, and the preview follows within a second', async t => {
+    const page = await bench.enter(t, '/console/rules/new')
+    await page.getByText('Complete the conditions to see it').waitFor()
+    await page.getByLabel('Name', { exact: true }).fill('Dollars')
+    await page.getByLabel('Looks at').selectOption('Event')
+    const field = page.getByLabel('Field')
+    await field.fill('event')
+    await page.getByRole('paragraph').filter({ hasText: 'Name of the event.' }).waitFor()
+    const operators = await page.getByLabel('Operator').locator('option').allTextContents()
+    assert.ok(operators.includes('Equals any') && !operators.includes('Greater'))
+    const value = page.getByLabel('Value', { exact: true })
+    await value.focus()
+    await page.locator('datalist option[value=Swap]').waitFor({ state: 'attached' })
+    await value.fill('Transfer')
+    const before = Date.now()
+    await matches(page).getByText('1,565 matches').waitFor()
+    const took = Date.now() - before
+    t.diagnostic(`the preview came ${took} ms after the last key`)
+    await matches(page).locator('canvas').waitFor()
+    assert.equal(await matches(page).locator('details').count(), 10)
+
+    await page.getByRole('button', { name: 'Add a condition on arguments' }).click()
+    await page.locator('datalist option[value=tokenId]').waitFor({ state: 'attached' })
+    await page.getByLabel('Argument').fill('value')
+    await page.getByLabel('Operator').last().selectOption('Greater')
+    await page.getByLabel('Value', { exact: true }).last().fill('2500')
+    await page.getByLabel('In units of the token').check()
+    const expected = await bench.server.ask<{ total: number }>(`${RULES}/simulate`, {
+      ...bodyFor('https://example.org/'),
+      config: {
+        targetType: 'Event',
+        targetMap: [
+          { name: 'event', operator: 'Equals', value: 'Transfer' },
+          {
+            ...{ name: 'args', operator: 'Inspect' },
+            operatorParameters: [{ name: 'value', operator: 'Greater', value: '2500', useScaledValue: true }],
+          },
+        ],
+        alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/' } }],
+      },
+    })
+    await matches(page).getByText(`${expected.body.total} matches`).waitFor()
+
+    await page.getByRole('tab', { name: 'JSON' }).click()
+    const editor = page.getByRole('textbox', { name: 'The rule as JSON' })
+    await editor.getByText('"useScaledValue"').waitFor()
+    await editor.fill(JSON.stringify(bodyFor('https://example.org/', { name: 'From JSON', team: 'treasury' })))
+    await matches(page).getByText('18 matches').waitFor()
+    await page.getByRole('tab', { name: 'Form' }).click()
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'From JSON')
+    await page.getByLabel('Name', { exact: true }).fill('From the form')
+    await page.getByRole('tab', { name: 'JSON' }).click()
+    await editor.getByText('"From the form"').waitFor()
+    await editor.press('Control+End')
+    await editor.getByText('"treasury"').waitFor()
+    await editor.fill('{"name": ')
+    await page.getByText('This is not JSON').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Create the rule' }).isDisabled())
+  })
+
+  test('what the server refuses is shown at its place', async t => {
+    const page = await bench.enter(t, '/console/rules/new')
+    await page.getByLabel('Field').fill('value.cin')
+    await page.getByLabel('Value', { exact: true }).fill('2')
+    await page.getByText('has no attribute "value.cin"').waitFor()
+    assert.equal(await page.getByLabel('Field').getAttribute('aria-invalid'), 'true')
+    await page.getByLabel('Field').fill('value.coin')
+    await page.getByLabel('Field').fill('from')
+    await page.getByLabel('Value', { exact: true }).fill('0x12')
+    await page.getByText('Nothing would ever match').waitFor()
+    await page.getByLabel('Value', { exact: true }).fill(ALICE)
+    await matches(page)
+      .getByText(/\d+ matches/)
+      .waitFor()
+    await page.getByLabel('URL', { exact: true }).fill('http://10.0.0.1/')
+    await page.getByLabel('Confirmations').fill('many')
+    await page.getByRole('button', { name: 'Create the rule' }).click()
+    await page.getByText('The rule was not saved.').waitFor()
+    assert.equal(await page.getByLabel('URL', { exact: true }).getAttribute('aria-invalid'), 'true')
+    assert.equal(await page.getByLabel('Confirmations').getAttribute('aria-invalid'), 'true')
+    assert.deepEqual(await violations(page), [])
+    // What was typed is kept while one looks elsewhere.
+    await page.getByRole('link', { name: 'Explore' }).click()
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    await page.goBack()
+    await page.getByText('What you had not saved is back').waitFor()
+    assert.equal(await page.getByLabel('Confirmations').inputValue(), 'many')
+    await page.getByRole('button', { name: 'Discard it' }).click()
+    assert.equal(await page.getByLabel('Confirmations').inputValue(), '3')
+  })
+
+  test('the payload is chosen from a real document', async t => {
+    const rule = await create(bodyFor('http://127.0.0.1:9/', { name: 'Payload', startBlock: 1000 }))
+    const page = await bench.enter(t, `/console/rules/${rule.id}/edit`)
+    await matches(page).getByText('18 matches').waitFor()
+    await page.getByRole('button', { name: 'Choose fields from a document' }).click()
+    await page.getByText('Of the newest document that the rule would have found').waitFor()
+    await page.getByRole('checkbox', { name: 'hash', exact: true }).check()
+    await page.getByRole('checkbox', { name: 'value.coin', exact: true }).check()
+    await page.getByText('Sends hash, value.coin.').waitFor()
+    await page.getByRole('button', { name: 'Save the rule' }).click()
+    await page.getByText('Saved the rule.').waitFor()
+    assert.deepEqual((await read(rule.id)).config.alerts[0]!.payload, [
+      { fieldType: 'Field', fieldName: 'hash' },
+      { fieldType: 'Sub Field', fieldName: 'value', subPayloads: [{ fieldType: 'Field', fieldName: 'coin' }] },
+    ])
+  })
+
+  test('a search becomes conditions, and what cannot is told', async t => {
+    const query = {
+      bool: {
+        filter: [
+          { term: { 'event.raw': 'Transfer' } },
+          { range: { 'blockNumber.num': { gte: 100 } } },
+          { range: { timestamp: { gte: 1 } } },
+          {
+            nested: {
+              path: 'args',
+              query: { bool: { must: [{ term: { 'args.name': 'to' } }, { term: { 'args.value.hex': ALICE } }] } },
+            },
+          },
+        ],
+        must_not: [{ exists: { field: 'error' } }],
+      },
+    }
+    const given = new URLSearchParams({ network: DEMO, kinds: 'event,log', from: JSON.stringify(query) })
+    const page = await bench.enter(t, `/console/rules/new?${given}`)
+    await page.getByText('"bool.must_not" has no counterpart in a rule').waitFor()
+    await page.getByText('The span of time was left out').waitFor()
+    await page.getByText('this one at "event", and not at log').waitFor()
+    const { must_not: _, filter } = query.bool
+    const total = await bench.server.total(DEMO, 'event', { bool: { filter: filter.filter((_, i) => i !== 2) } })
+    assert.ok(total > 0)
+    await matches(page).getByText(`${total} match`).waitFor()
+  })
+
+  test('two who edit one rule: the second one sees the difference and chooses', async t => {
+    const rule = await create(bodyFor('http://127.0.0.1:9/', { name: 'Ours', startBlock: 1000 }))
+    const path = `/console/rules/${rule.id}/edit`
+    const [one, two] = [await bench.enter(t, path), await bench.enter(t, path)]
+    await two.getByLabel('Name', { exact: true }).fill('Theirs of two')
+    await two.getByLabel('Confirmations').fill('5')
+    await one.getByLabel('Name', { exact: true }).fill('Mine of one')
+    await one.getByLabel('Description').fill('by one')
+    await one.getByRole('button', { name: 'Save the rule' }).click()
+    await one.getByText('Saved the rule.').waitFor()
+    await two.getByRole('button', { name: 'Save the rule' }).click()
+    const dialog = two.getByRole('dialog', { name: 'Somebody else has changed this rule' })
+    await dialog.getByText('Both have changed it').waitFor()
+    assert.equal((await read(rule.id)).name, 'Mine of one')
+    assert.equal(await dialog.getByLabel('Keep for name').inputValue(), 'mine')
+    assert.equal(await dialog.getByLabel('Keep for maxConfirmationCount').inputValue(), 'mine')
+    assert.equal(await dialog.getByLabel('Keep for description').inputValue(), 'theirs')
+    assert.deepEqual(await violations(two), [])
+    await dialog.getByLabel('Keep for name').selectOption('theirs')
+    await dialog.getByRole('button', { name: 'Use these' }).click()
+    assert.equal(await two.getByLabel('Description').inputValue(), 'by one')
+    await two.getByRole('button', { name: 'Save the rule' }).click()
+    await two.getByText('Saved the rule.').waitFor()
+    const { name, maxConfirmationCount, ...rest } = await read(rule.id)
+    assert.deepEqual([name, maxConfirmationCount, 'description' in rest], ['Mine of one', 5, true])
+  })
+
+  test('pause and delete ask first, and say how many deliveries are cancelled', async t => {
+    const receiver = await startReceiver(t, () => ({ status: 503, body: '<b>busy</b>' }))
+    const rule = await create(bodyFor(receiver.url, { name: 'Failing', startBlock: 337 }))
+    const page = await bench.enter(t, `/console/rules/${rule.id}?tab=deliveries`)
+    const grid = page.getByRole('grid', { name: 'Deliveries' })
+    await grid.getByText('HTTP 503').first().waitFor()
+    await grid.getByText('HTTP 503').first().click()
+    const opened = page.getByRole('complementary', { name: 'The open delivery' })
+    await opened.getByRole('list', { name: 'Attempts' }).getByText('<b>busy</b>').waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Pause “Failing”?' })
+    await dialog.getByText('3 deliveries that wait are cancelled').waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal((await read(rule.id)).enabled, true)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await dialog.getByRole('button', { name: 'Pause the rule' }).click()
+    await page.getByText('Paused the rule. Cancelled 3 deliveries.').waitFor()
+    assert.equal((await read(rule.id)).enabled, false)
+
+    await opened.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByText('Resumed the rule.').waitFor()
+
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete the rule' }).click()
+    await page.getByText('Deleted the rule.').waitFor()
+    await page.getByRole('grid', { name: 'Rules' }).waitFor()
+    assert.equal((await bench.server.ask(`${RULES}/${rule.id}`)).status, 404)
+  })
+
+  test('one dead delivery is sent again, and then all of them', async t => {
+    const receiver = await startReceiver(t, () => ({ status: 410, body: 'no more' }))
+    const rule = await create(bodyFor(receiver.url, { name: 'Gone', startBlock: 337 }))
+    const page = await bench.enter(t, `/console/rules/${rule.id}?tab=deliveries&state=dead`)
+    const grid = page.getByRole('grid', { name: 'Deliveries' })
+    await page.locator('[aria-label=Deliveries][aria-rowcount="4"]').waitFor()
+    await grid.getByText('dead').first().click()
+    const opened = page.getByRole('complementary', { name: 'The open delivery' })
+    receiver.behave = () => ({ status: 200, body: 'now' })
+    await opened.getByRole('button', { name: 'Send again' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click()
+    await opened.getByText('answered: now').waitFor()
+    await page.locator('[aria-label=Deliveries][aria-rowcount="3"]').waitFor()
+    await page.getByRole('button', { name: 'Send all dead again' }).click()
+    await page.getByRole('button', { name: 'Send all again' }).click()
+    await page.getByText('Sending 2 deliveries again').waitFor()
+    await page.getByText('No delivery is in this state').waitFor()
+    assert.equal(
+      receiver.calls.filter(({ headers }) => headers['webhook-type'] === 'alert.confirmed').length >= 3,
+      true,
+    )
+  })
+
+  test('hostile text stays text on every page', async t => {
+    const odd = `<script>document.title='x'</script><img src=x onerror="document.title='x'">\u202e\u0000\u2066`
+    const rule = await create(
+      bodyFor('http://127.0.0.1:9/', { name: odd, description: odd + 'A'.repeat(8_000), startBlock: 1000, [odd]: odd }),
+    )
+    const page = await bench.enter(t, '/console/rules')
+    const name = page.getByRole('link', { name: '<script>' })
+    assert.match((await name.textContent())!, /U\+202E.*U\+0000/s)
+    await name.click()
+    await page.getByRole('heading', { name: '<script>' }).waitFor()
+    await page.getByRole('button', { name: 'Show all' }).first().waitFor()
+    assert.equal(await overhang(page), 0)
+    await page.getByRole('tab', { name: 'JSON' }).click()
+    await page.getByRole('region', { name: 'The rule as JSON' }).waitFor()
+    assert.deepEqual(await violations(page), [])
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByLabel('Description').waitFor()
+    assert.equal(await page.title(), 'Rules · Chainsieve')
+    assert.deepEqual(await violations(page), [])
+    assert.equal((await read(rule.id)).name, odd)
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`axe finds nothing, wide and narrow (${colorScheme})`, async t => {
+      const receiver = await startReceiver(t)
+      const { id } = await create(bodyFor(receiver.url, { name: 'Care' }))
+      const page = await bench.enter(t, '/console/rules', { colorScheme })
+      const look = async () => {
+        assert.deepEqual(await violations(page), [])
+        await page.setViewportSize({ width: 360, height: 740 })
+        assert.deepEqual(await violations(page), [])
+        assert.equal(await overhang(page), 0)
+        await page.setViewportSize({ width: 1280, height: 720 })
+      }
+      await page.getByRole('grid', { name: 'Rules' }).waitFor()
+      await look()
+      await page.goto(`${bench.server.url}/console/rules/${id}`)
+      await page.getByRole('grid', { name: 'Alerts' }).getByText('confirmed').first().click()
+      await page.getByRole('complementary').getByText('its block is deep enough').waitFor()
+      await page.locator('.chart canvas').waitFor()
+      await look()
+      await page.getByRole('tab', { name: 'Deliveries' }).click()
+      await page.getByRole('grid', { name: 'Deliveries' }).getByText('delivered').first().click()
+      await page.getByRole('list', { name: 'Attempts' }).waitFor()
+      await look()
+      await page.goto(`${bench.server.url}/console/rules/new?offer=dollars`)
+      await matches(page).getByText('165 matches').waitFor()
+      await page.getByRole('button', { name: 'Choose fields from a document' }).click()
+      await page.getByRole('checkbox', { name: 'args.value', exact: true }).waitFor()
+      await look()
+      await page.getByRole('tab', { name: 'JSON' }).click()
+      await page.getByRole('textbox', { name: 'The rule as JSON' }).waitFor()
+      await look()
+      await page.goto(`${bench.server.url}/console/rules/99999`)
+      await page.getByText('This account has no rule 99999').waitFor()
+      await look()
+    })
+})
