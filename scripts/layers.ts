@@ -90,6 +90,11 @@ export const ROOMS: Record<string, Room> = {
     is: 'from a request to its answer: the envelope of Elasticsearch, the threads that read, and whose turn it is',
     may: ['limits', 'sqlite', 'engine', 'query', 'decode', 'mapping', 'lib'],
   },
+  export: {
+    is: 'what leaves: all hits of a query as a file that can be continued, and blocks as packs again',
+    may: ['limits', 'search', 'query', 'documents', 'chain', 'mapping', 'lib'],
+    packages: ['hyparquet', 'hyparquet-writer'],
+  },
   rules: {
     is: 'alerting rules: their schema and its faults, where they are kept, from a rule to a query, the matcher of many rules',
     may: ['limits', 'accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
@@ -156,6 +161,7 @@ export const ROOMS: Record<string, Room> = {
       'backup',
       'engine',
       'search',
+      'export',
       'rules',
       'alerts',
       'delivery',

@@ -28,6 +28,8 @@ export interface Services {
   importPacks(config: Config, network: string, files: string[], run: Run & { progress: Progress }): Promise<Summary>
   /** Opens what is stored for searching. */
   openSearch(config: Config, run: Run): Promise<SearchService>
+  /** Writes all hits of a query, or blocks as a pack. */
+  exportHits(config: Config, wanted: ExportWanted, run: Run & Bars): Promise<ExportDone>
   openAccounts(folder: string): Accounts
   openRules(config: Config, run: Run): RulesService
   /** Receives webhooks until it is asked to stop. */
@@ -59,6 +61,23 @@ export interface Services {
   /** Those of some names, narrowed down by network, address and code. */
   removeAbis(config: Config, names: string[], where: AbiPlace): Promise<AbiFile[]>
   listAbis(config: Config): Promise<AbiFile[]>
+}
+
+export interface ExportWanted {
+  network: string
+  /** What is searched, and by which body; of a pack nothing. */
+  entities: string
+  query: string
+  format: 'ndjson' | 'csv' | 'parquet' | 'pack'
+  /** Where it goes: a file that is continued, or a stream. */
+  to: { file: string } | { write(part: Uint8Array): Promise<void> }
+}
+
+export interface ExportDone {
+  /** Hits or blocks in the file, those that were added now, and its bytes. */
+  hits: number
+  added: number
+  bytes: number
 }
 
 export interface ReceiveOptions {

@@ -4,7 +4,7 @@ import { COMMANDS } from './commands/index.ts'
 /** Commands by what they are for, in the order of the help text: whole names, or first words for all that begin with them. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Collect blocks': ['serve', 'dev', 'replay', 'index', 'import'],
-  'Ask and watch': ['search', 'status', 'health', 'doctor', 'stats'],
+  'Ask and watch': ['search', 'export', 'status', 'health', 'doctor', 'stats'],
   'Look after data': ['backup', 'restore', 'verify', 'prune', 'compact', 'salvage'],
   'Alert rules': ['rules', 'receive'],
   Accounts: ['account', 'accounts', 'token', 'audit'],

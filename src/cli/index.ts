@@ -19,6 +19,8 @@ export type {
   DevNews,
   DevOptions,
   DevStep,
+  ExportDone,
+  ExportWanted,
   PruneDone,
   Range,
   Received,

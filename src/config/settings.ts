@@ -70,7 +70,7 @@ export const SETTINGS = {
   server: setting(
     kinds.httpUrl,
     undefined,
-    'URL of a running server whose rules a command works with. The default is the rules in the data folder.',
+    'URL of a running server that a command works with. The default is the data folder.',
   ),
   token: setting(kinds.token, undefined, 'Token of the account at --server.'),
 } satisfies Table

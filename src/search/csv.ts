@@ -48,19 +48,33 @@ const ordered = (paths: readonly string[], source: SourceFilter): string[] => {
   return [...new Set([...named, ...paths])]
 }
 
-/** Hits as rows of RFC 4180: `_id`, with several kinds `_type`, and the columns that `_source` chooses. */
-export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
+/** What the columns of a table hold, in their order. */
+export const valuesOf = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
   const columns = columnsOf(request)
   const { cut } = compileSourcePaths(request.source)
-  const isMixed = request.parts.length > 1
+  return {
+    columns: columns.map(({ path }) => path),
+    isMixed: request.parts.length > 1,
+    read: (source: Record<string, unknown>): unknown[] =>
+      columns.map(({ path, steps }) => cut(at(source, steps), path)),
+  }
+}
+
+/** Hits as rows of RFC 4180: `_id`, with several kinds `_type`, and the columns that `_source` chooses. */
+export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
+  const { columns, isMixed, read } = valuesOf(request)
   const row = (cells: readonly string[], out: ByteWriter) => out.text(`${cells.map(quoted).join(',')}\r\n`)
   return {
-    head: (out: ByteWriter) => row(['_id', ...(isMixed ? ['_type'] : []), ...columns.map(({ path }) => path)], out),
-    hit({ kind, document: { _id, _source } }: Hit, out: ByteWriter) {
-      const cells = columns.map(({ path, steps }) => cell(cut(at(_source, steps), path)))
-      row([_id, ...(isMixed ? [kind] : []), ...cells], out)
+    head: (out: ByteWriter) => row(['_id', ...(isMixed ? ['_type'] : []), ...columns], out),
+    hit({ kind, document: { _id, _source } }: Tabled, out: ByteWriter) {
+      row([_id, ...(isMixed ? [kind] : []), ...read(_source).map(cell)], out)
     },
   }
+}
+
+interface Tabled {
+  kind: Hit['kind']
+  document: Pick<Hit['document'], '_id' | '_source'>
 }
 
 const at = (source: Record<string, unknown>, steps: readonly string[]): unknown => {

@@ -64,15 +64,20 @@ export const answerLines = (
 
 /** What stands beside the hits, or in them, would be left out. */
 const checkShown = (request: SearchRequest, format: Format): void => {
-  const { resume, aggregations, shown, collapse, parts } = request
+  const { resume, aggregations } = request
   const bad = (why: string) => refuse('illegal_argument_exception', why)
   if (resume !== undefined) throw bad('resume: only JSON has the token of the next page: ask for JSON.')
   if (aggregations) throw bad('aggs: only JSON has aggregations: ask for JSON.')
-  const isRich = shown || collapse?.innerHits.length || parts.some(({ innerHits }) => innerHits)
-  if (format === 'csv' && isRich)
-    throw bad(
-      'A table shows the fields that [_source] selects: leave fields, docvalue_fields, stored_fields, highlight, inner_hits, version, seq_no_primary_term, explain, decimals and args_by_name out, or ask for lines of JSON.',
-    )
+  if (format === 'csv') checkTable(request)
+}
+
+/** A table has no place for what hits show beside `_source`. */
+export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
+  if (!shown && !collapse?.innerHits.length && !parts.some(({ innerHits }) => innerHits)) return
+  throw refuse(
+    'illegal_argument_exception',
+    'A table shows the fields that [_source] selects: leave fields, docvalue_fields, stored_fields, highlight, inner_hits, version, seq_no_primary_term, explain, decimals and args_by_name out, or ask for lines of JSON.',
+  )
 }
 
 interface Lines {

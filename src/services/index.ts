@@ -77,6 +77,8 @@ export const services: Services = {
 
   openSearch: async (config, { shutdown }) => openPool(config, shutdown),
 
+  exportHits: async (...asked) => (await import('./export.ts')).exportHits(...asked),
+
   openRules: (config, { shutdown }) =>
     createRulesService({
       config,

@@ -20,6 +20,7 @@ const services: Services = {
   index: unexpected('index'),
   importPacks: unexpected('importPacks'),
   openSearch: unexpected('openSearch'),
+  exportHits: unexpected('exportHits'),
   openRules: unexpected('openRules'),
   receive: unexpected('receive'),
   openAccounts: folder => openAccounts(folder),

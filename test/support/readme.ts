@@ -18,7 +18,19 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook', 'rules-in-git'],
       ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'tls', 'commands', 'settings'],
-      ...['operating', 'monitoring', 'management', 'data', 'threats', 'speed', 'api', 'doctor', 'soak', 'console'],
+      ...[
+        'operating',
+        'monitoring',
+        'management',
+        'data',
+        'threats',
+        'speed',
+        'api',
+        'doctor',
+        'soak',
+        'console',
+        'export',
+      ],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),
 )

@@ -5,6 +5,7 @@ import { compact } from './compact.ts'
 import { completion } from './completion.ts'
 import { dev } from './dev.ts'
 import { doctor } from './doctor.ts'
+import { exportHits } from './export.ts'
 import { health } from './health.ts'
 import { importPacks } from './import.ts'
 import { indexBlocks } from './index-blocks.ts'
@@ -36,6 +37,7 @@ export const COMMANDS = [
   indexBlocks,
   importPacks,
   search,
+  exportHits,
   status,
   health,
   doctor,

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { ChainsieveError } from '../../lib/errors.ts'
 import { collectAtMost } from '../../lib/read.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { NO_ACCOUNT } from '../../search/service.ts'
 import { findTarget } from '../../search/target.ts'
-import { command, misused } from '../command.ts'
+import { command } from '../command.ts'
+import { refusing } from '../refusing.ts'
 
 export const search = command({
   name: 'search',
@@ -42,15 +42,6 @@ const readBody = async (stdin: Readable, limits: Limits): Promise<Buffer> => {
   const body = await collectAtMost(stdin, limits.body)
   if (!body) throw overLimit('body', limits, 'Standard input')
   return body
-}
-
-/** A refused query was typed wrongly. */
-const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
-  try {
-    return await find()
-  } catch (error) {
-    throw error instanceof ChainsieveError && error.next === 'refuse' ? misused(error.message) : error
-  }
 }
 
 const bytesOf = async (answer: Uint8Array | ReadableStream<Uint8Array>): Promise<Uint8Array> =>

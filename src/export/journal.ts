@@ -1,0 +1,153 @@
+import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { refuse } from '../lib/errors.ts'
+
+/** What is asked for: only the same goes on where another run ended. */
+export interface Asked {
+  network: string
+  entities: string
+  query: string
+  format: string
+  /** Where it comes from: a server's URL, or `data` for a data folder. */
+  from: string
+}
+
+/** So much of the file is whole, and where the search goes on behind it. */
+export interface Mark {
+  token: string
+  /** Length of the file. */
+  bytes: number
+  /** Hits up to here. */
+  hits: number
+  /** What the end of the file needs to know of the part before this mark. */
+  note?: unknown
+}
+
+/**
+ * A file that grows part by part, with a journal beside it: a part counts once it and its mark are on the disk, in this order. So after a
+ * kill at any point the file is cut back to the last mark, and nothing is in it twice.
+ */
+export interface Target {
+  marks: readonly Mark[]
+  /** Appends a part. */
+  append(part: Uint8Array, mark: Omit<Mark, 'bytes'>): void | Promise<void>
+  /** Cuts the file back to the mark before the last one. */
+  back(): void
+  /** Writes what only a complete file has; the next part takes its place. */
+  end(tail: Uint8Array): void | Promise<void>
+  close(): void
+}
+
+export const START = 'start'
+const VERSION = 1
+
+export const journalOf = (file: string): string => `${file}.resume`
+
+export const openTarget = (file: string, asked: Asked): Target => {
+  const journal = journalOf(file)
+  if (!existsSync(dirname(file)))
+    throw refuse('export_no_folder', `there is no folder ${dirname(file)}: create it, or choose another file`)
+  if (!existsSync(journal) && existsSync(file))
+    throw refuse(
+      'export_file_exists',
+      `${file} exists, and has no ${journal} that tells how to continue it: choose another file, or delete it`,
+    )
+  const found = existsSync(journal) ? readJournal(journal) : undefined
+  if (found?.head) checkAsked(file, found.head.asked, asked)
+  const marks = found?.marks ?? []
+  const lines = openSync(journal, 'a+')
+  const out = openSync(file, existsSync(file) ? 'r+' : 'w')
+  const bytesOf = () => marks.at(-1)?.bytes ?? 0
+  const size = fstatSync(out).size
+  if (size < bytesOf()) {
+    closeSync(lines)
+    closeSync(out)
+    throw refuse(
+      'export_file_changed',
+      `${file} has ${size} bytes, but ${journal} says that ${bytesOf()} were written: restore the file, or delete both to start again`,
+    )
+  }
+  const write = (fd: number, bytes: Uint8Array, at: number | null) => {
+    for (let done = 0; done < bytes.length; )
+      done += writeSync(fd, bytes, done, bytes.length - done, at === null ? null : at + done)
+    fsyncSync(fd)
+  }
+  const note = (line: unknown) => write(lines, Buffer.from(`${JSON.stringify(line)}\n`), null)
+  ftruncateSync(lines, found?.bytes ?? 0)
+  if (!found?.head) note({ chainsieve: 'export', version: VERSION, asked })
+  return {
+    marks,
+    append(part, mark) {
+      const at = bytesOf()
+      ftruncateSync(out, at)
+      write(out, part, at)
+      const whole = { ...mark, bytes: at + part.length }
+      note(whole)
+      marks.push(whole)
+    },
+    back() {
+      marks.pop()
+      // The journal first: what it no longer has may be cut off at any time.
+      note({ back: marks.length })
+      ftruncateSync(out, bytesOf())
+    },
+    end(tail) {
+      ftruncateSync(out, bytesOf())
+      write(out, tail, bytesOf())
+    },
+    close() {
+      closeSync(lines)
+      closeSync(out)
+    },
+  }
+}
+
+interface Journal {
+  /** Undefined where it was begun and nothing more. */
+  head: { version: number; asked: Asked } | undefined
+  marks: Mark[]
+  /** Length of what is whole. */
+  bytes: number
+}
+
+const readJournal = (path: string): Journal => {
+  const text = readFileSync(path, 'utf8')
+  // A line without its end was being written when the program was killed.
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+  const [first, ...rest] = whole.split('\n').slice(0, -1)
+  if (first === undefined) return { head: undefined, marks: [], bytes: 0 }
+  try {
+    const head = JSON.parse(first) as Journal['head'] & { chainsieve: string }
+    if (head?.chainsieve !== 'export' || head.version !== VERSION) throw new Error('another version')
+    const marks: Mark[] = []
+    for (const line of rest) {
+      const read = JSON.parse(line) as Mark | { back: number }
+      if ('back' in read) marks.length = read.back
+      else marks.push(read)
+    }
+    return { head, marks, bytes: Buffer.byteLength(whole) }
+  } catch (error) {
+    throw refuse(
+      'export_journal_damaged',
+      `${path} is not a journal of this version of chainsieve export: delete it and the exported file to start again`,
+      error,
+    )
+  }
+}
+
+const checkAsked = (file: string, before: Asked, now: Asked) => {
+  const other = (Object.keys(now) as (keyof Asked)[]).find(name => before[name] !== now[name])
+  if (other === undefined) return
+  throw refuse(
+    'export_other_query',
+    `${file} was exported with another ${NAMES[other]}: ${JSON.stringify(before[other])}, not ${JSON.stringify(now[other])}. Choose another file`,
+  )
+}
+
+const NAMES: Record<keyof Asked, string> = {
+  network: 'network',
+  entities: 'entity',
+  query: 'query',
+  format: 'format',
+  from: 'source',
+}

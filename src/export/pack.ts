@@ -1,0 +1,129 @@
+import { type CheckOptions, checkBlock } from '../chain/check.ts'
+import type { RawBlock, RpcBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
+import { createByteWriter } from '../lib/bytes.ts'
+import { ChainsieveError, retry, stop } from '../lib/errors.ts'
+import type { Limits } from '../limits/index.ts'
+import { type Encoder, taken } from './encoder.ts'
+import {
+  type BareBlock,
+  blockOfDocument,
+  logOfDocument,
+  type Source,
+  traceOfDocument,
+  txOfDocument,
+} from './from-documents.ts'
+import { parseHit } from './hit.ts'
+import { readHits } from './page.ts'
+import type { Ask } from './run.ts'
+
+export interface PackingOptions {
+  ask: Ask
+  chainId: number | undefined
+  limits: Limits
+}
+
+const MOST_HITS = 5_000
+
+/** Blocks as lines of a pack: each is put together of the documents that are stored, and checked as an import would. */
+export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder => {
+  const out = createByteWriter(1 << 16)
+  /** The documents of a kind in a range of blocks, by the hash of their block, in the order of the chain. */
+  const within = async (kind: string, from: string, to: string, signal: AbortSignal) => {
+    const found = new Map<string, Source[]>()
+    const query = { range: { 'blockNumber.num': { gte: Number(from), lte: Number(to) } } }
+    let after: unknown[] | undefined
+    for (;;) {
+      const more = after ? { search_after: after } : {}
+      const body = { query, sort: [{ _doc: 'asc' }], size: MOST_HITS, track_total_hits: false, ...more }
+      const hits = readHits(await ask(kind, JSON.stringify(body), signal)).map(parseHit)
+      for (const { _source } of hits) {
+        const hash = _source.blockHash as string
+        const list = found.get(hash) ?? []
+        if (list.length === 0) found.set(hash, list)
+        list.push(_source)
+      }
+      if (hits.length < MOST_HITS) return found
+      after = (hits.at(-1) as unknown as { sort: unknown[] }).sort
+    }
+  }
+  return {
+    async add(hits, signal) {
+      const blocks = hits.map(hit => blockOfDocument(parseHit(hit)._source))
+      const [from, to] = [blocks[0]!.number, blocks.at(-1)!.number]
+      const txs = await within('tx', from, to, signal)
+      const logs = await within('log', from, to, signal)
+      const traces = await within('trace', from, to, signal)
+      for (const block of blocks) {
+        const of = (found: Map<string, Source[]>) => found.get(block.hash) ?? []
+        const raw = assemble(block, { chainId, txs: of(txs), logs: of(logs), traces: of(traces) })
+        check(raw, limits)
+        out.text(`${JSON.stringify(raw)}\n`)
+      }
+    },
+    isFull: () => out.length > 0,
+    clear: () => out.clear(),
+    take: () => ({ part: taken(out) }),
+  }
+}
+
+interface Parts {
+  chainId: number | undefined
+  txs: Source[]
+  logs: Source[]
+  traces: Source[]
+}
+
+const assemble = (block: BareBlock, parts: Parts): RawBlock => {
+  const { chainId, txs, logs, traces } = parts
+  if (txs.length !== block.transactions.length)
+    throw retry('block_changed', `block ${Number(block.number)} was replaced while it was read: run the export again`)
+  const transactions: RpcTransaction[] = []
+  const receipts: RpcReceipt[] = []
+  const logsOf = new Map<string, RpcLog[]>()
+  for (const source of logs) {
+    const log = logOfDocument(source)
+    const list = logsOf.get(log.transactionHash) ?? []
+    if (list.length === 0) logsOf.set(log.transactionHash, list)
+    list.push(log)
+  }
+  for (const source of txs) {
+    const { transaction, receipt } = txOfDocument(source)
+    transactions.push(transaction)
+    receipts.push({ ...receipt, logs: logsOf.get(transaction.hash) ?? [] } as unknown as RpcReceipt)
+  }
+  return {
+    ...(chainId !== undefined && { chainId }),
+    block: { ...block, transactions } as unknown as RpcBlock,
+    receipts,
+    ...(traces.length > 0 && { traces: traces.map(traceOfDocument) as unknown as RpcTrace[] }),
+  }
+}
+
+/**
+ * An excerpt does not fit its header's bloom: it is marked as one again. On a chain without blooms nothing fits, and only what has holes
+ * can be told to be one.
+ */
+const check = (raw: RawBlock, limits: Limits): void => {
+  const { block } = raw
+  const last = Number(block.transactions.at(-1)?.transactionIndex ?? -1)
+  const stated = Math.max(last, block.transactions.length) + 1
+  const tries: CheckOptions[] = [{}, { excerpts: true }, { bloom: false }, { bloom: false, excerpts: true }]
+  let fault: ChainsieveError | undefined
+  for (const options of tries) {
+    delete block.transactionCount
+    if (options.excerpts) block.transactionCount = stated
+    fault = faultOf(raw, { limits, ...options })
+    if (!fault) return
+  }
+  throw stop('block_unusable', `the stored documents do not make a block again: ${fault!.message}`, fault)
+}
+
+const faultOf = (raw: RawBlock, options: CheckOptions): ChainsieveError | undefined => {
+  try {
+    checkBlock(raw, options)
+    return undefined
+  } catch (error) {
+    if (error instanceof ChainsieveError) return error
+    throw error
+  }
+}

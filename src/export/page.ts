@@ -1,0 +1,95 @@
+import { stop } from '../lib/errors.ts'
+
+/** A page of a search that follows the chain. */
+export interface Page {
+  /** Each hit as the search wrote it. */
+  hits: Buffer[]
+  /** Stands for the place behind the last hit. */
+  token: string
+  /** Hits that came before this page are of blocks that are no longer in the chain, from this block on. */
+  reorganisedFrom: number | undefined
+  /** Where it was asked for, how many hits there are from here on. */
+  total: number
+}
+
+interface Envelope {
+  timed_out?: boolean
+  hits: { total?: number }
+  resume: { token: string; reorganised_from?: number }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN = 0x7b
+const CLOSE = 0x7d
+const END = 0x5d
+const BEGIN = Buffer.from('"hits":[')
+
+/** Takes an answer apart without reading its hits: their numbers keep every digit. */
+export const readPage = (answer: Buffer): Page => {
+  const begin = answer.indexOf(BEGIN) + BEGIN.length
+  if (begin < BEGIN.length) throw notAnAnswer(answer)
+  const { hits, end } = split(answer, begin)
+  const envelope = parse(Buffer.concat([answer.subarray(0, begin), answer.subarray(end)]))
+  if (typeof envelope.resume?.token !== 'string') throw notAnAnswer(answer)
+  return {
+    hits,
+    token: envelope.resume.token,
+    reorganisedFrom: envelope.resume.reorganised_from,
+    total: envelope.hits.total ?? 0,
+  }
+}
+
+/** The hits of an answer that is not followed. */
+export const readHits = (answer: Buffer): Buffer[] => {
+  const begin = answer.indexOf(BEGIN) + BEGIN.length
+  if (begin < BEGIN.length) throw notAnAnswer(answer)
+  return split(answer, begin).hits
+}
+
+const split = (answer: Buffer, begin: number) => {
+  const hits: Buffer[] = []
+  let depth = 0
+  let start = begin
+  for (let at = begin; at < answer.length; at++) {
+    switch (answer[at]) {
+      case QUOTE:
+        at = endOfString(answer, at)
+        break
+      case OPEN:
+        if (depth++ === 0) start = at
+        break
+      case CLOSE:
+        if (--depth === 0) hits.push(answer.subarray(start, at + 1))
+        break
+      case END:
+        if (depth === 0) return { hits, end: at }
+    }
+  }
+  throw notAnAnswer(answer)
+}
+
+/** Place of the quotation mark that ends the string which begins at `at`. */
+const endOfString = (answer: Buffer, at: number): number => {
+  for (let end = answer.indexOf(QUOTE, at + 1); end > 0; end = answer.indexOf(QUOTE, end + 1)) {
+    let first = end
+    while (answer[first - 1] === BACKSLASH) first--
+    if ((end - first) % 2 === 0) return end
+  }
+  throw notAnAnswer(answer)
+}
+
+const parse = (json: Buffer): Envelope => {
+  try {
+    return JSON.parse(json.toString()) as Envelope
+  } catch (error) {
+    throw notAnAnswer(json, error)
+  }
+}
+
+const notAnAnswer = (answer: Buffer, cause?: unknown) =>
+  stop(
+    'not_an_answer',
+    `the search did not answer with a page of hits: ${JSON.stringify(answer.subarray(0, 200).toString())}. Check that --server names a Chainsieve of this version`,
+    cause,
+  )

@@ -1,0 +1,120 @@
+import { stop } from '../lib/errors.ts'
+import type { Step } from '../lib/progress.ts'
+import type { Encoder, Taken } from './encoder.ts'
+import { START, type Target } from './journal.ts'
+import { readPage } from './page.ts'
+
+/** Asks for a page of hits: an answer in JSON. */
+export type Ask = (entities: string, body: string, signal: AbortSignal) => Promise<Buffer>
+
+export interface ExportOptions {
+  ask: Ask
+  entities: string
+  /** The search's body, an object as JSON text. */
+  query: string
+  encoder: Encoder
+  target: Target
+  signal: AbortSignal
+  onStep(step: Step): void
+  /** Hits of the first page; those behind it have as many as keep answers small. */
+  size?: number
+  /** Most hits of a page. */
+  most?: number
+}
+
+export interface Exported {
+  /** Hits that the file has now, and how many of them this run added. */
+  hits: number
+  added: number
+  bytes: number
+}
+
+/** Answers are kept about so large, whatever hits have. */
+const PAGE_BYTES = 8 << 20
+const MOST_HITS = 10_000
+
+/**
+ * Writes all hits of a query in the order of the chain. Where blocks that were written are no longer in the chain, the file is cut back to
+ * before them, and goes on from there: at the end it has each hit of the chain once.
+ */
+export const runExport = async (options: ExportOptions): Promise<Exported> => {
+  const { ask, entities, query, encoder, target, signal, onStep } = options
+  const { size: first = 500, most = MOST_HITS } = options
+  let size = first
+  const last = () => target.marks.at(-1)
+  const before = last()?.hits ?? 0
+  let token = last()?.token ?? START
+  let pending = 0
+  let total: number | undefined
+  const commit = async () => {
+    const { hits = 0, bytes = 0 } = last() ?? {}
+    await target.append(...partOf(await encoder.take(bytes), token, hits + pending))
+    pending = 0
+  }
+
+  for (;;) {
+    signal.throwIfAborted()
+    const answer = await ask(
+      entities,
+      bodyOf(query, { resume: token, size, track_total_hits: total === undefined }),
+      signal,
+    )
+    const page = readPage(answer)
+    if (page.reorganisedFrom !== undefined) {
+      encoder.clear()
+      pending = 0
+      if (last()) target.back()
+      token = last()?.token ?? START
+      continue
+    }
+    total ??= (last()?.hits ?? 0) + page.total
+    token = page.token
+    if (page.hits.length > 0) await encoder.add(page.hits, signal)
+    pending += page.hits.length
+    const isLast = page.hits.length < size
+    // A file without hits has its beginning all the same.
+    if (isLast ? pending > 0 || !last() : encoder.isFull()) await commit()
+    onStep({ blocks: 0, logs: 0, events: 0, done: Math.min(total, (last()?.hits ?? 0) + pending), total })
+    if (isLast) break
+    size = Math.min(most, nextSize(size, answer.length / page.hits.length))
+  }
+  const { hits = 0, bytes = 0 } = last() ?? {}
+  const notes = target.marks.map(({ note }) => note)
+  await target.end((await encoder.tail?.(notes, bytes)) ?? new Uint8Array(0))
+  return { hits, added: hits - before, bytes }
+}
+
+const partOf = ({ part, note }: Taken, token: string, hits: number) =>
+  [part, { token, hits, ...(note !== undefined && { note }) }] as const
+
+/** Grows slowly, since hits that follow may be larger. */
+const nextSize = (size: number, bytesOfHit: number): number =>
+  Math.max(1, Math.min(MOST_HITS, size * 2, Math.floor(PAGE_BYTES / bytesOfHit)))
+
+/** The body with more members: its own text stays as it is. */
+export const bodyOf = (query: string, more: Record<string, unknown>): string => {
+  const rest = query.slice(query.indexOf('{') + 1)
+  return `${JSON.stringify(more).slice(0, -1)}${/^\s*\}/.test(rest) ? '' : ','}${rest}`
+}
+
+/** What cannot be taken back: nothing is kept of how far it came. */
+export const toStream = (write: (part: Uint8Array) => Promise<void>): Target => {
+  const marks: Target['marks'][number][] = []
+  let bytes = 0
+  return {
+    marks,
+    async append(part, mark) {
+      await write(part)
+      bytes += part.length
+      marks[0] = { ...mark, bytes }
+    },
+    back() {
+      throw stop(
+        'reorganised',
+        'blocks whose hits were already written are no longer in the chain. Name a file with --out, which is then corrected, or leave out the newest blocks by the query',
+      )
+    },
+    end: write,
+    close() {},
+  }
+}

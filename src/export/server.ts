@@ -1,0 +1,61 @@
+import { messageOf, refuse, stop } from '../lib/errors.ts'
+import { backoff, parseRetryAfter, systemClock } from '../lib/retry.ts'
+import type { Ask } from './run.ts'
+
+const PATIENCE_MS = 120_000
+/** A server that is started anew is back by then. */
+const TRIES = 8
+
+/** Asks a running server; what may pass is tried again. */
+export const createServerAsk = ({
+  server,
+  token,
+  network,
+}: {
+  server: string
+  token: string
+  network: string
+}): Ask => {
+  const base = `${server.replace(/\/+$/, '')}/${network}/es/`
+  return async (entities, body, signal) => {
+    for (let failures = 1; ; failures++) {
+      const answer = await once(`${base}${entities}/search`, { body, token, signal })
+      if ('bytes' in answer) return answer.bytes
+      if (failures >= TRIES) throw stop('server_fails', `${new URL(server).origin} ${answer.why}`)
+      await systemClock.sleep(answer.afterMs ?? backoff(failures, { baseMs: 500 }), signal)
+    }
+  }
+}
+
+type Tried = { bytes: Buffer } | { why: string; afterMs?: number | undefined }
+
+const once = async (
+  url: string,
+  { body, token, signal }: { body: string; token: string; signal: AbortSignal },
+): Promise<Tried> => {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  try {
+    const answer = await fetch(url, {
+      ...{ method: 'POST', headers, body, redirect: 'error' },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+    })
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    if (answer.ok) return { bytes }
+    const why = `answers ${answer.status}: ${reasonIn(bytes.toString())}`
+    if (answer.status < 500 && answer.status !== 429) throw refuse('server_refuses', `${new URL(url).origin} ${why}`)
+    return { why, afterMs: parseRetryAfter(answer.headers.get('retry-after') ?? undefined, Date.now()) }
+  } catch (error) {
+    signal.throwIfAborted()
+    if ((error as { next?: string }).next === 'refuse') throw error
+    const { cause } = error as { cause?: unknown }
+    return { why: `does not answer: ${messageOf(cause ?? error)}` }
+  }
+}
+
+const reasonIn = (text: string): string => {
+  try {
+    return (JSON.parse(text) as { error?: { reason?: string } }).error?.reason ?? text.slice(0, 500)
+  } catch {
+    return text.slice(0, 500)
+  }
+}

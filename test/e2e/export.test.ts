@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { generateBlocks } from '../../scripts/bench/generate.ts'
+import { chainsieve, serve, start, succeed, tempFolder, until, writePack } from './program.ts'
+
+const NETWORK = 'ethereum/made-up/mainnet'
+const chain = [...generateBlocks({ seed: 5, count: 12 })]
+
+test('an export from a server is killed again and again, and the same command completes it; a pack makes the same store', async t => {
+  const folder = tempFolder(t)
+  const data = join(folder, 'data')
+  const pack = writePack(join(folder, 'pack.ndjson'), chain)
+  await succeed(t, ['import', '--network', NETWORK, pack], { data })
+  const server = await serve(t, data)
+  const at = ['--server', server.url, '--token', server.token]
+  const whole = async (accept: string) => {
+    const answer = await fetch(`${server.url}/${NETWORK}/es/log/search`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.token}`, accept, 'content-type': 'application/json' },
+      body: '{"size":-1,"sort":[{"_doc":"asc"}]}',
+    })
+    return answer.text()
+  }
+
+  const file = join(folder, 'log.csv.gz')
+  const command = ['export', NETWORK, 'log', '--out', file, ...at]
+  const other = { cwd: folder, data: join(folder, 'none') }
+  let kills = 0
+  for (const marks of [1, 2]) {
+    const run = start(t, command, other)
+    const lines = () => (existsSync(`${file}.resume`) ? readFileSync(`${file}.resume`, 'utf8').split('\n').length : 0)
+    await Promise.race([until(lines, count => count > 1 + marks), run.ended])
+    run.signal('SIGKILL')
+    const { signal } = await run.ended
+    if (signal === 'SIGKILL') kills++
+  }
+  assert.match(await succeed(t, command, other), /log\.csv\.gz has [\d,]+ hits in /)
+  assert.equal(gunzipSync(readFileSync(file)).toString(), await whole('text/csv'))
+  t.diagnostic(`killed ${kills} times`)
+
+  const again = await succeed(t, command, other)
+  assert.match(again, /; 0 hits added\.$/m)
+  const lines = await succeed(t, ['export', NETWORK, 'log'], { data })
+  assert.equal(lines, await whole('application/x-ndjson'))
+
+  const packed = join(folder, 'again.ndjson.gz')
+  await succeed(t, ['export', NETWORK, '--pack', '--out', packed], { data })
+  const copy = join(folder, 'copy')
+  await succeed(t, ['import', '--network', NETWORK, packed], { data: copy })
+  const everything = ['export', NETWORK, 'block,tx,log,event,call,trace,contract,token']
+  assert.equal(await succeed(t, everything, { data: copy }), await succeed(t, everything, { data }))
+})
+
+test('what an export does not do is refused by name, and writes nothing', async t => {
+  const folder = tempFolder(t)
+  const data = join(folder, 'data')
+  await succeed(t, ['import', '--network', NETWORK, writePack(join(folder, 'pack.ndjson'), chain.slice(0, 3))], {
+    data,
+  })
+  const CASES: [args: string[], code: number, says: RegExp][] = [
+    [['export', NETWORK, 'log', '{"size":1}', '--out', 'x.csv'], 2, /\[size\] does not work with an export/],
+    [['export', NETWORK, 'nothing', '--out', 'x.csv'], 2, /there is no entity "nothing"/],
+    [['export', 'a/b/c', 'log', '--out', 'x.csv'], 2, /there is no network a\/b\/c/],
+    [['export', NETWORK, '--out', 'x.csv'], 2, /Which entity\?/],
+    [['export', NETWORK, 'log', '--format', 'parquet'], 2, /Parquet needs a file: name it with --out/],
+    [['export', NETWORK, 'log', '--out', 'x.parquet.gz'], 2, /name the file without \.gz/],
+    [['export', NETWORK, 'log', '--pack'], 2, /takes neither an entity nor a query/],
+    [['export', NETWORK, '--pack', '--server', 'http://127.0.0.1:1', '--token', 'x'], 2, /name it with --data/],
+    [['export', NETWORK, 'log', '--server', 'http://127.0.0.1:1'], 2, /--server needs a token/],
+    [['export', NETWORK, 'log', '--out', 'pack.ndjson'], 2, /pack\.ndjson exists, .*choose another file/],
+    [['export', NETWORK, 'log', '--out', 'none/x.csv'], 2, /there is no folder .*none: create it/],
+  ]
+  const size = statSync(join(folder, 'pack.ndjson')).size
+  for (const [args, code, says] of CASES) {
+    const ended = await chainsieve(t, args, { data, cwd: folder })
+    assert.match(ended.err, says)
+    assert.equal(ended.code, code, args.join(' '))
+    assert.equal(ended.out, '')
+  }
+  for (const name of ['x.csv', 'x.csv.resume', 'pack.ndjson.resume'])
+    assert.equal(existsSync(join(folder, name)), false)
+  assert.equal(statSync(join(folder, 'pack.ndjson')).size, size)
+})
