@@ -3,7 +3,8 @@ import { useAsk } from '../../api/use-ask.ts'
 import type { Kind } from '../../api/wire.ts'
 import { Text } from '../../parts/text.tsx'
 import { setQuery } from '../../shell/router.tsx'
-import { askSuggestions, choose, type Suggestion, wordBefore } from './suggest.ts'
+import { askSuggestions } from './ask-suggestions.ts'
+import { choose, type Suggestion, wordBefore } from './suggest.ts'
 import type { Draft } from './use-draft.ts'
 
 interface Props {

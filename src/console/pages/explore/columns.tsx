@@ -1,6 +1,6 @@
 import { at, type Json, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
-import { Hash } from '../../parts/hash.tsx'
+import { Hash, short } from '../../parts/hash.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -157,7 +157,7 @@ const What = ({ hit: { _type, _source }, network, nameOf }: WhatProps) => {
         return (
           <>
             {address(at(_source, 'address') ?? at(_source, 'to'))}{' '}
-            {text('str') ?? text('event') ?? text('method') ?? 'an unknown function'}
+            {called(textAt(_source, 'str')) ?? text('event') ?? text('method') ?? 'an unknown function'}
           </>
         )
     }
@@ -169,3 +169,7 @@ const What = ({ hit: { _type, _source }, network, nameOf }: WhatProps) => {
     </>
   )
 }
+
+/** Hashes and addresses among the arguments are short, as everywhere in the table. */
+const called = (str: string | undefined) =>
+  str === undefined ? null : <Text value={str.slice(0, 2_000).replace(/0x[0-9a-f]{40,}/gi, short)} most={300} brief />

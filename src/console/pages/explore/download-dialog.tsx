@@ -4,7 +4,8 @@ import { Fault } from '../../parts/fault.tsx'
 import { CheckField, SelectField } from '../../parts/field.tsx'
 import { Progress } from '../../parts/progress.tsx'
 import { type Asked, allBody } from './body.ts'
-import { download, type Form } from './download.ts'
+import { download } from './download.ts'
+import type { Form } from './lines.ts'
 import type { Search } from './state.ts'
 
 interface Props {

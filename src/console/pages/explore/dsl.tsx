@@ -10,7 +10,7 @@ import { plain } from '../../parts/visible.ts'
 import { type Offer, offersAt } from './complete.ts'
 import type { Catalogue } from './fields.ts'
 import { readQuestion } from './question.ts'
-import { type Place, placeAt, rangeOf } from './tree.ts'
+import { placeAt, rangeOf } from './tree.ts'
 import type { Draft } from './use-draft.ts'
 import type { KnownValues } from './values.ts'
 
@@ -34,9 +34,7 @@ export const Dsl = ({ draft, network, kinds, catalogue, values }: Props) => {
     const { catalogue, kinds, values } = latest.current
     const offers = await offersAt(place, catalogue, kinds, values)
     const from = context.pos - place.typed.length
-    return offers.length === 0
-      ? null
-      : { from, options: offers.map(offer => completion(offer, place)), validFor: /^[\w.]*$/ }
+    return offers.length === 0 ? null : { from, options: offers.map(completion), validFor: /^[\w.]*$/ }
   }
   const lint = async (view: EditorView): Promise<Diagnostic[]> => {
     const text = view.state.doc.toString()
@@ -60,19 +58,19 @@ export const Dsl = ({ draft, network, kinds, catalogue, values }: Props) => {
   )
 }
 
-const completion = ({ label, detail, info, after }: Offer, { from, to, is }: Place): Completion => ({
+const completion = ({ label, detail, info, after }: Offer): Completion => ({
   label,
   ...(detail !== undefined && { detail }),
   ...(info !== undefined && { info }),
-  type: is === 'name' ? 'property' : 'text',
   apply(view) {
-    const { doc } = view.state
-    const end = Math.max(to, view.state.selection.main.head)
-    const hasColon = /^\s*:/.test(doc.sliceString(end, end + 20))
+    const { doc, selection } = view.state
+    // More may have been typed since it was offered.
+    const { from, to, is } = placeAt(doc.toString(), selection.main.head)
+    const hasColon = /^\s*:/.test(doc.sliceString(to, to + 20))
     const [before = '', behind = ''] = is === 'name' && !hasColon ? `: ${after ?? '|'}`.split('|') : []
     const insert = JSON.stringify(label) + before
     view.dispatch({
-      changes: { from, to: end, insert: insert + behind },
+      changes: { from, to, insert: insert + behind },
       selection: { anchor: from + insert.length },
       userEvent: 'input.complete',
     })

@@ -2,8 +2,9 @@ import { useAsk } from '../../api/use-ask.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { plain } from '../../parts/visible.ts'
 import { setQuery } from '../../shell/router.tsx'
+import { askSuggestions } from './ask-suggestions.ts'
 import type { Search } from './state.ts'
-import { askSuggestions, choose } from './suggest.ts'
+import { choose } from './suggest.ts'
 
 /** In place of hits: what may have been meant. */
 export const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {

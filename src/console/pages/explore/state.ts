@@ -8,7 +8,7 @@ import { type Question, readQuestion } from './question.ts'
 const DEFAULT_KINDS = 'tx,event'
 
 /** `@` marks columns that are worked out; the others are fields as `_source` shows them. */
-export const DEFAULT_COLUMNS = '@time,@block,@kind,@thing,@what,@amount'
+export const DEFAULT_COLUMNS = '@time,@block,@kind,@thing,@amount,@what'
 
 /** All that the address says of a search. */
 export interface Search {

@@ -1,4 +1,3 @@
-import { ask } from '../../api/client.ts'
 import type { Kind } from '../../api/wire.ts'
 
 export interface Suggestion {
@@ -7,11 +6,6 @@ export interface Suggestion {
   field: string
   entity: string
   address?: string
-}
-
-export const askSuggestions = async (network: string, q: string, signal: AbortSignal): Promise<Suggestion[]> => {
-  const path = `${network}/es/suggest?q=${encodeURIComponent(q.slice(0, 100))}&size=8`
-  return (await ask<{ suggestions: Suggestion[] }>(path, { signal })).suggestions
 }
 
 /** The word that ends where the text is written on. */

@@ -39,7 +39,7 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: Props) =>
       ]
     : []
   return (
-    <div class="tools" role="toolbar" aria-label="Search">
+    <div class="tools">
       <CheckField label="Follow" checked={search.follows} onChange={follow} />
       <button
         type="button"

@@ -46,12 +46,11 @@ const TRIES: readonly Try[] = [
 export const DEMO = 'ethereum/demo/local'
 
 export const Tries = () => (
-  <nav class="tries" aria-label="Searches to try">
-    <span class="dim">Try:</span>
+  <ul class="tries" aria-label="Examples to try">
     {TRIES.map(({ title, query }) => (
-      <Link key={title} to={`/explore?${new URLSearchParams(query)}`}>
-        {title}
-      </Link>
+      <li key={title}>
+        <Link to={`/explore?${new URLSearchParams(query)}`}>{title}</Link>
+      </li>
     ))}
-  </nav>
+  </ul>
 )

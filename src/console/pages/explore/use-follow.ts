@@ -56,6 +56,9 @@ export const useFollow = (
     return () => controller.abort()
   }, [key, start.data])
 
+  // What came is shown on, by the search.
+  useEffect(() => (follows ? () => latest.current.ready() : undefined), [follows])
+
   return key === undefined ? NONE : { ...news, error: news.error ?? start.error }
 }
 
