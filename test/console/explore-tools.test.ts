@@ -75,7 +75,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
 
   test('a search is saved by name in this browser, and removed after a question', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=event&q=event:Swap')
-    await button(page, 'Saved searches').click()
+    await button(page, 'Saved').click()
     const dialog = page.getByRole('dialog', { name: 'Saved searches' })
     await dialog.getByText('saved in this browser alone').waitFor()
     await button(page, 'Save').click()
@@ -87,10 +87,10 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await link.waitFor()
     assert.deepEqual(await violations(page), [])
     await page.goto(`${bench.server.url}/console/`)
-    await button(page, 'Saved searches').click()
+    await button(page, 'Saved').click()
     await link.click()
     await page.getByText(`${await total('event', { term: { 'event.raw': 'Swap' } })} hits in`).waitFor()
-    await button(page, 'Saved searches').click()
+    await button(page, 'Saved').click()
     await dialog.getByRole('button', { name: /^Remove Swaps/ }).click()
     await button(page, 'Remove the search').click()
     await dialog.getByText('No search is saved yet').waitFor()

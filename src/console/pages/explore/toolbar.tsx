@@ -51,7 +51,7 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: Props) =>
         Columns
       </button>
       <button type="button" onClick={() => setOpen('saved')}>
-        Saved searches
+        Saved
       </button>
       {asked && <Menu label="Copy" items={items} />}
       {asked && isRule && (
