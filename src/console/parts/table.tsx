@@ -8,6 +8,8 @@ export interface Column<Row> {
   /** CSS width, such as `12ch` or `2fr`; `1fr` by default. */
   width?: string
   align?: 'right'
+  /** Where rows can be sorted by it: how they are now, and what a click on its title does. */
+  sort?: { order: 'asc' | 'desc' | undefined; toggle(): void }
   cell(row: Row): ComponentChildren
 }
 
@@ -25,6 +27,7 @@ interface Props<Row> {
 }
 
 const ROW = 28
+const SORTED = { asc: 'ascending', desc: 'descending' } as const
 const BEYOND = 12
 
 /** A table whose rows are drawn when they come into sight, so that it holds any number. `j` and `k` go through them. */
@@ -99,9 +102,16 @@ export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }
       onKeyDown={onKeyDown}
     >
       <div class="row header" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
-        {columns.map(({ name, title, align }) => (
-          <div key={name} role="columnheader" class={align}>
-            {title}
+        {columns.map(({ name, title, align, sort }) => (
+          <div key={name} role="columnheader" class={align} aria-sort={sort?.order && SORTED[sort.order]}>
+            {sort ? (
+              <button type="button" class="sort" onClick={sort.toggle}>
+                {title}
+                <span aria-hidden="true">{sort.order === 'asc' ? ' ↑' : sort.order === 'desc' ? ' ↓' : ''}</span>
+              </button>
+            ) : (
+              title
+            )}
           </div>
         ))}
       </div>

@@ -1,32 +1,81 @@
-import { at, textAt } from '../../api/json.ts'
+import { at, type Json, textAt } from '../../api/json.ts'
 import type { Hit } from '../../api/wire.ts'
-import { Hash } from '../../parts/hash.tsx'
+import { Hash, short } from '../../parts/hash.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
+import { HitAmount } from './amounts.tsx'
+import { Cell } from './cell.tsx'
+import { type NameOf, titleOf } from './known.ts'
+import { type Search, sortBy } from './state.ts'
 
-/** What every kind of hit has, and the sentence that says what it is. */
-export const columnsFor = (network: string): readonly Column<Hit>[] => [
-  { name: 'time', title: 'Time', width: '17ch', cell: ({ _source }) => <When value={at(_source, 'timestamp')} /> },
-  {
-    name: 'block',
-    title: 'Block',
-    width: '10ch',
-    align: 'right',
-    cell: ({ _source }) => String(heightOf(_source) ?? ''),
-  },
-  { name: 'kind', title: 'Kind', width: '9ch', cell: ({ _type }) => _type },
-  {
-    name: 'id',
-    title: 'Hash',
-    width: '15ch',
-    cell: hit => {
-      const { kind, value } = thingOf(hit)
-      return <Hash value={value} kind={kind} network={network} />
-    },
-  },
-  { name: 'what', title: 'What', width: 'minmax(20ch, 1fr)', cell: hit => <What hit={hit} /> },
-]
+export interface Shown {
+  search: Search
+  nameOf: NameOf
+  canSort(field: string): boolean
+}
+
+/** Columns that are worked out, which every kind of hit has. */
+export const WORKED_OUT: Readonly<Record<string, string>> = {
+  '@time': 'Time',
+  '@block': 'Block',
+  '@kind': 'Kind',
+  '@thing': 'Hash',
+  '@what': 'What',
+  '@amount': 'Amount',
+}
+
+export const columnsFor = (shown: Shown): readonly Column<Hit>[] =>
+  shown.search.columns.map(name =>
+    withSort(name, Object.hasOwn(WORKED_OUT, name) ? workedOut(name, shown) : fieldColumn(name, shown), shown),
+  )
+
+const withSort = (name: string, column: Column<Hit>, { search, canSort }: Shown): Column<Hit> => {
+  const field = name === '@time' || name === '@block' ? '@block' : name
+  if (field.startsWith('@') ? field !== '@block' : !canSort(field)) return column
+  const { sort } = search
+  const order = sort?.field === field ? sort.order : undefined
+  return { ...column, sort: { order, toggle: () => sortBy(field, search) } }
+}
+
+const fieldColumn = (name: string, { search, nameOf }: Shown): Column<Hit> => ({
+  name,
+  title: name,
+  width: 'minmax(14ch, 1fr)',
+  cell: ({ _source }) => <Cell value={at(_source, name)} field={name} network={search.network} nameOf={nameOf} />,
+})
+
+const workedOut = (name: string, { search: { network }, nameOf }: Shown): Column<Hit> => {
+  const title = WORKED_OUT[name]!
+  switch (name) {
+    case '@time':
+      return { name, title, width: '17ch', cell: ({ _source }) => <When value={at(_source, 'timestamp')} /> }
+    case '@block':
+      return { name, title, width: '10ch', align: 'right', cell: ({ _source }) => String(heightOf(_source) ?? '') }
+    case '@kind':
+      return { name, title, width: '9ch', cell: ({ _type }) => _type }
+    case '@thing':
+      return {
+        ...{ name, title, width: '15ch' },
+        cell: hit => {
+          const { kind, value } = thingOf(hit)
+          return <Hash value={value} kind={kind} network={network} />
+        },
+      }
+    case '@amount':
+      return {
+        ...{ name, title, width: '24ch', align: 'right' },
+        cell: hit => <HitAmount hit={hit} network={network} nameOf={nameOf} />,
+      }
+    default:
+      return {
+        name,
+        title,
+        width: 'minmax(24ch, 3fr)',
+        cell: hit => <What hit={hit} network={network} nameOf={nameOf} />,
+      }
+  }
+}
 
 const When = ({ value }: { value: unknown }) =>
   typeof value === 'number' || typeof value === 'string' ? <Time value={value} brief /> : null
@@ -42,38 +91,85 @@ const thingOf = ({ _type, _id, _source }: Hit): { kind: 'block' | 'tx' | 'addres
   return { kind: 'tx', value: textAt(_source, 'transactionHash') ?? _id }
 }
 
-const What = ({ hit: { _type, _source } }: { hit: Hit }) => {
+interface WhatProps {
+  hit: Hit
+  network: string
+  nameOf: NameOf
+}
+
+const What = ({ hit: { _type, _source }, network, nameOf }: WhatProps) => {
   const failed = at(_source, 'status') === false || at(_source, 'reverted') === true
+  const address = (value: Json | undefined) =>
+    typeof value === 'string' && value !== '' ? (
+      <Hash value={value} kind="address" network={network} name={titleOf(nameOf, value)} brief />
+    ) : null
+  const text = (path: string) => {
+    const value = textAt(_source, path)
+    return value === undefined ? null : <Text value={value} most={300} brief />
+  }
+  const way = (from: Json | undefined, to: Json | undefined) => (
+    <>
+      {address(from)} → {address(to) ?? 'a new contract'}{' '}
+    </>
+  )
+  const transactions = at(_source, 'transactions')
+  const parts = () => {
+    switch (_type) {
+      case 'block':
+        return (
+          <>
+            {Array.isArray(transactions) ? transactions.length : 0} transactions, by{' '}
+            {address(at(_source, 'miner')) ?? 'nobody'}
+          </>
+        )
+      case 'tx':
+        return (
+          <>
+            {way(at(_source, 'from'), at(_source, 'to'))} {text('method')} {text('error')}
+          </>
+        )
+      case 'log':
+        return (
+          <>
+            {address(at(_source, 'address'))} {text('signature') ?? 'without a topic'}
+          </>
+        )
+      case 'trace':
+        return (
+          <>
+            {text('type')} {way(at(_source, 'action.from'), at(_source, 'action.to') ?? at(_source, 'action.author'))}{' '}
+            {text('error')}
+          </>
+        )
+      case 'contract':
+        return (
+          <>
+            {text('name')} {text('standard')} created by {address(at(_source, 'creator')) ?? 'the chain itself'}
+          </>
+        )
+      case 'token':
+        return (
+          <>
+            {text('name')} {text('symbol')} {text('standard')}
+          </>
+        )
+      default:
+        return (
+          <>
+            {address(at(_source, 'address') ?? at(_source, 'to'))}{' '}
+            {called(textAt(_source, 'str')) ?? text('event') ?? text('method') ?? 'an unknown function'}
+          </>
+        )
+    }
+  }
   return (
     <>
       {failed && <span class="bad">failed </span>}
-      <Text value={sentenceOf(_type, _source)} most={300} brief />
+      {parts()}
     </>
   )
 }
 
-const sentenceOf = (kind: string, source: Hit['_source']): string => {
-  const text = (path: string) => textAt(source, path)
-  const way = (from: string | undefined, to: string | undefined) => `${from ?? ''} → ${to ?? 'a new contract'}`
-  const transactions = at(source, 'transactions')
-  switch (kind) {
-    case 'block':
-      return `${Array.isArray(transactions) ? transactions.length : 0} transactions, by ${text('miner') ?? 'nobody'}`
-    case 'tx':
-      return [way(text('from'), text('to')), text('method'), text('error')].filter(Boolean).join(' · ')
-    case 'log':
-      return `${text('address') ?? ''} · ${text('signature') ?? 'without a topic'}`
-    case 'trace':
-      return [text('type'), way(text('action.from'), text('action.to') ?? text('action.author')), text('error')]
-        .filter(Boolean)
-        .join(' · ')
-    case 'contract':
-      return [text('name'), text('standard'), `created by ${text('creator') ?? 'the chain itself'}`]
-        .filter(Boolean)
-        .join(' · ')
-    case 'token':
-      return [text('name'), text('symbol'), text('standard')].filter(Boolean).join(' · ')
-    default:
-      return text('str') ?? text('event') ?? text('method') ?? `an unknown function of ${text('to') ?? ''}`
-  }
-}
+/** Hashes and addresses among the arguments are short, as everywhere in the table. */
+const called = (str: string | undefined) =>
+  str === undefined ? null : <Text value={str.slice(0, 2_000).replace(/0x[0-9a-f]{40,}/gi, short)} most={300} brief />

@@ -1,47 +1,40 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { getStatus } from '../../api/index.ts'
-import { at } from '../../api/json.ts'
 import { useAsk } from '../../api/use-ask.ts'
-import { KINDS, type Kind, type SearchAnswer } from '../../api/wire.ts'
-import { Chart, type Series } from '../../parts/chart.tsx'
+import { KINDS } from '../../api/wire.ts'
+import { Chart } from '../../parts/chart.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { CheckField } from '../../parts/field.tsx'
 import { Busy } from '../../parts/progress.tsx'
 import { Table } from '../../parts/table.tsx'
-import { setQuery, useQueryState } from '../../shell/router.tsx'
-import type { Asked } from './body.ts'
+import { setQuery } from '../../shell/router.tsx'
+import { AskBox } from './ask-box.tsx'
+import { getCatalogue } from './catalogue.ts'
 import { columnsFor } from './columns.tsx'
+import { sortPath } from './fields.ts'
+import { useKnown } from './known.ts'
+import { Nothing } from './nothing.tsx'
 import { Opened } from './opened.tsx'
-import { type Question, readQuestion } from './question.ts'
+import { seriesOf } from './series.ts'
+import { type Search, setKinds, useAsked, useSearch } from './state.ts'
+import { Sum } from './sum.tsx'
+import { Toolbar } from './toolbar.tsx'
+import { DEMO, Tries } from './tries.tsx'
+import { useDraft } from './use-draft.ts'
+import { useFollow, withNews } from './use-follow.ts'
 import { useHits } from './use-hits.ts'
-
-const DEFAULT_KINDS = 'tx,event'
+import { Views } from './views.tsx'
 
 /** Searches, with all of their state in the address. */
 const Explore = () => {
   const status = useAsk('status', getStatus)
   const networks = status.data?.networks.map(({ network }) => network) ?? []
-  const [asked, setNetwork] = useQueryState('network')
-  const network = asked || networks[0]
-  const [kindText, setKinds] = useQueryState('kinds', DEFAULT_KINDS)
-  const kinds = KINDS.filter(kind => kindText.split(',').includes(kind))
-  const [text] = useQueryState('q')
-  const [from] = useQueryState('from')
-  const [to] = useQueryState('to')
-  const [open] = useQueryState('open')
-
-  const { question, error } = useMemo(() => understand(text, kinds), [text, kindText])
-  const query: Asked | undefined =
-    question && kinds.length > 0 ? { query: question.query, from: millis(from), to: millis(to) } : undefined
-  const found = useHits(network, kinds, query)
-  const series = useMemo(() => seriesOf(found.data), [found.data])
-  const [openKind = '', openId = ''] = open.split(/ (.*)/s)
-
+  const search = useSearch(networks)
   if (status.error !== undefined && !status.data)
     return <Fault title="The networks cannot be read" error={status.error} again={status.again} />
   if (!status.data) return <Busy label="Reading which networks there are" />
-  if (network === undefined)
+  if (search.network === '')
     return (
       <Empty title="There is no network yet">
         <p>
@@ -49,30 +42,66 @@ const Explore = () => {
         </p>
       </Empty>
     )
+  return <Page search={search} networks={networks} />
+}
+
+export default Explore
+
+const Page = ({ search, networks }: { search: Search; networks: readonly string[] }) => {
+  const { network, kinds, columns, view, sort, from, to, follows, open } = search
+  const [isWanted, setWanted] = useState(false)
+  const needsFields = isWanted || view !== '' || sort !== undefined || columns.some(name => !name.startsWith('@'))
+  const fields = useAsk(needsFields ? network : undefined, signal => getCatalogue(network, signal))
+  const catalogue = fields.data
+  const { question, asked, error } = useAsked(search, catalogue)
+  const draft = useDraft(search.text, kinds)
+  const found = useHits(network, kinds, asked)
+  const news = useFollow(network, kinds, asked, follows, found.again)
+  const hits = useMemo(() => withNews(found.hits, news), [found.hits, news.hits, news.gone])
+  const fresh = hits.length - found.hits.length
+  const series = useMemo(() => seriesOf(found.data, hits.slice(0, Math.max(fresh, 0))), [found.data, fresh])
+  const nameOf = useKnown(network, hits)
+  const box = useKeptPlace(hits.length, news.hits)
+  const [openKind = '', openId = ''] = open.split(/ (.*)/s)
 
   return (
     <div class="explore">
       <h1 class="skip">Explore</h1>
-      <Box text={text} networks={networks} network={network} onNetwork={setNetwork} />
-      <fieldset>
-        <legend class="skip">Kinds of documents</legend>
-        {KINDS.map(kind => (
-          <CheckField
-            key={kind}
-            label={kind}
-            checked={kinds.includes(kind)}
-            onChange={checked =>
-              setKinds(KINDS.filter(it => (it === kind ? checked : kinds.includes(it))).join() || 'none')
-            }
-          />
-        ))}
-      </fieldset>
+      <AskBox
+        draft={draft}
+        networks={networks}
+        network={network}
+        onNeeds={needs => needs.some(kind => kinds.includes(kind)) || setKinds([...kinds, ...needs])}
+      />
+      {search.text === '' && network === DEMO && <Tries />}
+      <div class="choices">
+        <Kinds search={search} />
+        <Toolbar
+          search={search}
+          asked={asked}
+          total={(found.data?.hits.total ?? 0) + fresh}
+          catalogue={catalogue}
+          onWanted={() => setWanted(true)}
+        />
+      </div>
+      {fields.error !== undefined && (
+        <Fault title="The fields cannot be read" error={fields.error} again={fields.again} />
+      )}
+      <Views search={search} draft={draft} catalogue={catalogue} />
       {error !== undefined && <Fault error={error} />}
       {kinds.length === 0 && <Empty title="Choose at least one kind of documents" />}
       {found.error !== undefined && <Fault title="The search failed" error={found.error} again={found.again} />}
-      {query && found.error === undefined && (
+      {news.error !== undefined && <Fault title="The chain cannot be followed" error={news.error} />}
+      {asked && question && found.error === undefined && (
         <>
-          <Sum question={question!} answer={found.data} busy={found.busy} isCut={from !== '' || to !== ''} />
+          <Sum
+            question={question}
+            answer={found.data}
+            news={fresh}
+            follows={follows}
+            busy={found.busy}
+            isCut={from !== '' || to !== ''}
+          />
           {series && (
             <Chart
               label={`Hits over time, ${series.counts.length} spans`}
@@ -83,17 +112,17 @@ const Explore = () => {
             />
           )}
           {found.moreError !== undefined && <Fault title="Further hits cannot be read" error={found.moreError} />}
-          {found.data?.hits.total === 0 && (
-            <Empty title="Nothing was found">
-              <p>Choose further kinds, or ask for less. An empty box shows the newest documents.</p>
-            </Empty>
-          )}
-          <div class="found">
-            {found.hits.length > 0 && (
+          {found.data?.hits.total === 0 && hits.length === 0 && <Nothing search={search} />}
+          <div class="found" ref={box}>
+            {hits.length > 0 && (
               <Table
                 label="Hits"
-                columns={columnsFor(network)}
-                rows={found.hits}
+                columns={columnsFor({
+                  search,
+                  nameOf,
+                  canSort: field => catalogue !== undefined && sortPath(catalogue, field) !== undefined,
+                })}
+                rows={hits}
                 keyOf={({ _type, _id }) => `${_type} ${_id}`}
                 open={open}
                 onOpen={({ _type, _id }) => setQuery({ open: `${_type} ${_id}` }, { replace: open !== '' })}
@@ -110,93 +139,31 @@ const Explore = () => {
   )
 }
 
-export default Explore
-
-interface BoxProps {
-  text: string
-  networks: readonly string[]
-  network: string
-  onNetwork(network: string): void
-}
-
-const Box = ({ text, networks, network, onNetwork }: BoxProps) => {
-  const [typed, setTyped] = useState(text)
-  useEffect(() => setTyped(text), [text])
-  const submit = () => setQuery({ q: typed.trim(), open: '' })
-  return (
-    <form
-      class="ask"
-      onSubmit={event => {
-        event.preventDefault()
-        submit()
-      }}
-    >
-      <select aria-label="Network" value={network} onChange={event => onNetwork(event.currentTarget.value)}>
-        {(networks.includes(network) ? networks : [network, ...networks]).map(name => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-      <textarea
-        data-search
-        aria-label="Search"
-        rows={1}
-        spellcheck={false}
-        placeholder="Address, hash, block number, field:value, or a query in JSON"
-        value={typed}
-        onInput={event => setTyped(event.currentTarget.value)}
-        onKeyDown={event => {
-          if (event.key !== 'Enter' || event.shiftKey || (typed.trim().startsWith('{') && !event.ctrlKey)) return
-          event.preventDefault()
-          submit()
-        }}
+const Kinds = ({ search: { kinds } }: { search: Search }) => (
+  <fieldset>
+    <legend class="skip">Kinds of documents</legend>
+    {KINDS.map(kind => (
+      <CheckField
+        key={kind}
+        label={kind}
+        checked={kinds.includes(kind)}
+        onChange={checked => setKinds(KINDS.filter(it => (it === kind ? checked : kinds.includes(it))))}
       />
-      <button type="submit" class="main">
-        Search
-      </button>
-    </form>
-  )
-}
-
-interface SumProps {
-  question: Question
-  answer: SearchAnswer | undefined
-  busy: boolean
-  isCut: boolean
-}
-
-const Sum = ({ question, answer, busy, isCut }: SumProps) => (
-  <p class="sum" role="status">
-    {busy && <span class="dim">Searching …</span>}
-    {answer && !busy && (
-      <span>
-        <strong>{answer.hits.total.toLocaleString()}</strong> {answer.hits.total === 1 ? 'hit' : 'hits'} in{' '}
-        {answer.took.toLocaleString()} ms
-      </span>
-    )}
-    <span class="dim">Asked for {question.as}.</span>
-    {isCut && (
-      <button type="button" class="link" onClick={() => setQuery({ from: '', to: '' })}>
-        Show the whole time
-      </button>
-    )}
-  </p>
+    ))}
+  </fieldset>
 )
 
-const understand = (text: string, kinds: readonly Kind[]): { question?: Question; error?: unknown } => {
-  try {
-    return { question: readQuestion(text, kinds) }
-  } catch (error) {
-    return { error }
-  }
-}
-
-const millis = (text: string): number | undefined => (/^\d{1,16}$/.test(text) ? Number(text) : undefined)
-
-const seriesOf = (answer: SearchAnswer | undefined): Series | undefined => {
-  const buckets = at(answer?.aggregations, 'counts.buckets')
-  if (!Array.isArray(buckets) || buckets.length === 0) return undefined
-  return {
-    times: buckets.map(bucket => Number(at(bucket, 'key')) / 1000),
-    counts: buckets.map(bucket => Number(at(bucket, 'doc_count'))),
-  }
+/** Who has scrolled down goes on reading where they are, whatever comes in at the top. */
+const useKeptPlace = (count: number, news: unknown) => {
+  const box = useRef<HTMLDivElement>(null)
+  const before = useRef({ count, news })
+  useLayoutEffect(() => {
+    const table = box.current?.querySelector('.table')
+    const rows = table?.querySelector('.rows')
+    const added = count - before.current.count
+    if (table && rows && before.current.news !== news && added > 0 && table.scrollTop > 0)
+      table.scrollTop += (rows.clientHeight / count) * added
+    before.current = { count, news }
+  }, [count, news])
+  return box
 }

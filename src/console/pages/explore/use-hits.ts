@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { search } from '../../api/index.ts'
 import { toJson } from '../../api/json.ts'
 import { useAsk } from '../../api/use-ask.ts'
@@ -21,8 +21,8 @@ export const useHits = (network: string | undefined, kinds: readonly string[], a
     }
   }, [first.data])
 
-  const begun = first.data?.hits.hits ?? []
-  const hits = more.hits.length === 0 ? begun : [...begun, ...more.hits]
+  const begun = first.data?.hits.hits ?? NONE
+  const hits = useMemo(() => (more.hits.length === 0 ? begun : [...begun, ...more.hits]), [begun, more.hits])
   const isWhole = more.done || begun.length < PAGE
 
   const askMore = async () => {
@@ -42,3 +42,5 @@ export const useHits = (network: string | undefined, kinds: readonly string[], a
   }
   return { ...first, hits, isWhole, askMore: () => void askMore(), moreError: more.error }
 }
+
+const NONE: readonly Hit[] = []

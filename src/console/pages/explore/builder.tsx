@@ -1,0 +1,210 @@
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
+import { useAsk } from '../../api/use-ask.ts'
+import type { Kind } from '../../api/wire.ts'
+import { Text } from '../../parts/text.tsx'
+import { plain } from '../../parts/visible.ts'
+import {
+  type Condition,
+  clauseOf,
+  conditionsOf,
+  isArgument,
+  isWhole,
+  LABELS,
+  type Operator,
+  operatorsFor,
+} from './conditions.ts'
+import { type Catalogue, type FieldInfo, fieldsOf } from './fields.ts'
+import type { Draft } from './use-draft.ts'
+import type { KnownValues } from './values.ts'
+
+interface Props {
+  draft: Draft
+  catalogue: Catalogue
+  kinds: readonly Kind[]
+  values: KnownValues
+}
+
+const EMPTY: Condition = { field: '', operator: 'is', not: false, value: '' }
+
+/** The query as a list of conditions that all have to hold. */
+export const Builder = ({ draft, catalogue, kinds, values }: Props) => {
+  const [rows, setRows] = useState<readonly Condition[]>([EMPTY])
+  const written = useRef<string>(undefined)
+  useEffect(() => {
+    if (draft.clause === undefined || draft.clause === written.current) return
+    written.current = draft.clause
+    const read = conditionsOf(draft.clause)
+    setRows(read.length === 0 ? [EMPTY] : read)
+  }, [draft.clause])
+
+  const fields = useMemo(() => fieldsOf(catalogue, kinds).filter(({ path }) => !HIDDEN.test(path)), [catalogue, kinds])
+  const fieldsId = useId()
+  const write = (next: readonly Condition[]) => {
+    setRows(next)
+    const clause = clauseOf(next.filter(isWhole))
+    written.current = clause
+    draft.set(clause, 'conditions')
+  }
+
+  if (draft.clause === undefined)
+    return <p class="dim">The query cannot be shown as conditions: {plain(draft.error ?? '')} Correct it first.</p>
+  return (
+    <form
+      class="conditions"
+      aria-label="Conditions"
+      onSubmit={event => {
+        event.preventDefault()
+        draft.submit()
+      }}
+    >
+      <datalist id={fieldsId}>
+        {fields.map(({ path, meaning }) => (
+          <option key={path} value={path}>
+            {meaning}
+          </option>
+        ))}
+      </datalist>
+      {rows.map((row, i) => (
+        <Row
+          key={i}
+          at={i + 1}
+          row={row}
+          field={catalogue.fields.get(row.field)}
+          fieldsId={fieldsId}
+          values={values}
+          onChange={next => write(rows.map((it, j) => (j === i ? next : it)))}
+          onRemove={() => write(rows.length === 1 ? [EMPTY] : rows.filter((_, j) => j !== i))}
+        />
+      ))}
+      <p class="actions">
+        <button type="button" onClick={() => setRows([...rows, EMPTY])}>
+          Add a condition
+        </button>
+        <span class="dim">All of them have to hold.</span>
+        {/* Enter in a condition searches. */}
+        <button type="submit" class="skip">
+          Search by the conditions
+        </button>
+      </p>
+    </form>
+  )
+}
+
+/** Other forms of what is offered as well. */
+const HIDDEN = /\.padded$|(^|\.)(number|Number|Index|gas\w*|nonce|value|type|size|firstSeen)\.raw$/
+
+interface RowProps {
+  at: number
+  row: Condition
+  field: FieldInfo | undefined
+  fieldsId: string
+  values: KnownValues
+  onChange(row: Condition): void
+  onRemove(): void
+}
+
+const Row = ({ at, row, field, fieldsId, values, onChange, onRemove }: RowProps) => (
+  <fieldset class="condition">
+    <legend class="skip">Condition {at}</legend>
+    {row.operator === 'json' ? (
+      <p>
+        {row.not && 'not '}
+        <Text value={row.value} most={200} /> <span class="dim">Conditions cannot show this: change it as JSON.</span>
+      </p>
+    ) : (
+      <Inputs at={at} row={row} field={field} fieldsId={fieldsId} values={values} onChange={onChange} />
+    )}
+    <button type="button" class="quiet" aria-label={`Remove condition ${at}`} onClick={onRemove}>
+      Remove
+    </button>
+    {field && row.operator !== 'json' && <p class="meaning dim">{field.meaning}</p>}
+    {!field && row.field !== '' && <p class="meaning dim">No field of these kinds has this name.</p>}
+  </fieldset>
+)
+
+const Inputs = ({ at, row, field, fieldsId, values, onChange }: Omit<RowProps, 'onRemove'>) => {
+  const operators: readonly Operator[] = row.operator === 'text' ? ['text'] : operatorsFor(field)
+  const shown = operators.includes(row.operator) ? operators : [...operators, row.operator]
+  const setField = (path: string) => {
+    const { argument: _, ...rest } = row
+    onChange({ ...rest, field: path, ...(isArgument(path) && { argument: row.argument ?? '' }) })
+  }
+  return (
+    <>
+      {row.operator === 'text' ? (
+        <span>the text of the search</span>
+      ) : (
+        <input
+          aria-label={`Field ${at}`}
+          placeholder="field"
+          list={fieldsId}
+          value={row.field}
+          spellcheck={false}
+          onInput={event => setField(event.currentTarget.value)}
+        />
+      )}
+      {row.argument !== undefined && (
+        <Choice
+          label={`Argument ${at}`}
+          placeholder="argument"
+          value={row.argument}
+          choices={{ key: 'names', ask: () => values('args.name') }}
+          onInput={argument => onChange({ ...row, argument })}
+        />
+      )}
+      <select
+        aria-label={`Operator ${at}`}
+        value={`${row.not ? '!' : ''}${row.operator}`}
+        onChange={({ currentTarget: { value } }) =>
+          onChange({ ...row, not: value.startsWith('!'), operator: value.replace('!', '') as Operator })
+        }
+      >
+        {shown.flatMap(operator =>
+          LABELS[operator].map((label, i) => (
+            <option key={label} value={`${i === 1 ? '!' : ''}${operator}`}>
+              {label}
+            </option>
+          )),
+        )}
+      </select>
+      {row.operator !== 'exists' && (
+        <Choice
+          label={`Value ${at}`}
+          placeholder={field?.type === 'date' ? '2025-01-31T12:00:00' : 'value'}
+          value={row.value}
+          choices={{ key: `${row.field} ${row.argument}`, ask: () => values(row.field, row.argument) }}
+          onInput={value => onChange({ ...row, value })}
+        />
+      )}
+    </>
+  )
+}
+
+interface ChoiceProps {
+  label: string
+  placeholder: string
+  value: string
+  choices: { key: string; ask(): Promise<readonly string[]> }
+  onInput(value: string): void
+}
+
+/** An input with the values that occur, which are asked for once it has the focus. */
+const Choice = ({ label, placeholder, value, choices, onInput }: ChoiceProps) => {
+  const [isIn, setIn] = useState(false)
+  const id = useId()
+  const known = useAsk(isIn ? choices.key : undefined, choices.ask)
+  return (
+    <>
+      <input
+        aria-label={label}
+        placeholder={placeholder}
+        list={id}
+        value={value}
+        spellcheck={false}
+        onFocus={() => setIn(true)}
+        onInput={event => onInput(event.currentTarget.value)}
+      />
+      <datalist id={id}>{isIn && known.data?.map(value => <option key={value} value={value} />)}</datalist>
+    </>
+  )
+}

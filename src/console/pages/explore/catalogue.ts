@@ -1,0 +1,70 @@
+import { ask } from '../../api/client.ts'
+import { at, isObject, type Json, textAt } from '../../api/json.ts'
+import { KINDS, type Kind } from '../../api/wire.ts'
+import type { Catalogue, ClauseInfo, FieldInfo } from './fields.ts'
+
+/** What can be asked for: the types from the mapping, the meanings from the description of the API. */
+export const getCatalogue = async (network: string, signal: AbortSignal): Promise<Catalogue> => {
+  const [mapping, described] = await Promise.all([
+    ask(`${network}/es/_mapping`, { signal }),
+    ask('openapi.json', { signal }),
+  ])
+  const fields = new Map<string, FieldInfo>()
+  for (const kind of KINDS) {
+    const index = isObject(mapping) ? Object.entries(mapping).find(([name]) => name.endsWith(`-${kind}`)) : undefined
+    const schema = at(described, `components.schemas.${kind[0]!.toUpperCase()}${kind.slice(1)}Source`)
+    for (const info of fieldsIn(kind, at(index?.[1], 'mappings.properties'), schema)) {
+      const same = fields.get(info.path)
+      if (same) same.kinds.push(kind)
+      else fields.set(info.path, info)
+    }
+  }
+  return { fields, clauses: clausesIn(at(described, 'components.schemas.Query.properties')) }
+}
+
+const fieldsIn = (kind: Kind, properties: Json | undefined, schema: Json | undefined): FieldInfo[] => {
+  const found: FieldInfo[] = []
+  const walk = (
+    inner: Json | undefined,
+    path: string,
+    schema: Json | undefined,
+    meaning: string,
+    isInList: boolean,
+  ) => {
+    if (!isObject(inner)) return
+    for (const [name, property] of Object.entries(inner)) {
+      const own = path === '' ? name : `${path}.${name}`
+      const described = at(schema, `properties.${name}`)
+      const says = textAt(described, 'description') ?? meaning
+      const items = at(described, 'items')
+      const type = textAt(property, 'type')
+      if (type !== undefined && type !== 'nested' && at(property, 'index') !== false) add(own, type, says, isInList)
+      walk(at(property, 'fields'), own, undefined, says, isInList)
+      walk(at(property, 'properties'), own, items ?? described, says, isInList || items !== undefined)
+    }
+  }
+  const add = (path: string, type: string, meaning: string, isInList: boolean) => {
+    const [, shownAs = path, encoding] = /^(.*)\.(num|raw|dec|padded|coin)$/.exec(path) ?? []
+    const isArgument = path.startsWith('args.value.')
+    const isNumber = type === 'long' || type === 'double' || encoding === 'dec'
+    found.push({ path, shownAs: isArgument ? 'args' : shownAs, type, isNumber, isInList, kinds: [kind], meaning })
+  }
+  walk(properties, '', schema, '', false)
+  return found
+}
+
+const clausesIn = (clauses: Json | undefined): ClauseInfo[] =>
+  isObject(clauses)
+    ? Object.entries(clauses).map(([name, clause]) => {
+        const members = at(clause, 'properties')
+        const example = at(clause, 'examples')
+        const shown = Array.isArray(example) && isObject(example[0]) ? Object.keys(example[0]) : []
+        const isFieldwise = name === 'terms' || (at(clause, 'minProperties') === 1 && !isObject(members))
+        return {
+          name,
+          meaning: textAt(clause, 'description') ?? '',
+          isFieldwise,
+          members: isFieldwise ? [] : isObject(members) ? Object.keys(members) : shown,
+        }
+      })
+    : []

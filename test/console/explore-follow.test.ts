@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { pause, serve, tempFolder } from '../e2e/program.ts'
+import { anvilPath, startAnvil } from '../support/anvil.ts'
+import { skip as noBrowser, signIn, useConsole } from './support.ts'
+
+const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
+const NETWORK = 'ethereum/anvil/local'
+
+describe('Explore follows a chain', { skip }, () => {
+  const bench = useConsole()
+
+  test('new hits come in at the top, and those of lost blocks go', async t => {
+    const anvil = await startAnvil(t)
+    const [from, to] = await anvil.call<[string, string]>('eth_accounts')
+    const send = (value: number) => anvil.call('eth_sendTransaction', { from, to, value: `0x${value.toString(16)}` })
+    await send(1)
+    const server = await serve(t, tempFolder(t), ['--network', NETWORK, '--rpc', anvil.url, '--from', '0'])
+    for (const end = Date.now() + 30_000; (await server.total(NETWORK, 'tx').catch(() => 0)) < 1 && Date.now() < end; )
+      await pause(100)
+    const page = await bench.open(t)
+    await page.goto(`${server.url}/console/explore?kinds=tx`)
+    await signIn(page, server.token)
+    await page.getByText('1 hit in').waitFor()
+    await page.getByLabel('Follow').check()
+    await page.getByText('Follows the chain: 0 new').waitFor()
+    await pause(500)
+    const snapshot = await anvil.call('evm_snapshot')
+    await send(2)
+    await send(3)
+    const grid = page.getByRole('grid')
+    await page.getByText('Follows the chain: 2 new').waitFor()
+    await page.getByText('3 hits in').waitFor()
+    assert.match((await grid.locator('[aria-rowindex="2"]').textContent())!, /0\.000000000000000003/)
+    assert.match((await grid.locator('[aria-rowindex="4"]').textContent())!, /0\.000000000000000001/)
+
+    await anvil.call('evm_revert', snapshot)
+    for (let value = 7; value < 10; value++) await send(value)
+    await page.getByRole('gridcell', { name: '0.000000000000000009 coin' }).waitFor()
+    await page.getByRole('gridcell', { name: '0.000000000000000002 coin' }).waitFor({ state: 'detached' })
+    await page.getByText('4 hits in').waitFor()
+    assert.equal(await grid.getAttribute('aria-rowcount'), '5')
+
+    await page.getByLabel('Follow').uncheck()
+    await page.getByText('4 hits in').waitFor()
+    assert.equal(await grid.getAttribute('aria-rowcount'), '5')
+  })
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { until } from '../e2e/program.ts'
+import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+
+const found = async (page: Page): Promise<number> => {
+  const told = await page.getByText(/^[\d,]+ hits? in/).textContent()
+  return Number(told!.replace(/ .*/, '').replaceAll(',', ''))
+}
+
+describe('Explore: the views of a query', { skip }, () => {
+  const bench = useConsole()
+  const total = (kinds: string, query: unknown) => bench.server.total(DEMO, kinds, query)
+  const search = (page: Page) => page.getByRole('button', { name: 'Search', exact: true }).click()
+
+  test('box, conditions and JSON are one query, whichever is changed', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=event&view=conditions,json')
+    const [box, value] = [page.getByLabel('Search', { exact: true }).first(), page.getByLabel('Value 1')]
+    const json = page.getByRole('textbox', { name: 'The query as JSON' })
+    await page.getByLabel('Field 1').fill('event.raw')
+    await page.locator('.meaning').getByText('Name of the event.').waitFor()
+    await value.fill('Swap')
+    assert.equal(await box.inputValue(), '{"term":{"event.raw":"Swap"}}')
+    await json.getByText('"Swap"').waitFor()
+    await page.getByRole('button', { name: 'Add a condition' }).click()
+    await page.getByLabel('Field 2').fill('blockNumber.num')
+    await page.getByLabel('Operator 2').selectOption({ label: 'is at most' })
+    await page.getByLabel('Value 2').fill('200')
+    await page.getByLabel('Value 2').press('Enter')
+    const query = {
+      bool: { filter: [{ term: { 'event.raw': 'Swap' } }, { range: { 'blockNumber.num': { lte: 200 } } }] },
+    }
+    const expected = await total('event', query)
+    await page.getByText(`${expected} hits in`).waitFor()
+
+    await json.fill('{"bool": {"must_not": [{"term": {"event.raw": "Swap"}}]}}')
+    await until(
+      () => page.getByLabel('Operator 1').inputValue(),
+      it => it === '!is',
+    )
+    await json.press('Control+Enter')
+    await page
+      .getByText(
+        `${(await total('event', { bool: { must_not: [{ term: { 'event.raw': 'Swap' } }] } })).toLocaleString('en-GB')} hits in`,
+      )
+      .waitFor()
+
+    await box.fill('event:Sync')
+    await json.getByText('"event:Sync"').waitFor()
+    await until(
+      () => value.inputValue(),
+      it => it === 'event:Sync',
+    )
+    await box.fill('{"bool": {"should": [{"term": {"event.raw": "Sync"}}]}}')
+    await page.getByText('Conditions cannot show this').waitFor()
+    await box.fill('{"bool"')
+    await page.getByText('The query cannot be shown as conditions').waitFor()
+  })
+
+  test('arguments are asked for by name, and known values are offered', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=event&view=conditions')
+    await page.getByLabel('Field 1').fill('args.value.type')
+    await page.getByLabel('Argument 1').focus()
+    await page.locator('datalist option[value="tokenId"]').waitFor({ state: 'attached' })
+    await page.getByLabel('Argument 1').fill('tokenId')
+    await page.getByLabel('Value 1').focus()
+    await page.locator('datalist option[value="uint256"]').waitFor({ state: 'attached' })
+    await page.getByLabel('Value 1').fill('uint256')
+    await search(page)
+    const filter = [{ term: { 'args.name': 'tokenId' } }, { term: { 'args.value.type': 'uint256' } }]
+    const expected = await total('event', { nested: { path: 'args', query: { bool: { filter } } } })
+    assert.ok(expected > 0)
+    await page.getByText(`${expected.toLocaleString('en-GB')} hits in`).waitFor()
+  })
+
+  test('the editor completes clauses, fields and values, and shows faults at their place', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=event&view=json')
+    const json = page.getByRole('textbox', { name: 'The query as JSON' })
+    const offer = (name: string) => page.getByRole('option', { name })
+    await json.click()
+    await page.keyboard.type('{"ter')
+    await offer('terms').first().waitFor()
+    await page.waitForTimeout(150)
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('event.r')
+    await offer('event.raw').first().waitFor()
+    await page.waitForTimeout(150)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Control+Space')
+    await offer('Transfer').first().waitFor()
+    await page.keyboard.type('Swa')
+    await page.waitForTimeout(200)
+    await page.keyboard.press('Enter')
+    const text = await page.getByLabel('Search', { exact: true }).first().inputValue()
+    assert.deepEqual(JSON.parse(text), { term: { 'event.raw': 'Swap' } })
+    await page.keyboard.press('Control+Enter')
+    assert.equal(await found(page), await total('event', { term: { 'event.raw': 'Swap' } }))
+
+    await json.fill('{"bool": {"filter": [{"term": {"evnt": 1}}]}}')
+    const fault = page.locator('.cm-lintRange-error')
+    await fault.waitFor()
+    assert.equal(await fault.textContent(), '"evnt": 1')
+  })
+
+  test('the box suggests names, and an empty answer says what may be meant', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=tx')
+    const box = page.getByLabel('Search', { exact: true }).first()
+    await box.pressSequentially('TransferSing')
+    await page.getByRole('option', { name: /^TransferSingle/ }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(() => document.querySelector('textarea')!.value === 'event.raw:"TransferSingle"')
+    assert.ok(await page.getByLabel('event', { exact: true }).isChecked(), 'the kind that it needs is chosen')
+    await page.keyboard.press('Enter')
+    await page.getByText(`${await total('event', { term: { 'event.raw': 'TransferSingle' } })} hits in`).waitFor()
+    await box.fill('tranferr')
+    await search(page)
+    await page.getByText('Nothing was found').waitFor()
+    await page.getByRole('button', { name: /^Transfer$/ }).click()
+    await page.getByText(/^1,\d\d\d hits in/).waitFor()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`axe finds nothing in the views, wide and narrow (${colorScheme})`, async t => {
+      const page = await bench.enter(t, '/console/explore?kinds=event&view=conditions,json&q=event:Swap', {
+        colorScheme,
+      })
+      await page.getByLabel('Value 1').waitFor()
+      await page.getByRole('textbox', { name: 'The query as JSON' }).waitFor()
+      await page.getByLabel('Search', { exact: true }).first().pressSequentially(' AND tran')
+      await page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option').first().waitFor()
+      await page.keyboard.press('ArrowDown')
+      assert.deepEqual(await violations(page), [])
+      await page.setViewportSize({ width: 360, height: 740 })
+      assert.deepEqual(await violations(page), [])
+      assert.equal(await overhang(page), 0)
+    })
+})
