@@ -9,6 +9,7 @@ import type { Hits } from '../show/hits.ts'
 import type { At, Batch } from './batch.ts'
 import type { Kept } from './cache.ts'
 import type { Matching } from './matching.ts'
+import type { PackedArrays } from './packed.ts'
 import type { AggregatedPart } from './run.ts'
 import type { Stores } from './sources.ts'
 
@@ -18,14 +19,21 @@ export interface State {
   readonly bytes: number
 }
 
+/** States of some buckets above, by their places; without places of all. */
+export type PackedState = PackedArrays<State>
+
 /** Computes one aggregation, in all buckets of the level above at once. A bucket above is named by its number; -1 is one without documents. */
 export interface Aggregator {
   /** What some documents of a segment give. */
   collect(at: At, batch: Batch): State
   /** Adds that to what there is. `owners`: the numbers that its buckets above have here. */
   merge(state: State, owners: Uint32Array): void
-  /** What some buckets above give, in this order; where it is not there, all of them are merged. */
+  /** The same in fewer bytes, for states that are kept. */
+  shrink?(state: State): State
+  /** What some buckets above give; where it is not there, nor `pack`, all of them are merged. */
   pick?(state: State, buckets: Uint32Array): State
+  /** The same in few bytes, the buckets above in some order. */
+  pack?(state: State, order: Uint32Array | undefined): PackedState
   /** By bucket above, what `number` is the sum of over all states; undefined where these are not whole numbers from 0 on. */
   summands?(state: State, rest: string | undefined): Float64Array | undefined
   /** Once all is there; so many are the buckets above. */
@@ -75,6 +83,9 @@ export const collectAll = (inner: Inner, at: At, batch: Batch): State[] =>
 export const mergeAll = (inner: Inner, states: readonly State[], owners: Uint32Array): void => {
   for (let i = 0; i < inner.length; i++) inner[i]!.aggregator.merge(states[i]!, owners)
 }
+
+export const shrinkAll = (inner: Inner, states: readonly State[]): State[] =>
+  states.map((state, i) => inner[i]!.aggregator.shrink?.(state) ?? state)
 
 export const finishAll = (inner: Inner, owners: number): void => {
   for (const { aggregator } of inner) aggregator.finish(owners)

@@ -10,8 +10,11 @@ export interface StateCache {
 }
 
 export interface Kept {
-  /** Of what a part of the request finds in a segment; `query` is the text of what it asks there. */
-  states(part: KeptPart, collect: () => State[]): State[]
+  /**
+   * Of what a part of the request finds in a segment; `query` is the text of what it asks there. What is asked for once again
+   * is shrunk.
+   */
+  states(part: KeptPart, collect: () => State[], shrink: (states: State[]) => State[]): State[]
   /** What gives the numbers that stand in states, which lives as long as they do. */
   shared<T>(make: () => T): T
 }
@@ -23,10 +26,18 @@ export interface KeptPart {
   query: () => string | undefined
 }
 
+interface KeptStates {
+  segment: number
+  revised: number
+  states: State[]
+  bytes: number
+  isShrunk: boolean
+}
+
 interface Entry {
   /** In the order in which they are asked for. */
   shared: { bytes?(): number }[]
-  states: Map<string, { segment: number; revised: number; states: State[]; bytes: number }>
+  states: Map<string, KeptStates>
   bytes: number
 }
 
@@ -75,6 +86,7 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
     of(text) {
       if (text === undefined) return NOTHING_KEPT
       follow()
+      const isAgain = entries.has(text)
       const entry = entryOf(text)
       // What gives numbers may have grown without bound.
       if (sizeOf(entry) > capacity()) {
@@ -82,27 +94,33 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
         entries.set(text, Object.assign(entry, { shared: [], states: new Map(), bytes: 0 }))
       }
       let asked = 0
+      /** Then nothing more is shrunk: that takes as long as what it spares. */
+      let isFull = false
       return {
         shared<T>(make: () => T): T {
           const place = asked++
           entry.shared[place] ??= make() as { bytes?(): number }
           return entry.shared[place] as T
         },
-        states({ segment, kind, query }, collect) {
+        states({ segment, kind, query }, collect, shrink) {
           // Contracts and tokens change while the segment stays.
           const asks = isRowKind(kind) ? undefined : query()
           if (asks === undefined) return collect()
           const key = `${segment.id} ${segment.revised} ${kind} ${asks}`
           const known = entry.states.get(key)
-          if (known) return known.states
-          const states = collect()
+          if (known && (known.isShrunk || !isAgain)) return known.states
+          const plain = known?.states ?? collect()
+          const isShrunk = isAgain && !isFull
+          const states = isShrunk ? shrink(plain) : plain
           const bytes = states.reduce((sum, one) => sum + one.bytes, 100 + key.length)
-          if (entry.bytes + bytes <= capacity() / 2) {
-            entry.states.set(key, { segment: segment.id, revised: segment.revised, states, bytes })
-            entry.bytes += bytes
-            held += bytes
+          const more = bytes - (known?.bytes ?? 0)
+          if (entry.bytes + more <= capacity() / 2) {
+            const { id, revised } = segment
+            entry.states.set(key, { segment: id, revised, states, bytes, isShrunk })
+            entry.bytes += more
+            held += more
             trim(entry)
-          }
+          } else isFull = [...entry.states.values()].every(({ isShrunk }) => isShrunk)
           return states
         },
       }

@@ -5,7 +5,7 @@ import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type 
 import { createDistinctKeys } from './distinct.ts'
 import { group, type Rows } from './group.ts'
 import { createKeys, spaceOf } from './keys.ts'
-import { taken } from './leading.ts'
+import { packArrays, taken } from './packed.ts'
 import { createSource } from './sources.ts'
 import { eachValue } from './values.ts'
 
@@ -32,8 +32,13 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
       for (let i = 0; i < owners.length; i++) counts.values[owners[i]!]! += (state as CountState).counts[i]!
     },
     pick(state, buckets): CountState {
-      const picked = taken((state as CountState).counts, buckets)
-      return { counts: picked, bytes: bytesOf([], picked) }
+      const { counts, bytes } = state as CountState
+      return { counts: taken(counts, buckets), bytes }
+    },
+    pack(state, order) {
+      const { counts, bytes } = state as CountState
+      const packed = packArrays({ counts }, order)
+      return { ...packed, of: (places): CountState => ({ ...packed.of(places), bytes }) }
     },
     summands: (state, rest) => (rest === undefined || rest === 'value' ? (state as CountState).counts : undefined),
     finish() {},

@@ -9,14 +9,17 @@ import {
   type State,
 } from './aggregator.ts'
 import type { At, Batch } from './batch.ts'
-import type { Grouped, Rows } from './group.ts'
-import { type Leads, type Led, leadingKeys, leadsOf, placesOf, taken } from './leading.ts'
+import type { Grouped } from './group.ts'
+import { type Leads, leadingKeys, leadsOf } from './leading.ts'
+import { isLed, type KeyedState, type LedState, ledOf, rowsIn, sizeOf, someRowsIn, wholeOf } from './led.ts'
 import { type Merged, mergeRows, upTo } from './merging.ts'
 import { createPairs, type Pairs } from './pairs.ts'
 
 /** Buckets by keys, of all buckets of the level above. */
 export interface Keyed {
   collect(at: At, batch: Batch): State
+  /** The same in fewer bytes, where only the first few buckets are wanted. */
+  shrink(state: State): State
   merge(state: State, owners: Uint32Array): void
   /** Adds a bucket without documents, where there is none. */
   add(owner: number, key: number): void
@@ -30,15 +33,16 @@ export interface Keyed {
   bytes(): number
 }
 
-export interface KeyedState extends State, Rows {
-  inner: State[]
-}
-
 /** Of an order that begins with the greatest numbers, and of which the first few are wanted. */
 export interface Wanted {
   size: number
   /** By bucket of a segment, where these add up from segment to segment; undefined where they do not. */
   numbers(state: KeyedState): Float64Array | undefined
+}
+
+interface Waiting {
+  state: KeyedState | LedState
+  owners: Uint32Array
 }
 
 /** Bytes of states that wait until all are there, so that they are joined bucket by bucket. */
@@ -50,7 +54,7 @@ export const createKeyed = (
   check: () => void,
   wanted?: Wanted,
 ): Keyed => {
-  let waiting: { rows: KeyedState; owners: Uint32Array }[] = []
+  let waiting: Waiting[] = []
   let waitingBytes = 0
   /** Once too many have waited: all are joined as they come. */
   let joined: Joined | undefined
@@ -62,23 +66,21 @@ export const createKeyed = (
   const joinAll = (): Joined => {
     if (joined) return joined
     joined = createJoined(inner)
-    for (const { rows, owners } of waiting) {
+    for (const { state, owners } of waiting) {
       check()
-      joined.merge(rows, owners)
+      joined.merge(rowsIn(state), owners)
     }
     waiting = []
     waitingBytes = 0
     return joined
   }
 
-  const picks = inner.every(({ aggregator }) => aggregator.pick)
-  const picked = (state: KeyedState, places: Uint32Array): KeyedState => ({
-    owners: new Uint32Array(places.length),
-    keys: taken(state.keys, places),
-    counts: taken(state.counts, places),
-    inner: inner.map(({ aggregator }, i) => aggregator.pick!(state.inner[i]!, places)),
-    bytes: state.bytes,
-  })
+  const isPicking = inner.every(({ aggregator }) => aggregator.pick && aggregator.pack)
+  const leadsIn = (state: KeyedState | LedState): Leads | undefined => {
+    if (isLed(state)) return state.leads
+    const numbers = wanted && isPicking && state.above === 1 ? wanted.numbers(state) : undefined
+    return numbers && leadsOf(state, numbers, wanted!.size)
+  }
   const inOne = (owner: number): Uint32Array => {
     const { starts } = merged
     return owner < 0 || owner + 1 >= starts.length ? NONE : order.subarray(starts[owner]!, starts[owner + 1]!)
@@ -88,34 +90,37 @@ export const createKeyed = (
     collect(at, batch): KeyedState {
       const { rows, inner: documents } = groupOf(at, batch, inner.length > 0)
       const states = documents ? collectAll(inner, at, documents) : []
-      // Perhaps also which of them lead.
-      const leads = wanted ? 2 * rows.keys.length : 0
-      return { ...rows, inner: states, bytes: leads + bytesOf(states, rows.owners, rows.keys, rows.counts) }
+      const bytes = bytesOf(states, rows.owners, rows.keys, rows.counts)
+      return { ...rows, inner: states, above: batch.buckets, bytes }
     },
-    merge(state, owners) {
-      const rows = state as KeyedState
-      if (joined) return joined.merge(rows, owners)
-      waiting.push({ rows, owners })
-      waitingBytes += rows.bytes
+    shrink(given) {
+      const state = given as KeyedState | LedState
+      const leads = isLed(state) ? undefined : leadsIn(state)
+      return leads ? ledOf(state as KeyedState, leads, inner) : state
+    },
+    merge(given, owners) {
+      const state = given as KeyedState | LedState
+      if (joined) return joined.merge(rowsIn(state), owners)
+      waiting.push({ state, owners })
+      waitingBytes += state.bytes
       if (waitingBytes > WAITING) joinAll()
     },
     add: (owner, key) => joinAll().add(owner, key),
     finish() {
+      const leading = wanted && !joined ? leadingOf(waiting, { size: wanted.size, leadsIn }, check) : undefined
+      documents = leading?.documents
+      if (!leading && waiting.reduce((sum, { state }) => sum + wholeOf(state), 0) > WAITING) joinAll()
       if (joined) merged = joined.all()
       else {
-        const leading = wanted && picks ? leadingOf(waiting, wanted, check) : undefined
-        if (leading) {
-          documents = leading.documents
-          waiting = waiting.map(({ rows, owners }) => ({
-            rows: picked(rows, placesOf(leading.keys, rows.keys)),
-            owners,
-          }))
-        }
-        const { numbers, ...all } = mergeRows(waiting, check)
-        merged = all
-        for (const [i, { rows }] of waiting.entries()) mergeAll(inner, rows.inner, numbers[i]!)
+        const parts = waiting.map(({ state, owners }) => {
+          check()
+          return { rows: leading ? someRowsIn(state, leading.keys, inner) : rowsIn(state), owners }
+        })
         waiting = []
         waitingBytes = 0
+        const { numbers, ...all } = mergeRows(parts, check)
+        merged = all
+        for (const [i, { rows }] of parts.entries()) mergeAll(inner, rows.inner, numbers[i]!)
       }
       order = joined ? joined.order(merged.starts) : upTo(merged.keys.length)
       finishAll(inner, merged.keys.length)
@@ -141,32 +146,23 @@ export const createKeyed = (
   }
 }
 
-/** What leads in states, which live as long as these. */
-const known = new WeakMap<KeyedState, { leads: Leads | undefined }>()
-
 /** The keys of the buckets that come first, where only one bucket lies above; undefined where leaving out the others does not pay. */
 const leadingOf = (
-  waiting: readonly { rows: KeyedState; owners: Uint32Array }[],
-  { size, numbers }: Wanted,
+  waiting: readonly Waiting[],
+  { size, leadsIn }: { size: number; leadsIn(state: KeyedState | LedState): Leads | undefined },
   check: () => void,
-): { keys: Set<number>; documents: number } | undefined => {
+): { keys: Float64Array; documents: number } | undefined => {
   if (waiting.some(({ owners }) => owners.length !== 1 || owners[0] !== 0)) return undefined
-  if (waiting.reduce((sum, { rows }) => sum + rows.keys.length, 0) < FEW) return undefined
-  const parts: Led[] = []
-  for (const { rows } of waiting) {
+  if (waiting.reduce((sum, { state }) => sum + sizeOf(state), 0) < FEW) return undefined
+  const parts: Leads[] = []
+  for (const { state } of waiting) {
     check()
-    const own = numbers(rows)
-    if (!own) return undefined
-    let found = known.get(rows)
-    if (!found) {
-      found = { leads: leadsOf(rows, own, size) }
-      known.set(rows, found)
-    }
-    if (!found.leads) return undefined
-    parts.push({ rows, numbers: own, leads: found.leads })
+    const leads = leadsIn(state)
+    if (!leads) return undefined
+    parts.push(leads)
   }
   const keys = leadingKeys(parts, size, check)
-  return keys && { keys, documents: parts.reduce((sum, { leads }) => sum + leads.documents, 0) }
+  return keys && { keys, documents: parts.reduce((sum, { documents }) => sum + documents, 0) }
 }
 
 const FEW = 4000

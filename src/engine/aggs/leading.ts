@@ -1,11 +1,13 @@
 import type { Rows } from './group.ts'
 import { mergeRows } from './merging.ts'
 import { edgeOf } from './order.ts'
+import { taken } from './packed.ts'
 
 /** What of a segment's buckets is needed to tell which ones come first in all segments together. */
 export interface Leads {
-  /** The buckets with the greatest numbers; undefined where these are all. */
-  rows: Uint32Array | undefined
+  /** Of the buckets with the greatest numbers. */
+  keys: Float64Array
+  numbers: Float64Array
   /** No other bucket has more. */
   rest: number
   /** Of all buckets. */
@@ -20,7 +22,11 @@ const LEAST = 256
 const MOST_WANTED = 1000
 
 /** `numbers` are whole and not below 0, and those of a key in all segments add up. */
-export const leadsOf = ({ counts }: Pick<Rows, 'counts'>, numbers: Float64Array, wanted: number): Leads | undefined => {
+export const leadsOf = (
+  { keys, counts }: Pick<Rows, 'keys' | 'counts'>,
+  numbers: Float64Array,
+  wanted: number,
+): Leads | undefined => {
   if (wanted < 1 || wanted > MOST_WANTED) return undefined
   let total = 0
   let documents = 0
@@ -29,66 +35,56 @@ export const leadsOf = ({ counts }: Pick<Rows, 'counts'>, numbers: Float64Array,
     documents += counts[i]!
   }
   const depth = Math.max(LEAST, TIMES * wanted)
-  if (numbers.length <= 2 * depth) return { rows: undefined, rest: 0, total, documents }
+  if (numbers.length <= 2 * depth) return { keys, numbers, rest: 0, total, documents }
   const rest = edgeOf(numbers, depth, false)
   const rows = new Uint32Array(depth)
   let size = 0
   for (let i = 0; i < numbers.length; i++) if (numbers[i]! > rest) rows[size++] = i
-  return { rows: rows.slice(0, size), rest, total, documents }
-}
-
-/** The buckets of a segment, by which numbers they are ordered, and which of them lead there. */
-export interface Led {
-  rows: Rows
-  numbers: Float64Array
-  leads: Leads
+  const leading = rows.subarray(0, size)
+  return { keys: taken(keys, leading), numbers: taken(numbers, leading), rest, total, documents }
 }
 
 /**
- * The keys of the first buckets, and perhaps of some more: those with the greatest numbers, and all that are equal to the last of these.
- * Undefined where the leading buckets of the segments do not tell: where a key that leads nowhere may come first.
+ * The keys of the first buckets, ascending, and perhaps of some more: those with the greatest numbers, and all that are equal to
+ * the last of these. Undefined where the leading buckets of the segments do not tell: where a key that leads nowhere may come first.
  */
-export const leadingKeys = (parts: readonly Led[], wanted: number, check: () => void): Set<number> | undefined => {
-  const sum = (of: (leads: Leads) => number) => parts.reduce((sum, { leads }) => sum + of(leads), 0)
+export const leadingKeys = (
+  parts: readonly Leads[],
+  wanted: number,
+  check: () => void,
+): Float64Array<ArrayBuffer> | undefined => {
+  const sum = (of: (leads: Leads) => number) => parts.reduce((sum, leads) => sum + of(leads), 0)
   if (sum(({ total }) => total) > Number.MAX_SAFE_INTEGER) return undefined
-  const leading = parts.map(({ rows: { keys }, numbers, leads: { rows } }) =>
-    rows ? { keys: taken(keys, rows), counts: taken(numbers, rows) } : { keys, counts: numbers },
-  )
   const merged = mergeRows(
-    leading.map(rows => ({ rows: { ...rows, owners: new Uint32Array(rows.keys.length) }, owners: ONLY })),
+    parts.map(({ keys, numbers }) => ({
+      rows: { keys, counts: numbers, owners: new Uint32Array(keys.length) },
+      owners: ONLY,
+    })),
     check,
   )
   // A key has at least what it has where it leads, and at most what is left over everywhere else besides.
   const { keys, counts: least } = merged
   const most = new Float64Array(least.length).fill(sum(({ rest }) => rest))
-  for (const [part, { leads }] of parts.entries())
-    for (const number of merged.numbers[part]!) most[number]! -= leads.rest
+  for (const [part, { rest }] of parts.entries()) for (const number of merged.numbers[part]!) most[number]! -= rest
   if (keys.length < wanted) return undefined
   const edge = edgeOf(least, wanted, false)
   if (sum(({ rest }) => rest) >= edge) return undefined
-  const found = new Set<number>()
-  for (let i = 0; i < keys.length; i++) if (least[i]! + most[i]! >= edge) found.add(keys[i]!)
-  return found
+  return Float64Array.from(keys.filter((_, i) => least[i]! + most[i]! >= edge)).sort()
 }
 
 const ONLY = Uint32Array.of(0)
 
-/** The places at which one of some keys stands. */
-export const placesOf = (wanted: ReadonlySet<number>, all: Float64Array): Uint32Array => {
+/** Those of some keys that are there, and their places. */
+export const placesOf = (wanted: Float64Array, all: Float64Array): { keys: Float64Array; places: Uint32Array } => {
+  const known = new Set(wanted)
   for (const key of wanted) marks[key & MASK] = 1
   const places: number[] = []
-  for (let i = 0; i < all.length; i++) if (marks[all[i]! & MASK] === 1 && wanted.has(all[i]!)) places.push(i)
+  for (let i = 0; i < all.length; i++) if (marks[all[i]! & MASK] === 1 && known.has(all[i]!)) places.push(i)
   for (const key of wanted) marks[key & MASK] = 0
-  return Uint32Array.from(places)
+  const found = Uint32Array.from(places)
+  return { keys: taken(all, found), places: found }
 }
 
 /** By the last bits of a key; zeros between two uses. */
 const marks = new Uint8Array(2 ** 16)
 const MASK = marks.length - 1
-
-/** What stands at some places. */
-export const taken = (all: Float64Array, places: Uint32Array): Float64Array<ArrayBuffer> => {
-  const found = new Float64Array(places.length)
-  for (let i = 0; i < places.length; i++) found[i] = all[places[i]!]!
-  return found
-}

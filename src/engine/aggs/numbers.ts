@@ -9,7 +9,7 @@ import { sumOf } from '../../query/aggs/metrics/sum.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
 import type { Batch } from './batch.ts'
-import { taken } from './leading.ts'
+import { packArrays, takenAll } from './packed.ts'
 import { createSource } from './sources.ts'
 import { eachValue, type Found, gathered, type RawNumbers } from './values.ts'
 import { endsOfWhole, totalsOfWhole } from './whole-numbers.ts'
@@ -24,7 +24,7 @@ interface Numbers {
   greatest: Float64Array
   squares: Float64Array
   lostSquares: Float64Array
-  /** The sum of all, where they are whole numbers and none is below 0; else infinite. */
+  /** At least the sum of all, where they are whole numbers and none is below 0; else infinite. */
   total: number
 }
 
@@ -99,10 +99,13 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
     },
     pick(state, buckets): Numbers & State {
       const { total, bytes, ...arrays } = state as Numbers & State
-      const picked = { ...arrays }
-      for (const name of Object.keys(arrays) as (keyof typeof arrays)[])
-        if (arrays[name].length > 0) picked[name] = taken(arrays[name], buckets)
-      return { ...picked, total: Number.isFinite(total) ? sumIn(picked.sums) : total, bytes }
+      return { ...takenAll(arrays, buckets), total, bytes }
+    },
+    pack(state, order) {
+      const { total, bytes, ...arrays } = state as Numbers & State
+      const packed = packArrays(arrays, order)
+      // The total of all bounds that of some.
+      return { ...packed, of: (places): Numbers & State => ({ ...packed.of(places), total, bytes }) }
     },
     summands(state, rest) {
       const { sums, total } = state as Numbers & State
@@ -122,7 +125,11 @@ export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
 
 const isOwn = (rest: string | undefined): boolean => rest === undefined || rest === 'value'
 
-const sumIn = (numbers: Float64Array): number => numbers.reduce((sum, one) => sum + one, 0)
+const sumIn = (numbers: Float64Array): number => {
+  let sum = 0
+  for (let i = 0; i < numbers.length; i++) sum += numbers[i]!
+  return sum
+}
 
 /** Where nothing is lost. */
 const addWhole = (sums: Float64Array, owners: Uint32Array, more: Float64Array) => {

@@ -18,6 +18,7 @@ import {
   mergeAll,
   resultsOf,
   type State,
+  shrinkAll,
 } from './aggregator.ts'
 import { allBut, type Batch } from './batch.ts'
 import { othersIn } from './events.ts'
@@ -72,13 +73,13 @@ const statesOf = (inner: Inner, part: AggregatedPart, segment: Segment, context:
     const text = textOf(asked)
     return text.length > LONGEST ? undefined : `${inner[0]!.aggregation.spec.kind === 'global'} ${text}`
   }
-  return context.kept.states({ segment, kind, query: asks }, () =>
+  const collect = () =>
     collectAll(
       inner,
       { ...view, kind, elements: undefined },
       batchIn({ segment, size: view.size }, part, asked, context.reader),
-    ),
-  )
+    )
+  return context.kept.states({ segment, kind, query: asks }, collect, states => shrinkAll(inner, states))
 }
 
 const batchIn = (

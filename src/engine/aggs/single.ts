@@ -13,6 +13,7 @@ import {
   numberIn,
   resultsOf,
   type State,
+  shrinkAll,
 } from './aggregator.ts'
 import { type At, type Batch, countsOf } from './batch.ts'
 
@@ -35,6 +36,11 @@ export const createSingle = (
       const states = collectAll(inner, inside.at, inside.batch)
       const here = inside.counts ?? countsOf(inside.batch)
       return { counts: here, inner: states, bytes: bytesOf(states, here) }
+    },
+    shrink(state): SingleState {
+      const { counts, inner: states } = state as SingleState
+      const shrunk = shrinkAll(inner, states)
+      return { counts, inner: shrunk, bytes: bytesOf(shrunk, counts) }
     },
     merge(state, owners) {
       const { counts: more, inner: states } = state as SingleState

@@ -64,13 +64,22 @@ const WORTH = 512
 const DIGIT = 11
 const DIGITS = 2 ** DIGIT
 
-/** Of whole numbers below 2^32: by their digits, the last ones first. Without counts each is one. */
+/** Of whole numbers below 2^32. Without counts each is one. */
 const byDigits = (values: Float64Array, counts: Float64Array | undefined): Sorted => {
+  const { keys, places } = sortDigits(values, counts !== undefined)
+  const ordered = new Float64Array(values.length)
+  if (counts && places) for (let i = 0; i < ordered.length; i++) ordered[i] = counts[places[i]!]!
+  else ordered.fill(1)
+  return withoutTwins(Float64Array.from(keys), ordered)
+}
+
+/** Whole numbers below 2^32 in their order, and from which places they came: by their digits, the last ones first. */
+const sortDigits = (values: Float64Array, withPlaces: boolean): { keys: Uint32Array; places?: Uint32Array } => {
   const size = values.length
   let keys = Uint32Array.from(values)
   let other = new Uint32Array(size)
-  let places = counts && new Uint32Array(size)
-  let otherPlaces = counts && new Uint32Array(size)
+  let places = withPlaces ? new Uint32Array(size) : undefined
+  let otherPlaces = places && new Uint32Array(size)
   if (places) for (let i = 0; i < size; i++) places[i] = i
   const next = new Uint32Array(DIGITS)
   for (let shift = 0; shift < 32; shift += DIGIT) {
@@ -92,10 +101,16 @@ const byDigits = (values: Float64Array, counts: Float64Array | undefined): Sorte
     ;[keys, other] = [other, keys]
     ;[places, otherPlaces] = [otherPlaces, places]
   }
-  const ordered = new Float64Array(size)
-  if (counts && places) for (let i = 0; i < size; i++) ordered[i] = counts[places[i]!]!
-  else ordered.fill(1)
-  return withoutTwins(Float64Array.from(keys), ordered)
+  return { keys, ...(places && { places }) }
+}
+
+/** The places of values in their order; undefined where they ascend. */
+export const orderOf = (values: Float64Array): Uint32Array | undefined => {
+  let i = 1
+  while (i < values.length && values[i]! >= values[i - 1]!) i++
+  if (i >= values.length) return undefined
+  if (areWords(values)) return sortDigits(values, true).places
+  return Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
 }
 
 /** The value at a zero-based place of the sorted list. */

@@ -45,6 +45,7 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
 
   return {
     collect: keyed.collect,
+    shrink: keyed.shrink,
     merge: keyed.merge,
     finish(owners) {
       if (minDocCount === 0)

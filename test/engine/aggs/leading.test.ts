@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
-import type { Aggregator, Inner, State } from '../../../src/engine/aggs/aggregator.ts'
+import type { Aggregator, Inner, PackedState, State } from '../../../src/engine/aggs/aggregator.ts'
 import type { At } from '../../../src/engine/aggs/batch.ts'
 import { group } from '../../../src/engine/aggs/group.ts'
 import { createKeyed, type Wanted } from '../../../src/engine/aggs/keyed.ts'
-import { type Led, leadingKeys, leadsOf } from '../../../src/engine/aggs/leading.ts'
+import { leadingKeys, leadsOf } from '../../../src/engine/aggs/leading.ts'
+import { packArrays, takenAll } from '../../../src/engine/aggs/packed.ts'
 
 /** Numbers from 0 to 1, the same in each run. */
 const randomFrom = (seed: number) => () => {
@@ -27,15 +28,12 @@ const countsOf = (keys: Iterable<number>): Map<number, number> => {
   return counts
 }
 
-const ledFrom = (keys: readonly number[]): Led => {
-  const counts = countsOf(keys)
-  const rows = {
-    owners: new Uint32Array(counts.size),
-    keys: Float64Array.from(counts.keys()),
-    counts: Float64Array.from(counts.values()),
-  }
-  return { rows, numbers: rows.counts, leads: leadsOf(rows, rows.counts, SIZE)! }
+const ledFrom = (keys: readonly number[]) => {
+  const found = countsOf(keys)
+  const counts = Float64Array.from(found.values())
+  return { keys, size: found.size, leads: leadsOf({ keys: Float64Array.from(found.keys()), counts }, counts, SIZE)! }
 }
+const leadsIn = (parts: readonly ReturnType<typeof ledFrom>[]) => parts.map(({ leads }) => leads)
 
 describe('the leading buckets of segments', () => {
   for (const seed of [1, 2, 3, 4, 5])
@@ -43,34 +41,35 @@ describe('the leading buckets of segments', () => {
       const random = randomFrom(seed)
       const segments = Array.from({ length: SEGMENTS }, () => Array.from({ length: 3000 }, () => skewed(random)))
       const parts = segments.map(ledFrom)
-      assert.ok(parts.every(({ leads, rows }) => leads.rows!.length < rows.keys.length / 2))
-      const found = leadingKeys(parts, SIZE, nothing)
+      assert.ok(parts.every(({ leads, size }) => leads.keys.length < size / 2))
+      const found = leadingKeys(leadsIn(parts), SIZE, nothing)
       const counts = countsOf(segments.flat())
       const edge = [...counts.values()].sort((a, b) => b - a)[SIZE - 1]!
       const wanted = [...counts].filter(([, count]) => count >= edge).map(([key]) => key)
       assert.deepEqual(
-        wanted.filter(key => !found!.has(key)),
+        wanted.filter(key => !found!.includes(key)),
         [],
       )
-      assert.ok(found!.size < 3 * SIZE, `${found!.size}`)
+      assert.ok(found!.length < 3 * SIZE, `${found!.length}`)
+      assert.deepEqual(found, found!.toSorted())
     })
   it('do not tell it where all are alike', () => {
     const random = randomFrom(6)
     const parts = Array.from({ length: SEGMENTS }, () => ledFrom(Array.from({ length: 3000 }, () => flat(random))))
-    assert.equal(leadingKeys(parts, SIZE, nothing), undefined)
+    assert.equal(leadingKeys(leadsIn(parts), SIZE, nothing), undefined)
   })
   it('do not tell it where a key that leads nowhere may come first', () => {
     // In each segment 600 keys of its own with 3 documents, and the same key everywhere with 2.
     const parts = Array.from({ length: SEGMENTS }, (_, segment) =>
       ledFrom([...Array.from({ length: 1800 }, (_, i) => 1 + segment * 1000 + (i % 600)), ...[0, 0]]),
     )
-    assert.ok(parts.every(({ leads: { rows }, rows: { keys } }) => ![...rows!].some(row => keys[row] === 0)))
-    assert.equal(leadingKeys(parts, SIZE, nothing), undefined)
+    assert.ok(parts.every(({ leads, keys }) => keys.includes(0) && !leads.keys.includes(0)))
+    assert.equal(leadingKeys(leadsIn(parts), SIZE, nothing), undefined)
   })
 })
 
 /** The sum of the ordinals in each bucket. */
-const createOrdinalSum = (withPick: boolean): Aggregator & { sums: number[] } => {
+const createOrdinalSum = (withPack: boolean): Aggregator & { sums: number[] } => {
   type Sums = State & { sums: Float64Array }
   const sums: number[] = []
   return {
@@ -83,8 +82,12 @@ const createOrdinalSum = (withPick: boolean): Aggregator & { sums: number[] } =>
     merge(state, owners) {
       for (const [i, owner] of owners.entries()) sums[owner] = (sums[owner] ?? 0) + (state as Sums).sums[i]!
     },
-    ...(withPick && {
-      pick: (state, buckets) => ({ sums: Float64Array.from(buckets, i => (state as Sums).sums[i]!), bytes: 0 }) as Sums,
+    ...(withPack && {
+      pick: (state: State, places: Uint32Array) => ({ ...takenAll({ sums: (state as Sums).sums }, places), bytes: 0 }),
+      pack(state: State, order: Uint32Array | undefined): PackedState {
+        const packed = packArrays({ sums: (state as Sums).sums }, order)
+        return { bytes: packed.bytes, of: (places): Sums => ({ ...packed.of(places), bytes: 0 }) }
+      },
     }),
     summands: state => (state as Sums).sums,
     finish() {},
@@ -94,8 +97,14 @@ const createOrdinalSum = (withPick: boolean): Aggregator & { sums: number[] } =>
   }
 }
 
-for (const by of ['count', 'sum'] as const)
-  test(`buckets that cannot come first are left out, by ${by}`, () => {
+for (const [by, shrunk] of [
+  ['count', 0],
+  ['count', SEGMENTS],
+  ['sum', 0],
+  ['sum', 3],
+  ['sum', SEGMENTS],
+] as const)
+  test(`buckets that cannot come first are left out, by ${by}, ${shrunk} segments shrunk`, () => {
     const random = randomFrom(7)
     const segments = Array.from({ length: SEGMENTS }, () => Float64Array.from({ length: 3000 }, () => skewed(random)))
     const firstOf = (isLed: boolean) => {
@@ -112,10 +121,13 @@ for (const by of ['count', 'sum'] as const)
         nothing,
         wanted,
       )
-      for (const keys of segments) {
+      for (const [i, keys] of segments.entries()) {
         at = keys
         const batch = { count: 3000, list: undefined, from: 0, owners: undefined, buckets: 1 }
-        keyed.merge(keyed.collect({} as At, batch), Uint32Array.of(0))
+        const state = keyed.collect({} as At, batch)
+        const small = i < shrunk ? keyed.shrink(state) : state
+        if (isLed && i < shrunk) assert.ok(small.bytes < state.bytes / 2, `${small.bytes} of ${state.bytes}`)
+        keyed.merge(small, Uint32Array.of(0))
       }
       keyed.finish()
       const buckets = Array.from(keyed.in(0), bucket => ({

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { State } from '../../../src/engine/aggs/aggregator.ts'
+import { createStateCache } from '../../../src/engine/aggs/cache.ts'
+import type { Reader, Segment } from '../../../src/engine/reader.ts'
+
+/** Asks ten segments for states of 1000 bytes, which shrink to 100; tells how often that was done. */
+const createAsking = (capacity: number) => {
+  const segments = Array.from({ length: 10 }, (_, id) => ({ id, revised: 0 }) as Segment)
+  const cache = createStateCache({
+    segments: () => segments,
+    version: () => 1,
+    kept: { states: () => capacity, columns: () => 0, points: () => 0 },
+  } as Pick<Reader, 'segments' | 'version' | 'kept'>)
+  return () => {
+    const done = { collected: 0, shrunk: 0, bytes: 0 }
+    const kept = cache.of('asked')
+    for (const segment of segments) {
+      const [state] = kept.states(
+        { segment, kind: 'tx', query: () => 'all' },
+        () => {
+          done.collected++
+          return [{ bytes: 1000 }]
+        },
+        (states: State[]) => {
+          done.shrunk++
+          return states.map(() => ({ bytes: 100 }))
+        },
+      )
+      done.bytes += state!.bytes
+    }
+    return done
+  }
+}
+
+test('what is asked for again is shrunk, once', () => {
+  const ask = createAsking(100_000)
+  assert.deepEqual(ask(), { collected: 10, shrunk: 0, bytes: 10_000 })
+  assert.deepEqual(ask(), { collected: 0, shrunk: 10, bytes: 1000 })
+  assert.deepEqual(ask(), { collected: 0, shrunk: 0, bytes: 1000 })
+})
+
+test('shrinking makes room for what there was none for', () => {
+  const ask = createAsking(8000)
+  assert.deepEqual(ask(), { collected: 10, shrunk: 0, bytes: 10_000 })
+  assert.deepEqual(ask(), { collected: 7, shrunk: 10, bytes: 1000 })
+  assert.deepEqual(ask(), { collected: 0, shrunk: 0, bytes: 1000 })
+})
+
+test('what cannot be kept is not shrunk', () => {
+  // Room for three of them.
+  const ask = createAsking(1400)
+  assert.deepEqual(ask(), { collected: 10, shrunk: 0, bytes: 10_000 })
+  assert.deepEqual(ask(), { collected: 10, shrunk: 4, bytes: 6400 })
+  assert.deepEqual(ask(), { collected: 7, shrunk: 1, bytes: 6400 })
+})
