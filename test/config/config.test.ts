@@ -70,6 +70,7 @@ const NETWORK_DEFAULTS = {
   finality: 64,
   staleAfter: undefined,
   pollInterval: undefined,
+  chainId: undefined,
   skipBloom: false,
   traces: 'off',
   requestTimeout: 20_000,
