@@ -30,7 +30,7 @@ const op = (network: string, id: number, blockMs: number, more: Partial<Chain> =
 /** By short names, which `--network` takes. */
 export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
   [
-    'mainnet',
+    'ethereum',
     {
       ...{ network: 'ethereum/ethereum/mainnet', id: 1, symbol: 'ETH', blockMs: 12_000, finality: 64 },
       ...{ traces: 'trace_block', quirks: '' },

@@ -28,7 +28,8 @@ export const network: Kind<string> = {
     v.transform(name => CHAINS.get(name)?.network ?? name),
     v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}(\/[a-z0-9][a-z0-9_.-]{0,63}){2}$/),
   ),
-  takes: `technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, or ${[...CHAINS.keys()].join(', ')}`,
+  takes:
+    'technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, or the short name of a chain, such as base',
   placeholder: 'T/B/N',
 }
 
