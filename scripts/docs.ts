@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { settingsOf } from '../src/cli/arguments.ts'
 import { COMMANDS } from '../src/cli/commands/index.ts'
+import { CHAINS } from '../src/config/chains.ts'
 import { toggle } from '../src/config/kinds.ts'
 import { placesOf, settingRows } from '../src/config/settings.ts'
 import { createErrors } from '../src/decode/errors.ts'
@@ -137,6 +138,7 @@ const TYPES = {
 
 const typeOf = ({ kind, hidden }: Field): string => {
   if (hidden) return 'shown only'
+  if (kind === 'flattened') return kind
   const encodings = Object.entries<Encoding>(ENCODINGS[kind])
   const text = encodings.map(([path, { compare }]) =>
     path === '' ? TYPES[compare] : `${code(`.${path}`)} ${TYPES[compare]}`,
@@ -273,9 +275,29 @@ const pipelines = () =>
     ],
   )
 
+const chains = () =>
+  table(
+    [
+      'Short name',
+      'Network',
+      'Chain id',
+      'Native unit',
+      'Block time',
+      'Finality',
+      'Blooms',
+      'Traces by',
+      'How it differs',
+    ],
+    [...CHAINS].map(([name, { network, id, symbol, blockMs, finality, skipBloom, traces, quirks }]) => [
+      ...[code(name), code(network), String(id), symbol, `${blockMs / 1000} s`, String(finality)],
+      ...[skipBloom ? 'not checked' : 'checked', traces === 'none' ? '' : code(traces), quirks],
+    ]),
+  )
+
 /** Pages with generated parts, by their path. */
 const PARTS: Readonly<Record<string, Parts>> = {
   'CONTRIBUTING.md': { rooms },
+  'docs/chains.md': { chains },
   'docs/commands.md': { commands, 'command-options': commandOptions },
   'docs/compatibility.md': COMPATIBILITY_PARTS,
   'docs/decoding.md': { registry },

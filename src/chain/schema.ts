@@ -37,7 +37,7 @@ const AUTHORIZATION = is.object({
 })
 
 /** `blockHash`, `blockNumber` and `transactionIndex` are compared with what is due, here and in receipts and logs. */
-const TRANSACTION = is.object({
+const TRANSACTION = is.open({
   hash: is.id,
   from: is.address,
   to: optional(is.address),
@@ -63,7 +63,7 @@ const TRANSACTION = is.object({
 })
 
 /** `number`, `hash`, `parentHash` and `timestamp` are those of `checkHeader`. */
-export const BLOCK = is.object({
+export const BLOCK = is.open({
   miner: optional(is.address),
   nonce: optional(seal),
   mixHash: optional(seal),
@@ -94,7 +94,7 @@ const LOG = is.object({
   data: is.data('callData'),
 })
 
-const RECEIPT = is.object({
+const RECEIPT = is.open({
   status: optional(is.outcome),
   root: optional(seal),
   contractAddress: optional(is.address),

@@ -58,6 +58,42 @@ export const object = (members: Readonly<Record<string, Shape>>): Shape => {
   }
 }
 
+/** The same of one whose other members are kept as they are, and so may be any JSON, up to a size and a depth. */
+export const open = (members: Readonly<Record<string, Shape>>): Shape => {
+  const named = object(members)
+  const known = new Set(Object.keys(members))
+  return (value, limits) => {
+    const fault = named(value, limits)
+    if (fault !== undefined) return fault
+    let size = 0
+    for (const name in value as object) {
+      if (known.has(name)) continue
+      const own = sizeOf((value as Record<string, unknown>)[name], 0)
+      if (own === undefined) return { path: `.${name}`, what: `has more than ${MOST_DEPTH} levels` }
+      size += name.length + own
+    }
+    if (size <= limits.extraMembers) return undefined
+    return { path: '', what: `has too much that is not known. ${overLimit('extraMembers', limits).message}` }
+  }
+}
+
+/** Levels of a member that is kept as it is. */
+const MOST_DEPTH = 32
+
+/** Characters of a value, as JSON has them at least; undefined where it has too many levels. */
+const sizeOf = (value: unknown, depth: number): number | undefined => {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 1
+  if (depth === MOST_DEPTH) return undefined
+  let size = 1
+  for (const name in value) {
+    const inner = sizeOf((value as Record<string, unknown>)[name], depth + 1)
+    if (inner === undefined) return undefined
+    size += name.length + inner
+  }
+  return size
+}
+
 export const list =
   (item: Shape, most = Number.POSITIVE_INFINITY): Shape =>
   (value, limits) => {

@@ -463,6 +463,7 @@ export const SERVER = [
 export const KEPT = ['keepBlocks', 'keepFor', 'keepAlerts', 'keepAudit'] as const satisfies readonly SettingName[]
 export const NODE = [
   'network',
+  'chainId',
   'rpc',
   'ws',
   'from',

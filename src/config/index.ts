@@ -6,6 +6,7 @@ import { messageOf, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import { CHAINS } from './chains.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting, type Table, type Values } from './settings.ts'
 
 export type { BlockPoint } from './kinds.ts'
@@ -183,7 +184,7 @@ const pick = (settings: Record<string, Setting>, raw: RawSettings): RawSettings 
 const checkNetworks = (fromFile: RawSettings[], named: RawSettings): Pick<Config, 'networks' | 'network'> => {
   const networks = fromFile.map((raw, i) => {
     if (!raw.network) throw refuse('bad_setting', `networks[${i}] in the config file needs a name: network = "T/B/N".`)
-    return { name: read(NETWORK_SETTINGS.network, raw.network) as string, raw }
+    return { name: read(NETWORK_SETTINGS.network, raw.network) as string, raw: { ...presetOf(raw), ...raw } }
   })
   const twice = networks.find(({ name }, i) => networks.findIndex(other => other.name === name) < i)
   if (twice) throw refuse('bad_setting', `${twice.raw.network!.place}: ${twice.name} is configured twice.`)
@@ -194,10 +195,23 @@ const checkNetworks = (fromFile: RawSettings[], named: RawSettings): Pick<Config
     if (network === undefined && networks.length === 1) network = networks[0]!.name
     if (network === undefined) throw refuse('bad_setting', `${first.place} needs a network: add --network T/B/N.`)
     const known = networks.find(({ name }) => name === network)
-    if (known) known.raw = { ...known.raw, ...named }
-    else networks.push({ name: network, raw: named })
+    if (known) known.raw = { ...presetOf(named), ...known.raw, ...named }
+    else networks.push({ name: network, raw: { ...presetOf(named), ...named } })
   }
   return { network, networks: networks.map(({ name, raw }) => checkNetwork(name, raw)) }
+}
+
+/** Settings of a chain that is named by its short name; whatever is set goes before them. */
+const presetOf = ({ network }: RawSettings): RawSettings => {
+  const chain = CHAINS.get(String(network?.value))
+  if (!chain) return {}
+  const { id, finality, skipBloom = false } = chain
+  return Object.fromEntries(
+    Object.entries({ chainId: id, finality, skipBloom }).map(([name, value]) => [
+      name,
+      { value, place: network!.place },
+    ]),
+  )
 }
 
 const checkNetwork = (network: string, raw: RawSettings): NetworkConfig => {

@@ -5,6 +5,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { type Secret, secret, secretUrl } from '../lib/secret.ts'
 import { parseTime } from '../lib/time.ts'
 import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
+import { CHAINS } from './chains.ts'
 
 /**
  * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
@@ -20,10 +21,15 @@ export interface Kind<T> {
   explains?: true
 }
 
-/** A network's name, `technology/blockchain/network`. It names files and URLs: lower case, no other separators. */
+/** A network's name, `technology/blockchain/network`, or a chain's short one. It names files and URLs: lower case, no other separators. */
 export const network: Kind<string> = {
-  schema: v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}(\/[a-z0-9][a-z0-9_.-]{0,63}){2}$/)),
-  takes: 'technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet',
+  schema: v.pipe(
+    v.string(),
+    v.transform(name => CHAINS.get(name)?.network ?? name),
+    v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}(\/[a-z0-9][a-z0-9_.-]{0,63}){2}$/),
+  ),
+  takes:
+    'technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, or the short name of a chain, such as base',
   placeholder: 'T/B/N',
 }
 

@@ -77,7 +77,16 @@ export const SETTINGS = {
 
 /** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */
 export const NETWORK_SETTINGS = {
-  network: setting(kinds.network, undefined, 'Name of the network.'),
+  network: setting(
+    kinds.network,
+    undefined,
+    'Name of the network. The short name of a chain in docs/chains.md sets the chain id, finality and skip-bloom, too.',
+  ),
+  chainId: setting(
+    kinds.count(1),
+    undefined,
+    'Chain id that the nodes must have. The default is that of the stored blocks, or of the first node to answer.',
+  ),
   rpc: list(kinds.httpUrl, 'JSON-RPC endpoint of a node. If one fails, the next one is used.'),
   ws: setting(
     kinds.wsUrl,

@@ -1,5 +1,5 @@
 import type { CallTrace, RpcLog } from '../chain/wire.ts'
-import { type Field, type Kind, MAPPING, wireName } from '../mapping/index.ts'
+import { type Field, isList, type Kind, type List, MAPPING, wireName } from '../mapping/index.ts'
 import { callDocument } from './calls.ts'
 import { contractDocument } from './contracts.ts'
 import type { DecodedBlock } from './decoded-block.ts'
@@ -7,6 +7,7 @@ import type { Document } from './document.ts'
 import type { Failure } from './failures.ts'
 import { blockParts, eventDocument, hasInteger, type LogPlace, logDocument } from './logs.ts'
 import { placesOf } from './places.ts'
+import { type Rest, restOfBlock, restOfTx } from './rest.ts'
 import * as show from './show.ts'
 import { tokenDocument } from './tokens.ts'
 import { traceDocument, traceReader } from './traces.ts'
@@ -147,7 +148,10 @@ export const createBlockDocuments = (
         number: show.quantity(parts.number, big),
         transactions: block.transactions.map((_, index) => hashOf(index)),
       }
-      return { _id: parts.hash, _source: assemble(MEMBERS.block, { wire: block, derived }, big) }
+      return {
+        _id: parts.hash,
+        _source: assemble(MEMBERS.block, { wire: block, rest: restOfBlock(block), derived }, big),
+      }
     }),
     tx: kept(index => {
       const derived = {
@@ -158,7 +162,8 @@ export const createBlockDocuments = (
         method: methods[index] ?? undefined,
         ...shownFailure(failures[index]),
       }
-      const source = assemble(MEMBERS.tx, { wire: block.transactions[index]!, receipt: receipts[index]!, derived }, big)
+      const [wire, receipt] = [block.transactions[index]!, receipts[index]!]
+      const source = assemble(MEMBERS.tx, { wire, receipt, rest: restOfTx(wire, receipt), derived }, big)
       return { _id: hashOf(index), _routing: parts.hash, _parent: parts.hash, _source: source }
     }),
     log: kept(index => {
@@ -195,7 +200,7 @@ const kept = <T>(build: (index: number) => T): ((index: number) => T) => {
 /** A member of `_source`: where it comes from, and how the wire's value is shown. */
 interface Member {
   field: string
-  from: 'wire' | 'receipt' | 'derived'
+  from: 'wire' | 'receipt' | 'rare' | 'extra' | 'derived'
   /** Name in the wire's object. */
   wire: string
   shown: Shown
@@ -203,14 +208,20 @@ interface Member {
 
 const membersOf = (kind: 'block' | 'tx' | 'trace'): Member[] =>
   Object.entries(MAPPING[kind].fields).map(([field, declaration]) => {
-    const { origin } = declaration
     return {
       field,
-      from: origin === 'wire' || origin === 'receipt' ? origin : 'derived',
+      from: sourceOf(declaration),
       wire: wireName(field, declaration),
       shown: shownOf(declaration),
     }
   })
+
+const sourceOf = (declaration: Field | List): Member['from'] => {
+  if (!isList(declaration) && declaration.rare !== undefined) return 'rare'
+  const { origin } = declaration
+  if (origin === 'rest') return 'extra'
+  return origin === 'wire' || origin === 'receipt' ? origin : 'derived'
+}
 
 const MEMBERS = { block: membersOf('block'), tx: membersOf('tx') }
 const DECODED = new Set(
@@ -222,14 +233,23 @@ const TRACE_MEMBERS = membersOf('trace').flatMap(({ field, from, wire, shown }) 
 
 type Values = Readonly<Record<string, unknown>>
 
-const assemble = (
-  members: readonly Member[],
-  from: { wire: Values; receipt?: Values; derived: Values },
-  big: show.BigIntegers,
-): Record<string, unknown> => {
+const memberOf = ({ from, field, wire }: Member, parts: Parts): unknown => {
+  if (from === 'rare') return parts.rest?.rare.get(field)
+  if (from === 'extra') return parts.rest?.extra && JSON.parse(JSON.stringify(parts.rest.extra))
+  return from === 'derived' ? parts.derived[field] : parts[from]![wire]
+}
+
+interface Parts {
+  wire: Values
+  receipt?: Values
+  rest: Rest | undefined
+  derived: Values
+}
+
+const assemble = (members: readonly Member[], from: Parts, big: show.BigIntegers): Record<string, unknown> => {
   const source: Record<string, unknown> = {}
   for (const member of members) {
-    const value = member.from === 'derived' ? from.derived[member.field] : from[member.from]![member.wire]
+    const value = memberOf(member, from)
     if (value === undefined) continue
     const shown = member.from === 'derived' || value === null ? value : member.shown(value, big)
     if (shown !== undefined) source[member.field] = shown

@@ -78,6 +78,7 @@ export const INTEGERS: Record<FieldKind, (value: Integer, big: BigIntegers) => u
   boolean: value => value === 1,
   keyword: String,
   text: String,
+  flattened: String,
 }
 
 /** A member of an object in a list, of its lower-case hex digits. */

@@ -65,6 +65,7 @@ const BY_KIND = {
   double: integerOf('double'),
   integer256: integerOf('integer256'),
   decimal: integerOf('decimal'),
+  flattened: value => value,
 } as const satisfies Record<FieldKind, Shown>
 
 /** Objects with the members of the mapping that they carry. */

@@ -306,6 +306,12 @@ export const LIMITS = {
     ['a block', 'extraData'],
     'Ethereum allows 32 bytes, and chains with a list of validators some kilobytes: use another node.',
   ),
+  extraMembers: bytes(
+    '1MB',
+    'block_inconsistent',
+    ['a block, transaction or receipt', 'members that are not known'],
+    'They are kept in extra. Raise the limit if the chain has so much.',
+  ),
   callData: bytes(
     '16MB',
     'block_inconsistent',

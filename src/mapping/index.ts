@@ -63,7 +63,7 @@ export interface FieldPath {
   encoding: string
   kind: FieldKind
   compare: Encoding['compare']
-  es: Encoding['es']
+  es: Exclude<Encoding['es'], 'flattened'>
   ignoreAbove: number | undefined
   declaration: Field
   /** The list that the field is a member of. */
@@ -101,7 +101,11 @@ const pathsOf = (kind: Kind): Map<string, FieldPath> => {
     for (const [encoding, how] of Object.entries<Encoding>(ENCODINGS[declaration.kind])) {
       const path = encoding === '' ? field : `${field}.${encoding}`
       const { compare, es, ignoreAbove } = how
-      paths.set(path, { path, field, encoding, kind: declaration.kind, compare, es, ignoreAbove, declaration, list })
+      paths.set(path, {
+        ...{ path, field, encoding, kind: declaration.kind, compare, ignoreAbove, declaration, list },
+        // A condition on members of it is one on keywords.
+        es: es === 'flattened' ? 'keyword' : es,
+      })
     }
   }
   return paths
@@ -120,11 +124,19 @@ export const lookup = (kind: Kind, name: string): FieldPath | undefined => {
   const paths = PATHS[kind]
   const found = paths.get(name)
   if (found) return found
+  const open = openFieldOf(paths, name)
+  if (open) return open
   if (name.endsWith('.eth')) return paths.get(`${name.slice(0, -'eth'.length)}coin`)
   if (!name.endsWith('.keyword')) return undefined
   const base = name.slice(0, -'.keyword'.length)
   const exact = paths.get(`${base}.raw`) ?? lookup(kind, base)
   return exact?.es === 'keyword' ? exact : undefined
+}
+
+/** What a name such as `extra.gatewayFee` means: a member, or one below it, of an object that may have any. */
+const openFieldOf = (paths: ReadonlyMap<string, FieldPath>, name: string): FieldPath | undefined => {
+  const field = paths.get(name.slice(0, Math.max(0, name.indexOf('.'))))
+  return field?.kind === 'flattened' && !name.endsWith('.') ? { ...field, path: name } : undefined
 }
 
 const nestedIn = (kind: Kind): readonly string[] =>

@@ -21,9 +21,10 @@ export type FieldKind =
   | 'double'
   | 'integer256'
   | 'decimal'
+  | 'flattened'
 
 /** How Elasticsearch types one encoding of a field. */
-export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date'
+export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date' | 'flattened'
 
 /**
  * What two values of an encoding are compared as.
@@ -64,6 +65,7 @@ const instant: Encoding = { es: 'date', compare: 'instant' }
  * - `text`: text with an exact `raw` sub-field. `keyword`: exact text.
  * - `integers`: a list of small integers.
  * - `decimal`: all digits of an integer that another field shows.
+ * - `flattened`: an object with any members, as the chain tells them; `extra.a.b` asks for one of them, `extra` for any.
  * - `integer256`: JSON integer or null where the value does not fit a signed 64-bit long; never a `raw`.
  */
 export const ENCODINGS = {
@@ -84,6 +86,7 @@ export const ENCODINGS = {
   double: { '': double },
   integer256: { '': long },
   decimal: { '': integer },
+  flattened: { '': { es: 'flattened', compare: 'exact', ignoreAbove: LONGEST } },
 } as const satisfies Record<FieldKind, Record<string, Encoding>>
 
 /** Where the values of a field come from. */
@@ -96,6 +99,8 @@ export type Origin =
   | 'block'
   /** The transaction that holds the document. */
   | 'transaction'
+  /** Members of the wire's objects that no field names. */
+  | 'rest'
   /** The document's place in the chain. */
   | 'position'
   /** Worked out by decoding. */
@@ -110,6 +115,11 @@ export interface Field {
   wire?: string
   /** Kept beside the small columns, since it is long and seldom asked for. */
   bulk?: true
+  /**
+   * Few chains have it: kept with others like it in one value of the record, under this number, which no other field of the kind has and
+   * which never changes. A value of another form than the field's goes into `extra`; null is not kept.
+   */
+  rare?: number
   /** Kept elsewhere than among the fields of the document's record. */
   apart?: true
   /** Holds ABI-encoded data: mostly 32-byte words. */
@@ -191,6 +201,7 @@ export const is: Record<FieldKind, Maker> = {
   double: maker('double'),
   integer256: maker('integer256'),
   decimal: maker('decimal'),
+  flattened: maker('flattened', { origin: 'rest', bulk: true }),
 }
 
 export const list = (

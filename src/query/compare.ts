@@ -14,6 +14,7 @@ import {
 } from '../mapping/index.ts'
 import { type Compare, compareValues, type Exact, type Operand } from './ast.ts'
 import { compareExact, integer, parseExact, showExact, simplest } from './exact.ts'
+import { eachLeaf } from './flattened.ts'
 
 export { compareExact, parseExact, simplest } from './exact.ts'
 
@@ -155,6 +156,7 @@ const readerOfList = ({ members }: List, steps: readonly string[]): Read | undef
 
 const readerOf = ({ kind }: Field, steps: readonly string[]): Read | undefined => {
   if (kind === 'hexList') return readerOfTexts(steps)
+  if (kind === 'flattened') return (value, found) => eachLeaf(value, steps, leaf => found.push(textFace(leaf)))
   const [encoding = ''] = steps
   const faces: Readonly<Record<string, (value: never) => Face | undefined>> = FACES[kind]
   if (steps.length > 1 || !Object.hasOwn(faces, encoding)) return undefined
@@ -229,6 +231,7 @@ const FACES = {
   double: { '': numberFace },
   integer256: { '': numberFace },
   decimal: { '': numberFace },
+  flattened: { '': textFace },
 } as const satisfies {
   [kind in FieldKind]: Record<keyof (typeof ENCODINGS)[kind] | '', (value: never) => Face | undefined>
 }

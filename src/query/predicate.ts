@@ -5,6 +5,7 @@ import { analyze } from './analysis.ts'
 import type { Node, Value } from './ast.ts'
 import { compileCompare } from './compare.ts'
 import { integerIn } from './digits.ts'
+import { eachLeaf } from './flattened.ts'
 import { nearTo } from './fuzzy.ts'
 import { canonicalId } from './meta.ts'
 import { matcherOf } from './pattern.ts'
@@ -38,7 +39,7 @@ export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Val
 /** The values of a field as `_source` shows them, through all lists on the way. Of an element of a nested `list`, those of its members. */
 export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
   const values: unknown[] = []
-  collect(source, stepsOf(field, list), 0, raw => {
+  collectorOf(field, list)(source, raw => {
     const integer = field.compare === 'integer' ? integerIn(raw) : undefined
     if (field.compare !== 'integer') values.push(raw)
     else if (integer !== undefined) values.push(String(integer))
@@ -184,21 +185,21 @@ export const readerOf = (
   field: FieldPath,
   list: string | undefined,
 ): ((source: Record<string, unknown>) => Value[]) => {
-  const steps = stepsOf(field, list)
+  const collectFrom = collectorOf(field, list)
   const read = READ[field.compare]
   return source => {
     const values: Value[] = []
-    collect(source, steps, 0, raw => read(field, raw, values))
+    collectFrom(source, raw => read(field, raw, values))
     return values
   }
 }
 
 const hasValue = (field: FieldPath, list: string | undefined): Test => {
-  const steps = stepsOf(field, list)
+  const collectFrom = collectorOf(field, list)
   const { ignoreAbove } = field
   return source => {
     let found = false
-    collect(source, steps, 0, raw => {
+    collectFrom(source, raw => {
       if (field.compare === 'integer' && integerIn(raw) === undefined) return
       found ||= ignoreAbove === undefined || String(raw).length <= ignoreAbove
     })
@@ -218,6 +219,18 @@ const stepsOf = (field: FieldPath, list: string | undefined): string[] => {
         ? field.field
         : field.path
   return (list === undefined ? path : path.slice(list.length + 1)).split('.')
+}
+
+/** Hands over every value of a field that is not null. */
+type Collect = (source: Record<string, unknown>, found: (raw: unknown) => void) => void
+
+const collectorOf = (field: FieldPath, list: string | undefined): Collect => {
+  if (field.kind === 'flattened') {
+    const steps = field.path.split('.').slice(1)
+    return (source, found) => eachLeaf(source[field.field], steps, found)
+  }
+  const steps = stepsOf(field, list)
+  return (source, found) => collect(source, steps, 0, found)
 }
 
 /** What digits are worked out of stands in the object that they would be a member of. */

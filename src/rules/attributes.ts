@@ -67,7 +67,11 @@ export const checkOutermost = (targetType: TargetType, name: string): string | u
 export const leadsToAttribute = (kind: Kind, name: string): boolean => {
   const plain = withoutPlaces(name.split('.'))
   const inside = nestedPaths(kind).some(path => plain.startsWith(`${path}.`))
-  return inside || attributesOf(kind).some(path => path === plain || path.startsWith(`${plain}.`))
+  return (
+    inside ||
+    isAttribute(stepsOf(kind, [plain]), kind) ||
+    attributesOf(kind).some(path => path === plain || path.startsWith(`${plain}.`))
+  )
 }
 
 /** Positions in lists are not part of a name. */

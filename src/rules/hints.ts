@@ -254,4 +254,5 @@ const HINTS = {
   double,
   integer256: () => UNKNOWN,
   decimal: () => UNKNOWN,
+  flattened: () => UNKNOWN,
 } as const satisfies Record<FieldKind, Hinter>

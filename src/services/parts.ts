@@ -128,6 +128,7 @@ export const nodeOptions = (network: NetworkConfig): NodeOptions => ({
   urls: network.rpc.map(url => url.reveal()),
   ...(network.ws && { wsUrl: network.ws.reveal() }),
   ...(network.pollInterval !== undefined && { pollMs: network.pollInterval }),
+  ...(network.chainId !== undefined && { chainId: network.chainId }),
   bloom: !network.skipBloom,
   traces: network.traces,
   timeoutMs: network.requestTimeout,

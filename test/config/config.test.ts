@@ -70,6 +70,7 @@ const NETWORK_DEFAULTS = {
   finality: 64,
   staleAfter: undefined,
   pollInterval: undefined,
+  chainId: undefined,
   skipBloom: false,
   traces: 'off',
   requestTimeout: 20_000,
@@ -122,6 +123,34 @@ test('a network comes in by flags', () => {
     },
   ])
   assert.equal(config.network, 'ethereum/ethereum/mainnet')
+})
+
+test('the short name of a chain sets what is known of it, and what is set goes before', () => {
+  const settings = (sources: Sources) =>
+    plain(sources).networks.map(({ network, chainId, finality, skipBloom }) => ({
+      network,
+      chainId,
+      finality,
+      skipBloom,
+    }))
+  const polygon = { network: 'ethereum/polygon/mainnet', chainId: 137, finality: 512, skipBloom: true }
+  assert.deepEqual(settings({ flags: { network: 'polygon' } }), [polygon])
+  assert.deepEqual(settings({ env: { CHAINSIEVE_NETWORK: 'polygon' } }), [polygon])
+  assert.deepEqual(settings({ flags: { network: 'polygon', finality: '9', skipBloom: false } }), [
+    { ...polygon, finality: 9, skipBloom: false },
+  ])
+  const path = fileOf('[[networks]]\nnetwork = "polygon"\nskip-bloom = false\n')
+  assert.deepEqual(settings({ flags: { config: path, network: 'ethereum/polygon/mainnet', chainId: '80002' } }), [
+    { ...polygon, chainId: 80_002, skipBloom: false },
+  ])
+  assert.deepEqual(settings({ flags: { network: 'ethereum/polygon/mainnet' } }), [
+    { network: 'ethereum/polygon/mainnet', chainId: undefined, finality: 64, skipBloom: false },
+  ])
+  assert.throws(() => settings({ flags: { network: 'polygone' } }), {
+    code: 'bad_setting',
+    message: /the short name of a chain, such as base, not "polygone"/,
+  })
+  assert.throws(() => settings({ flags: { network: 'constructor' } }), { code: 'bad_setting' })
 })
 
 test('networks come in by file, and flags change the one they name or add one', () => {
@@ -247,11 +276,11 @@ test('what is not valid is refused with its place', () => {
     ],
     [
       { network: 'mainnet' },
-      '--network takes technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, not "mainnet".',
+      '--network takes technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, or the short name of a chain, such as base, not "mainnet".',
     ],
     [
       { network: '../../x' },
-      '--network takes technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, not "../../x".',
+      '--network takes technology/blockchain/network in lower case, such as ethereum/ethereum/mainnet, or the short name of a chain, such as base, not "../../x".',
     ],
     // A URL may hold a key: it is not repeated.
     [{ network, rpc: ['node.example.org/KEY'] }, '--rpc takes a URL that starts with http:// or https://.'],
@@ -352,6 +381,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--server CHAINSIEVE_SERVER server',
       '--token CHAINSIEVE_TOKEN token',
       '--network CHAINSIEVE_NETWORK networks[].network',
+      '--chain-id CHAINSIEVE_CHAIN_ID networks[].chain-id',
       '--rpc CHAINSIEVE_RPC networks[].rpc',
       '--ws CHAINSIEVE_WS networks[].ws',
       '--from CHAINSIEVE_FROM networks[].from',

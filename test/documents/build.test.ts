@@ -221,6 +221,7 @@ const WIRE: Record<FieldKind, fc.Arbitrary<unknown>> = {
   double: quantity,
   integer256: quantity,
   decimal: quantity,
+  flattened: fc.constant({}),
 }
 /** Fields that every block and transaction has. */
 const FIXED = ['hash', 'parentHash', 'timestamp', 'from', 'logsBloom']

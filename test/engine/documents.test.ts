@@ -79,7 +79,7 @@ const blockSource = ({ block }: RawBlock): Source => ({
   ...pick(block, {
     ...all(quantity, 'number', 'size', 'gasLimit', 'gasUsed', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas'),
     ...all(same, 'hash', 'parentHash', 'mixHash', 'sha3Uncles', 'logsBloom', 'transactionsRoot', 'stateRoot'),
-    ...all(same, 'receiptsRoot', 'extraData', 'withdrawalsRoot', 'parentBeaconBlockRoot', 'uncles'),
+    ...all(same, 'requestsHash', 'receiptsRoot', 'extraData', 'withdrawalsRoot', 'parentBeaconBlockRoot', 'uncles'),
     ...all(getAddress, 'miner'),
     ...all(seconds, 'timestamp'),
     ...all(wide, 'difficulty', 'totalDifficulty'),
@@ -117,7 +117,7 @@ const txSource = (raw: RawBlock, i: number): Source => {
     }),
     ...pick(receipts[i]!, {
       ...all(getAddress, 'contractAddress'),
-      ...all(quantity, 'cumulativeGasUsed', 'gasUsed', 'effectiveGasPrice'),
+      ...all(quantity, 'blobGasUsed', 'blobGasPrice', 'cumulativeGasUsed', 'gasUsed', 'effectiveGasPrice'),
       ...all(same, 'logsBloom', 'root'),
       ...all(truth, 'status'),
     }),

@@ -17,7 +17,19 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
     'README.md',
     ...[
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook', 'rules-in-git'],
-      ...['install', 'containers', 'systemd', 'indexing', 'dev', 'decoding', 'accounts', 'tls', 'commands', 'settings'],
+      ...[
+        'install',
+        'containers',
+        'systemd',
+        'indexing',
+        'chains',
+        'dev',
+        'decoding',
+        'accounts',
+        'tls',
+        'commands',
+        'settings',
+      ],
       ...[
         'operating',
         'monitoring',

@@ -1,3 +1,4 @@
+import { RARE, type RestKind } from '../../documents/rest.ts'
 import {
   byKind,
   FIELDWISE_KINDS,
@@ -38,6 +39,8 @@ export type Form =
   | 'integers'
   /** A list of objects, as RLP of their members in the order of the mapping. */
   | 'list'
+  /** Fields that few chains have, and members that no field names; see records/rest.ts. */
+  | 'rest'
 
 const FORMS = {
   address: 'address',
@@ -57,6 +60,7 @@ const FORMS = {
   double: 'uint',
   integer256: 'uint',
   decimal: 'uint',
+  flattened: 'rest',
 } as const satisfies Record<FieldKind, Form>
 
 /** A field of a record. */
@@ -70,24 +74,33 @@ export interface Column {
   declaration: Field | List
 }
 
+/** One that a single field has to itself. */
+export type ValueColumn = Column & { form: Exclude<Form, 'rest'> }
+export const isOfOneField = (column: Column): column is ValueColumn => column.form !== 'rest'
+
 /** Neighbouring places of a block whose records share a row. */
 export const PLACES_PER_ROW = byKind(RECORD_KINDS, placesPerRow)
 
 const fieldwise: ReadonlySet<Kind> = new Set(FIELDWISE_KINDS)
 export const isFieldwise = (kind: Kind): kind is FieldwiseKind => fieldwise.has(kind)
 
-const storedOrigins = new Set<Origin>(['wire', 'receipt', 'decoded'])
+const storedOrigins = new Set<Origin>(['wire', 'receipt', 'decoded', 'rest'])
 
 const columnsOf = (kind: FieldwiseKind): Column[] =>
   Object.entries(MAPPING[kind].fields)
-    .filter(([, declaration]) => storedOrigins.has(declaration.origin))
-    .map(([field, declaration]) => ({
-      field,
-      form: formOf(declaration),
-      origin: declaration.origin,
-      wire: wireName(field, declaration),
-      declaration,
-    }))
+    .filter(
+      ([, declaration]) =>
+        storedOrigins.has(declaration.origin) && (isList(declaration) || declaration.rare === undefined),
+    )
+    .map(([field, declaration]) => columnOf(field, declaration))
+
+const columnOf = (field: string, declaration: Field | List): Column => ({
+  field,
+  form: formOf(declaration),
+  origin: declaration.origin,
+  wire: wireName(field, declaration),
+  declaration,
+})
 
 const formOf = (declaration: Field | List): Form => {
   if (isList(declaration)) return 'list'
@@ -104,6 +117,37 @@ const recordColumns = (kind: FieldwiseKind): readonly Column[] => {
 
 export const RECORD_COLUMNS: Record<FieldwiseKind, readonly Column[]> = byKind(FIELDWISE_KINDS, recordColumns)
 
+/** Those of a field that has one of its own. */
+export const valueColumn = (kind: FieldwiseKind, index: number): ValueColumn =>
+  RECORD_COLUMNS[kind][index] as ValueColumn
+
 /** Which of a record's fields has this name; -1 where none has. */
 export const columnIndex = (kind: FieldwiseKind, field: string): number =>
   RECORD_COLUMNS[kind].findIndex(column => column.field === field)
+
+export type RareColumn = ValueColumn & { number: number }
+
+/** Fields that few chains have, by their names. */
+export const RARE_COLUMNS: Readonly<Record<RestKind, ReadonlyMap<string, RareColumn>>> = byKind(
+  ['block', 'tx'],
+  kind =>
+    new Map(
+      [...RARE[kind]].map(([field, declaration]) => [
+        field,
+        { ...columnOf(field, declaration), number: declaration.rare! } as RareColumn,
+      ]),
+    ),
+)
+
+/** The same by their numbers, which have holes. */
+export const RARE_BY_NUMBER: Readonly<Record<RestKind, readonly (Column | undefined)[]>> = byKind(
+  ['block', 'tx'],
+  kind => {
+    const columns: (Column | undefined)[] = []
+    for (const column of RARE_COLUMNS[kind].values()) columns[column.number] = column
+    return columns
+  },
+)
+
+/** Which of a record's fields holds them. */
+export const REST: Readonly<Record<RestKind, number>> = byKind(['block', 'tx'], kind => columnIndex(kind, 'extra'))

@@ -1,12 +1,13 @@
 import { type FieldwiseKind, type Kind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { type Column, columnIndex, type Form, isFieldwise, RECORD_COLUMNS } from './forms.ts'
+import { type Column, columnIndex, type Form, isFieldwise, RARE_COLUMNS, RECORD_COLUMNS, REST } from './forms.ts'
 import type { Records, RecordView } from './record-reader.ts'
 import { hashOfTx } from './records/block.ts'
 import { type CallRecord, newCallRecord, readCall } from './records/call.ts'
 import { cursor, takeVarint } from './records/cursor.ts'
 import { seek } from './records/fields.ts'
 import { type LogRecord, newLogRecord, readLog } from './records/log.ts'
+import { seekRare } from './records/rest.ts'
 import { txOfTrace } from './records/trace.ts'
 import { NO_BYTES, takeBoolean, takeInteger, takeLength } from './records/values.ts'
 
@@ -22,6 +23,7 @@ export type ValueReader = (position: number) => StoredValue
 export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
   const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? OF_BLOCK.get(field) : undefined)
   if (create) return create(records)
+  if ((kind === 'block' || kind === 'tx') && RARE_COLUMNS[kind].has(field)) return rareReader(kind, field, records)
   return isFieldwise(kind) ? fieldReader(kind, columnIndex(kind, field), records) : undefined
 }
 
@@ -36,6 +38,16 @@ const fieldReader = (kind: FieldwiseKind, index: number, records: Records): Valu
     const view = find(position)
     if (!view || !seek(kind, index, view.bytes, kind === 'trace' ? behindTx(view) : view.start)) return undefined
     return takeValue(view.bytes, column)
+  }
+}
+
+const rareReader = (kind: 'block' | 'tx', field: string, records: Records): ValueReader => {
+  const column = RARE_COLUMNS[kind].get(field)!
+  return position => {
+    const view = kind === 'block' ? records.blockRecord(blockOf(position)) : records.find(kind, position)
+    if (!view || !seek(kind, REST[kind], view.bytes, view.start)) return undefined
+    const end = takeLength(view.bytes) + cursor.at
+    return seekRare(kind, column.number, view.bytes, end) ? takeValue(view.bytes, column) : undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import { RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
-import { columnIndex } from '../documents/forms.ts'
+import { columnIndex, RARE_COLUMNS } from '../documents/forms.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { conditionOf, DOUBT, YES } from './column-conditions.ts'
 import { interpreterOf, recordReader } from './field-values.ts'
@@ -48,7 +48,7 @@ const hasRows = (numbered: Numbered): numbered is RecordKind => RECORD_KINDS.inc
 
 /** Hashes of transactions stand in the block's row instead. */
 const isInRows = ({ field }: Leaf, { kind }: Context): boolean =>
-  kind !== 'tx' || columnIndex(kind, field.list?.name ?? field.field) >= 0
+  kind !== 'tx' || RARE_COLUMNS.tx.has(field.field) || columnIndex(kind, field.list?.name ?? field.field) >= 0
 
 type Test = (position: number) => boolean
 

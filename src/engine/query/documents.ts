@@ -71,6 +71,7 @@ export const createDocuments = ({ reader, big, bloom }: DocumentsOptions): Docum
     const source: Record<string, unknown> = {}
     const at = offsets[kind]
     locate(kind, bytes, start, at)
+    if (kind !== 'trace') Object.assign(derived, fields.rare(kind, bytes, at, position))
     for (const { field, index } of SOURCE_FIELDS[kind]) {
       const value = index < 0 ? derived[field] : fields.show(kind, index, bytes, at[index]!, position)
       if (value !== undefined) source[field] = value

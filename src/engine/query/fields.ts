@@ -1,9 +1,11 @@
+import type { RestKind } from '../../documents/rest.ts'
 import * as show from '../../documents/show.ts'
 import { decodeRlp, type Rlp } from '../../lib/rlp.ts'
 import { byKind, FIELDWISE_KINDS, type Field, type FieldwiseKind, type List, MAPPING } from '../../mapping/index.ts'
-import { type Column, columnIndex, RECORD_COLUMNS } from '../documents/forms.ts'
+import { type Column, columnIndex, RARE_BY_NUMBER, RECORD_COLUMNS, REST } from '../documents/forms.ts'
 import { unpack } from '../documents/pack.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
+import { eachRare, startOfExtra } from '../documents/records/rest.ts'
 import { FOLLOWS_LOGS, NO_BYTES, takeBoolean, takeInteger, takeLength } from '../documents/records/values.ts'
 import { integersAt } from '../documents/stored.ts'
 import type { Reader } from '../reader.ts'
@@ -24,7 +26,7 @@ export interface FieldsOptions {
 export const createFields = ({ reader, big, bloomAt }: FieldsOptions) => {
   const address = (id: number): string => show.address(`0x${reader.addressDigits(id)}`)
 
-  const shown = (column: Column, bytes: Buffer, position: number): unknown => {
+  const shown = (kind: FieldwiseKind, column: Column, bytes: Buffer, position: number): unknown => {
     switch (column.form) {
       case 'address': {
         const id = takeVarint(bytes)
@@ -50,7 +52,10 @@ export const createFields = ({ reader, big, bloomAt }: FieldsOptions) => {
     const length = takeLength(bytes)
     if (length === NO_BYTES) return null
     if (length === FOLLOWS_LOGS) return bloomAt(position)
-    const value = bytes.subarray(cursor.at, cursor.at + length)
+    const end = cursor.at + length
+    const value = bytes.subarray(cursor.at, end)
+    // So that who reads on finds the next value.
+    if (column.form !== 'rest') cursor.at = end
     switch (column.form) {
       case 'words':
         return unpack(value, reader.addressDigits)
@@ -58,6 +63,10 @@ export const createFields = ({ reader, big, bloomAt }: FieldsOptions) => {
         return hashesOf(value, length)
       case 'list':
         return listOf(column.declaration as List, decodeRlp(value))
+      case 'rest': {
+        const start = startOfExtra(kind as RestKind, bytes, end)
+        return start === end ? undefined : JSON.parse(bytes.toString('utf8', start, end))
+      }
       default:
         return `0x${value.toString('hex')}`
     }
@@ -69,7 +78,19 @@ export const createFields = ({ reader, big, bloomAt }: FieldsOptions) => {
     show(kind: FieldwiseKind, index: number, bytes: Buffer, offset: number, position: number): unknown {
       if (offset < 0) return undefined
       cursor.at = offset
-      return shown(RECORD_COLUMNS[kind][index]!, bytes, position)
+      return shown(kind, RECORD_COLUMNS[kind][index]!, bytes, position)
+    },
+    /** Fields that few chains have, of a record whose fields begin at these offsets. */
+    rare(kind: RestKind, bytes: Buffer, offsets: Int32Array, position: number): Record<string, unknown> {
+      const fields: Record<string, unknown> = {}
+      cursor.at = offsets[REST[kind]]!
+      if (cursor.at < 0) return fields
+      const end = takeLength(bytes) + cursor.at
+      eachRare(bytes, end, number => {
+        const column = RARE_BY_NUMBER[kind][number]!
+        fields[column.field] = shown(kind, column, bytes, position)
+      })
+      return fields
     },
   }
 }

@@ -14,7 +14,7 @@ import { blockOf } from '../schema.ts'
 import { createFields, hashesOf } from './fields.ts'
 
 /** Forms that one value cannot stand for, and that the record tells alone. */
-const FORMS: ReadonlySet<Form> = new Set(['words', 'hashes', 'list', 'integers', 'bloom'])
+const FORMS: ReadonlySet<Form> = new Set(['words', 'hashes', 'list', 'integers', 'bloom', 'rest'])
 
 /**
  * Reads the values of a field that is a list, or packed data, from the record of the document at a position; undefined where the field takes

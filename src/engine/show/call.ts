@@ -2,7 +2,7 @@ import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { call as mapping } from '../../mapping/documents/call.ts'
 import { present } from '../../sqlite/damage.ts'
-import { columnIndex, RECORD_COLUMNS } from '../documents/forms.ts'
+import { columnIndex, valueColumn } from '../documents/forms.ts'
 import { unpack, WORD } from '../documents/pack.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { newCallRecord, readCall } from '../documents/records/call.ts'
@@ -39,7 +39,7 @@ const TRACE = {
   revertName: index('revertName'),
 }
 const TX_VALUE = columnIndex('tx', 'value')
-const VALUE = RECORD_COLUMNS.trace[TRACE.value]!
+const VALUE = valueColumn('trace', TRACE.value)
 
 export const createCallShow = (context: Context): Show => {
   const { reader, records, addresses, name } = context
@@ -107,7 +107,7 @@ export const createCallShow = (context: Context): Show => {
   const party =
     (column: number, own: () => number): (() => Write) =>
     () => {
-      const write = values.value(RECORD_COLUMNS.trace[column]!, WHOLE)
+      const write = values.value(valueColumn('trace', column), WHOLE)
       return out => {
         if (bytes) return write(out, inTrace(column))
         values.address(out, own())
@@ -119,7 +119,7 @@ export const createCallShow = (context: Context): Show => {
   const traced =
     (column: number): ((plan: FieldPlan) => Write) =>
     plan => {
-      const write = values.value(RECORD_COLUMNS.trace[column]!, plan)
+      const write = values.value(valueColumn('trace', column), plan)
       return out => (bytes !== undefined && trace.offsets[column]! >= 0 ? write(out, inTrace(column)) : false)
     }
 
@@ -154,7 +154,7 @@ export const createCallShow = (context: Context): Show => {
       }
     },
     callType: plan => {
-      const write = values.value(RECORD_COLUMNS.trace[TRACE.callType]!, plan)
+      const write = values.value(valueColumn('trace', TRACE.callType), plan)
       return out => {
         if (bytes) return write(out, inTrace(TRACE.callType))
         name(out, call.callType)

@@ -39,12 +39,19 @@ export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undef
     field(name) {
       const below = BELOW.get(kind)!.get(name)!
       const shown = of(name, below)
+      if (isOpen(kind, name)) return { shown: 'part', single: false, members: 0, cut: value => cut(value, name) }
       if (shown === 'none') return undefined
       const members = below.reduce((bits, path, i) => (of(path) === 'whole' ? bits | (1 << i) : bits), 0)
       return { shown, single: of(name) === 'whole', members, cut: value => cut(value, name) }
     },
     isShown: path => of(path) === 'whole',
   }
+}
+
+/** Of an object with any members only what is cut tells whether something is left. */
+const isOpen = (kind: Kind, name: string): boolean => {
+  const field = MAPPING[kind].fields[name]!
+  return !isList(field) && field.kind === 'flattened'
 }
 
 /** Members of what a kind of field is shown as; none where that is a single value. */

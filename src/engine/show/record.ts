@@ -1,12 +1,14 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { type FieldwiseKind, MAPPING } from '../../mapping/index.ts'
 import { present } from '../../sqlite/damage.ts'
-import { RECORD_COLUMNS } from '../documents/forms.ts'
+import { isOfOneField, RARE_COLUMNS, RECORD_COLUMNS, REST } from '../documents/forms.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { cursor } from '../documents/records/cursor.ts'
 import { locate } from '../documents/records/fields.ts'
+import { seekRare, startOfExtra } from '../documents/records/rest.ts'
+import { takeLength } from '../documents/records/values.ts'
 import type { Show } from './hits.ts'
-import { writeObject } from './pieces.ts'
+import { writeJson, writeObject } from './pieces.ts'
 import { type FieldPlan, planMembers, planSource, type Write } from './plan.ts'
 import type { createValues } from './values.ts'
 
@@ -88,19 +90,59 @@ export const fieldsAt = (
       cursor.at = offsetOf(field)
       return cursor.at < 0 ? undefined : at.bytes
     },
-    writers: new Map(
-      columns.map((column, index) => [
-        column.field,
-        (plan: FieldPlan): Write => {
-          const write = value(column, plan, ownBloom)
-          return out => {
-            const offset = at.offsets[index]!
-            if (offset < 0) return false
-            cursor.at = offset
-            return write(out, at.bytes)
-          }
-        },
-      ]),
-    ),
+    writers: new Map([
+      ...restWriters(kind, at, { value }),
+      ...columns.flatMap((column, index): [string, (plan: FieldPlan) => Write][] => {
+        if (!isOfOneField(column)) return []
+        return [
+          [
+            column.field,
+            (plan: FieldPlan): Write => {
+              const write = value(column, plan, ownBloom)
+              return out => {
+                const offset = at.offsets[index]!
+                if (offset < 0) return false
+                cursor.at = offset
+                return write(out, at.bytes)
+              }
+            },
+          ],
+        ]
+      }),
+    ]),
   }
+}
+
+/** Of fields that few chains have, and of members that no field names. */
+const restWriters = (
+  kind: FieldwiseKind,
+  at: RecordAt,
+  { value }: Pick<ReturnType<typeof createValues>, 'value'>,
+): [string, (plan: FieldPlan) => Write][] => {
+  if (kind === 'trace') return []
+  /** Puts the cursor behind the length, and returns where they end; -1 where there are none. */
+  const enter = (): number => {
+    cursor.at = at.offsets[REST[kind]]!
+    return cursor.at < 0 ? -1 : takeLength(at.bytes) + cursor.at
+  }
+  const rare = [...RARE_COLUMNS[kind].values()].map((column): [string, (plan: FieldPlan) => Write] => [
+    column.field,
+    plan => {
+      const write = value(column, plan)
+      return out => {
+        const end = enter()
+        return end >= 0 && seekRare(kind, column.number, at.bytes, end) && write(out, at.bytes)
+      }
+    },
+  ])
+  const extra =
+    (plan: FieldPlan): Write =>
+    out => {
+      const end = enter()
+      const start = end < 0 ? end : startOfExtra(kind, at.bytes, end)
+      const left = start === end ? undefined : plan.cut(JSON.parse(at.bytes.toString('utf8', start, end)))
+      if (left !== undefined) writeJson(out, left)
+      return left !== undefined
+    }
+  return [...rare, [RECORD_COLUMNS[kind][REST[kind]]!.field, extra]]
 }

@@ -2,7 +2,7 @@ import * as show from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { decodeRlp } from '../../lib/rlp.ts'
 import type { Field, FieldKind, List } from '../../mapping/index.ts'
-import type { Column } from '../documents/forms.ts'
+import type { ValueColumn } from '../documents/forms.ts'
 import { cursor, takeVarint } from '../documents/records/cursor.ts'
 import { FOLLOWS_LOGS, NULL_INTEGER, PADDED, SMALL, takeBoolean, takeLength } from '../documents/records/values.ts'
 import { listOf } from '../query/fields.ts'
@@ -31,7 +31,11 @@ export const createValues = ({ addresses, name }: Pick<Context, 'addresses' | 'n
   }
 
   /** `ownBloom` appends the bloom filter of the logs of the transaction at hand. */
-  const value = ({ form, declaration }: Column, plan: FieldPlan, ownBloom?: (out: ByteWriter) => void): WriteValue => {
+  const value = (
+    { form, declaration }: ValueColumn,
+    plan: FieldPlan,
+    ownBloom?: (out: ByteWriter) => void,
+  ): WriteValue => {
     const none = (out: ByteWriter): boolean => {
       if (plan.single) out.bytes(NULL)
       return plan.single

@@ -31,6 +31,7 @@ const SHOWN = {
   double: orNull(number),
   integer256: orNull(whole),
   decimal: orNull(text),
+  flattened: { type: ['object', 'null'] },
 } as const satisfies Record<FieldKind, Schema>
 
 function encoded(kind: FieldKind): Schema {

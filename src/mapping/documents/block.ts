@@ -1,4 +1,5 @@
 import { type DocumentMapping, is, list } from '../kinds.ts'
+import { blockOfChains } from './chains.ts'
 
 export const block = {
   doc: 'A block. Its id is its hash.',
@@ -37,5 +38,7 @@ export const block = {
       address: is.address('Account the amount went to.'),
       amount: is.hexNumber('Amount, in Gwei.'),
     }),
+    ...blockOfChains,
+    extra: is.flattened('Members of the block that are no fields, as the node tells them.'),
   },
 } satisfies DocumentMapping

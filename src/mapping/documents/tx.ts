@@ -1,4 +1,5 @@
 import { type DocumentMapping, is, list } from '../kinds.ts'
+import { txOfChains } from './chains.ts'
 
 export const tx = {
   doc: 'A transaction with what its receipt says. Its id is its hash.',
@@ -92,5 +93,9 @@ export const tx = {
     revertTrace: is.integers('Trace address of the step in which the failure began. Needs traces.', {
       origin: 'decoded',
     }),
+    ...txOfChains,
+    extra: is.flattened(
+      'Members of the transaction and its receipt that are no fields, as the node tells them; `receipt` holds those that the receipt tells otherwise.',
+    ),
   },
 } satisfies DocumentMapping

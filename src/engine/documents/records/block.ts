@@ -1,5 +1,6 @@
 import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
 import type { Places } from '../../../documents/places.ts'
+import { restOfBlock } from '../../../documents/rest.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { createByteWriter } from '../../../lib/bytes.ts'
 import { MAPPING, wireName } from '../../../mapping/index.ts'
@@ -29,7 +30,9 @@ const COLUMNS = RECORD_COLUMNS.block
 
 /** Reads a field of a block, as the mapping names it. */
 export const blockReader = (field: string): ((block: RpcBlock) => unknown) => {
-  const wire = wireName(field, MAPPING.block.fields[field]!)
+  const declaration = MAPPING.block.fields[field]!
+  if (declaration.origin === 'rest') return restOfBlock
+  const wire = wireName(field, declaration)
   return block => block[wire]
 }
 

@@ -1,5 +1,6 @@
 import type { RpcReceipt, RpcTransaction } from '../../../chain/wire.ts'
 import type { Failure } from '../../../documents/failures.ts'
+import { restOfTx } from '../../../documents/rest.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { isList, MAPPING, wireName } from '../../../mapping/index.ts'
 import { RECORD_COLUMNS } from '../forms.ts'
@@ -25,6 +26,7 @@ export const txReader = (field: string): ((input: TxInput) => unknown) => {
   const declaration = MAPPING.tx.fields[field]!
   const wire = wireName(field, declaration)
   if (field === 'method') return ({ method }) => method
+  if (declaration.origin === 'rest') return ({ tx, receipt }) => restOfTx(tx, receipt)
   if (declaration.origin === 'decoded') return ({ failure }) => failure?.[field as keyof Failure]
   if (!isList(declaration) && declaration.bloom)
     return ({ receipt, bloom }) => {

@@ -1,9 +1,10 @@
+import type { Rest } from '../../../documents/rest.ts'
 import { snakeCase } from '../../../documents/wire.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { isTrue } from '../../../lib/hex.ts'
 import { encodeRlp, type Rlp } from '../../../lib/rlp.ts'
 import type { Field, List } from '../../../mapping/index.ts'
-import type { Column } from '../forms.ts'
+import { type Column, RARE_COLUMNS } from '../forms.ts'
 import { pack } from '../pack.ts'
 import { cursor, takeVarint } from './cursor.ts'
 
@@ -32,6 +33,9 @@ const NULL_BOOLEAN = 2
 const OWN_BLOOM = 1
 /** Added to the length of bytes: 0 is an explicit null, 1 the bloom filter of the transaction's logs. */
 const LENGTH_BASE = 2
+
+/** Behind fields that few chains have, each of which begins with its number. */
+export const END_OF_RARE = 0
 
 /** In place of a bloom filter that follows from the transaction's logs. */
 export const FOLLOWS = true
@@ -68,8 +72,22 @@ export const writeValue = (out: ByteWriter, column: Column, value: unknown, ids:
       break
     case 'list':
       out.bytes(encodeRlp(listItems(column.declaration as List, value as Record<string, unknown>[])))
+      break
+    case 'rest':
+      writeRest(out, value as Rest, ids)
   }
   endLength(out, start)
+}
+
+const writeRest = (out: ByteWriter, { kind, rare, extra }: Rest, ids: Ids) => {
+  for (const [name, value] of rare) {
+    const column = RARE_COLUMNS[kind].get(name)!
+    out.varint(column.number)
+    writeValue(out, column, value, ids)
+  }
+  if (!extra) return
+  out.varint(END_OF_RARE)
+  out.bytes(Buffer.from(JSON.stringify(extra)))
 }
 
 const writeInteger = (out: ByteWriter, value: unknown, keepsZeros: boolean) => {

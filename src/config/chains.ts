@@ -1,0 +1,129 @@
+/** What is known of a chain: the settings of a network that is named by the chain's short name. */
+export interface Chain {
+  /** Name of the network. */
+  network: string
+  /** EIP-155. */
+  id: number
+  /** Symbol of the native unit. */
+  symbol: string
+  /** Milliseconds between blocks. */
+  blockMs: number
+  /** Depth of the deepest reorganisation that is to be expected, in blocks, with room to spare. */
+  finality: number
+  /** Its blocks do not keep Ethereum's rule for logs blooms. */
+  skipBloom?: true
+  /** Methods for traces that public nodes of it have. */
+  traces: 'trace_block' | 'debug_traceBlockByNumber' | 'none'
+  /** How it differs, as sentences for the docs. */
+  quirks: string
+}
+
+const OP = 'Deposits are transactions of type 0x7e. Receipts tell fees for the parent chain.'
+const ORBIT = 'Types 0x64 to 0x6a. Each block begins with a transaction of the chain itself (0x6a).'
+const ZK = 'Types 0x71 and 0xff. Blooms are zero or incomplete. Batches are told once they are on the parent chain.'
+
+const op = (network: string, id: number, blockMs: number, more: Partial<Chain> = {}): Chain => ({
+  ...{ network, id, symbol: 'ETH', blockMs, finality: 64, traces: 'debug_traceBlockByNumber', quirks: OP },
+  ...more,
+})
+
+/** By short names, which `--network` takes. */
+export const CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
+  [
+    'ethereum',
+    {
+      ...{ network: 'ethereum/ethereum/mainnet', id: 1, symbol: 'ETH', blockMs: 12_000, finality: 64 },
+      ...{ traces: 'trace_block', quirks: '' },
+    },
+  ],
+  [
+    'sepolia',
+    {
+      ...{ network: 'ethereum/ethereum/sepolia', id: 11_155_111, symbol: 'ETH', blockMs: 12_000, finality: 64 },
+      ...{ traces: 'trace_block', quirks: '' },
+    },
+  ],
+  ['optimism', op('ethereum/optimism/mainnet', 10, 2_000)],
+  ['base', op('ethereum/base/mainnet', 8_453, 2_000)],
+  ['base-sepolia', op('ethereum/base/sepolia', 84_532, 2_000)],
+  ['blast', op('ethereum/blast/mainnet', 81_457, 2_000)],
+  ['unichain', op('ethereum/unichain/mainnet', 130, 1_000)],
+  ['world', op('ethereum/world/mainnet', 480, 2_000)],
+  [
+    'celo',
+    op('ethereum/celo/mainnet', 42_220, 1_000, {
+      symbol: 'CELO',
+      quirks: `${OP} Fees may be paid in tokens (types 0x7b, 0x7c). Blocks before 31,056,500 are of its own chain, and may have fewer members.`,
+    }),
+  ],
+  [
+    'arbitrum',
+    {
+      ...{ network: 'ethereum/arbitrum/mainnet', id: 42_161, symbol: 'ETH', blockMs: 250, finality: 256 },
+      ...{ traces: 'debug_traceBlockByNumber', quirks: ORBIT },
+    },
+  ],
+  [
+    'zksync',
+    {
+      ...{ network: 'ethereum/zksync/mainnet', id: 324, symbol: 'ETH', blockMs: 1_000, finality: 256 },
+      ...{ skipBloom: true, traces: 'debug_traceBlockByNumber', quirks: ZK },
+    },
+  ],
+  [
+    'polygon',
+    {
+      ...{
+        network: 'ethereum/polygon/mainnet',
+        id: 137,
+        symbol: 'POL',
+        blockMs: 2_000,
+        finality: 512,
+        skipBloom: true,
+      },
+      traces: 'debug_traceBlockByNumber',
+      quirks:
+        'Every 16th block or so has a state-sync transaction of the chain itself, whose logs are not in the bloom. Reorganisations may be deep.',
+    },
+  ],
+  [
+    'bnb',
+    {
+      ...{ network: 'ethereum/bnb/mainnet', id: 56, symbol: 'BNB', blockMs: 750, finality: 128 },
+      ...{
+        traces: 'debug_traceBlockByNumber',
+        quirks: 'The last transactions of a block are the chain’s own and cost nothing.',
+      },
+    },
+  ],
+  [
+    'gnosis',
+    {
+      ...{ network: 'ethereum/gnosis/mainnet', id: 100, symbol: 'xDAI', blockMs: 5_000, finality: 64 },
+      ...{ traces: 'trace_block', quirks: 'Blocks before the merge have seals of its own.' },
+    },
+  ],
+  [
+    'avalanche',
+    {
+      ...{ network: 'ethereum/avalanche/mainnet', id: 43_114, symbol: 'AVAX', blockMs: 1_500, finality: 64 },
+      traces: 'debug_traceBlockByNumber',
+      quirks: 'Blocks are final at once. Atomic transactions stand in `extra.blockExtraData`, undecoded.',
+    },
+  ],
+  [
+    'linea',
+    {
+      ...{ network: 'ethereum/linea/mainnet', id: 59_144, symbol: 'ETH', blockMs: 2_000, finality: 64 },
+      ...{ traces: 'debug_traceBlockByNumber', quirks: '' },
+    },
+  ],
+  [
+    'scroll',
+    {
+      ...{ network: 'ethereum/scroll/mainnet', id: 534_352, symbol: 'ETH', blockMs: 3_000, finality: 64 },
+      traces: 'debug_traceBlockByNumber',
+      quirks: 'Messages of the parent chain are transactions of type 0x7e with `queueIndex`.',
+    },
+  ],
+])

@@ -1,0 +1,125 @@
+import { isHex } from '../lib/hex.ts'
+import { type Field, type FieldKind, isList, MAPPING, wireName } from '../mapping/index.ts'
+
+/**
+ * What a block, or a transaction with its receipt, tells beside the fields that all chains have. Nothing of it is lost: what no field can
+ * show is kept as the wire has it.
+ */
+export interface Rest {
+  kind: RestKind
+  /** Fields that few chains have, in the order of the wire, with what it says of them: never null. */
+  rare: ReadonlyMap<string, unknown>
+  /** Other members as the wire has them, but for nulls; undefined where there are none. */
+  extra: Record<string, unknown> | undefined
+}
+
+type Wire = Readonly<Record<string, unknown>>
+export type RestKind = 'block' | 'tx'
+
+/** Members that place an object in the chain, which the store knows, or that repeat another. They were compared with what is due. */
+const PLACED = ['blockHash', 'blockNumber', 'blockTimestamp', 'transactionIndex', 'transactionHash']
+const OWN = {
+  block: ['number', 'timestamp', 'transactions', 'transactionCount'],
+  tx: PLACED,
+  receipt: [...PLACED, 'logs'],
+}
+/** What a receipt repeats of its transaction. */
+const REPEATED: ReadonlySet<string> = new Set(['from', 'to', 'type'])
+
+const namesOf = (kind: RestKind, origins: readonly Field['origin'][]): string[] =>
+  Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
+    origins.includes(field.origin) && (isList(field) || field.rare === undefined) ? [wireName(name, field)] : [],
+  )
+
+const KNOWN = {
+  block: new Set([...OWN.block, ...namesOf('block', ['wire'])]),
+  tx: new Set([...OWN.tx, ...namesOf('tx', ['wire'])]),
+  receipt: new Set([...OWN.receipt, ...namesOf('tx', ['receipt'])]),
+}
+
+const rareOf = (kind: RestKind): ReadonlyMap<string, Field> =>
+  new Map(
+    Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
+      isList(field) || field.rare === undefined ? [] : [[name, field]],
+    ),
+  )
+
+/** Fields of a kind that few chains have. */
+export const RARE: Readonly<Record<RestKind, ReadonlyMap<string, Field>>> = { block: rareOf('block'), tx: rareOf('tx') }
+
+export const restOfBlock = (block: Wire): Rest | undefined => {
+  const into = newRest('block')
+  for (const name in block) if (!KNOWN.block.has(name)) keep(into, name, block[name])
+  return ended(into)
+}
+
+/** Of what the transaction and its receipt tell differently, `extra.receipt` has the receipt's. */
+export const restOfTx = (tx: Wire, receipt: Wire): Rest | undefined => {
+  const into = newRest('tx')
+  for (const name in tx) if (!KNOWN.tx.has(name)) keep(into, name, tx[name])
+  let other: Record<string, unknown> | undefined
+  for (const name in receipt) {
+    if (KNOWN.receipt.has(name)) continue
+    const value = receipt[name]
+    if (value === null || value === undefined) continue
+    const told = REPEATED.has(name) ? tx[name] : (into.rare.get(name) ?? into.extra?.[name])
+    if (told === undefined || told === null) keep(into, name, value)
+    else if (!isSame(told, value)) {
+      other ??= Object.create(null) as Record<string, unknown>
+      other[name] = value
+    }
+  }
+  if (other) extraOf(into).receipt = other
+  return ended(into)
+}
+
+interface Gathered {
+  kind: RestKind
+  rare: Map<string, unknown>
+  extra: Record<string, unknown> | undefined
+}
+
+const NONE: Rest['rare'] = new Map()
+const newRest = (kind: RestKind): Gathered => ({ kind, rare: NONE as Map<string, unknown>, extra: undefined })
+const ended = (rest: Gathered): Rest | undefined => (rest.rare.size === 0 && !rest.extra ? undefined : rest)
+
+/** Names come from outside: `__proto__` may be one. */
+const extraOf = (rest: Gathered): Record<string, unknown> => {
+  rest.extra ??= Object.create(null) as Record<string, unknown>
+  return rest.extra
+}
+
+const keep = (rest: Gathered, name: string, value: unknown) => {
+  if (value === null || value === undefined) return
+  const field = RARE[rest.kind].get(name)
+  if (field && fits(field, value)) {
+    if (rest.rare === NONE) rest.rare = new Map()
+    rest.rare.set(name, value)
+  } else extraOf(rest)[name] = value
+}
+
+const isSame = (a: unknown, b: unknown): boolean =>
+  a === b ||
+  (typeof a === 'string' && typeof b === 'string'
+    ? a.toLowerCase() === b.toLowerCase()
+    : JSON.stringify(a) === JSON.stringify(b))
+
+const isHexOf = (value: unknown, least: number, most: number): boolean =>
+  typeof value === 'string' && value.length >= least && value.length <= most && isHex(value)
+
+const isInteger = (value: unknown): boolean =>
+  typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHexOf(value, 3, 66)
+
+const FITS: Partial<Record<FieldKind, (value: unknown, field: Field) => boolean>> = {
+  address: value => isHexOf(value, 42, 42),
+  hex: (value, { bytes }) => {
+    const [least, most] = bytes === undefined ? [2, Number.POSITIVE_INFINITY] : [2 + 2 * bytes, 2 + 2 * bytes]
+    return isHexOf(value, least, most) && (value as string).length % 2 === 0
+  },
+  quantity: isInteger,
+  amount: isInteger,
+  boolean: value => value === true || value === false,
+  keyword: value => typeof value === 'string' && value.length > 0 && value.length <= 64,
+}
+
+const fits = (field: Field, value: unknown): boolean => FITS[field.kind]?.(value, field) ?? false
