@@ -20,5 +20,11 @@ export const AddressLink = (props: Props) => {
 const Named = ({ network, value, kind = 'address', brief = false }: Props & { value: string }) => {
   const known = useKnown(network, value)
   const name = known?.name ?? known?.symbol
-  return <Hash value={value} kind={kind} network={network} name={name} brief={brief} />
+  return (
+    <>
+      <Hash value={value} kind={kind} network={network} name={name} brief={brief} />
+      {/* Many contracts have one name, and anybody can take another’s. */}
+      {name !== undefined && <code class="dim">…{value.slice(-4)}</code>}
+    </>
+  )
 }

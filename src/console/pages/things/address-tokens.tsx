@@ -13,7 +13,7 @@ const MOST = 100
 
 /** Tokens of which the address got or gave. */
 export const AddressTokens = ({ network, id }: ThingProps) => {
-  const tokens = { terms: { field: 'address', size: MOST } }
+  const tokens = { terms: { field: 'address.raw', size: MOST } }
   const found = useSearches(network, [
     { kinds: ['event'], body: { query: movementsOf(id), size: 0, aggs: { tokens } } },
   ])

@@ -126,7 +126,9 @@ const Created = ({ network, contract: { _source }, times }: { network: string; c
         <BlockLink network={network} number={numberAt(_source, 'blockNumber.num')} />
         {times > 1 && <span class="dim"> (the latest of {times} creations)</span>}
       </Fact>
-      <Fact name="Standard">{textAt(_source, 'standard')}</Fact>
+      <Fact name="Standard">
+        {textAt(_source, 'standard') && <Text value={textAt(_source, 'standard')!} most={60} />}
+      </Fact>
       <Fact name="Code">{size === undefined ? undefined : `${size.toLocaleString()} bytes`}</Fact>
     </>
   )
@@ -139,7 +141,9 @@ const TokenLink = ({ network, id, token }: { network: string; id: string; token:
       <Link to={hrefOf(network, 'token', id) ?? '/'}>
         <Text value={text} most={60} brief />
       </Link>{' '}
-      <span class="dim">{textAt(token, 'standard')}</span>
+      <span class="dim">
+        <Text value={textAt(token, 'standard') ?? ''} most={60} brief />
+      </span>
     </>
   )
 }

@@ -26,6 +26,9 @@ export const Args = ({ network, args }: { network: string; args: readonly Json[]
     </dl>
   )
 
+/** Of these, the decimals of the contract are meant; others may be of another token, or no amounts at all. */
+const AMOUNT = /^_?(value|amount|wad)$/i
+
 const Value = ({ network, argument }: { network: string; argument: Json }) => {
   const [type, hex] = [textAt(argument, 'value.type') ?? '', textAt(argument, 'value.hex')]
   if (hex === undefined) return <span class="dim">not told</span>
@@ -34,7 +37,10 @@ const Value = ({ network, argument }: { network: string; argument: Json }) => {
   // Of an indexed string, only the hash stands in the log.
   if (type === 'string') return <Text value={utf8Of(hex)} />
   const integer = integerOf(type, hex)
-  if (integer !== undefined) return <Integer value={integer} scaled={numberAt(argument, 'value.scaled')} />
+  if (integer !== undefined) {
+    const isAmount = AMOUNT.test(textAt(argument, 'name') ?? '')
+    return <Integer value={integer} scaled={isAmount ? numberAt(argument, 'value.scaled') : undefined} />
+  }
   const elements = elementsOf(type, hex)
   if (!elements) return <Raw hex={hex} />
   return (

@@ -63,7 +63,7 @@ const Code = ({ contract }: Props) => {
         <Fact name="Standard">
           {textAt(contract, 'standard') && (
             <>
-              {textAt(contract, 'standard')}{' '}
+              <Text value={textAt(contract, 'standard')!} most={60} />{' '}
               <span class="dim">{STANDARD_SOURCES[textAt(contract, 'standardSource') ?? '']}</span>
             </>
           )}
@@ -71,7 +71,7 @@ const Code = ({ contract }: Props) => {
         <Fact name="Functions">
           {selectors.length > 0 && (
             <details>
-              <summary>{selectors.length.toLocaleString()} selectors</summary>
+              <summary>{selectors.length.toLocaleString()} by selector</summary>
               <code class="bytes">{selectors.join(' ')}</code>
             </details>
           )}
@@ -186,7 +186,10 @@ const Similar = ({ network, id }: Props) => {
             <AddressLink network={network} value={textAt(hit._source, 'address')} />{' '}
             <span>
               {Math.floor((numberAt(hit as unknown as JsonObject, '_score') ?? 0) * 1000) / 10} % of the code alike
-              <span class="dim"> {textAt(hit._source, 'standard') ?? ''}</span>
+              <span class="dim">
+                {' '}
+                <Text value={textAt(hit._source, 'standard') ?? ''} most={60} brief />
+              </span>
             </span>
           </li>
         ))}

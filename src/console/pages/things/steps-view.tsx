@@ -42,12 +42,12 @@ const StepView = ({ network, step, isBeginning }: { network: string; step: Step;
       <div class="step">
         <code class="dim">{path.length === 0 ? '·' : path.join('.')}</code>{' '}
         <span class="kind">{NAMES[type] ?? type}</span>{' '}
+        <span class="way">
+          <AddressLink network={network} value={from} brief /> → <AddressLink network={network} value={to} />
+        </span>{' '}
         {type !== 'create' && type !== 'suicide' && <Called method={method} selector={selector} />}
         {value !== undefined && value > 0n && <Coins network={network} value={value} />}
         {gasUsed !== undefined && <span class="dim"> {gasUsed.toLocaleString()} gas</span>}
-      </div>
-      <div class="way">
-        <AddressLink network={network} value={from} brief /> → <AddressLink network={network} value={to} />
       </div>
       {error !== undefined && (
         <p class="bad">

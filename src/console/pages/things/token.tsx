@@ -117,9 +117,9 @@ const TokenFacts = ({ network, id, source, contract, counts }: FactsProps) => {
         <Said text={text('symbol')} />
       </Fact>
       <Fact name="Decimals">
-        {decimals === undefined ? <span class="dim">it has none, or does not say</span> : String(decimals)}
+        {decimals === undefined ? <span class="dim">none, or not known</span> : String(decimals)}
       </Fact>
-      <Fact name="Standard">{text('standard')}</Fact>
+      <Fact name="Standard">{text('standard') && <Text value={text('standard')!} most={60} />}</Fact>
       <Fact name="Created by">{contract && <AddressLink network={network} value={textAt(contract, 'creator')} />}</Fact>
       <Fact name="First seen">
         block <BlockLink network={network} number={numberAt(source, 'firstSeen.num')} />
@@ -143,7 +143,7 @@ const TokenFacts = ({ network, id, source, contract, counts }: FactsProps) => {
 }
 
 const Said = ({ text }: { text: string | undefined }) =>
-  text ? <Text value={text} most={120} /> : <span class="dim">it does not say</span>
+  text ? <Text value={text} most={120} /> : <span class="dim">not known</span>
 
 const TABS = [
   { name: 'movements', title: 'Movements' },
