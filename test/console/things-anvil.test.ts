@@ -12,13 +12,18 @@ const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for thi
 
 /** Where ERC-1967 keeps the implementation. */
 const IMPLEMENTATION = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
-const SYMBOL = '<img src=x>\u202e'
+const SYMBOL = '<img src=x>\u200b'
 /** Reverts with `OwnableUnauthorizedAccount(caller)`. */
 const REFUSER = `0x63118cdaa760e01b5f523360045260245ffd`
 const forwarderTo = (to: string) => `0x600060006000600034${`73${to.slice(2)}`}5af100`
 
 const pad = (value: string | number) => BigInt(value).toString(16).padStart(64, '0')
 const balanceOf = (holder: string) => keccak256(`0x${pad(holder)}${pad(0)}`)
+/** A short string as Solidity stores it. */
+const stored = (text: string) => {
+  const bytes = Buffer.from(text)
+  return BigInt(`0x${bytes.toString('hex').padEnd(62, '0')}${(bytes.length * 2).toString(16).padStart(2, '0')}`)
+}
 const transferTo = (to: string, units: bigint) => `0xa9059cbb${pad(to)}${units.toString(16).padStart(64, '0')}`
 
 describe('pages of things on a running node', { skip }, () => {
@@ -67,7 +72,7 @@ describe('pages of things on a running node', { skip }, () => {
 
   test('a transfer through a proxy: steps, movement, the proxy’s implementation, and a token with a hostile name', async t => {
     const code = codeOf('Plain')
-    const token = await deploy(code, { 3: 'Dollar', 4: SYMBOL, [balanceOf(wallet)]: 10n ** 21n })
+    const token = await deploy(code, { 3: 'Dollar', 4: stored(SYMBOL), [balanceOf(wallet)]: 10n ** 21n })
     const proxy = await deploy(codeOf('ERC1967Proxy'), {
       [IMPLEMENTATION]: BigInt(token),
       [balanceOf(wallet)]: 10n ** 21n,
@@ -78,17 +83,15 @@ describe('pages of things on a running node', { skip }, () => {
     const page = await bench.enter(t, `${AT}/tx/${direct.transactionHash}?tab=movements`)
     const moved = page.getByRole('list', { name: 'Movements' }).getByRole('listitem').first()
     await moved.getByText('1.5').waitFor()
-    await moved.getByText('U+202E').first().waitFor()
+    await moved.getByText('U+200B').first().waitFor()
     await page.goto(`${bench.server.url}${AT}/tx/${through.transactionHash}`)
     const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
     await steps.nth(1).getByText('delegatecall').waitFor()
     await steps.nth(1).getByText('transfer', { exact: true }).waitFor()
     await page.goto(`${bench.server.url}${AT}/address/${proxy}?tab=contract`)
     await page.getByRole('region', { name: 'Proxy' }).locator(`a[title="${token}" i]`).first().waitFor()
-    await page.goto(`${bench.server.url}${AT}/address/${token}?tab=contract`)
-    await page.getByRole('region', { name: 'Proxy' }).locator(`a[title="${proxy}" i]`).first().waitFor()
     await page.goto(`${bench.server.url}${AT}/token/${token}`)
-    await page.getByRole('heading', { name: '<img src=x>' }).getByText('U+202E').waitFor()
+    await page.getByRole('heading', { name: '<img src=x>' }).getByText('U+200B').waitFor()
     await page.getByRole('grid', { name: 'Movements' }).getByText('1.5').waitFor()
     assert.equal(await page.locator('img').count(), 0)
   })
