@@ -70,7 +70,7 @@ describe('pages of things on a running node', { skip }, () => {
     assert.deepEqual(await violations(page), [])
   })
 
-  test('a transfer through a proxy: steps, movement, the proxy’s implementation, and a token with a hostile name', async t => {
+  test('a transfer through a proxy, step by step; a movement; a token with a hostile name', async t => {
     const code = codeOf('Plain')
     const token = await deploy(code, { 3: 'Dollar', 4: stored(SYMBOL), [balanceOf(wallet)]: 10n ** 21n })
     const proxy = await deploy(codeOf('ERC1967Proxy'), {
@@ -88,8 +88,6 @@ describe('pages of things on a running node', { skip }, () => {
     const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
     await steps.nth(1).getByText('delegatecall').waitFor()
     await steps.nth(1).getByText('transfer', { exact: true }).waitFor()
-    await page.goto(`${bench.server.url}${AT}/address/${proxy}?tab=contract`)
-    await page.getByRole('region', { name: 'Proxy' }).locator(`a[title="${token}" i]`).first().waitFor()
     await page.goto(`${bench.server.url}${AT}/token/${token}`)
     await page.getByRole('heading', { name: '<img src=x>' }).getByText('U+200B').waitFor()
     await page.getByRole('grid', { name: 'Movements' }).getByText('1.5').waitFor()
