@@ -1,5 +1,7 @@
 import type { FunctionComponent } from 'preact'
 
+const thing = (kind: string) => `/:technology/:blockchain/:network/${kind}/:id`
+
 /**
  * The pages; each is loaded when it is first needed. `:name` in a path is one part of the address, which the page gets as a parameter.
  * The first path that fits has the address. The last path without parameters is the page's place in the navigation.
@@ -10,6 +12,10 @@ export const PAGES: readonly Page[] = [
     ...{ name: 'rules', title: 'Rules', paths: ['/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'] },
     load: () => import('./pages/rules/index.tsx'),
   },
+  { name: 'block', title: 'Block', paths: [thing('block')], load: () => import('./pages/things/block.tsx') },
+  { name: 'tx', title: 'Transaction', paths: [thing('tx')], load: () => import('./pages/things/tx.tsx') },
+  { name: 'address', title: 'Address', paths: [thing('address')], load: () => import('./pages/things/address.tsx') },
+  { name: 'token', title: 'Token', paths: [thing('token')], load: () => import('./pages/things/token.tsx') },
 ]
 
 export interface Page {

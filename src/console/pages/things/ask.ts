@@ -1,0 +1,51 @@
+import { ApiError, ask } from '../../api/client.ts'
+import { type JsonObject, textAt, toJson } from '../../api/json.ts'
+import { useAsk } from '../../api/use-ask.ts'
+import type { Hit, Kind, SearchAnswer } from '../../api/wire.ts'
+
+/** One search of several that go into one request. */
+export interface Search {
+  kinds: readonly Kind[]
+  body: JsonObject
+}
+
+export const searchAll = async (
+  network: string,
+  searches: readonly Search[],
+  signal: AbortSignal,
+): Promise<SearchAnswer[]> => {
+  const lines = searches.flatMap(({ kinds, body }) => [toJson({ index: kinds.join() }), toJson(body), ''])
+  const { responses } = await ask<{ responses: SearchAnswer[] }>(`${network}/es/_msearch?rest_total_hits_as_int=true`, {
+    body: lines.join('\n').replaceAll('\n\n', '\n'),
+    signal,
+  })
+  for (const response of responses as unknown as JsonObject[]) {
+    const reason = textAt(response, 'error.reason')
+    if (reason !== undefined) throw new ApiError(Number(response.status), textAt(response, 'error.type') ?? '', reason)
+  }
+  return responses
+}
+
+/** Asks all of them at once, again when one of them changes; undefined asks nothing. */
+export const useSearches = (network: string, searches: readonly Search[] | undefined) =>
+  useAsk(searches && `${network} ${toJson(searches)}`, signal => searchAll(network, searches!, signal))
+
+export const byId = (kinds: readonly Kind[], id: string, more: JsonObject = {}): Search => ({
+  kinds,
+  body: { query: { ids: { values: [id] } }, ...more },
+})
+
+export const term = (field: string, value: string | number | boolean): JsonObject => ({ term: { [field]: value } })
+
+export const all = (...filter: JsonObject[]): JsonObject => ({ bool: { filter } })
+
+export const any = (...should: JsonObject[]): JsonObject => ({ bool: { should, minimum_should_match: 1 } })
+
+/** In the order of the chain. */
+export const NEWEST = [{ _shard_doc: 'desc' }]
+export const OLDEST = [{ _shard_doc: 'asc' }]
+
+/** Only how many there are. */
+export const count = (kinds: readonly Kind[], query: JsonObject): Search => ({ kinds, body: { query, size: 0 } })
+
+export const hitsOf = (answer: SearchAnswer | undefined): Hit[] => answer?.hits.hits ?? []

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { keccak256 } from 'viem'
+import { until } from '../e2e/program.ts'
+import { type Anvil, anvilPath, startAnvil } from '../support/anvil.ts'
+import { codeOf, initCodeOf, type Receipt, send } from '../support/deploy.ts'
+import { skip as noBrowser, useConsole, violations } from './support.ts'
+
+const NETWORK = 'ethereum/anvil/local'
+const AT = `/console/${NETWORK}`
+const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
+
+/** Where ERC-1967 keeps the implementation. */
+const IMPLEMENTATION = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
+const SYMBOL = '<img src=x>\u200b'
+/** Reverts with `OwnableUnauthorizedAccount(caller)`. */
+const REFUSER = `0x63118cdaa760e01b5f523360045260245ffd`
+const forwarderTo = (to: string) => `0x600060006000600034${`73${to.slice(2)}`}5af100`
+
+const pad = (value: string | number) => BigInt(value).toString(16).padStart(64, '0')
+const balanceOf = (holder: string) => keccak256(`0x${pad(holder)}${pad(0)}`)
+/** A short string as Solidity stores it. */
+const stored = (text: string) => {
+  const bytes = Buffer.from(text)
+  return BigInt(`0x${bytes.toString('hex').padEnd(62, '0')}${(bytes.length * 2).toString(16).padStart(2, '0')}`)
+}
+const transferTo = (to: string, units: bigint) => `0xa9059cbb${pad(to)}${units.toString(16).padStart(64, '0')}`
+
+describe('pages of things on a running node', { skip }, () => {
+  const args: string[] = []
+  const ends: (() => Promise<void>)[] = []
+  let anvil: Anvil
+  let [wallet, other] = ['', '']
+  before(async () => {
+    if (skip) return
+    anvil = await startAnvil({ after: end => void ends.push(end) })
+    ;[wallet, other] = (await anvil.call<string[]>('eth_accounts')) as [string, string]
+    args.push('--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--traces', 'all')
+  })
+  const bench = useConsole(args)
+  after(async () => {
+    for (const end of ends) await end()
+  })
+
+  const deploy = async (code: string, storage: Record<string, bigint | string> = {}) =>
+    (await send(anvil, { from: wallet, data: initCodeOf(code, storage) })).contractAddress!
+  const indexed = ({ transactionHash }: Receipt) =>
+    until(
+      () => bench.server.total(NETWORK, 'tx', { ids: { values: [transactionHash] } }),
+      total => total === 1,
+    )
+
+  test('a transaction that fails by a custom error, and a step that fails inside of one that succeeds', async t => {
+    const refuser = await deploy(REFUSER)
+    const forwarder = await deploy(forwarderTo(refuser))
+    const failed = await send(anvil, { from: wallet, to: refuser })
+    const partly = await send(anvil, { from: wallet, to: forwarder })
+    await indexed(partly)
+    const page = await bench.enter(t, `${AT}/tx/${failed.transactionHash}`)
+    const result = page.locator('.facts > div').filter({ hasText: 'Result' })
+    await result.getByText('Failed').waitFor()
+    await result.getByText('OwnableUnauthorizedAccount(').waitFor()
+    await page.getByText('the failure began here').waitFor()
+    await page.goto(`${bench.server.url}${AT}/tx/${partly.transactionHash}`)
+    await result.getByText('Succeeded').waitFor()
+    const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
+    await steps.nth(1).getByText('Failed').waitFor()
+    await steps.nth(1).getByText('OwnableUnauthorizedAccount(').waitFor()
+    assert.equal(await steps.nth(0).getByText('Failed').count(), 0)
+    assert.deepEqual(await violations(page), [])
+  })
+
+  test('a transfer through a proxy, step by step; a movement; a token with a hostile name', async t => {
+    const code = codeOf('Plain')
+    const token = await deploy(code, { 3: 'Dollar', 4: stored(SYMBOL), [balanceOf(wallet)]: 10n ** 21n })
+    const proxy = await deploy(codeOf('ERC1967Proxy'), {
+      [IMPLEMENTATION]: BigInt(token),
+      [balanceOf(wallet)]: 10n ** 21n,
+    })
+    const direct = await send(anvil, { from: wallet, to: token, data: transferTo(other, 15n * 10n ** 17n) })
+    const through = await send(anvil, { from: wallet, to: proxy, data: transferTo(other, 7n) })
+    await indexed(through)
+    const page = await bench.enter(t, `${AT}/tx/${direct.transactionHash}?tab=movements`)
+    const moved = page.getByRole('list', { name: 'Movements' }).getByRole('listitem').first()
+    await moved.getByText('1.5').waitFor()
+    await moved.getByText('U+200B').first().waitFor()
+    await page.goto(`${bench.server.url}${AT}/tx/${through.transactionHash}`)
+    const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
+    await steps.nth(1).getByText('delegatecall').waitFor()
+    await steps.nth(1).getByText('transfer', { exact: true }).waitFor()
+    await page.goto(`${bench.server.url}${AT}/token/${token}`)
+    await page.getByRole('heading', { name: '<img src=x>' }).getByText('U+200B').waitFor()
+    await page.getByRole('grid', { name: 'Movements' }).getByText('1.5').waitFor()
+    assert.equal(await page.locator('img').count(), 0)
+  })
+})

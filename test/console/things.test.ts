@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { DEMO, overhang, skip, useConsole, violations } from './support.ts'
+
+const AT = `/console/${DEMO}`
+const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
+const ALICE = '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C'
+const PROXY = '0x96413f97B68fA79d0Be52a7EDc327D283fAaa5A8'
+
+describe('pages of things', { skip }, () => {
+  const bench = useConsole()
+  const first = async (kind: string, query: unknown, sort: unknown = [{ _shard_doc: 'asc' }]) =>
+    (await bench.server.search(DEMO, kind, { query, size: 1, sort })).hits.hits[0]!
+  const fact = (page: Page, name: string) =>
+    page.locator('.facts > div').filter({ has: page.getByText(name, { exact: true }) })
+  const tab = (page: Page, name: string | RegExp) => page.getByRole('tab', { name })
+
+  test('a block by number and by hash, its transactions, its neighbours, and the last one without a next', async t => {
+    const page = await bench.enter(t, `${AT}/block/400`)
+    await page.getByRole('heading', { name: 'Block 400' }).waitFor()
+    const txs = await bench.server.total(DEMO, 'tx', { term: { 'blockNumber.num': 400 } })
+    const events = await bench.server.total(DEMO, 'event', { term: { 'blockNumber.num': 400 } })
+    await tab(page, `Transactions (${txs})`).waitFor()
+    await tab(page, `Events (${events})`).click()
+    await page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(events).waitFor()
+    await page.getByRole('link', { name: 'Next block' }).click()
+    await page.getByRole('heading', { name: 'Block 401' }).waitFor()
+    assert.match(await page.title(), /^Block 401/)
+    await page.getByRole('link', { name: 'Previous block' }).waitFor()
+    await page.keyboard.press('[')
+    await page.getByRole('heading', { name: 'Block 400' }).waitFor()
+    const { _id } = await first('block', { term: { 'number.num': 420 } })
+    await page.goto(`${bench.server.url}${AT}/block/${_id}`)
+    await page.getByRole('heading', { name: 'Block 420' }).waitFor()
+    await page.getByRole('link', { name: 'Previous block' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Next block' }).count(), 0)
+    await page.getByRole('grid', { name: 'Transactions' }).getByRole('row').nth(1).click()
+    await page.getByRole('heading', { name: 'Transaction' }).waitFor()
+  })
+
+  test('a transaction that failed by a custom error says where, and leads to its neighbours', async t => {
+    const { _id, _source } = await first('tx', { term: { revertName: 'OwnableUnauthorizedAccount' } })
+    const page = await bench.enter(t, `${AT}/tx/${_id}`)
+    await fact(page, 'Result').getByText('OwnableUnauthorizedAccount(').waitFor()
+    await page.getByRole('list', { name: 'Steps' }).getByText('the failure began here').waitFor()
+    await tab(page, 'Input').click()
+    await page.getByRole('region', { name: 'Decoded' }).getByText(String(_source.method)).waitFor()
+    await page.getByRole('region', { name: 'Raw' }).getByRole('listitem').first().waitFor()
+    const nonce = (_source.nonce as { num: number }).num
+    await page.getByRole('link', { name: 'Next of the sender' }).click()
+    await fact(page, 'From')
+      .getByText(`nonce ${nonce + 1}`, { exact: true })
+      .waitFor()
+    await page.getByRole('link', { name: 'Previous of the sender' }).waitFor()
+    await page.keyboard.press('{')
+    await fact(page, 'From').getByText(`nonce ${nonce}`, { exact: true }).waitFor()
+  })
+
+  test('steps, events and movements of a transaction are those of the index, and what was undone is marked', async t => {
+    const inner = await first('call', {
+      bool: { filter: [{ term: { reverted: true } }, { range: { depth: { gt: 0 } } }] },
+    })
+    const id = String(inner._source.transactionHash)
+    const page = await bench.enter(t, `${AT}/tx/${id}`)
+    const steps = page.getByRole('list', { name: 'Steps' }).locator('> li')
+    await steps.first().waitFor()
+    assert.equal(await steps.count(), await bench.server.total(DEMO, 'trace', { term: { transactionHash: id } }))
+    const failed = await bench.server.total(DEMO, 'trace', {
+      bool: { filter: [{ term: { transactionHash: id } }, { exists: { field: 'error' } }] },
+    })
+    assert.equal(
+      await page
+        .getByRole('list', { name: 'Steps' })
+        .getByText(/^Failed/)
+        .count(),
+      failed,
+    )
+    await page.getByText('Input and output').first().click()
+    await page.getByRole('list', { name: 'Steps' }).getByText('Input', { exact: true }).waitFor()
+
+    const swap = await first('event', { term: { 'event.raw': 'Swap' } })
+    const hash = String(swap._source.transactionHash)
+    const logs = await bench.server.total(DEMO, 'log', { term: { transactionHash: hash } })
+    await page.goto(`${bench.server.url}${AT}/tx/${hash}?tab=events`)
+    const events = page.getByRole('list', { name: 'Events' }).locator('> li')
+    await events.nth(logs - 1).waitFor()
+    assert.equal(await events.count(), logs)
+    const moved = await bench.server.total(DEMO, 'event', {
+      bool: { filter: [{ term: { transactionHash: hash } }, { term: { 'event.raw': 'Transfer' } }] },
+    })
+    await tab(page, /^Movements/).click()
+    assert.ok((await page.getByRole('list', { name: 'Movements' }).locator('> li').count()) >= moved)
+  })
+
+  test('an account: in and out, movements, tokens; a row leads to the transaction and back', async t => {
+    const page = await bench.enter(t, `${AT}/address/${ALICE}`)
+    const total = (query: unknown) => bench.server.total(DEMO, 'tx', query)
+    const [sent, got] = [await total({ term: { from: ALICE } }), await total({ term: { to: ALICE } })]
+    await page.getByRole('heading', { name: 'Account' }).waitFor()
+    await page.getByLabel('Show').selectOption({ label: `Out (${sent})` })
+    await page.getByLabel('Show').selectOption({ label: `In (${got})` })
+    const grid = page.getByRole('grid', { name: 'Transactions' })
+    await grid.waitFor()
+    await tab(page, 'Tokens').click()
+    await page.getByRole('link', { name: 'DUSD' }).waitFor()
+    await tab(page, /^Movements/).click()
+    await page.getByRole('grid', { name: 'Movements' }).getByText('DUSD').first().waitFor()
+    await page.getByRole('grid').getByRole('row').nth(1).getByRole('gridcell').first().click()
+    await page.getByRole('heading', { name: 'Transaction' }).waitFor()
+    await page.goBack()
+    await page.getByRole('grid', { name: 'Movements' }).waitFor()
+  })
+
+  test('a proxy: its implementation and upgrades, how its ABI is known, similar contracts', async t => {
+    const page = await bench.enter(t, `${AT}/address/${PROXY}?tab=contract`)
+    const proxy = page.getByRole('region', { name: 'Proxy' })
+    await proxy.getByText('Passes its calls on to').waitFor()
+    const upgrades = await bench.server.total(DEMO, 'event', {
+      bool: { filter: [{ term: { address: PROXY } }, { term: { 'event.raw': 'Upgraded' } }] },
+    })
+    const listed = proxy.locator('.facts > div').filter({ hasText: 'Upgrades' }).getByRole('listitem')
+    assert.equal(await listed.count(), upgrades)
+    const created = proxy.locator('.facts > div').filter({ hasText: 'When it was created' })
+    await created.getByRole('link').click()
+    await tab(page, 'Contract').click()
+    await proxy.locator(`a[title="${PROXY}"]`).waitFor()
+    await page.goBack()
+    await page.getByRole('region', { name: 'ABI' }).getByText('By signatures alone').waitFor()
+    await page.goto(`${bench.server.url}${AT}/address/${DOLLAR}?tab=contract`)
+    await page.getByRole('region', { name: 'Similar contracts' }).getByText('100 % of the code alike').first().waitFor()
+    await page.getByRole('region', { name: 'Emitted events' }).getByText('Transfer', { exact: true }).waitFor()
+  })
+
+  test('a token: movements with decimals and symbol, what was created, and no holders', async t => {
+    const page = await bench.enter(t, `${AT}/token/${DOLLAR}`)
+    await page.getByRole('heading', { name: 'Token DUSD' }).waitFor()
+    const moved = await bench.server.total(DEMO, 'event', {
+      bool: { filter: [{ term: { address: DOLLAR } }, { term: { 'event.raw': 'Transfer' } }] },
+    })
+    await tab(page, `Movements (${moved})`).waitFor()
+    await page
+      .getByRole('grid', { name: 'Movements' })
+      .getByText(/ DUSD$/)
+      .first()
+      .waitFor()
+    await page.getByLabel('Show').selectOption('Created')
+    await page.getByRole('grid', { name: 'Movements' }).getByText('created').first().waitFor()
+    await fact(page, 'Holders').getByText('Not known').waitFor()
+    await fact(page, 'Contract').getByRole('link').click()
+    await page.getByRole('heading', { name: 'Contract' }).waitFor()
+  })
+
+  test('what is not held says where it was looked, and what else has the id', async t => {
+    const none = `0x${'ab'.repeat(32)}`
+    const page = await bench.enter(t, `${AT}/tx/${none}`)
+    await page.getByText('This transaction is not held').waitFor()
+    await page.getByText(`Looked in tx documents of ${DEMO}, blocks 0 to 420.`).waitFor()
+    const go = (path: string) => page.goto(`${bench.server.url}${AT}/${path}`)
+    await go('block/999')
+    await page.getByText('This block is not held').waitFor()
+    const { _id } = await first('tx', { match_all: {} })
+    await go(`block/${_id}`)
+    await page.getByRole('link', { name: 'a transaction' }).click()
+    await page.getByRole('heading', { name: 'Transaction' }).waitFor()
+    await go('tx/nonsense')
+    await page.getByText('A transaction is named by its hash').waitFor()
+    await go(`address/0x${'ab'.repeat(20)}`)
+    await page.getByText('Nothing that is held has to do with this address').waitFor()
+    await go(`token/${ALICE}`)
+    await page.getByRole('link', { name: 'Go to the address' }).click()
+    await page.getByRole('heading', { name: 'Account' }).waitFor()
+    await page.goto(`${bench.server.url}/console/ethereum/no/such/block/1`)
+    await page.getByRole('alert').filter({ hasText: 'The block cannot be read' }).waitFor()
+  })
+
+  test('hostile text from the chain stays text on every page', async t => {
+    const odd = `<script>document.title='x'</script><img src=x onerror="document.title='x'">\u202e\u0000`
+    const long = `${odd}${'A'.repeat(32_768)}`
+    const page = await bench.enter(t)
+    // Whatever text the server tells of names, symbols, events, arguments and errors is such.
+    const spoil = (key: string, value: unknown): unknown =>
+      typeof value === 'string' && SPOILT.has(key) ? long : key === 'status' && value === true ? false : value
+    await page.route(/\/es\/|\/abi\//, async route => {
+      const response = await route.fetch()
+      const text = await response.text()
+      await route.fulfill({ response, body: JSON.stringify(JSON.parse(text, spoil)) })
+    })
+    const { _source } = await first('event', { term: { 'event.raw': 'Swap' } })
+    for (const path of [
+      ...['steps', 'events', 'movements', 'input', 'json'].map(tab => `tx/${_source.transactionHash}?tab=${tab}`),
+      ...['block/400', 'block/400?tab=events', `address/${DOLLAR}`, `address/${PROXY}?tab=contract`],
+      ...[`address/${DOLLAR}?tab=events`, `token/${DOLLAR}`, `token/${DOLLAR}?tab=events`],
+    ]) {
+      await page.goto(`${bench.server.url}${AT}/${path}`)
+      await page
+        .getByText('<script>')
+        .first()
+        .waitFor({ timeout: 8_000 })
+        .catch(error => assert.fail(`${path}: ${error}`))
+      assert.notEqual(await page.title(), 'x', path)
+      assert.equal(await page.locator('img').count(), 0)
+      assert.equal(await overhang(page), 0, path)
+      assert.ok(!(await page.title()).includes('\u202e'))
+    }
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`axe finds nothing, wide and narrow (${colorScheme})`, async t => {
+      const page = await bench.enter(t, `${AT}/block/400`, { colorScheme })
+      const failing = await first('tx', { exists: { field: 'revertName' } })
+      const { _source } = await first('event', { term: { 'event.raw': 'Swap' } })
+      for (const [path, shown] of [
+        ['block/400', 'Previous block'],
+        [`tx/${failing._id}`, 'the failure began here'],
+        [`tx/${_source.transactionHash}?tab=events`, 'Topics and data'],
+        [`tx/${_source.transactionHash}?tab=movements`, 'DUSD'],
+        [`tx/${_source.transactionHash}?tab=input`, 'Raw, '],
+        [`address/${ALICE}`, 'In and out'],
+        [`address/${PROXY}?tab=contract`, '% of the code alike'],
+        [`token/${DOLLAR}`, 'DUSD'],
+        [`tx/0x${'ab'.repeat(32)}`, 'Looked in'],
+      ] as const) {
+        await page.setViewportSize({ width: 1280, height: 860 })
+        await page.goto(`${bench.server.url}${AT}/${path}`)
+        await page.getByText(shown).first().waitFor({ state: 'attached' })
+        assert.deepEqual(await violations(page), [], path)
+        await page.setViewportSize({ width: 360, height: 740 })
+        assert.equal(await overhang(page), 0, path)
+        assert.deepEqual(await violations(page), [], path)
+      }
+    })
+})
+
+const SPOILT = new Set(['name', 'symbol', 'event', 'method', 'str', 'error', 'revertReason', 'standard'])
