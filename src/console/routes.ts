@@ -6,6 +6,9 @@ import type { FunctionComponent } from 'preact'
  */
 export const PAGES: readonly Page[] = [
   { name: 'explore', title: 'Explore', paths: ['/', '/explore'], load: () => import('./pages/explore/index.tsx') },
+  { name: 'status', title: 'Status', paths: ['/status'], load: () => import('./pages/status/index.tsx') },
+  { name: 'abis', title: 'ABIs', paths: ['/abis/:id', '/abis'], load: () => import('./pages/abis/index.tsx') },
+  { name: 'account', title: 'Account', paths: ['/account'], load: () => import('./pages/account/index.tsx') },
 ]
 
 export interface Page {
