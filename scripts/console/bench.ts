@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { CHROMIUM } from '../../test/console/support.ts'
 import { PACK, type Packed } from './build.ts'
+import { serveBuilt } from './serve.ts'
 
 /** Prints the sizes of the console, and how soon something of it is seen on loopback: `npm run bench:console`. */
 const MOST_KB = 250
@@ -22,16 +22,8 @@ row(`in all (at most ${MOST_KB} kB)`, sum('size'), sum('br'), sum('gzip'))
 
 const firstSight = async (executablePath: string) => {
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-bench-console-'))
-  const server = spawn(process.execPath, ['dist/chainsieve.mjs', 'serve', '--port', '0', '--data', data])
+  const { url, stop } = await serveBuilt(data)
   try {
-    const url = await new Promise<string>(resolve => {
-      let said = ''
-      server.stderr.on('data', text => {
-        said += String(text)
-        const [, found] = /Serves +url=(\S+)/.exec(said) ?? []
-        if (found) resolve(found)
-      })
-    })
     const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     const times: number[] = []
     for (let run = 0; run < RUNS; run++) {
@@ -48,8 +40,7 @@ const firstSight = async (executablePath: string) => {
     const sorted = times.map(Math.round).sort((a, b) => a - b)
     console.log(`first sight, ms (at most ${MOST_MS}): median ${sorted[RUNS >> 1]}, all ${sorted.join(' ')}`)
   } finally {
-    server.kill()
-    await new Promise(resolve => server.once('close', resolve))
+    await stop()
     rmSync(data, { recursive: true, force: true })
   }
 }

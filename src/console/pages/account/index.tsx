@@ -105,7 +105,7 @@ const Limits = ({ limits }: { limits: Record<string, number> }) => {
   const [wanted, setWanted] = useState('')
   const rows = Object.entries(limits).filter(([name]) => name.toLowerCase().includes(wanted.trim().toLowerCase()))
   return (
-    <>
+    <div class="limits">
       <h2>Limits</h2>
       <p class="dim">
         The operator changes a limit by <code>--limit NAME=N</code>. The page of settings in the documentation tells
@@ -132,6 +132,6 @@ const Limits = ({ limits }: { limits: Record<string, number> }) => {
         rows={rows}
         keyOf={([name]) => name}
       />
-    </>
+    </div>
   )
 }
