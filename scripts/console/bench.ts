@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
-import { CHROMIUM } from '../../test/console/support.ts'
+import { CHROMIUM } from '../../test/console/chromium.ts'
 import { PACK, type Packed } from './build.ts'
 import { serveBuilt } from './serve.ts'
 

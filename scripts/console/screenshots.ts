@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
-import { CHROMIUM } from '../../test/console/support.ts'
+import { CHROMIUM } from '../../test/console/chromium.ts'
 import { withPalette } from './png.ts'
 import { serveBuilt } from './serve.ts'
 

@@ -105,7 +105,7 @@ export const Table = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }
           </div>
         ))}
       </div>
-      <div class="rows" role="rowgroup" style={{ height: count * ROW }}>
+      <div class="rows" role="rowgroup" style={{ height: `${count * ROW}px` }}>
         {shown.map((row, i) => {
           const index = sight.from + i
           const key = keyOf(row)
