@@ -15,7 +15,10 @@ const NAMES_KINDS = [
   /^src\/engine\/verify\.ts$/,
   /^src\/engine\/query\/(documents|lookup|member-reader|plan)\.ts$/,
   /^src\/rules\/(entities|rule)\.ts$/,
-  // It asks as clients do.
+  // What a pack holds.
+  /^src\/export\/(from-documents|pack)\.ts$/,
+  // These ask as clients do.
+  /^src\/console\//,
   /^src\/services\/chain-news\.ts$/,
 ]
 

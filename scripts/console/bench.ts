@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
-import { CHROMIUM } from '../../test/console/support.ts'
+import { CHROMIUM } from '../../test/console/chromium.ts'
 import { PACK, type Packed } from './build.ts'
+import { serveBuilt } from './serve.ts'
 
 /** Prints the sizes of the console, and how soon something of it is seen on loopback: `npm run bench:console`. */
 const MOST_KB = 250
@@ -22,20 +22,8 @@ row(`in all (at most ${MOST_KB} kB)`, sum('size'), sum('br'), sum('gzip'))
 
 const firstSight = async (executablePath: string) => {
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-bench-console-'))
-  const server = spawn(process.execPath, ['dist/chainsieve.mjs', 'serve', '--port', '0', '--data', data])
+  const { url, token, stop } = await serveBuilt(data)
   try {
-    const said = (pattern: RegExp) =>
-      new Promise<string>(resolve => {
-        let text = ''
-        for (const stream of [server.stdout, server.stderr])
-          stream.on('data', more => {
-            text += String(more)
-            const [, found] = pattern.exec(text) ?? []
-            if (found) resolve(found)
-          })
-      })
-    const [serves, token] = [said(/Serves +url=(\S+)/), said(/Token: (cs_[\w-]+)\s/)]
-    const url = await serves
     const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     const times: number[] = []
     for (let run = 0; run < RUNS; run++) {
@@ -48,13 +36,12 @@ const firstSight = async (executablePath: string) => {
       )
       await page.context().close()
     }
-    await scrolling(await browser.newPage(), url, await token)
+    await scrolling(await browser.newPage(), url, token)
     await browser.close()
     const sorted = times.map(Math.round).sort((a, b) => a - b)
     console.log(`first sight, ms (at most ${MOST_MS}): median ${sorted[RUNS >> 1]}, all ${sorted.join(' ')}`)
   } finally {
-    server.kill()
-    await new Promise(resolve => server.once('close', resolve))
+    await stop()
     rmSync(data, { recursive: true, force: true })
   }
 }

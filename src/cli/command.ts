@@ -269,7 +269,7 @@ export interface ReplayOptions {
 
 /** What a developer of contracts is told. Times are ISO 8601, amounts decimal; a contract is named where a transaction was seen to create it. */
 export type DevNews =
-  | { type: 'serving'; url: string; network: string; token: string }
+  | { type: 'serving'; url: string; console: string | null; network: string; token: string }
   /** The ABIs that decode; `again` after a rebuild. */
   | { type: 'artifacts'; projects: readonly { tool: string; artifacts: string }[]; contracts: number; again: boolean }
   | { type: 'broken'; file: string; why: string }

@@ -34,6 +34,7 @@ export const showDevNews = (news: DevNews, { colours }: Style): string => {
       return [
         `Chainsieve serves ${news.network} at ${news.url} for as long as this runs.`,
         `Token: ${news.token}`,
+        ...(news.console === null ? [] : [`Console: ${news.console}`]),
         `Try: curl -s ${news.url}/${news.network}/es/event/search/ -H 'Authorization: Bearer ${news.token}'`,
         '',
       ].join('\n')

@@ -27,10 +27,10 @@ export const importDemo = async (config: Config, run: Run) => {
   await indexing.ended
 }
 
-export const welcome = (url: string, token: string): string => `
+export const welcome = (url: string, token: string, hasConsole: boolean): string => `
 Chainsieve serves the bundled demo chain (${DEMO}) at ${url}
 Token: ${token}
-
+${hasConsole ? `Console: ${url}/console/\n` : ''}
 Try it. These are the newest transfers of the demo dollar:
 
 curl -s ${url}/${DEMO}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\

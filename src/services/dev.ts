@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SCOPES } from '../accounts/index.ts'
 import type { DevOptions, Run } from '../cli/index.ts'
 import type { BlockPoint, Config, NetworkConfig } from '../config/index.ts'
 import { abiFolder } from '../ingest/abis.ts'
@@ -55,7 +56,13 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
   const indexings: Indexing[] = []
   shutdown.add('indexing', () => Promise.all(indexings.map(({ stop }) => stop())))
   const server = await startServer(own, { ...parts, indexings }, { log, shutdown })
-  tell({ type: 'serving', url: server.url, network: network.network, token: parts.accounts.createToken('dev') })
+  tell({
+    type: 'serving',
+    url: server.url,
+    console: own.noConsole ? null : `${server.url}/console/`,
+    network: network.network,
+    token: parts.accounts.createToken('dev', { scopes: SCOPES }),
+  })
   project.look()
 
   const news = createChainNews({

@@ -1,4 +1,4 @@
-import { openAccounts } from '../accounts/index.ts'
+import { openAccounts, SCOPES } from '../accounts/index.ts'
 import type { AbiFile, AbiPlace, Run, Services, Summary, Unread } from '../cli/index.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { removeStore, storedNetworks, storeFile } from '../engine/files.ts'
@@ -53,8 +53,8 @@ export const services: Services = {
     const server = await startServer(config, { ...parts, indexings, watching: watching.of }, { log, shutdown })
     if (demo) {
       // After a power cut, the next start makes another one.
-      const token = accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, lasting: false })
-      process.stdout.write(welcome(server.url, token))
+      const token = accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, scopes: SCOPES, lasting: false })
+      process.stdout.write(welcome(server.url, token, !config.noConsole))
     }
     await aborted(shutdown.signal)
   },

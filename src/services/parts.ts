@@ -100,7 +100,11 @@ export const startServer = async (config: Config, parts: Served, { log, shutdown
     process.on('SIGHUP', server.reload)
     shutdown.add('reloading', () => process.off('SIGHUP', server.reload!))
   }
-  log.info('Serves', { url: server.url, networks: networks().join(',') || 'none yet' })
+  log.info('Serves', {
+    url: server.url,
+    ...(!config.noConsole && { console: `${server.url}/console/` }),
+    networks: networks().join(',') || 'none yet',
+  })
   return server
 }
 

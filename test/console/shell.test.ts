@@ -47,6 +47,26 @@ describe('the shell of the console', { skip }, () => {
     assert.equal(await page.getByLabel('Search').inputValue(), '?')
   })
 
+  test('Enter presses what has the focus, and other keys work from a box that takes no text', async t => {
+    const page = await bench.enter(t)
+    await page.getByRole('row').nth(1).waitFor()
+    await page.keyboard.press('j')
+    await page.getByLabel('log', { exact: true }).check()
+    await page.keyboard.press('j')
+    assert.equal(await page.locator('[data-at]').count(), 1)
+    await page.getByRole('button', { name: 'Sign out' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Token', { exact: true }).waitFor()
+  })
+
+  test('a table is as high as all of its rows, whichever are drawn', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=event')
+    await page.getByRole('row').nth(1).waitFor()
+    const grid = page.getByRole('grid', { name: 'Hits' })
+    const count = Number(await grid.getAttribute('aria-rowcount')) - 1
+    assert.equal(await page.locator('.table .rows').evaluate(rows => rows.clientHeight), count * 28)
+  })
+
   test('a server that goes away is told, and what is shown goes on when it is back', async t => {
     const page = await bench.enter(t)
     await page.getByRole('grid', { name: 'Hits' }).waitFor()

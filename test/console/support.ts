@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,18 +7,9 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { buildConsole } from '../../scripts/console/build.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { type Server, serve, start } from '../e2e/program.ts'
+import { CHROMIUM, skip } from './chromium.ts'
 
-/** The system's Chromium; `CHROMIUM` names another one. */
-export const CHROMIUM = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find(path => path !== undefined && existsSync(path))
-
-/** For `describe` and `test`: why they cannot run here. */
-export const skip =
-  CHROMIUM === undefined ? 'there is no Chromium: install Debian’s package chromium, or name one in CHROMIUM' : false
+export { CHROMIUM, skip }
 
 export const DEMO = 'ethereum/demo/local'
 

@@ -90,6 +90,7 @@ test('without a project, a node that comes later: waits, says so once, prints wh
   await dev.says(/FAILED/)
 
   const [, url, token] = /at (http:\S+) for[\s\S]*?Token: (\S+)/.exec(dev.out())!
+  assert.match(dev.out(), new RegExp(`^Console: ${url}/console/$`, 'm'))
   const answer = await fetch(`${url}/ethereum/dev/local/es/tx/search/`, {
     headers: { authorization: `Bearer ${token}` },
   })
@@ -105,7 +106,7 @@ test('without a project, a node that comes later: waits, says so once, prints wh
     .replaceAll('0x5FbDB2315678afecb367f032d93F642f64180aa3', 'ADDRESS')
     .replaceAll(/gas [\d,]+/g, 'gas N')
     .split('\n')
-    .slice(4)
+    .slice(5)
   assert.deepEqual(lines, [
     'There is no Foundry or Hardhat project in this folder: decodes by the bundled registry of signatures only.',
     `Waiting for a node at http://127.0.0.1:${port} (ECONNREFUSED).`,

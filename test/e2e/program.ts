@@ -68,13 +68,16 @@ const COMPILED = join(tmpdir(), `chainsieve-test-compiled-${process.getuid?.() ?
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
+/** The program: from source, or the executable that the variable names. */
+const PROGRAM = process.env.CHAINSIEVE_PROGRAM ? [process.env.CHAINSIEVE_PROGRAM] : [process.execPath, MAIN]
+
 /** What is asked for comes soon, but the machine may be busy. */
 const PATIENCE_MS = 30_000
 
 /** Starts the program; it is killed after the test where it still runs. */
 export const start = (t: Test, args: readonly string[], options: Options = {}): Program => {
   const { data, stdin, cwd, env, by = [] } = options
-  const all = [...by, process.execPath, MAIN, ...args, ...(data === undefined ? [] : ['--data', data])]
+  const all = [...by, ...PROGRAM, ...args, ...(data === undefined ? [] : ['--data', data])]
   const child: ChildProcess = spawn(all[0]!, all.slice(1), {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_COMPILE_CACHE: COMPILED, ...env },

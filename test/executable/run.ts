@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { chromium } from 'playwright-core'
 import { minimalRoot } from '../../scripts/executable/minimal-root.ts'
 import { version } from '../../src/lib/runtime.ts'
+import { CHROMIUM, skip as noChromium } from '../console/chromium.ts'
 import { EXECUTABLE, emptyFolder, ended, insideRoot, type Place, run } from './places.ts'
 
 /**
@@ -47,6 +49,26 @@ describe('in an empty folder with an empty environment', () => {
     assert.equal(await ended(server), 0)
     assert.match(await printed, new RegExp(`http://127.0.0.1:${port}`))
     place.remove()
+  })
+
+  test('serves the console: sign-in, and one search', { skip: noChromium }, async () => {
+    const place = emptyFolder()
+    const port = await freePort()
+    const server = place.start(['serve', '--port', String(port)])
+    await answering(server, port)
+    const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] })
+    try {
+      const page = await browser.newPage()
+      await page.goto(`http://127.0.0.1:${port}/console/explore?kinds=event&q=event:Swap`)
+      await page.getByLabel('Token', { exact: true }).fill(await newToken(place))
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText(/^[1-9]\d* hits in/).waitFor()
+    } finally {
+      await browser.close()
+      server.kill('SIGTERM')
+      await ended(server)
+      place.remove()
+    }
   })
 })
 

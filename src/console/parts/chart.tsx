@@ -42,5 +42,5 @@ export const Chart = ({ label, series, height = 112, onSelect }: Props) => {
   }, [height])
   useEffect(() => drawn.current?.show(series), [series])
 
-  return <div ref={box} class="chart" role="img" aria-label={label} style={{ height }} />
+  return <div ref={box} class="chart" role="img" aria-label={label} style={{ height: `${height}px` }} />
 }

@@ -23,7 +23,7 @@ export const useKey = (key: string, does: string, run: (event: KeyboardEvent) =>
 }
 
 addEventListener('keydown', event => {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return
   if (document.querySelector('dialog[open]')) return
   const found = keys.findLast(({ key }) => key === event.key)
   if (!found) return
@@ -31,8 +31,14 @@ addEventListener('keydown', event => {
   found.run(event)
 })
 
-/** The target behind shadow roots, as that of the editor. */
-const isTyping = (event: Event): boolean => {
+/** Whether the key is for what has the focus: a text is typed in it, or Enter and space press it. */
+const isTaken = (event: KeyboardEvent): boolean => {
+  // The target behind shadow roots, as that of the editor.
   const [target] = event.composedPath()
-  return target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))
+  if (!(target instanceof HTMLElement)) return false
+  return target.isContentEditable || target.matches(TYPED) || (PRESSES.has(event.key) && target.matches(PRESSED))
 }
+
+const TYPED = 'select, textarea, input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
+const PRESSED = 'a, button, summary, input'
+const PRESSES: ReadonlySet<string> = new Set(['Enter', ' '])

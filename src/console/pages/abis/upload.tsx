@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks'
+import { ask, messageOf } from '../../api/client.ts'
+import { getStatus } from '../../api/index.ts'
+import { useAsk } from '../../api/use-ask.ts'
+import { CheckField, SelectField, TextField } from '../../parts/field.tsx'
+import { Progress } from '../../parts/progress.tsx'
+import { plain } from '../../parts/visible.ts'
+import { filesOf, type Read, readOf } from './files.ts'
+import type { Added } from './wire.ts'
+
+interface Outcome {
+  file: string
+  text: string
+  failed: boolean
+}
+
+/** Takes files of ABIs, each by itself: one that is bad does not keep the others from being added. */
+export const Upload = ({ onAdded }: { onAdded(): void }) => {
+  const status = useAsk('status', getStatus)
+  const networks = status.data?.networks.map(({ network }) => network) ?? []
+  const [network, setNetwork] = useState('')
+  const [address, setAddress] = useState('')
+  const [redecode, setRedecode] = useState(true)
+  const [over, setOver] = useState(false)
+  const [work, setWork] = useState<{ done: number; total: number }>()
+  const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
+  const addressError =
+    address === '' || ADDRESS.test(address.trim())
+      ? undefined
+      : 'An address is 0x and 40 hex digits. Leave it empty for any contract.'
+
+  const add = async (files: readonly Read[]) => {
+    if (files.length === 0 || addressError !== undefined) return
+    const told: Outcome[] = []
+    for (const [done, file] of files.entries()) {
+      setWork({ done, total: files.length })
+      told.push(await addOne(file, { network, address: address.trim(), redecode }))
+      setOutcomes([...told])
+    }
+    setWork(undefined)
+    onAdded()
+  }
+
+  return (
+    <section
+      class={over ? 'drop over' : 'drop'}
+      aria-label="Add ABIs"
+      onDragOver={event => {
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={event => {
+        event.preventDefault()
+        setOver(false)
+        if (event.dataTransfer) void filesOf(event.dataTransfer).then(add)
+      }}
+    >
+      <h2>Add ABIs</h2>
+      <p>
+        Drop files or a folder here: JSON ABIs, and artifacts of Foundry (<code>out</code>) and Hardhat (
+        <code>artifacts</code>).
+      </p>
+      <div class="filters">
+        <SelectField
+          label="Network"
+          value={network}
+          options={[{ value: '', label: 'all networks' }, ...networks.map(value => ({ value, label: value }))]}
+          onChange={setNetwork}
+        />
+        <TextField
+          label="Address"
+          value={address}
+          onInput={setAddress}
+          error={addressError}
+          hint="Empty: every contract that the ABI fits."
+        />
+        <CheckField label="Decode stored blocks again" checked={redecode} onChange={setRedecode} />
+        <label class="choose">
+          <input
+            type="file"
+            multiple
+            accept=".json,.abi,.txt"
+            disabled={work !== undefined}
+            onChange={event => {
+              const input = event.currentTarget
+              const files = [...(input.files ?? [])].map(readOf)
+              input.value = ''
+              void add(files)
+            }}
+          />
+          <span>Choose files</span>
+        </label>
+      </div>
+      {work && <Progress label="Adds files" {...work} />}
+      {outcomes.length > 0 && (
+        <div role="status">
+          <ul class="outcomes">
+            {outcomes.map(({ file, text, failed }, i) => (
+              <li key={i} class={failed ? 'bad' : 'good'}>
+                <strong>{plain(file)}</strong>: {plain(text)}
+              </li>
+            ))}
+          </ul>
+          {work === undefined && (
+            <button type="button" class="link" onClick={() => setOutcomes([])}>
+              Clear this list
+            </button>
+          )}
+        </div>
+      )}
+    </section>
+  )
+}
+
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+
+interface For {
+  network: string
+  address: string
+  redecode: boolean
+}
+
+const addOne = async (file: Read, { network, address, redecode }: For): Promise<Outcome> => {
+  try {
+    const text = await file.text()
+    const where = new URLSearchParams({ redecode: String(redecode) })
+    if (network) where.set('network', network)
+    if (address) where.set('address', address)
+    // A body of several has a name for each.
+    if (!SEVERAL.test(text)) where.set('name', file.name.replace(/\.\w+$/, ''))
+    const { abis } = await ask<Added>(`abis?${where}`, { body: text })
+    return { file: file.name, text: abis.map(summaryOf).join('; '), failed: false }
+  } catch (error) {
+    return { file: file.name, text: messageOf(error), failed: true }
+  }
+}
+
+const SEVERAL = /^\s*\{\s*"abis"\s*:/
+
+const summaryOf = ({ events, functions, errors }: Added['abis'][number]) =>
+  `added with ${count(events, 'event')}, ${count(functions, 'function')} and ${count(errors, 'error')}`
+
+const count = (number: number, what: string) => `${number.toLocaleString()} ${what}${number === 1 ? '' : 's'}`

@@ -1,0 +1,96 @@
+import type { NetworkStatus } from '../../api/wire.ts'
+
+/** What `/status`, `/status/rates`, `/status/storage` and `/alerting/…` answer, as far as this page reads it. */
+export interface FullStatus {
+  version: string
+  networks: FullNetwork[]
+  deliveries?: { state: string; error: string | null }
+  readers?: { most: number; busy: number; waiting: number; lost: number; error: string | null }
+  reasons?: { type: string; network?: string; since?: string; reason: string }[]
+}
+
+export interface FullNetwork extends NetworkStatus {
+  waiting?: { for: string; since: string }
+  restarts?: { count: number; error: string; endedAt: string; nextAt: string | null }
+  headAge: number | null
+  blockTime: number | null
+  blocksPerSecond: number | null
+  eventsPerSecond: number | null
+  secondsLeft: number | null
+  store?: 'damaged' | 'unreadable'
+  endpoints: Endpoint[]
+  redecoding?: { abi: string; blocksLeft: number }
+}
+
+export interface Endpoint {
+  url: string
+  lastError: string | null
+  lastErrorAt: string | null
+  requests: number
+  errors: number
+  failingSince?: string
+}
+
+export interface Rates {
+  everyMs: number
+  networks: { network: string; samples: RateSample[] }[]
+}
+
+export interface RateSample {
+  at: string
+  blocksPerSecond: number | null
+  eventsPerSecond: number | null
+  lag: number | null
+}
+
+export interface StorageAnswer {
+  network: string
+  state: 'measuring' | 'measured' | 'failed'
+  measuredAt: string | null
+  tookMs: number | null
+  error: string | null
+  storage: null | {
+    bytes: number
+    log: number
+    free: number
+    parts: { part: string; what: string; bytes: number; rows: number | null }[]
+  }
+}
+
+export interface Destination {
+  channel: string
+  target: string
+  waiting: number
+  retried: number
+  dead: number
+  nextAt: string | null
+  failing: null | { since: string; at: string; error: string; status: number | null }
+}
+
+export interface Delivery {
+  id: number
+  network: string
+  type: string
+  alert: string
+  rule: number
+  channel: string
+  target: string
+  state: 'queued' | 'delivered' | 'dead' | 'cancelled'
+  tries: number
+  nextAt: string | null
+  createdAt: string
+  deliveredAt: string | null
+  lastStatus: number | null
+  lastError: string | null
+}
+
+export interface Attempt {
+  n: number
+  at: string
+  latencyMs: number | null
+  outcome: string
+  status: number | null
+  error: string | null
+  head: string | null
+  nextAt: string | null
+}

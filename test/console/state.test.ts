@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { BrowserContextOptions } from 'playwright-core'
+import { SCOPES, type Scope } from '../../src/accounts/index.ts'
+import { tokenOf } from '../e2e/program.ts'
+import { DEMO, overhang, signIn, skip, useConsole, violations } from './support.ts'
+
+const NARROW = { width: 360, height: 740 }
+const HOSTILE = `<img src=x onerror="document.title='x'">\u202e\u0000${'A'.repeat(32_768)}`
+const AT = '2026-01-02T03:04:05.000Z'
+
+describe('the state of the service', { skip }, () => {
+  const bench = useConsole()
+  const enter = async (
+    t: TestContext,
+    path: string,
+    scopes: readonly Scope[] = SCOPES,
+    options?: BrowserContextOptions,
+  ) => {
+    const page = await bench.open(t, `/console${path}`, options)
+    await signIn(page, tokenOf(bench.data, scopes))
+    return page
+  }
+
+  test('networks: what is held, and where the server is', async t => {
+    const page = await enter(t, '/status', ['search'])
+    const network = page.getByRole('region', { name: DEMO })
+    await network.getByText('Blocks 0–420 are held: 421.').waitFor()
+    await network.getByText('no node brings new blocks').waitFor()
+    await page.getByText('The server is ready.').waitFor()
+    await network.getByRole('link', { name: DEMO }).click()
+    await page.getByRole('grid', { name: 'Hits' }).waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('network'), DEMO)
+  })
+
+  test('networks: gaps, rates, nodes with their errors, decoding again, and what keeps the server from being ready', async t => {
+    const page = await bench.open(t, '/console/status')
+    await page.route('**/status', route => route.fulfill({ json: BUSY_STATUS }))
+    await page.route('**/status/rates', route => route.fulfill({ json: RATES }))
+    await signIn(page, bench.server.token)
+    const network = page.getByRole('region', { name: 'ethereum/ethereum/mainnet', exact: true })
+    await network.getByText('Missing: 21–29, 31.').waitFor()
+    assert.equal(await network.locator('.range-bar .gap').count(), 1)
+    await network.getByRole('img', { name: 'Blocks per second: now 12, at most 20' }).waitFor()
+    assert.equal(await network.locator('.spark polyline').count(), 4)
+    await network.getByText('2 h 1 min').waitFor()
+    await network.getByText('7,000 blocks are left').waitFor()
+    const nodes = network.getByRole('region', { name: 'Nodes of ethereum/ethereum/mainnet' })
+    await nodes.getByText('fails since').waitFor()
+    assert.match((await nodes.textContent())!, /<img src=x.*\[U\+202E\]\[U\+0000\]/)
+    await page.getByText('no node answers').waitFor()
+    assert.equal(await page.title(), 'Status · Chainsieve')
+    assert.deepEqual(await violations(page), [])
+    await page.setViewportSize(NARROW)
+    assert.equal(await overhang(page), 0)
+  })
+
+  test('the status is asked again and again, also after the server was away', async t => {
+    const page = await enter(t, '/status')
+    await page.getByText('The server is ready.').waitFor()
+    let asked = 0
+    await page.route('**/status', route => {
+      asked++
+      return route.fulfill({ json: { ...BUSY_STATUS, networks: [], reasons: [] } })
+    })
+    await page.getByText('There is no network yet').waitFor()
+    await page.waitForTimeout(3_000)
+    assert.ok(asked >= 2, `asked ${asked} times`)
+    await page.unroute('**/status')
+    bench.server.signal('SIGKILL')
+    await bench.server.ended
+    await page.getByText('The console will go on when the server is back').waitFor()
+    await bench.restart()
+    await page.getByText('Blocks 0–420 are held: 421.').waitFor()
+  })
+
+  test('disk: tables by size', async t => {
+    const page = await enter(t, '/status?view=storage')
+    const table = page.getByRole('region', { name: 'Tables' })
+    await table.getByRole('cell', { name: 'tx', exact: true }).waitFor()
+    const shares = (await table.getByRole('row').allTextContents()).flatMap(text => /([\d.]+) %/.exec(text)?.[1] ?? [])
+    assert.deepEqual(
+      shares,
+      shares.toSorted((a, b) => Number(b) - Number(a)),
+    )
+    assert.ok(shares.length > 10)
+  })
+
+  test('what a token may not see is said, with the command that creates one that may', async t => {
+    const page = await enter(t, '/status?view=storage', ['search'])
+    await page.getByText('Your token lacks the scope admin').waitFor()
+    await page.getByText('chainsieve token create --account test --scope search --scope admin').waitFor()
+    assert.deepEqual(await violations(page), [])
+    await page.getByRole('tab', { name: 'Deliveries' }).click()
+    await page.getByText('Your token lacks the scope rules').waitFor()
+    await page.getByRole('link', { name: 'ABIs' }).click()
+    await page.getByText('Your token lacks the scope admin').waitFor()
+  })
+
+  test('account: scopes and limits', async t => {
+    const page = await enter(t, '/account', ['search', 'rules'])
+    await page.getByText('see and change the alert rules').waitFor()
+    assert.deepEqual(
+      (await page.locator('.scopes li').allTextContents()).map(text => text.replace(/:.*/, '')),
+      ['yes search', 'yes rules', 'no admin'],
+    )
+    await page.keyboard.press('/')
+    await page.keyboard.type('rulebytes')
+    const limits = page.getByRole('region', { name: 'Limits' })
+    await limits.getByText('16,000,000').waitFor()
+    assert.equal(await limits.getByRole('row').count(), 2)
+  })
+
+  test('deliveries: receivers, what waits for them, every attempt, and sending again after a second click', async t => {
+    const page = await bench.open(t, '/console/status?view=deliveries')
+    const bodies: unknown[] = []
+    await page.route('**/alerting/destinations', route => route.fulfill({ json: DESTINATIONS }))
+    await page.route('**/alerting/deliveries?*', route => {
+      const { searchParams } = new URL(route.request().url())
+      const isOlder = searchParams.get('before') !== null
+      const state = searchParams.get('state')
+      const deliveries = state === 'cancelled' ? [] : [delivery(isOlder ? 6 : 7)]
+      return route.fulfill({ json: { deliveries, next: isOlder || state === 'cancelled' ? null : 'older' } })
+    })
+    await page.route('**/alerting/deliveries/7', route =>
+      route.fulfill({ json: { ...delivery(7), attempts: [ATTEMPT] } }),
+    )
+    await page.route('**/alerting/deliveries/redeliver', route => {
+      bodies.push(route.request().postDataJSON())
+      return route.fulfill({ json: { redelivered: 3 } })
+    })
+    await signIn(page, bench.server.token)
+    const receivers = page.getByRole('region', { name: 'Receivers' })
+    await receivers.getByText('takes nothing since').waitFor()
+    await page.getByRole('button', { name: 'Show older ones' }).click()
+    const list = page.getByRole('region', { name: 'Deliveries' })
+    await list.getByRole('button', { name: 'Show the attempts of delivery 6' }).waitFor()
+    assert.equal(await list.getByRole('row').count(), 3)
+    assert.deepEqual(await violations(page), [])
+
+    await receivers.getByRole('button', { name: '3 dead: show them' }).click()
+    assert.equal(new URL(page.url()).searchParams.get('state'), 'dead')
+    await page.getByLabel('State').selectOption('cancelled')
+    await page.getByText('There are no such deliveries.').waitFor()
+    await page.getByLabel('State').selectOption('')
+
+    await receivers.getByRole('button', { name: 'Send dead again' }).click()
+    await page.keyboard.press('Escape')
+    assert.deepEqual(bodies, [])
+    await receivers.getByRole('button', { name: 'Send dead again' }).click()
+    await page.getByRole('button', { name: 'Send again', exact: true }).click()
+    await page.getByText('3 deliveries will be sent again.').first().waitFor()
+    assert.deepEqual(bodies, [{ channel: 'Webhook (POST)', target: 'https://example.com/hook', dead: true }])
+
+    await list.getByRole('button', { name: 'Show the attempts of delivery 7' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delivery 7' })
+    await dialog.getByText('with status 500').waitFor()
+    await dialog.getByText('<img src=x').first().waitFor()
+    assert.equal(await page.title(), 'Status · Chainsieve')
+    assert.deepEqual(await violations(page), [])
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`axe finds nothing on any page, wide and narrow (${colorScheme})`, async t => {
+      const page = await enter(t, '/status', SCOPES, { colorScheme })
+      const look = async (what: string) => {
+        assert.deepEqual(await violations(page), [], what)
+        await page.setViewportSize(NARROW)
+        assert.deepEqual(await violations(page), [], `${what}, narrow`)
+        assert.equal(await overhang(page), 0, what)
+        await page.setViewportSize({ width: 1_280, height: 720 })
+      }
+      await page.getByText('The server is ready.').waitFor()
+      await look('networks')
+      await page.getByRole('tab', { name: 'Deliveries' }).click()
+      await page.getByText('Nothing waits').waitFor()
+      await page.getByText('There are no such deliveries').waitFor()
+      await look('deliveries')
+      await page.getByRole('tab', { name: 'Disk' }).click()
+      await page.getByRole('cell', { name: 'tx', exact: true }).waitFor()
+      await look('disk')
+      await page.getByRole('link', { name: 'Account' }).click()
+      await page.getByRole('region', { name: 'Limits' }).waitFor()
+      await look('account')
+    })
+})
+
+const BUSY = {
+  network: 'ethereum/ethereum/mainnet',
+  state: 'filling',
+  ranges: [
+    { from: 10, to: 20 },
+    { from: 30, to: 30 },
+    { from: 32, to: 20_000 },
+  ],
+  head: 25_000,
+  lag: 5_000,
+  lastBlock: { number: 20_000, time: AT, receivedAt: AT },
+  headAge: 4,
+  blockTime: 12.04,
+  blocksPerSecond: 12,
+  eventsPerSecond: 1234.5,
+  secondsLeft: 7_260,
+  error: null,
+  endpoints: [
+    { url: 'https://one.example', requests: 1_000, errors: 0, lastError: null, lastErrorAt: null },
+    { url: 'https://two.example', requests: 9, errors: 9, lastError: HOSTILE, lastErrorAt: AT, failingSince: AT },
+  ],
+  redecoding: { abi: HOSTILE.slice(0, 60), blocksLeft: 7_000 },
+  alerts: {},
+}
+const BUSY_STATUS = {
+  version: '1.2.3',
+  networks: [BUSY],
+  reasons: [{ type: 'nodes_failing', network: BUSY.network, since: AT, reason: 'no node answers' }],
+}
+const RATES = {
+  everyMs: 10_000,
+  networks: [
+    {
+      network: BUSY.network,
+      samples: [10, 20, null, 12, 12].map(blocksPerSecond => ({
+        ...{ at: AT, blocksPerSecond, eventsPerSecond: blocksPerSecond === null ? 5 : 100, lag: 5 },
+      })),
+    },
+  ],
+}
+
+const DESTINATIONS = {
+  complete: false,
+  destinations: [
+    {
+      ...{ channel: 'Webhook (POST)', target: 'https://example.com/hook', waiting: 0, retried: 2, dead: 3, nextAt: AT },
+      failing: { since: AT, at: AT, error: HOSTILE, status: 500 },
+    },
+    { channel: 'Email', target: HOSTILE, waiting: 1, retried: 0, dead: 0, nextAt: AT, failing: null },
+  ],
+}
+const delivery = (id: number) => ({
+  ...{ id, network: BUSY.network, alert: 'a', type: 'alert.confirmed', rule: 1, action: 0 },
+  ...{ channel: 'Webhook (POST)', target: 'https://example.com/hook', state: 'dead', tries: 9, nextAt: null },
+  ...{ createdAt: AT, deliveredAt: null, lastStatus: 500, lastError: HOSTILE },
+})
+const ATTEMPT = {
+  ...{
+    n: 1,
+    at: AT,
+    latencyMs: 12,
+    outcome: 'failed',
+    status: 500,
+    error: HOSTILE,
+    head: HOSTILE,
+    nextAt: AT,
+    combined: 1,
+  },
+}
